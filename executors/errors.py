@@ -1,0 +1,29 @@
+"""What can go wrong in a run: `Transient` may be tried again, `Terminal` must not be."""
+
+from __future__ import annotations
+
+from ir.errors import FlowError
+
+
+class Failure(FlowError):
+    """A run cannot go on."""
+
+
+class Transient(Failure):
+    """Trying again may help: a lost connection, a lock not had in time, a source that changed while it was read."""
+
+
+class Terminal(Failure):
+    """Trying again cannot help: wrong data, a missing column, a refused target."""
+
+
+class Cancelled(Failure):
+    """A person or the run's time limit ended the run."""
+
+
+class LeaseLost(Failure):
+    """Another worker holds this run now; this one must leave without a trace."""
+
+
+class TargetBusy(Transient):
+    """Another load holds the target; the run goes back to the queue."""

@@ -1,0 +1,288 @@
+"""What the engine is given and what it gives back. Plain data; no Django, no Spark, no drivers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ir.pipeline import Pipeline
+from ir.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A resolved PostgreSQL connection. Never printed: the password is left out of `repr`."""
+
+    name: str
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str = field(default="", repr=False)
+    sslmode: str = "prefer"
+
+
+@dataclass(frozen=True, slots=True)
+class RunJob:
+    """One attempt at one run. `token` is the fence token of this claim, `tenant` the workspace's UUID."""
+
+    run_id: str
+    tenant: str
+    pipeline: Pipeline
+    version: int
+    attempt: int
+    token: int
+    connections: Mapping[str, Connection]
+    files_folder: Path
+
+
+# --- the destination, as found in the database ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DestinationColumn:
+    """A column of a target table. `declared` is PostgreSQL's own spelling of the type."""
+
+    name: str
+    type: ColumnType
+    declared: str
+    nullable: bool = True
+    max_length: int | None = None
+    has_default: bool = False
+    generated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A target table. `unique_keys` holds the column sets of valid, immediate, full unique indexes."""
+
+    schema: str
+    table: str
+    columns: tuple[DestinationColumn, ...]
+    unique_keys: tuple[frozenset[str], ...] = ()
+    kind: str = "table"
+    writable: bool = True
+    row_triggers: bool = False
+
+    def column(self, name: str) -> DestinationColumn | None:
+        return next((c for c in self.columns if c.name == name), None)
+
+
+# --- files -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A matched file. `seq` is its place in the source's order; `name` is relative to the workspace's folder."""
+
+    seq: int
+    path: str
+    name: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceField:
+    """A column as the file gives it."""
+
+    name: str
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a file that one task reads: bytes `[start, end)`, or row groups for columnar formats.
+
+    `first_record` is the 1-based number of its first data record in the file.
+    """
+
+    file: SourceFile
+    sha256: str
+    start: int
+    end: int
+    first_record: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileScan:
+    """What one pass over a file's bytes tells."""
+
+    file: SourceFile
+    sha256: str
+    records: int
+    fields: tuple[SourceField, ...]
+    splits: tuple[Split, ...]
+    warnings: tuple[str, ...] = ()
+
+
+# --- the one pass ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StageColumn:
+    """A column of staging: the working column it comes from and the type it must reach."""
+
+    name: str
+    type: ColumnType
+    nullable: bool = True
+    max_length: int | None = None
+    empty_as_null: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """A row rule, bound to its validate node. `rule` is the typed rule of `ir.rules`."""
+
+    node: str
+    rule_id: str
+    rule: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRef:
+    """Where a row stands in its source: file (place in the source's order) and record number, both as scanned."""
+
+    file: int
+    record: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """How often one rule was violated. `first` holds up to 20 places in source order (abort rules only).
+
+    Implicit rules have ids of their own: `type:<column>`, `notNull:<column>`, `length:<column>`, `text:<column>`
+    (NUL or broken UTF-8), `row` (a record the format cannot read).
+    """
+
+    node: str
+    rule_id: str
+    type: str
+    field: str | None
+    on_fail: str
+    violations: int
+    first: tuple[RecordRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCount:
+    """What one sink task did. `task` is Spark's taskAttemptId, which all its staged and rejected rows carry."""
+
+    task: int
+    rows_arrived: int
+    rows_staged: int
+    rows_rejected: int
+    rows_warned: int
+    rules: tuple[RuleCount, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PassResult:
+    """The winning tasks of the one pass."""
+
+    tasks: tuple[TaskCount, ...]
+
+    @property
+    def winners(self) -> list[int]:
+        return [t.task for t in self.tasks]
+
+    def total(self, name: str) -> int:
+        return sum(getattr(t, name) for t in self.tasks)
+
+
+# --- the report --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class NodeReport:
+    """Counts of one node. Those of the load are only set on targets."""
+
+    id: str
+    kind: str
+    rows_in: int = 0
+    rows_out: int = 0
+    rows_read: int | None = None
+    rows_filtered: int | None = None
+    rows_rejected: int | None = None
+    rows_staged: int | None = None
+    rows_replaced: int | None = None
+    rows_behind_mark: int | None = None
+    rows_suppressed: int | None = None
+    rows_loaded: int | None = None
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_unchanged: int | None = None
+    rows_warned: int | None = None
+    duration_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    node: str
+    check: str
+    ok: bool
+    message: str | None
+    observed: Any
+    on_fail: str = "abort"
+
+
+@dataclass(frozen=True, slots=True)
+class RunWarning:
+    code: str
+    node: str | None
+    message: str
+
+
+@dataclass(slots=True)
+class RunReport:
+    """What a run did, as `flow run --json` prints it (without the run's own identity and times)."""
+
+    nodes: list[NodeReport] = field(default_factory=list)
+    rules: list[RuleCount] = field(default_factory=list)
+    checks: list[CheckReport] = field(default_factory=list)
+    quarantine_rows: int = 0
+    quarantine_entries: int = 0
+    quarantine_tables: list[str] = field(default_factory=list)
+    warnings: list[RunWarning] = field(default_factory=list)
+    nothing_new: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The part of `flow run --json` that the engine knows."""
+        return {
+            "nodes": [_camel({k: v for k, v in asdict(n).items() if v is not None}) for n in self.nodes],
+            "rules": [
+                {"node": r.node, "rule": r.rule_id, "type": r.type, "field": r.field, "onFail": r.on_fail,
+                 "violations": r.violations}
+                for r in self.rules
+            ],
+            "checks": [
+                {"node": c.node, "check": c.check, "ok": c.ok, "message": c.message, "observed": c.observed}
+                for c in self.checks
+            ],
+            "quarantine": {"rows": self.quarantine_rows, "entries": self.quarantine_entries,
+                           "tables": self.quarantine_tables},
+            "warnings": [asdict(w) for w in self.warnings],
+        }  # fmt: skip
+
+
+def _camel(values: Mapping[str, Any]) -> dict[str, Any]:
+    def name(key: str) -> str:
+        head, *rest = key.split("_")
+        return head + "".join(part.title() for part in rest)
+
+    return {name(key): value for key, value in values.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCommit:
+    """The commit marker of one target, as it stands in `flow_meta.load_commits` of the target database."""
+
+    run_id: str
+    node: str
+    attempt: int
+    counts: Mapping[str, Any]
+    hooks_done: Sequence[str] = ()
+    files_done: Sequence[str] = ()

@@ -1,0 +1,67 @@
+"""What the engine reports through. The control plane implements these; the engine never asks for more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from executors.model import LoadCommit, NodeReport, SourceFile
+
+UnitState = Literal["pending", "processing", "committed", "failed", "skipped"]
+
+
+class Events(Protocol):
+    """What happened, as it happens."""
+
+    def step(self, name: str, node: str | None = None) -> None:
+        """The run enters a step: scan, pass, check, load, committed, finish …"""
+
+    def node_finished(self, report: NodeReport) -> None: ...
+
+    def committed(self, commit: LoadCommit) -> None:
+        """A target's load transaction has committed."""
+
+    def log(self, level: Literal["info", "warning", "error"], message: str, node: str | None = None) -> None: ...
+
+    def alert(
+        self, kind: str, severity: Literal["warning", "error"], message: str, next_step: str, node: str | None = None
+    ) -> None: ...
+
+
+class LoadUnits(Protocol):
+    """The state of files, by pipeline and SHA-256. Names do not count: the same bytes are one unit."""
+
+    def loaded(self, hashes: Iterable[str]) -> set[str]:
+        """Those of the hashes that this pipeline has committed and not forgotten since."""
+
+    def claim(self, node: str, files: Mapping[str, SourceFile]) -> None:
+        """Mark files (by hash) as being processed by this run."""
+
+    def finish(self, hashes: Iterable[str], state: UnitState, reason: str = "") -> None: ...
+
+    def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None:
+        """Note that a file was left out, and why."""
+
+    def last_file_set(self, target: str) -> str | None:
+        """The digest of the files that a full refresh of this target last loaded."""
+
+
+class Cancellation(Protocol):
+    """How a person, the time limit or a lost lease ends a run."""
+
+    def check(self) -> None:
+        """Raise `Cancelled` or `LeaseLost` if the run must end."""
+
+    def on_cancel(self, interrupt: Callable[[], None]) -> None:
+        """Call `interrupt` from another thread when the run must end; it must return at once. Replaces the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """All that a run reports through. `last_commit` names the last commit the audit database knows for a target."""
+
+    events: Events
+    units: LoadUnits
+    cancellation: Cancellation
+    last_commit: Callable[[str], str | None]

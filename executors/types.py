@@ -1,0 +1,73 @@
+"""How each column type travels: the Arrow type the sink sends and the PostgreSQL type of the staging column.
+
+Types that Arrow or the binary encoder lacks travel as text and are cast by PostgreSQL in the load statement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ir.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Travel:
+    """`arrow` is sent, `staged` is the staging column's SQL type, `as_text` says that the load must cast."""
+
+    arrow: pa.DataType
+    staged: str
+    as_text: bool = False
+
+
+_TEXT = Travel(pa.string(), "text", as_text=True)
+
+_TRAVEL: dict[str, Travel] = {
+    "string": Travel(pa.string(), "text"),
+    "integer": Travel(pa.int32(), "integer"),
+    "bigint": Travel(pa.int64(), "bigint"),
+    "float": Travel(pa.float64(), "double precision"),
+    "boolean": Travel(pa.bool_(), "boolean"),
+    "date": Travel(pa.date32(), "date"),
+    "timestamp": Travel(pa.timestamp("us"), "timestamp"),
+    # Binary timestamp and timestamptz are the same microseconds, so UTC values go into timestamptz unchanged.
+    "timestamptz": Travel(pa.timestamp("us", "UTC"), "timestamptz"),
+    "time": Travel(pa.time64("us"), "time"),
+    "binary": Travel(pa.binary(), "bytea"),
+    "json": _TEXT,
+    "uuid": _TEXT,
+    "pg": _TEXT,
+}
+
+_POSTGRES: dict[str, str] = {
+    "string": "text",
+    "integer": "integer",
+    "bigint": "bigint",
+    "float": "double precision",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamptz",
+    "time": "time",
+    "binary": "bytea",
+    "json": "jsonb",
+    "uuid": "uuid",
+}
+
+
+def travel_of(kind: ColumnType) -> Travel:
+    """How a value of this type reaches staging."""
+    if kind.kind == "decimal":
+        if kind.precision <= 38:
+            return Travel(pa.decimal128(kind.precision, kind.scale), f"numeric({kind.precision},{kind.scale})")
+        return _TEXT
+    return _TRAVEL[kind.kind]
+
+
+def postgres_type(kind: ColumnType) -> str:
+    """The type of a column that Flow creates. `pg:` names pass as they are: the caller must let PostgreSQL resolve
+    them (`to_regtype`) before they reach any statement."""
+    if kind.kind == "decimal":
+        return f"numeric({kind.precision},{kind.scale})"
+    return kind.pg_name if kind.kind == "pg" else _POSTGRES[kind.kind]

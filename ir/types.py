@@ -1,0 +1,52 @@
+"""Column types: how documents name them and what those names mean."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+SIMPLE_TYPES = (
+    "string", "integer", "bigint", "float", "boolean", "date", "timestamp", "timestamptz", "time",
+    "json", "uuid", "binary",
+)  # fmt: skip
+
+TYPE_PATTERN = (
+    r"^(" + "|".join(SIMPLE_TYPES) + r"|decimal\([1-9][0-9]{0,3},(0|[1-9][0-9]{0,3})\)|pg:[^\x00-\x1f\x7f]{1,200})$"
+)
+
+TypeName = Annotated[str, StringConstraints(pattern=TYPE_PATTERN)]
+"""A column type as documents write it: `integer`, `decimal(12,2)`, `pg:inet` …"""
+
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A column type taken apart. `kind` is a simple name, `decimal` or `pg`."""
+
+    kind: str
+    precision: int = 0
+    scale: int = 0
+    pg_name: str = ""
+
+    @classmethod
+    def parse(cls, name: str) -> ColumnType:
+        """Read a type name that the schema has accepted; raises ValueError otherwise."""
+        if not re.match(TYPE_PATTERN[:-1] + r"\Z", name):
+            raise ValueError(f"{name!r} is not a column type")
+        if name.startswith("pg:"):
+            return cls("pg", pg_name=name[3:])
+        if match := _DECIMAL.fullmatch(name):
+            return cls("decimal", int(match[1]), int(match[2]))
+        return cls(name)
+
+    def __str__(self) -> str:
+        if self.kind == "decimal":
+            return f"decimal({self.precision},{self.scale})"
+        return f"pg:{self.pg_name}" if self.kind == "pg" else self.kind
+
+
+STRING = ColumnType("string")
