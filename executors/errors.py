@@ -27,3 +27,11 @@ class LeaseLost(Failure):
 
 class TargetBusy(Transient):
     """Another load holds the target; the run goes back to the queue."""
+
+
+class WaitForFiles(Failure):
+    """No file has come yet and the source's wait policy says to look again in `minutes`."""
+
+    def __init__(self, code: str, message: str, *, minutes: float, node: str) -> None:
+        super().__init__(code, message, node=node)
+        self.minutes = minutes

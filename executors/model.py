@@ -26,7 +26,10 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class RunJob:
-    """One attempt at one run. `token` is the fence token of this claim, `tenant` the workspace's UUID."""
+    """One attempt at one run. `token` is the fence token of this claim, `tenant` the workspace's UUID.
+
+    `waited` says how often the run has already waited for files; None means that it cannot wait (inline runs).
+    """
 
     run_id: str
     tenant: str
@@ -36,6 +39,7 @@ class RunJob:
     token: int
     connections: Mapping[str, Connection]
     files_folder: Path
+    waited: int | None = None
 
 
 # --- the destination, as found in the database ------------------------------------------------------------------
@@ -284,5 +288,6 @@ class LoadCommit:
     node: str
     attempt: int
     counts: Mapping[str, Any]
+    token: int = 0
     hooks_done: Sequence[str] = ()
     files_done: Sequence[str] = ()

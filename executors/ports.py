@@ -32,8 +32,12 @@ class Events(Protocol):
 class LoadUnits(Protocol):
     """The state of files, by pipeline and SHA-256. Names do not count: the same bytes are one unit."""
 
-    def loaded(self, hashes: Iterable[str]) -> set[str]:
-        """Those of the hashes that this pipeline has committed and not forgotten since."""
+    def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
+        """The fence token up to which loads of each file are forgotten ("load again"); files never forgotten are absent.
+
+        What was loaded stands in the target's commit markers, in the transaction of the rows; a commit whose token is
+        not above this one does not count.
+        """
 
     def claim(self, node: str, files: Mapping[str, SourceFile]) -> None:
         """Mark files (by hash) as being processed by this run."""
@@ -42,9 +46,6 @@ class LoadUnits(Protocol):
 
     def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None:
         """Note that a file was left out, and why."""
-
-    def last_file_set(self, target: str) -> str | None:
-        """The digest of the files that a full refresh of this target last loaded."""
 
 
 class Cancellation(Protocol):
