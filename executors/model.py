@@ -173,7 +173,11 @@ class RuleCount:
 
 @dataclass(frozen=True, slots=True)
 class TaskCount:
-    """What one sink task did. `task` is Spark's taskAttemptId, which all its staged and rejected rows carry."""
+    """What one sink task did. `task` is Spark's taskAttemptId, which all its staged and rejected rows carry.
+
+    `dropped_at` counts the rejected rows by the first node on the way (source, transform, validate nodes in order,
+    then the target) one of whose rules dropped them.
+    """
 
     task: int
     rows_arrived: int
@@ -181,6 +185,7 @@ class TaskCount:
     rows_rejected: int
     rows_warned: int
     rules: tuple[RuleCount, ...]
+    dropped_at: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
