@@ -1,0 +1,136 @@
+"""Reading the environment: addresses, secrets and flags. Settings use it; nothing else reads `os.environ`."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+
+
+def read_flag(name: str) -> bool:
+    value = os.environ.get(name, "").strip().lower()
+    if value in TRUE | FALSE:
+        return value in TRUE
+    raise ImproperlyConfigured(f"{name} is {value!r}; use true or false.")
+
+
+def read_choice(name: str, allowed: tuple[str, ...]) -> str:
+    """The first of `allowed` is the default."""
+    value = os.environ.get(name) or allowed[0]
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name} is {value!r}; use one of: {', '.join(allowed)}.")
+    return value
+
+
+def read_list(name: str) -> list[str]:
+    return [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
+
+
+def read_address(name: str, home: Path) -> str:
+    """An address from the environment, else the one that the embedded services wrote to `<home>/services.json`.
+
+    Empty when neither is there.
+    """
+    if value := os.environ.get(name):
+        return value
+    try:
+        return str(json.loads((home / "services.json").read_text()).get(name, ""))
+    except FileNotFoundError:
+        return ""
+
+
+def read_secret(name: str, home: Path, *, production: bool) -> list[str]:
+    """A list of secrets. Outside production a missing one is made once, in a file of `home` that only we can read.
+
+    It is exported into the environment, where Spark's Python workers look for it.
+    """
+    if not os.environ.get(name):
+        if production:
+            raise ImproperlyConfigured(
+                f"{name} is not set. FLOW_ENV=production needs it: a comma-separated list whose first entry is in use "
+                "and whose others still verify or decrypt."
+            )
+        os.environ[name] = made_once(home / f"{name.lower()}.secret", MAKERS[name])
+    return read_list(name)
+
+
+def _make_secret_key() -> str:
+    return secrets.token_urlsafe(50)
+
+
+def _make_encryption_key() -> str:
+    return Fernet.generate_key().decode()
+
+
+MAKERS = {"FLOW_SECRET_KEY": _make_secret_key, "FLOW_ENCRYPTION_KEYS": _make_encryption_key}
+
+
+def made_once(path: Path, make: Any) -> str:
+    """The text of `path`, made by whichever process comes first; the others read that one's."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as draft:
+            draft.write(make())
+        try:
+            os.link(draft.name, path)  # fails if another process was faster, and is never seen half written
+        except FileExistsError:
+            pass
+        finally:
+            os.unlink(draft.name)
+    return path.read_text().strip()
+
+
+def database_settings(url: str) -> dict[str, Any]:
+    """Django's settings for `postgresql://…` or `sqlite:///path`; without an address a database that says so."""
+    if not url:
+        return {"ENGINE": "django.db.backends.dummy"}
+    parts = urlsplit(url)
+    if parts.scheme not in DATABASES:
+        raise ImproperlyConfigured(
+            f"FLOW_DATABASE_URL begins with {parts.scheme!r}; use postgresql://user:password@host:port/name "
+            "or sqlite:///path/to/file."
+        )
+    return DATABASES[parts.scheme](parts)
+
+
+def _sqlite(parts: SplitResult) -> dict[str, Any]:
+    path = unquote(parts.path)
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        # sqlite:///relative.db and sqlite:////absolute.db, as SQLAlchemy spells them.
+        "NAME": path[1:] if len(path) > 1 else ":memory:",
+        "OPTIONS": {
+            "timeout": 20,
+            # A transaction that starts by reading and then writes would fail at once, whatever the timeout.
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON",
+        },
+    }
+
+
+def _postgresql(parts: SplitResult) -> dict[str, Any]:
+    """A socket folder is given as `?host=/folder`, as libpq spells it."""
+    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or "") or options.pop("user", ""),
+        "PASSWORD": unquote(parts.password or "") or options.pop("password", ""),
+        "HOST": unquote(parts.hostname or "") or options.pop("host", ""),
+        "PORT": str(parts.port or "") or options.pop("port", ""),
+        "CONN_HEALTH_CHECKS": True,
+        "CONN_MAX_AGE": 60,
+        "OPTIONS": {"connect_timeout": 10, **options},
+    }
+
+
+DATABASES = {"postgresql": _postgresql, "postgres": _postgresql, "sqlite": _sqlite}

@@ -1,0 +1,58 @@
+"""Load units: the files that a pipeline has seen, by their bytes."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+
+
+class UnitState(models.TextChoices):
+    PENDING = "pending"
+    PROCESSING = "processing"
+    COMMITTED = "committed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class LoadUnit(models.Model):
+    """A file by SHA-256: one row for the bytes, plus one for each other name under which they were left out.
+
+    While `processing` it is held by its run's lease. Commits whose fence token is not above `forgotten_token` do not
+    count: a person asked to load the file again.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="units")
+    node = models.CharField(max_length=63)
+    sha256 = models.CharField(max_length=64)
+    name = models.CharField(max_length=1024)
+    size = models.BigIntegerField()
+    state = models.CharField(max_length=12, choices=UnitState.choices, default=UnitState.PENDING)
+    reason = models.TextField(blank=True)
+    attempt = models.PositiveIntegerField(default=0)
+    run = models.ForeignKey("runs.Run", models.SET_NULL, null=True, related_name="units")
+    forgotten_token = models.BigIntegerField(null=True)
+    forgotten_at = models.DateTimeField(null=True)
+    forgotten_reason = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["pipeline", "sha256"], name="unit_bytes", condition=~models.Q(state=UnitState.SKIPPED)
+            ),
+            models.UniqueConstraint(
+                fields=["pipeline", "sha256", "name"], name="unit_name", condition=models.Q(state=UnitState.SKIPPED)
+            ),
+        )
+        indexes = (
+            models.Index(fields=["workspace", "-changed_at", "id"], name="unit_newest"),
+            models.Index(fields=["pipeline", "-changed_at", "id"], name="unit_of_pipeline"),
+            models.Index(fields=["run", "state"], name="unit_of_run"),
+        )
+
+    def __str__(self) -> str:
+        return self.name

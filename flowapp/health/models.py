@@ -1,0 +1,72 @@
+"""Alerts, and who is alive."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+
+class AlertState(models.TextChoices):
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+
+
+class Severity(models.TextChoices):
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Alert(models.Model):
+    """Trouble that a person should know of. The same trouble again, by fingerprint, raises `count`.
+
+    Without a workspace it concerns the whole installation.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, null=True, related_name="alerts")
+    kind = models.CharField(max_length=60)
+    severity = models.CharField(max_length=10, choices=Severity.choices)
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, null=True, related_name="alerts")
+    run = models.ForeignKey("runs.Run", models.SET_NULL, null=True, related_name="alerts")
+    node = models.CharField(max_length=63, blank=True)
+    message = models.TextField()
+    next_step = models.TextField()
+    fingerprint = models.CharField(max_length=64)
+    count = models.PositiveIntegerField(default=1)
+    state = models.CharField(max_length=12, choices=AlertState.choices, default=AlertState.OPEN)
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+    acknowledged_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    acknowledged_at = models.DateTimeField(null=True)
+    resolved_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=["fingerprint"], name="alert_unresolved", condition=~models.Q(state=AlertState.RESOLVED)
+            ),
+        )
+        indexes = (
+            models.Index(fields=["workspace", "state", "-last_seen_at", "id"], name="alert_newest"),
+            models.Index(fields=["resolved_at"], name="alert_resolved"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}"
+
+
+class Heartbeat(models.Model):
+    """A worker or scheduler process that says that it lives."""
+
+    name = models.CharField(max_length=200, primary_key=True)
+    role = models.CharField(max_length=20)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        indexes = (models.Index(fields=["role", "-seen_at"], name="heartbeat_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.name}"

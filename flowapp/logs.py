@@ -1,0 +1,41 @@
+"""What keeps secrets out of the log."""
+
+from __future__ import annotations
+
+import logging
+import re
+from urllib.parse import quote, urlsplit
+
+from django.conf import settings
+
+URL_PASSWORD = re.compile(r"(://[^/\s:@]*:)[^@\s/]*(@)")
+SHORTEST = 6  # Shorter words would blot out ordinary text.
+
+
+def known_secrets() -> set[str]:
+    """The installation's own secrets, as they stand and as a URL spells them."""
+    secrets = {settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, *settings.ENCRYPTION_KEYS}
+    secrets.add(settings.DATABASES["default"].get("PASSWORD", ""))
+    secrets.add(urlsplit(settings.REDIS_URL).password or "")
+    secrets |= {quote(secret, safe="") for secret in secrets}
+    return {secret for secret in secrets if len(secret) >= SHORTEST}
+
+
+def redact(text: str) -> str:
+    """The text without the installation's secrets and without passwords in URLs."""
+    text = URL_PASSWORD.sub(r"\1***\2", text)
+    for secret in known_secrets():
+        text = text.replace(secret, "***")
+    return text
+
+
+class RedactSecrets(logging.Filter):
+    """Renders the record, tracebacks included, and takes the secrets out."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = redact(record.getMessage()), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = redact(record.exc_text)
+        return True

@@ -1,0 +1,200 @@
+"""Runs, what their nodes counted, and the commits that the control plane knows of."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+
+
+class State(models.TextChoices):
+    QUEUED = "queued"
+    WAITING = "waiting"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    SUCCEEDED_WITH_WARNINGS = "succeeded_with_warnings"
+    LOADED_HOOK_FAILED = "loaded_hook_failed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+CLAIMABLE = (State.QUEUED, State.WAITING)
+ACTIVE = (*CLAIMABLE, State.RUNNING)
+LOADED = (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS, State.LOADED_HOOK_FAILED)
+
+
+class Trigger(models.TextChoices):
+    MANUAL = "manual"
+    SCHEDULE = "schedule"
+    CLI = "cli"
+    API = "api"
+
+
+class Run(models.Model):
+    """One request to run one version. Each claim by a worker is an attempt.
+
+    `attempt` with `lease_owner` is the key to every write of a worker: who no longer holds both writes nothing.
+    `failures` count against `max_attempts`; `losses` are workers that vanished,
+    `waits` are looks for files that had not come. `may_have_committed` is set before a
+    load begins and cleared only after the target was asked. `ending` is the state that the run takes once a target
+    that could not be reached has been asked.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="runs")
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="runs")
+    version = models.ForeignKey("pipelines.PipelineVersion", models.PROTECT, related_name="runs")
+    number = models.BigIntegerField()
+    state = models.CharField(max_length=32, choices=State.choices, default=State.QUEUED)
+    trigger = models.CharField(max_length=16, choices=Trigger.choices)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+
+    attempt = models.PositiveIntegerField(default=0)
+    failures = models.PositiveIntegerField(default=0)
+    losses = models.PositiveIntegerField(default=0)
+    waits = models.PositiveIntegerField(default=0)
+    max_attempts = models.PositiveIntegerField(default=1)
+    token = models.BigIntegerField(default=0)
+    lease_owner = models.CharField(max_length=200, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    may_have_committed = models.BooleanField(default=False)
+    ending = models.CharField(max_length=32, choices=State.choices, blank=True)
+    cancel_requested = models.BooleanField(default=False)
+
+    queued_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+    sent_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    step = models.CharField(max_length=40, blank=True)
+    error_code = models.CharField(max_length=100, blank=True)
+    error_node = models.CharField(max_length=63, blank=True)
+    error_message = models.TextField(blank=True)
+    error_hint = models.TextField(blank=True)
+    # Checks, quarantine, warnings and nothingNew; nodes and rules have rows of their own.
+    report = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["pipeline", "number"], name="run_number"),
+            models.UniqueConstraint(
+                fields=["pipeline"], name="one_running_run", condition=models.Q(state=State.RUNNING)
+            ),
+        )
+        indexes = (
+            models.Index(fields=["workspace", "-queued_at", "id"], name="run_newest"),
+            models.Index(fields=["workspace", "state", "-queued_at", "id"], name="run_by_state"),
+            models.Index(fields=["pipeline", "-queued_at", "id"], name="run_of_pipeline"),
+            models.Index(fields=["due_at"], name="run_due", condition=models.Q(state__in=CLAIMABLE)),
+            models.Index(fields=["lease_until"], name="run_leased", condition=models.Q(state=State.RUNNING)),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.pipeline_id} #{self.number}"
+
+
+class NodeRun(models.Model):
+    """What one node did in the newest attempt of a run. The columns from `rows_read` on are null where they make no
+    sense for the node's kind."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="nodes")
+    position = models.PositiveIntegerField()
+    node = models.CharField(max_length=63)
+    kind = models.CharField(max_length=20)
+    rows_in = models.BigIntegerField(default=0)
+    rows_out = models.BigIntegerField(default=0)
+    rows_read = models.BigIntegerField(null=True)
+    rows_filtered = models.BigIntegerField(null=True)
+    rows_rejected = models.BigIntegerField(null=True)
+    rows_staged = models.BigIntegerField(null=True)
+    rows_replaced = models.BigIntegerField(null=True)
+    rows_behind_mark = models.BigIntegerField(null=True)
+    rows_suppressed = models.BigIntegerField(null=True)
+    rows_loaded = models.BigIntegerField(null=True)
+    rows_inserted = models.BigIntegerField(null=True)
+    rows_updated = models.BigIntegerField(null=True)
+    rows_unchanged = models.BigIntegerField(null=True)
+    rows_warned = models.BigIntegerField(null=True)
+    duration_ms = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["run", "node"], name="node_of_run"),)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.node}"
+
+
+class RuleCount(models.Model):
+    """How often one rule was violated in the newest attempt of a run; zero is kept too."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="rules")
+    position = models.PositiveIntegerField()
+    node = models.CharField(max_length=63)
+    rule = models.CharField(max_length=200)
+    type = models.CharField(max_length=40)
+    field = models.TextField(null=True)  # noqa: DJ001 - a rule without a field is told apart from a field named ''
+    on_fail = models.CharField(max_length=10)
+    violations = models.BigIntegerField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["run", "position"], name="rule_of_run"),)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.node}.{self.rule}"
+
+
+class CommitRecord(models.Model):
+    """A load transaction that is known to have committed. The newest of a target that was not forgotten must still
+    be found in the target before the next run."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="commits")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="commits")
+    node = models.CharField(max_length=63)
+    attempt = models.PositiveIntegerField()
+    token = models.BigIntegerField(default=0)
+    counts = models.JSONField(default=dict)
+    hooks_done = models.JSONField(default=list)
+    committed_at = models.DateTimeField()
+    forgotten_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["run", "node"], name="commit_of_run"),)
+        indexes = (models.Index(fields=["pipeline", "node", "-committed_at"], name="commit_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.node}"
+
+
+class RunLog(models.Model):
+    """A line of a run's log. Never a row value, never a secret."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="log")
+    attempt = models.PositiveIntegerField()
+    at = models.DateTimeField(db_index=True)
+    level = models.CharField(max_length=10)
+    node = models.CharField(max_length=63, blank=True)
+    message = models.TextField()
+
+    class Meta:
+        indexes = (models.Index(fields=["run", "id"], name="log_of_run"),)
+
+    def __str__(self) -> str:
+        return f"{self.level}: {self.message}"
+
+
+class Chore(models.Model):
+    """A periodic task of the schedulers; whoever moves `due_at` forward does it."""
+
+    name = models.CharField(max_length=60, primary_key=True)
+    due_at = models.DateTimeField()
+    objects: ClassVar[models.Manager[Chore]]
+
+    def __str__(self) -> str:
+        return self.name
