@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ir.destinations import Destination as Destination
+from ir.destinations import DestinationColumn as DestinationColumn
 from ir.pipeline import Pipeline
 from ir.types import ColumnType
 
@@ -40,38 +42,6 @@ class RunJob:
     connections: Mapping[str, Connection]
     files_folder: Path
     waited: int | None = None
-
-
-# --- the destination, as found in the database ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class DestinationColumn:
-    """A column of a target table. `declared` is PostgreSQL's own spelling of the type."""
-
-    name: str
-    type: ColumnType
-    declared: str
-    nullable: bool = True
-    max_length: int | None = None
-    has_default: bool = False
-    generated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """A target table. `unique_keys` holds the column sets of valid, immediate, full unique indexes."""
-
-    schema: str
-    table: str
-    columns: tuple[DestinationColumn, ...]
-    unique_keys: tuple[frozenset[str], ...] = ()
-    kind: str = "table"
-    writable: bool = True
-    row_triggers: bool = False
-
-    def column(self, name: str) -> DestinationColumn | None:
-        return next((c for c in self.columns if c.name == name), None)
 
 
 # --- files -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,9 @@
+"""Verdicts on rows: which of a batch go to staging, which to quarantine, and why. Plain functions over Arrow."""
+
+from __future__ import annotations
+
+from executors.verdicts.judge import judge
+from executors.verdicts.plan import BAD, FILE, RAW, RECORD, CastFlag, JudgePlan, Judged
+from executors.verdicts.tally import Tally
+
+__all__ = ["BAD", "FILE", "RAW", "RECORD", "CastFlag", "JudgePlan", "Judged", "Tally", "judge"]

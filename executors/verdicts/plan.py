@@ -1,0 +1,67 @@
+"""What `judge` is told about a batch and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+
+from executors.model import RuleCount, RulePlan, StageColumn
+
+FILE, RECORD, BAD, RAW = "_flow_file", "_flow_record", "_flow_bad", "_flow_raw"
+"""Columns that every frame carries beside its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class CastFlag:
+    """A boolean frame column that is true where an op of `node` (or the source's declared type) failed to cast `field`."""
+
+    column: str
+    node: str
+    field: str
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePlan:
+    """How to judge the batches of one pass.
+
+    `files` maps a file's place in the source's order to (sha256, name). `row_columns` maps the names shown in a
+    rejected row's JSON to frame columns: the fields as the source gave them (`row_from` source), else the columns that
+    entered the node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame
+    columns. `casts` and `rules` stand in the order of the path: a row that one node drops never reaches the next.
+    """
+
+    run_id: str
+    source: str
+    target: str
+    files: Mapping[int, tuple[str, str]]
+    row_columns: Mapping[str, str]
+    working: Mapping[str, str]
+    stage_columns: tuple[StageColumn, ...]
+    rules: tuple[RulePlan, ...] = ()
+    casts: tuple[CastFlag, ...] = ()
+    on_type_mismatch: Literal["abort", "skip", "null"] = "abort"
+    on_bad_row: Literal["reject", "abort"] = "reject"
+    row_from: Literal["source", "input"] = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One batch, judged.
+
+    `good` has `_flow_file`, `_flow_record` and the stage columns in their travel types; `rejects` has REJECT_SCHEMA.
+    `warned` counts rows that are staged in spite of a violation. `dropped` counts rejected rows by the node that
+    dropped them. `rules` holds every explicit rule, zeros included, and the implicit ones that were violated.
+    """
+
+    good: pa.RecordBatch
+    rejects: pa.RecordBatch
+    arrived: int
+    staged: int
+    rejected: int
+    warned: int
+    rules: tuple[RuleCount, ...]
+    dropped: Mapping[str, int] = field(default_factory=dict)

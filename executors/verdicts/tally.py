@@ -1,0 +1,48 @@
+"""Counts of one task, added up batch by batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from executors.model import RecordRef, RuleCount, TaskCount
+from executors.verdicts.plan import Judged
+
+MOST_REFS = 20
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the batches judged so far add up to."""
+
+    arrived: int = 0
+    staged: int = 0
+    rejected: int = 0
+    warned: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+    rules: dict[tuple[str, str], RuleCount] = field(default_factory=dict)
+
+    def add(self, judged: Judged) -> None:
+        self.arrived += judged.arrived
+        self.staged += judged.staged
+        self.rejected += judged.rejected
+        self.warned += judged.warned
+        for node, rows in judged.dropped.items():
+            self.dropped[node] = self.dropped.get(node, 0) + rows
+        for count in judged.rules:
+            key = count.node, count.rule_id
+            self.rules[key] = add_counts(self.rules[key], count) if key in self.rules else count
+
+    def finish(self, task: int) -> TaskCount:
+        return TaskCount(
+            task, self.arrived, self.staged, self.rejected, self.warned, tuple(self.rules.values()), self.dropped
+        )
+
+
+def add_counts(one: RuleCount, other: RuleCount) -> RuleCount:
+    """The two counts of one rule as one; keeps the first places in source order."""
+    first = sorted({*one.first, *other.first}, key=_place)[:MOST_REFS]
+    return replace(one, violations=one.violations + other.violations, first=tuple(first))
+
+
+def _place(ref: RecordRef) -> tuple[int, int]:
+    return ref.file, ref.record
