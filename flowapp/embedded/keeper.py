@@ -1,0 +1,142 @@
+"""The process that owns an embedded service: `python -m flowapp.embedded.keeper FLOW_HOME SERVICE`.
+
+It runs in the background as long as anybody uses the service, starts it again when it died, and stops it when the last
+user is gone, however that user ended. It answers on standard output with one line of JSON: `ready`, `busy` (another
+keeper owns the service) or `error`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, Protocol
+
+from flowapp.embedded.accounts import Account, server_account, server_folder
+from flowapp.embedded.errors import EmbeddedError
+from flowapp.embedded.home import Home, Secrets, load_secrets, read_json, write_atomically
+from flowapp.embedded.locks import FileLock
+from flowapp.embedded.logs import ServerLog
+from flowapp.embedded.ports import free_port
+from flowapp.embedded.postgres import Postgres
+from flowapp.embedded.valkey import Valkey
+
+_PAUSE = 0.1
+
+
+class Server(Protocol):
+    """What a keeper keeps."""
+
+    ports: range
+
+    def __init__(self, folder: Path, account: Account, log: ServerLog, secrets: Secrets) -> None: ...
+
+    @property
+    def pid(self) -> int | None:
+        """The running server, or None when it is not running."""
+
+    def end_leftover(self, pid: int) -> None:
+        """End the server `pid` of a dead keeper, if it still runs."""
+
+    def start(self, port: int) -> None:
+        """Return when it answers."""
+
+    def stop(self) -> None: ...
+
+
+SERVERS: dict[str, type[Server]] = {"postgres": Postgres, "redis": Valkey}
+
+
+class Keeper:
+    """One service of one home. Single-threaded: the server is tied to its life."""
+
+    def __init__(self, home: Home, name: str) -> None:
+        self._files, secrets = home.service(name), load_secrets(home)
+        account = server_account(home.root)
+        folder = server_folder(account, home.root, secrets.id)
+        self._log = ServerLog(home.logs / f"{name}.log")
+        self._server = SERVERS[name](folder, account, self._log, secrets)
+        self._port = 0
+
+    def start(self) -> None:
+        """Start the server, on the port of last time if that is free."""
+        stale = read_json(self._files.state) or {}
+        self._files.state.unlink(missing_ok=True)
+        self._server.end_leftover(stale.get("pid", 0))
+        self._port = free_port([*_last_port(self._files.port), *self._server.ports])
+        write_atomically(self._files.port, str(self._port))
+        self._server.start(self._port)
+        self._write_state()
+
+    def keep(self) -> None:
+        """Return when nobody uses the service any more."""
+        users = FileLock(self._files.users_lock)
+        while not users.take():
+            time.sleep(_PAUSE)
+            self._log.rotate()
+            if self._server.pid is None:
+                self._server.start(self._port)
+                self._write_state()
+
+    def stop(self) -> None:
+        """Stop the server; without its state file nobody looks for it any more."""
+        self._files.state.unlink(missing_ok=True)
+        self._server.stop()
+
+    def _write_state(self) -> None:
+        state = {"port": self._port, "pid": self._server.pid, "keeper": os.getpid()}
+        write_atomically(self._files.state, json.dumps(state))
+
+
+def main(root: str, name: str) -> None:
+    """Own the service `name` of `root` until nobody uses it."""
+    home = Home(Path(root))
+    if os.fork():
+        os._exit(0)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    lock = FileLock(home.service(name).keeper_lock)
+    if lock.take():
+        _own(home, name)
+    else:
+        _answer({"state": "busy"})
+
+
+def _own(home: Home, name: str) -> None:
+    keeper = None
+    try:
+        keeper = Keeper(home, name)
+        keeper.start()
+        _answer({"state": "ready"})
+        keeper.keep()
+    except EmbeddedError as error:
+        _answer({"state": "error", **error.to_json()})
+    finally:
+        if keeper:
+            keeper.stop()
+
+
+def _last_port(path: Path) -> list[int]:
+    try:
+        return [int(path.read_text())]
+    except (FileNotFoundError, ValueError):
+        return []
+
+
+def _answer(reply: dict[str, Any]) -> None:
+    """Tell the starter, who may be gone by now, and hear nothing of it again."""
+    try:
+        sys.stdout.write(json.dumps(reply) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        pass
+    finally:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

