@@ -32,7 +32,8 @@ def cache_folder() -> Path:
     home = os.environ.get("FLOW_HOME")
     folder = Path(home, "cache") if home else Path(tempfile.gettempdir(), f"flow-cache-{os.getuid()}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
+    # Programs in it are run, so a folder that someone else made first in /tmp must not be used.
+    return folder if folder.stat().st_uid == os.getuid() else Path(tempfile.mkdtemp(prefix="flow-cache-"))
 
 
 def java_home() -> Path:

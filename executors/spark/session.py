@@ -1,0 +1,166 @@
+"""The one Spark application of this process, and the sessions that runs take from it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from pyspark.sql import SparkSession
+
+from executors.spark import archive, java
+from executors.spark.errors import translate
+
+Mode = Literal["inline", "worker"]
+
+SESSION_SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
+}
+"""Set on every session: Spark Connect does not hand them on to new ones."""
+
+_LOCK = threading.Lock()
+_base: SparkSession | None = None
+
+
+def get_session(mode: Mode = "worker") -> SparkSession:
+    """The application's first session, started on first use.
+
+    FLOW_SPARK_REMOTE names a Spark Connect server (`sc://host:port`), FLOW_SPARK_MASTER a cluster's master; without
+    them Spark runs in this process. `mode` says whether the JVM should start fast or stay fast.
+    Raises Terminal `java.missing`, Transient `spark.lost`.
+    """
+    global _base
+    with _LOCK, translate():
+        if _base is None:
+            remote = os.environ.get("FLOW_SPARK_REMOTE")
+            _base = SparkSession.builder.remote(remote).getOrCreate() if remote else _start(mode)
+            _apply_settings(_base)
+        return _base
+
+
+def new_run_session() -> SparkSession:
+    """A session of its own for one run: settings, views and cancelling do not touch other runs."""
+    with translate():
+        session = get_session().newSession()
+        _apply_settings(session)
+    return session
+
+
+def interrupt(session: SparkSession) -> None:
+    """End all that this session is running; its caller sees `Cancelled`. Safe from another thread, and when idle."""
+    with translate():
+        session.interruptAll()
+
+
+def warm_up() -> None:
+    """Pay for the first job now: starts the Python workers and loads what reader and sink import."""
+    from executors.spark.probe import warm_workers
+
+    warm_workers(get_session())
+
+
+def stop_session() -> None:
+    """Stop the application and wait until its JVM is gone. Does nothing if none was started."""
+    global _base
+    with _LOCK:
+        session, _base = _base, None
+        if session is not None:
+            with _ignoring_a_dead_jvm():
+                session.stop()
+            _end_gateway()
+
+
+def _apply_settings(session: SparkSession) -> None:
+    for name, value in SESSION_SETTINGS.items():
+        session.conf.set(name, value)
+
+
+def _start(mode: Mode) -> SparkSession:
+    master = os.environ.get("FLOW_SPARK_MASTER", "local[*]")
+    builder = SparkSession.builder.master(master).appName("flow")
+    for name, value in _settings(mode, local=master.startswith("local")).items():
+        builder = builder.config(name, value)
+    with _java_environment():
+        return builder.getOrCreate()
+
+
+def _settings(mode: Mode, *, local: bool) -> dict[str, str]:
+    settings = {
+        "spark.scheduler.mode": "FAIR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": " ".join(_java_options(mode)),
+        "spark.driver.memory": "1g",
+    }
+    if local:
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings
+
+
+def _java_options(mode: Mode) -> list[str]:
+    options = [f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"]
+    if mode == "inline":
+        # Two compilers and a parallel collector compete with a short run for the cores.
+        options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    return options + archive.java_options()
+
+
+@contextmanager
+def _java_environment() -> Iterator[None]:
+    """What the launcher reads from the environment, for the application that is started inside only."""
+    wanted = {
+        "JAVA_HOME": str(java.java_home()),
+        "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # Without it workers run whatever `python3` is on the path; the setting spark.pyspark.python is not enough.
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+    }
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _ignoring_a_dead_jvm() -> Iterator[None]:
+    from executors.errors import Failure
+
+    try:
+        with translate():
+            yield
+    except Failure:
+        return
+
+
+def _end_gateway() -> None:
+    """pyspark keeps the JVM for a next context; we want none left behind when the process goes on."""
+    from pyspark import SparkContext
+
+    gateway = getattr(SparkContext, "_gateway", None)
+    if gateway is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = None
+    gateway.shutdown()
+    process: subprocess.Popen[bytes] = gateway.proc
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
