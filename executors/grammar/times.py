@@ -1,0 +1,154 @@
+"""Dates, times and timestamps from text: ISO 8601, or a column's own `format` in the language of Python's strptime."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta, timezone
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executors.errors import Terminal
+from executors.grammar.stages import Parsed, read_in_stages, trim
+from executors.types import travel_of
+from ir.types import ColumnType
+
+# Years before 1000 and 29 February are left to the reading one by one.
+_PLAIN_DATE = (
+    r"[1-9][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    r"|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+)
+_PLAIN_TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
+_PLAIN_ZONE = r"(?:Z|[+-](?:0[0-9]|1[0-4])(?::?[0-5][0-9])?)"
+_PLAIN_TIMESTAMP = _PLAIN_DATE + "[T ]" + _PLAIN_TIME
+
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_TIME = re.compile(r"([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?")
+_ZONED = re.compile(r"(.{16,26}?)(Z|([+-])([0-9]{2})(?::?([0-9]{2}))?)?")
+_MOST_OFFSET_HOURS = 15
+
+
+def _cast_to(arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
+    return lambda text: pc.cast(text, arrow)
+
+
+def _cast_utc(text: pa.Array) -> pa.Array:
+    return pc.cast(pc.cast(text, pa.timestamp("us")), pa.timestamp("us", "UTC"))
+
+
+def _cast_time(text: pa.Array) -> pa.Array:
+    return pc.cast(pc.cast(pc.binary_join_element_wise("1970-01-01", text, "T"), pa.timestamp("us")), pa.time64("us"))
+
+
+def date_of(text: str) -> date | None:
+    match = _DATE.fullmatch(text)
+    try:
+        return date(int(match[1]), int(match[2]), int(match[3])) if match else None
+    except ValueError:
+        return None
+
+
+def time_of(text: str) -> time | None:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    hour, minute, second, fraction = match.groups(default="0")
+    try:
+        return time(int(hour), int(minute), int(second), int(fraction.ljust(6, "0")))
+    except ValueError:
+        return None
+
+
+def timestamp_of(text: str) -> datetime | None:
+    """A timestamp without offset."""
+    day, clock = date_of(text[:10]), time_of(text[11:])
+    if day is None or clock is None or text[10] not in "T ":
+        return None
+    return datetime.combine(day, clock)
+
+
+def timestamptz_of(text: str) -> datetime | None:
+    """A timestamp with an offset of up to 15:59, `Z`, or none, which means UTC."""
+    match = _ZONED.fullmatch(text)
+    naive = timestamp_of(match[1]) if match else None
+    if match is None or naive is None:
+        return None
+    hours, minutes = int(match[4] or 0), int(match[5] or 0)
+    if hours > _MOST_OFFSET_HOURS or minutes > 59:
+        return None
+    offset = timedelta(hours=hours, minutes=minutes) * (-1 if match[3] == "-" else 1)
+    return _to_utc(naive.replace(tzinfo=timezone(offset)))
+
+
+def _to_utc(moment: datetime) -> datetime | None:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        return None
+
+
+def parse_date(values: pa.Array, to: ColumnType) -> Parsed:
+    return read_in_stages(values, pa.date32(), [(f"^{_PLAIN_DATE}$", _cast_to(pa.date32()))], date_of)
+
+
+def parse_time(values: pa.Array, to: ColumnType) -> Parsed:
+    return read_in_stages(values, pa.time64("us"), [(f"^{_PLAIN_TIME}$", _cast_time)], time_of)
+
+
+def parse_timestamp(values: pa.Array, to: ColumnType) -> Parsed:
+    arrow = pa.timestamp("us")
+    return read_in_stages(values, arrow, [(f"^{_PLAIN_TIMESTAMP}$", _cast_to(arrow))], timestamp_of)
+
+
+def parse_timestamptz(values: pa.Array, to: ColumnType) -> Parsed:
+    arrow = pa.timestamp("us", "UTC")
+    stages = [
+        (f"^{_PLAIN_TIMESTAMP}{_PLAIN_ZONE}$", _cast_to(arrow)),
+        (f"^{_PLAIN_TIMESTAMP}$", _cast_utc),
+    ]
+    return read_in_stages(values, arrow, stages, timestamptz_of)
+
+
+# --- a column's own format ---------------------------------------------------------------------------------------
+
+_FROM_FORMAT: dict[str, Callable[[datetime], date | datetime | None]] = {
+    "date": lambda moment: moment.date(),
+    "timestamp": lambda moment: moment if moment.tzinfo is None else None,
+    "timestamptz": lambda moment: _to_utc(moment if moment.tzinfo else moment.replace(tzinfo=UTC)),
+}
+FORMATTED = tuple(_FROM_FORMAT)
+"""Types whose columns may carry a `format`."""
+
+
+def require_format(template: str) -> None:
+    """Refuse a format that could never be read."""
+    try:
+        datetime.strptime(datetime(2001, 2, 3, 4, 5, 6, 7, UTC).strftime(template), template)
+    except ValueError as error:
+        raise Terminal(
+            "source.format_unusable",
+            f"The format {template!r} cannot be read: {error}.",
+            hint="Write it as Python's strptime does, for example %d/%m/%Y or %Y-%m-%d %H:%M:%S.",
+        ) from error
+
+
+def parse_formatted(values: pa.Array, to: ColumnType, template: str) -> Parsed:
+    """Texts in the column's own format. Equal texts are read once."""
+    require_format(template)
+    finish = _FROM_FORMAT[to.kind]
+    coded = trim(values).dictionary_encode()
+    known = pa.array(
+        [_read_formatted(text, template, finish) for text in coded.dictionary.to_pylist()], travel_of(to).arrow
+    )
+    typed = known.take(coded.indices)
+    return typed, pc.and_(pc.is_valid(values), pc.is_null(typed))
+
+
+def _read_formatted(
+    text: str, template: str, finish: Callable[[datetime], date | datetime | None]
+) -> date | datetime | None:
+    try:
+        return finish(datetime.strptime(text, template))
+    except ValueError:
+        return None
