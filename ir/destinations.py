@@ -10,7 +10,11 @@ from ir.types import ColumnType
 
 @dataclass(frozen=True, slots=True)
 class DestinationColumn:
-    """A column of a target table. `declared` is PostgreSQL's own spelling of the type."""
+    """A column of a target table.
+
+    `declared` is PostgreSQL's own spelling of the type, `base` the same without length or precision (for casts that
+    must not cut or round).
+    """
 
     name: str
     type: ColumnType
@@ -19,6 +23,7 @@ class DestinationColumn:
     max_length: int | None = None
     has_default: bool = False
     generated: bool = False
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)
