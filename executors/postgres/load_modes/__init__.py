@@ -1,0 +1,23 @@
+"""The load modes that PostgreSQL targets can run, by their name in the document."""
+
+from __future__ import annotations
+
+from executors.errors import Terminal
+from executors.postgres.load_modes import append, truncate, upsert
+from executors.postgres.load_modes.base import LoadHandler
+
+_HANDLERS = (append.HANDLER, truncate.HANDLER, upsert.HANDLER)
+
+LOAD_MODES: dict[str, LoadHandler] = {handler.mode: handler for handler in _HANDLERS}
+if len(LOAD_MODES) != len(_HANDLERS):
+    raise ValueError("two handlers for one load mode")
+
+
+def load_handler(mode: str) -> LoadHandler:
+    if mode not in LOAD_MODES:
+        raise Terminal(
+            "kind.not_available",
+            f"Load mode {mode!r} cannot run on PostgreSQL.",
+            hint=f"Available: {', '.join(LOAD_MODES)}.",
+        )
+    return LOAD_MODES[mode]

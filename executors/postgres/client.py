@@ -1,0 +1,144 @@
+"""Connections to the target database, and the one place that turns the driver's errors into failures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import quote, quote_plus
+
+import psycopg
+from psycopg.rows import TupleRow
+
+from executors.errors import Failure, Terminal, Transient
+from executors.model import Connection
+from executors.postgres.failures import failure_of
+
+SESSION = {
+    # Nothing is found by search path: every name in our statements carries its schema.
+    "search_path": "",
+    "timezone": "UTC",
+    "datestyle": "ISO, YMD",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "lc_monetary": "C",
+    "standard_conforming_strings": "on",
+    "lock_timeout": "30s",
+    # A role's own limits must not end a long load half-way; a run's limit is kept by the engine.
+    "statement_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+    "default_transaction_isolation": "read committed",
+    "default_transaction_read_only": "off",
+}
+"""Settings that every session starts with, so that a role's or database's own settings change no result."""
+
+_CONNECT_FAILURES: tuple[tuple[str, type[Failure], str, str, str], ...] = (
+    (
+        r"authentication failed|no password supplied|no pg_hba\.conf entry|role .* does not exist|not permitted to log",
+        Terminal,
+        "target.auth_failed",
+        "the server refused user {user!r}",
+        "Check the user and the password of the connection, and the server's pg_hba.conf.",
+    ),
+    (
+        r"database .* does not exist",
+        Terminal,
+        "target.database_unknown",
+        "the server has no database {database!r}",
+        "Correct the database of the connection, or create it.",
+    ),
+    (
+        r"permission denied for database",
+        Terminal,
+        "target.forbidden",
+        "user {user!r} may not connect to database {database!r}",
+        "GRANT CONNECT ON DATABASE to that user.",
+    ),
+    (
+        r"too many (clients|connections)|remaining connection slots",
+        Transient,
+        "target.too_many_connections",
+        "the server takes no more connections",
+        "Try again later, or raise max_connections of the server.",
+    ),
+)
+
+
+def connect(
+    connection: Connection, *, autocommit: bool = False, application_name: str = "flow"
+) -> psycopg.Connection[TupleRow]:
+    """Open a session with the pinned settings. Raises Transient or Terminal, never with the password in them."""
+    try:
+        conn = psycopg.connect(
+            host=connection.host,
+            port=connection.port,
+            dbname=connection.database,
+            user=connection.user,
+            password=connection.password,
+            sslmode=connection.sslmode,
+            application_name=application_name,
+            client_encoding="UTF8",
+            connect_timeout=10,
+            keepalives=1,
+            keepalives_idle=30,
+            keepalives_interval=10,
+            keepalives_count=3,
+            autocommit=True,
+            # Poolers in transaction mode lose prepared statements.
+            prepare_threshold=None,
+        )
+    except psycopg.Error as error:
+        raise _connect_failure(connection, error) from error
+    with translate():
+        _pin_session(conn)
+        conn.autocommit = autocommit
+    return conn
+
+
+def interrupt(conn: psycopg.Connection[TupleRow]) -> None:
+    """Cancel what the session runs, from another thread. What it ran raises; a session without work goes on."""
+    with translate():
+        conn.cancel_safe(timeout=5)
+
+
+@contextmanager
+def translate(node: str | None = None) -> Iterator[None]:
+    """Turn errors of the driver into Transient or Terminal failures, without secrets and without row values."""
+    try:
+        yield
+    except psycopg.Error as error:
+        failure = failure_of(error)
+        failure.node = node
+        # The driver's own text may quote a row (DETAIL, CONTEXT); a logged traceback prints the whole chain.
+        error.args = (f"SQLSTATE {error.sqlstate}",)
+        raise failure from error
+
+
+def _pin_session(conn: psycopg.Connection[TupleRow]) -> None:
+    names = list(SESSION)
+    conn.execute(
+        "SELECT pg_catalog.set_config(s.name, s.value, false)"
+        " FROM ROWS FROM (pg_catalog.unnest(%s::text[]), pg_catalog.unnest(%s::text[])) AS s(name, value)",
+        [names, list(SESSION.values())],
+    )
+
+
+def _connect_failure(connection: Connection, error: psycopg.Error) -> Failure:
+    text = _without_password(str(error), connection.password)
+    error.args = (text,)
+    where = f"{connection.host}:{connection.port} (connection {connection.name!r})"
+    for pattern, kind, code, says, hint in _CONNECT_FAILURES:
+        if re.search(pattern, text):
+            return kind(code, f"{where}: {says.format(user=connection.user, database=connection.database)}.", hint=hint)
+    return Transient(
+        "target.unreachable",
+        f"{where}: no connection: {text.strip().splitlines()[-1] if text.strip() else type(error).__name__}",
+        hint="Check host and port of the connection, and that the server runs and can be reached from here.",
+    )
+
+
+def _without_password(text: str, password: str) -> str:
+    for form in {password, quote(password), quote(password, safe=""), quote_plus(password)} - {""}:
+        text = text.replace(form, "***")
+    return text

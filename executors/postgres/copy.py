@@ -1,0 +1,142 @@
+"""Binary COPY of Arrow batches into staging. Runs inside Spark's tasks."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import psycopg
+import pyarrow as pa
+from pgpq import ArrowToPostgresBinaryEncoder
+from psycopg import sql
+from psycopg.rows import TupleRow
+
+from executors.errors import Terminal
+from executors.model import Connection
+from executors.postgres.client import connect, translate
+from executors.postgres.meta import STAGING
+from executors.postgres.staging import TASK, StagingTables
+from executors.rejects import REJECT_SCHEMA
+
+
+class StageWriter:
+    """Writes what one task produces: good rows and rejects, each by a COPY of its own.
+
+    Use as a context manager; without `commit()` nothing is kept. `schema` is that of the good batches:
+    `_flow_file int32`, `_flow_record int64` and the stage columns by name. The writer adds `_flow_task`.
+    """
+
+    def __init__(self, connection: Connection, tables: StagingTables, schema: pa.Schema, task: int) -> None:
+        self._connection, self._tables, self._task = connection, tables, task
+        self._schema = schema
+        self._good: _Stream | None = None
+        self._rejects: _Stream | None = None
+
+    def __enter__(self) -> StageWriter:
+        return self
+
+    def write_good(self, batch: pa.RecordBatch) -> None:
+        if self._good is None:
+            self._good = self._open(self._tables.good, self._schema)
+        self._good.write(batch)
+
+    def write_rejects(self, batch: pa.RecordBatch) -> None:
+        if self._rejects is None:
+            self._rejects = self._open(self._tables.rejects, REJECT_SCHEMA)
+        self._rejects.write(batch)
+
+    def commit(self) -> None:
+        """End both streams, then commit both. A task that fails between the two is no winner: its rows never count."""
+        streams = [s for s in (self._good, self._rejects) if s is not None]
+        for stream in streams:
+            stream.finish()
+        for stream in streams:
+            stream.commit()
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        for stream in (self._good, self._rejects):
+            if stream is not None:
+                stream.close()
+
+    def _open(self, table: str, schema: pa.Schema) -> _Stream:
+        return _Stream(self._connection, table, schema, self._task, f"flow run {self._tables.run_id}".strip())
+
+
+class _Stream:
+    """One connection in one COPY."""
+
+    def __init__(self, connection: Connection, table: str, schema: pa.Schema, task: int, application: str) -> None:
+        self._task = task
+        self._schema = schema.append(pa.field(TASK, pa.int64()))
+        self._encoder = ArrowToPostgresBinaryEncoder(self._schema)
+        self._conn = connect(connection, application_name=application)
+        try:
+            with translate():
+                _require_types(self._conn, table, self._schema)
+                self._copy_block = self._conn.cursor().copy(_copy_statement(table, self._schema))
+                self._copy: psycopg.Copy = self._copy_block.__enter__()
+                self._copy.write(self._encoder.write_header())
+        except BaseException:
+            self._conn.close()
+            raise
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        tasks = pa.array([self._task], pa.int64()).take(pa.repeat(0, batch.num_rows))
+        columns = [batch.column(name) for name in self._schema.names[:-1]]
+        with translate():
+            self._copy.write(self._encoder.write_batch(pa.record_batch([*columns, tasks], schema=self._schema)))
+
+    def finish(self) -> None:
+        with translate():
+            self._copy.write(self._encoder.finish())
+            self._copy_block.__exit__(None, None, None)
+
+    def commit(self) -> None:
+        with translate():
+            self._conn.commit()
+
+    def close(self) -> None:
+        """Closing ends an unfinished COPY and its transaction; the server keeps nothing."""
+        self._conn.close()
+
+
+def _copy_statement(table: str, schema: pa.Schema) -> sql.Composed:
+    names = sql.SQL(", ").join(map(sql.Identifier, schema.names))
+    return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(sql.Identifier(STAGING, table), names)
+
+
+def _require_types(conn: psycopg.Connection[TupleRow], table: str, schema: pa.Schema) -> None:
+    """Refuse to send a type into a column of another: COPY takes the bits as they come (int8 becomes float8)."""
+    rows = conn.execute(
+        "SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a"
+        " JOIN pg_class c ON c.oid = a.attrelid"
+        " WHERE c.relnamespace = to_regnamespace(%s) AND c.relname = %s AND a.attnum > 0",
+        [STAGING, table],
+    ).fetchall()
+    staged: dict[str, str] = dict(rows)
+    wrong = [f.name for f in schema if staged.get(f.name) != _postgres_name(f.type)]
+    if wrong:
+        raise Terminal(
+            "staging.types_differ",
+            f"Columns {', '.join(wrong)} are not sent in the type of the staging table.",
+            hint="The staging table is gone or was made for other columns; start the run again.",
+        )
+
+
+def _postgres_name(kind: pa.DataType) -> str | None:
+    if pa.types.is_decimal128(kind):
+        return f"numeric({kind.precision},{kind.scale})"
+    return _POSTGRES_NAMES.get(kind)
+
+
+_POSTGRES_NAMES: dict[pa.DataType, str] = {
+    pa.string(): "text",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.float64(): "double precision",
+    pa.bool_(): "boolean",
+    pa.date32(): "date",
+    pa.timestamp("us"): "timestamp without time zone",
+    pa.timestamp("us", "UTC"): "timestamp with time zone",
+    pa.time64("us"): "time without time zone",
+    pa.binary(): "bytea",
+}

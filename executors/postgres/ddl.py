@@ -1,0 +1,50 @@
+"""The one way in which Flow creates or drops anything in a target database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import sql
+from psycopg.pq import TransactionStatus
+from psycopg.rows import TupleRow
+
+Conn = psycopg.Connection[TupleRow]
+
+
+@contextmanager
+def ddl(conn: Conn) -> Iterator[None]:
+    """A short transaction under one advisory lock: look, then create. `IF NOT EXISTS` alone races.
+
+    The session must be idle: inside a longer transaction the lock would be kept until that ends.
+    """
+    if conn.info.transaction_status != TransactionStatus.IDLE:
+        raise RuntimeError("DDL needs a session without an open transaction")
+    with conn.transaction():
+        conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('flow.ddl', 0))")
+        yield
+
+
+def ensure_schema(conn: Conn, schema: str) -> None:
+    """Create a schema that nobody but its owner may use. Only inside `ddl`."""
+    if conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone():
+        return
+    conn.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
+    conn.execute(sql.SQL("REVOKE ALL ON SCHEMA {} FROM PUBLIC").format(sql.Identifier(schema)))
+
+
+def create_table(conn: Conn, name: sql.Identifier, body: sql.Composable, *, unlogged: bool = False) -> None:
+    """Create a table that PUBLIC may not touch, whatever the default privileges say. Only inside `ddl`."""
+    kind = sql.SQL("UNLOGGED TABLE" if unlogged else "TABLE")
+    conn.execute(sql.SQL("CREATE {} {} ({})").format(kind, name, body))
+    conn.execute(sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(name))
+
+
+def exists(conn: Conn, schema: str, table: str) -> bool:
+    found = conn.execute(
+        "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = %s AND c.relname = %s",
+        [schema, table],
+    )
+    return found.fetchone() is not None

@@ -1,0 +1,150 @@
+"""What an SQLSTATE means for a run: a table from state (or class) to failure. Texts hold names, never row values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import psycopg
+
+from executors.errors import Failure, Terminal, Transient
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """`tells_primary`: the server's first line names objects only, so it may be shown."""
+
+    kind: type[Failure]
+    code: str
+    says: str
+    hint: str = ""
+    tells_primary: bool = False
+
+
+_LOST = _State(
+    Transient,
+    "target.lost",
+    "The connection to the target database was lost.",
+    "The server restarted or the network broke; what was not committed is undone. Try again.",
+)
+
+_STATES: dict[str, _State] = {
+    "08": _LOST,
+    "57P01": _LOST,
+    "57P02": _LOST,
+    "57P03": _LOST,
+    "57P05": _LOST,
+    "57014": _State(Transient, "target.cancelled", "The statement was cancelled.", "Run it again."),
+    "55P03": _State(
+        Transient,
+        "target.lock_timeout",
+        "A lock was not had in time: another session holds the table.",
+        "Look in pg_stat_activity for who holds it, and try again.",
+    ),
+    "40P01": _State(
+        Transient, "target.deadlock", "The database ended this transaction to resolve a deadlock.", "Try again."
+    ),
+    "40": _State(
+        Transient, "target.serialization", "Another transaction changed the same rows at the same time.", "Try again."
+    ),
+    "53": _State(
+        Transient,
+        "target.out_of_resources",
+        "The database server lacks memory, disk or connections.",
+        "Free some and try again.",
+        tells_primary=True,
+    ),
+    "22": _State(
+        Terminal,
+        "target.value_refused",
+        "The database refused a value of a row.",
+        "Set onTypeMismatch to skip or null to let such rows out, or correct the source.",
+    ),
+    "25006": _State(
+        Terminal,
+        "target.read_only",
+        "The database is read-only: a standby, or set so.",
+        "Connect to the primary server.",
+    ),
+    "P0001": _State(
+        Terminal,
+        "target.trigger_failed",
+        "A trigger or function of the target raised an exception.",
+        "Look into the triggers of the table; their text is not shown here because it may hold row values.",
+    ),
+    "3F": _State(Terminal, "target.schema_unknown", "A schema does not exist.", "Create it.", tells_primary=True),
+    "42P01": _State(
+        Terminal,
+        "target.table_unknown",
+        "A table does not exist (any more).",
+        "It may have been dropped or renamed during the run.",
+        tells_primary=True,
+    ),
+    "42": _State(
+        Terminal,
+        "target.statement_refused",
+        "The database refused a statement.",
+        "The table may have been changed during the run.",
+        tells_primary=True,
+    ),
+}
+
+_OTHER = _State(
+    Terminal, "target.failed", "The database refused a statement.", "The server's log has the details of this state."
+)
+
+_GRANTS = {
+    "table": "GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON {name} TO the connection's user",
+    "schema": "GRANT USAGE, CREATE ON SCHEMA {name} TO the connection's user",
+    "database": "GRANT CREATE, TEMPORARY ON DATABASE {name} TO the connection's user",
+    "sequence": "GRANT USAGE ON SEQUENCE {name} TO the connection's user",
+    "function": "GRANT EXECUTE ON FUNCTION {name} TO the connection's user",
+}
+
+
+def failure_of(error: psycopg.Error) -> Failure:
+    """The failure that stands for a driver error raised by a statement or a commit."""
+    state = error.sqlstate
+    if state is None:
+        return _stateless(error)
+    if state.startswith("23"):
+        return _constraint(error)
+    if state == "42501":
+        return _forbidden(error)
+    return _from_table(error, state)
+
+
+def _stateless(error: psycopg.Error) -> Failure:
+    """No SQLSTATE: the connection broke, or the driver itself refuses (a bug of ours, whose text names no rows)."""
+    if isinstance(error, psycopg.OperationalError):
+        return Transient(_LOST.code, _LOST.says, hint=_LOST.hint)
+    return Terminal("target.driver_failed", f"The database driver failed: {type(error).__name__}.", hint=_OTHER.hint)
+
+
+def _from_table(error: psycopg.Error, state: str) -> Failure:
+    known = _STATES.get(state) or _STATES.get(state[:2]) or _OTHER
+    primary = error.diag.message_primary if known.tells_primary else None
+    says = f"{known.says} {primary}." if primary else f"{known.says} (SQLSTATE {state}, {type(error).__name__})"
+    return known.kind(known.code, says, hint=known.hint)
+
+
+def _constraint(error: psycopg.Error) -> Failure:
+    diag = error.diag
+    table = f"{diag.schema_name}.{diag.table_name}" if diag.table_name else "the target"
+    what = f"constraint {diag.constraint_name!r}" if diag.constraint_name else type(error).__name__
+    column = f", column {diag.column_name!r}" if diag.column_name else ""
+    return Terminal(
+        "target.constraint",
+        f"{table} refused a row: {what}{column}.",
+        hint="Correct the source, or set onTypeMismatch to skip to put such rows into quarantine.",
+    )
+
+
+def _forbidden(error: psycopg.Error) -> Failure:
+    primary = error.diag.message_primary or "permission denied"
+    match = re.search(r"permission denied for (?:relation )?(\w+)(?: (.+))?$", primary)
+    grant = _GRANTS.get(match[1]) if match else None
+    hint = (
+        grant.format(name=match[2] or "it") + "." if grant and match else "GRANT the connection's user what it needs."
+    )
+    return Terminal("target.forbidden", f"The connection's user may not do this: {primary}.", hint=hint)

@@ -1,0 +1,90 @@
+"""The one transaction in which a load happens: all of it commits, or none."""
+
+from __future__ import annotations
+
+from psycopg import errors
+
+from executors.errors import TargetBusy, Terminal, Transient
+from executors.model import LoadCommit
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.load_modes import load_handler
+from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts
+from executors.postgres.meta import RunRef, find_commit, require_fence, write_commit
+from executors.postgres.names import quoted
+from executors.postgres.staging import count_good, count_rejected
+
+__all__ = ["LoadCounts", "LoadFile", "LoadPlan", "RunRef", "commit_load"]
+
+
+def commit_load(conn: Conn, plan: LoadPlan) -> LoadCounts:
+    """Load the staged rows and write the commit marker, in one transaction.
+
+    Does nothing but answer the marker's counts if this run has already committed this node. Raises LeaseLost behind a
+    newer fence, TargetBusy while another load holds the table, Transient `staging.lost`, Terminal `rows.lost`. A lost
+    connection is Transient too, and then the marker tells whether the commit happened.
+    """
+    with translate(plan.run.node), conn.transaction():
+        require_fence(conn, plan.run)
+        if committed := find_commit(conn, plan.run):
+            return _counts_of(committed)
+        _lock_target(conn, plan)
+        _require_staging(conn, plan)
+        counts = _reconciled(plan, load_handler(plan.load_mode).load(conn, plan))
+        write_commit(conn, plan.run, _marker(plan, counts), [f.sha256 for f in plan.files])
+    return counts
+
+
+def _counts_of(commit: LoadCommit) -> LoadCounts:
+    return LoadCounts(**commit.counts["load"])
+
+
+def _marker(plan: LoadPlan, counts: LoadCounts) -> dict[str, object]:
+    return {"load": counts.to_json(), "node": {**plan.node_counts, **counts.node_fields()}}
+
+
+def _lock_target(conn: Conn, plan: LoadPlan) -> None:
+    """One load per table at a time, whichever pipeline it belongs to; waits two seconds, then gives up."""
+    try:
+        conn.execute("SET LOCAL lock_timeout = '2s'")
+        conn.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('flow.load ' || %s, 0))",
+            [quoted(plan.target.schema, plan.target.table)],
+        )
+        conn.execute("SET LOCAL lock_timeout = '30s'")
+    except errors.LockNotAvailable as error:
+        raise TargetBusy(
+            "target.busy",
+            f"Another load holds {plan.target}.",
+            node=plan.run.node,
+            hint="The run waits in the queue until that load has ended.",
+        ) from error
+
+
+def _require_staging(conn: Conn, plan: LoadPlan) -> None:
+    """Staging is UNLOGGED and emptied by a server crash without an error, so what the tasks reported must be there."""
+    staged = count_good(conn, plan.tables, plan.winners)
+    rejected = count_rejected(conn, plan.tables, plan.winners)
+    if (staged, rejected) != (plan.staged, plan.rejected):
+        raise Transient(
+            "staging.lost",
+            f"Staging holds {staged:,} rows and {rejected:,} rejected ones; the tasks reported {plan.staged:,} and "
+            f"{plan.rejected:,}.",
+            node=plan.run.node,
+            hint="The database server has probably restarted; the source is read again.",
+        )
+
+
+def _reconciled(plan: LoadPlan, done: ModeCounts) -> LoadCounts:
+    """Every staged row must be accounted for; rows may only be missing where a row trigger can swallow them."""
+    loaded = done.inserted + done.updated + done.unchanged
+    missing = plan.staged - done.replaced - loaded
+    if missing < 0 or (missing and not plan.dest.row_triggers):
+        raise Terminal(
+            "rows.lost",
+            f"{plan.staged:,} rows were staged, but the database counts {loaded:,} loaded and {done.replaced:,} "
+            f"replaced in {plan.target}.",
+            node=plan.run.node,
+            hint="Nothing was loaded. Look for rules on the table and for triggers on its partitions.",
+        )
+    return LoadCounts(plan.staged, done.inserted, done.updated, done.unchanged, done.replaced, suppressed=missing)

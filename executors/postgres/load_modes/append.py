@@ -1,0 +1,20 @@
+"""append: the staged rows are added to what is there."""
+
+from __future__ import annotations
+
+from psycopg import sql
+
+from executors.postgres.ddl import Conn
+from executors.postgres.load_modes.base import LoadHandler
+from executors.postgres.load_plan import LoadPlan, ModeCounts, column_list, insert_columns, staged_rows, staged_values
+
+
+def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
+    """Insert by column name, never by position."""
+    statement = sql.SQL("INSERT INTO {} ({}) SELECT {} {}").format(
+        plan.target.identifier, column_list(insert_columns(plan)), staged_values(plan), staged_rows(plan)
+    )
+    return ModeCounts(inserted=conn.execute(statement, plan.parameters).rowcount)
+
+
+HANDLER = LoadHandler("append", ("INSERT",), insert_staged)

@@ -1,0 +1,18 @@
+"""What a load mode declares about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from executors.postgres.ddl import Conn
+from executors.postgres.load_plan import LoadPlan, ModeCounts
+
+
+@dataclass(frozen=True, slots=True)
+class LoadHandler:
+    """`load` moves the staged rows into the target inside the open load transaction; `privileges` is what it needs."""
+
+    mode: str
+    privileges: tuple[str, ...]
+    load: Callable[[Conn, LoadPlan], ModeCounts]

@@ -1,0 +1,19 @@
+"""truncate: the staged rows take the place of all rows."""
+
+from __future__ import annotations
+
+from psycopg import sql
+
+from executors.postgres.ddl import Conn
+from executors.postgres.load_modes.append import insert_staged
+from executors.postgres.load_modes.base import LoadHandler
+from executors.postgres.load_plan import LoadPlan, ModeCounts
+
+
+def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
+    # No CASCADE: tables that refer to this one are not ours to empty. `lock_timeout` bounds the wait.
+    conn.execute(sql.SQL("TRUNCATE TABLE {}").format(plan.target.identifier))
+    return insert_staged(conn, plan)
+
+
+HANDLER = LoadHandler("truncate", ("INSERT", "TRUNCATE"), _replace_all)

@@ -1,0 +1,144 @@
+"""What a load transaction is told and what it answers, and the SQL parts that the load modes share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+from psycopg import sql
+
+from executors.model import Destination, DestinationColumn, StageColumn
+from executors.postgres.meta import RunRef
+from executors.postgres.names import TableName
+from executors.postgres.plan import SOURCE_FILE_HASH
+from executors.postgres.staging import FILE, TASK, StagingTables
+from executors.types import travel_of
+
+
+@dataclass(frozen=True, slots=True)
+class LoadFile:
+    """A file of this load: its place in the source's order, its name as shown, its SHA-256."""
+
+    seq: int
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPlan:
+    """One load of one target.
+
+    `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. `quarantine`
+    maps nodes to the table (`schema.name`) that keeps their rejected rows. `node_counts` goes into the marker as it is.
+    """
+
+    run: RunRef
+    dest: Destination
+    columns: Sequence[StageColumn]
+    tables: StagingTables
+    winners: Sequence[int]
+    staged: int
+    rejected: int
+    load_mode: str
+    upsert_key: Sequence[str] = ()
+    files: Sequence[LoadFile] = ()
+    quarantine: Mapping[str, str] = field(default_factory=dict)
+    node_counts: Mapping[str, int | None] = field(default_factory=dict)
+
+    @property
+    def target(self) -> TableName:
+        return TableName(self.dest.schema, self.dest.table)
+
+    @property
+    def fills_file_hash(self) -> bool:
+        return bool(self.files) and self.dest.column(SOURCE_FILE_HASH) is not None
+
+    def destination_column(self, name: str) -> DestinationColumn:
+        column = self.dest.column(name)
+        if column is None:
+            raise LookupError(f"{self.target} has no column {name!r}")
+        return column
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters of `staged_rows`."""
+        return {
+            "winners": list(self.winners),
+            "seqs": [f.seq for f in self.files],
+            "hashes": [f.sha256 for f in self.files],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ModeCounts:
+    """What one load mode did with the staged rows, as the database counted."""
+
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    replaced: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCounts:
+    """What a load committed. `staged = replaced + suppressed + loaded`; `loaded = inserted + updated + unchanged`."""
+
+    staged: int
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    replaced: int = 0
+    suppressed: int = 0
+    quarantine_rows: int = 0
+    quarantine_entries: int = 0
+
+    @property
+    def loaded(self) -> int:
+        return self.inserted + self.updated + self.unchanged
+
+    def node_fields(self) -> dict[str, int]:
+        """The counts under the names of `NodeReport`."""
+        names = ("staged", "inserted", "updated", "unchanged", "replaced", "suppressed", "loaded")
+        return {"rows_out": self.loaded, "rows_behind_mark": 0, **{f"rows_{n}": getattr(self, n) for n in names}}
+
+    def to_json(self) -> dict[str, int]:
+        return asdict(self)
+
+
+def insert_columns(plan: LoadPlan) -> list[str]:
+    """The target columns that a load writes, in the order of `staged_values`."""
+    return [c.name for c in plan.columns] + ([SOURCE_FILE_HASH] if plan.fills_file_hash else [])
+
+
+def column_list(names: Sequence[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, names))
+
+
+def staged_values(plan: LoadPlan) -> sql.Composed:
+    """The values of `insert_columns` over `staged_rows`."""
+    values = [staged_value(plan, c) for c in plan.columns]
+    if plan.fills_file_hash:
+        values.append(sql.SQL("f.sha256").format())
+    return sql.SQL(", ").join(values)
+
+
+def staged_value(plan: LoadPlan, column: StageColumn, row: str = "s") -> sql.Composed:
+    """A staged value in the target's type, without its length or precision: those the INSERT itself applies, which
+    refuses what an explicit cast would cut."""
+    value = sql.SQL("{}.{}").format(sql.Identifier(row), sql.Identifier(column.name))
+    if not travel_of(column.type).as_text:
+        return value
+    return sql.SQL("{}::{}").format(value, sql.SQL(plan.destination_column(column.name).base))
+
+
+def staged_rows(plan: LoadPlan) -> sql.Composed:
+    """FROM and WHERE over the winning tasks' staged rows, as `s`, with their files, as `f`. Takes `parameters`."""
+    files: sql.Composable = sql.SQL("")
+    if plan.fills_file_hash:
+        files = sql.SQL(
+            " LEFT JOIN ROWS FROM (unnest(%(seqs)s::int[]), unnest(%(hashes)s::text[])) AS f(seq, sha256)"
+            " ON f.seq = s.{}"
+        ).format(sql.Identifier(FILE))
+    return sql.SQL("FROM {} AS s{} WHERE s.{} = ANY(%(winners)s)").format(
+        plan.tables.good_identifier, files, sql.Identifier(TASK)
+    )

@@ -1,0 +1,173 @@
+"""Flow's own tables in a target database: fences and commit markers (`flow_meta`), and the schema of staging."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import errors, sql
+from psycopg.types.json import Jsonb
+
+from executors.errors import LeaseLost, TargetBusy
+from executors.model import LoadCommit
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, create_table, ddl, ensure_schema, exists
+
+META, STAGING = "flow_meta", "flow_staging"
+
+_TABLES = {
+    "fences": """
+        tenant uuid NOT NULL,
+        pipeline text NOT NULL,
+        node text NOT NULL,
+        token bigint NOT NULL,
+        raised_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (tenant, pipeline, node)""",
+    "load_commits": """
+        run_id text NOT NULL,
+        tenant uuid NOT NULL,
+        pipeline text NOT NULL,
+        node text NOT NULL,
+        attempt integer NOT NULL,
+        token bigint NOT NULL,
+        counts jsonb NOT NULL,
+        hooks_done text[] NOT NULL DEFAULT '{}',
+        files_done text[] NOT NULL DEFAULT '{}',
+        committed_at timestamptz NOT NULL DEFAULT now(),
+        PRIMARY KEY (run_id, node)""",
+}
+
+_INDEXES = {"load_commits_target_idx": "flow_meta.load_commits (tenant, pipeline, node, token)"}
+
+_COMMIT = "SELECT run_id, node, attempt, counts, token, hooks_done, files_done FROM flow_meta.load_commits"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRef:
+    """Who loads: one attempt at one target node. `tenant` is the workspace's UUID, `token` the fence token."""
+
+    run_id: str
+    tenant: str
+    pipeline: str
+    node: str
+    attempt: int
+    token: int
+
+
+@translate()
+def ensure_meta(conn: Conn) -> None:
+    """Create `flow_meta` and `flow_staging` with their tables where they are missing."""
+    with conn.transaction():
+        if _is_complete(conn):
+            return
+    with ddl(conn):
+        for schema in (META, STAGING):
+            ensure_schema(conn, schema)
+        for name, body in _TABLES.items():
+            if not exists(conn, META, name):
+                create_table(conn, sql.Identifier(META, name), sql.SQL(body))
+        for name, columns in _INDEXES.items():
+            if not exists(conn, META, name):
+                conn.execute(sql.SQL("CREATE INDEX {} ON {}").format(sql.Identifier(name), sql.SQL(columns)))
+
+
+def _is_complete(conn: Conn) -> bool:
+    wanted = [f"{META}.{name}" for name in (*_TABLES, *_INDEXES)]
+    found = conn.execute(
+        "SELECT bool_and(to_regclass(t) IS NOT NULL) AND to_regnamespace(%s) IS NOT NULL FROM unnest(%s::text[]) AS t",
+        [STAGING, wanted],
+    ).fetchone()
+    return bool(found and found[0])
+
+
+@translate()
+def raise_fence(conn: Conn, tenant: str, pipeline: str, node: str, token: int) -> None:
+    """Raise the fence of a target node to `token`; it never sinks.
+
+    Raises LeaseLost if a newer token stands there, TargetBusy while another worker is committing a load behind it.
+    """
+    try:
+        with conn.transaction():
+            raised = conn.execute(
+                "INSERT INTO flow_meta.fences AS f (tenant, pipeline, node, token) VALUES (%s, %s, %s, %s)"
+                " ON CONFLICT (tenant, pipeline, node) DO UPDATE SET token = EXCLUDED.token, raised_at = now()"
+                " WHERE f.token <= EXCLUDED.token RETURNING f.token",
+                [tenant, pipeline, node, token],
+            ).fetchone()
+    except errors.LockNotAvailable as error:
+        raise TargetBusy("target.busy", "Another worker is committing a load of this target.", node=node) from error
+    if raised is None:
+        raise lease_lost(node)
+
+
+def require_fence(conn: Conn, run: RunRef) -> None:
+    """Hold the fence until the open transaction ends; raises LeaseLost if it is no longer at this run's token."""
+    mine = conn.execute(
+        "SELECT 1 FROM flow_meta.fences WHERE tenant = %s AND pipeline = %s AND node = %s AND token = %s FOR UPDATE",
+        [run.tenant, run.pipeline, run.node, run.token],
+    ).fetchone()
+    if mine is None:
+        raise lease_lost(run.node)
+
+
+def lease_lost(node: str) -> LeaseLost:
+    return LeaseLost("run.lease_lost", "Another worker has taken over this run; nothing was written.", node=node)
+
+
+@translate()
+def find_commits(conn: Conn, run_id: str) -> list[LoadCommit]:
+    """The markers of a run, one per target node that has committed."""
+    with conn.transaction():
+        rows = conn.execute(f"{_COMMIT} WHERE run_id = %s ORDER BY node", [run_id]).fetchall()
+    return [LoadCommit(*row) for row in rows]
+
+
+@translate()
+def last_commit_exists(conn: Conn, tenant: str, pipeline: str, node: str, run_id: str) -> bool:
+    """Whether the target still has the marker of the last commit that the audit database knows."""
+    with conn.transaction():
+        found = conn.execute(
+            "SELECT 1 FROM flow_meta.load_commits WHERE run_id = %s AND node = %s AND tenant = %s AND pipeline = %s",
+            [run_id, node, tenant, pipeline],
+        ).fetchone()
+    return found is not None
+
+
+@translate()
+def files_loaded(conn: Conn, tenant: str, pipeline: str, node: str, hashes: Collection[str]) -> dict[str, int]:
+    """Of the given SHA-256, those that a commit of this node holds, each with the newest such commit's token."""
+    with conn.transaction():
+        rows = conn.execute(
+            "SELECT f.sha256, max(c.token) FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)"
+            " WHERE c.tenant = %s AND c.pipeline = %s AND c.node = %s AND f.sha256 = ANY(%s) GROUP BY f.sha256",
+            [tenant, pipeline, node, list(hashes)],
+        ).fetchall()
+    return dict(rows)
+
+
+@translate()
+def last_files(conn: Conn, tenant: str, pipeline: str, node: str) -> tuple[int, frozenset[str]] | None:
+    """Token and files of the newest commit of this node; None before the first."""
+    with conn.transaction():
+        row = conn.execute(
+            "SELECT token, files_done FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
+            " ORDER BY token DESC, committed_at DESC LIMIT 1",
+            [tenant, pipeline, node],
+        ).fetchone()
+    return (row[0], frozenset(row[1])) if row else None
+
+
+def find_commit(conn: Conn, run: RunRef) -> LoadCommit | None:
+    """The marker of this run and node, read in the caller's transaction."""
+    row = conn.execute(f"{_COMMIT} WHERE run_id = %s AND node = %s", [run.run_id, run.node]).fetchone()
+    return LoadCommit(*row) if row else None
+
+
+def write_commit(conn: Conn, run: RunRef, counts: Mapping[str, Any], files_done: Sequence[str]) -> None:
+    """Write the marker in the caller's transaction: it commits with the rows or not at all."""
+    conn.execute(
+        "INSERT INTO flow_meta.load_commits (run_id, tenant, pipeline, node, attempt, token, counts, files_done)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+        [run.run_id, run.tenant, run.pipeline, run.node, run.attempt, run.token, Jsonb(counts), list(files_done)],
+    )

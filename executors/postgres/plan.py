@@ -1,0 +1,105 @@
+"""Which columns a load sends and in which types: by name, checked against the table before the source is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from executors.errors import Terminal
+from executors.model import Destination, DestinationColumn, SourceField, StageColumn
+from executors.postgres.names import quoted
+from executors.postgres.staging import HIDDEN
+from ir.nodes.target import Target
+
+SOURCE_FILE_HASH = "_source_file_hash"
+"""A target column of this name is filled by the load with the SHA-256 of the row's file."""
+
+
+def plan_stage_columns(target: Target, working: Sequence[SourceField], dest: Destination) -> tuple[StageColumn, ...]:
+    """The staging columns for the working columns, in the types of the table. Raises Terminal for what cannot load."""
+    for field in working:
+        _require_known(target, field.name, dest)
+    _require_filled(target, {f.name for f in working}, dest)
+    key = frozenset(target.upsert_key or ()) if target.load_mode == "upsert" else frozenset()
+    if key:
+        _require_key(target, key, {f.name for f in working}, dest)
+    columns = (dest.column(f.name) for f in working)
+    return tuple(_stage_column(c, target, in_key=c.name in key) for c in columns if c is not None)
+
+
+def _stage_column(column: DestinationColumn, target: Target, *, in_key: bool) -> StageColumn:
+    # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none.
+    nullable = column.nullable and not in_key
+    return StageColumn(column.name, column.type, nullable, column.max_length, target.empty_as_null)
+
+
+def _require_known(target: Target, name: str, dest: Destination) -> None:
+    table = f"{dest.schema}.{dest.table}"
+    if name == SOURCE_FILE_HASH or name in HIDDEN:
+        raise Terminal(
+            "target.column_reserved",
+            f"The source gives a column {name!r}, a name that Flow fills itself.",
+            node=target.id,
+            hint="Rename or drop it in a transform.",
+        )
+    column = dest.column(name)
+    if column is None:
+        raise Terminal(
+            "target.column_unknown",
+            f"{table} has no column {name!r}. It has {', '.join(c.name for c in dest.columns) or 'none'}.",
+            node=target.id,
+            hint=_unknown_hint(name, dest),
+        )
+    if column.generated:
+        raise Terminal(
+            "target.column_generated",
+            f"{table} computes column {name!r} itself, so it cannot be loaded.",
+            node=target.id,
+            hint="Drop the column in a transform.",
+        )
+
+
+def _unknown_hint(name: str, dest: Destination) -> str:
+    alike = next((c.name for c in dest.columns if c.name.lower() == name.lower()), None)
+    if alike:
+        return f"The table writes it {alike!r}: rename it in a transform."
+    return f"Drop or rename it in a transform, or ALTER TABLE {quoted(dest.schema, dest.table)} ADD COLUMN it."
+
+
+def _require_filled(target: Target, given: set[str], dest: Destination) -> None:
+    for column in dest.columns:
+        optional = column.nullable or column.has_default or column.generated or column.name == SOURCE_FILE_HASH
+        if column.name not in given and not optional:
+            raise Terminal(
+                "target.column_required",
+                f"{dest.schema}.{dest.table} needs a value in column {column.name!r} (NOT NULL, no default), "
+                "and the source gives no such column.",
+                node=target.id,
+                hint="Derive it in a transform, or give the column a default.",
+            )
+
+
+def _require_key(target: Target, key: frozenset[str], given: set[str], dest: Destination) -> None:
+    names = ", ".join(target.upsert_key or ())
+    if missing := sorted(key - given):
+        raise Terminal(
+            "upsert.key_unknown",
+            f"The upsert key names {', '.join(missing)}, which the source does not give.",
+            node=target.id,
+            hint=f"It gives {', '.join(sorted(given))}.",
+        )
+    if key not in dest.unique_keys:
+        raise Terminal(
+            "upsert.key_not_unique",
+            f"{dest.schema}.{dest.table} has no unique index on exactly ({names}). One that is partial, deferrable, "
+            "invalid or on expressions does not count.",
+            node=target.id,
+            hint=f"CREATE UNIQUE INDEX ON {quoted(dest.schema, dest.table)} "
+            f"({', '.join(quoted(n) for n in target.upsert_key or ())});",
+        )
+    if given <= key:
+        raise Terminal(
+            "upsert.key_covers_all",
+            f"Every column that the source gives is in the upsert key ({names}), so there is nothing to update.",
+            node=target.id,
+            hint="Use load mode append, or shorten the key.",
+        )

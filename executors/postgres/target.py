@@ -1,0 +1,135 @@
+"""Target tables that Flow makes itself: created before the first load, dropped again if that load fails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+
+from executors.errors import Terminal
+from executors.model import DestinationColumn, SourceField
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, create_table, ddl, exists
+from executors.postgres.names import TableName
+from executors.postgres.plan import SOURCE_FILE_HASH
+from executors.types import postgres_type
+from ir.nodes.target import Target
+from ir.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTable:
+    """A table that this run made. The oid tells it from one that took its name since."""
+
+    schema: str
+    table: str
+    oid: int
+
+
+def columns_to_create(target: Target, working: Sequence[SourceField]) -> tuple[DestinationColumn, ...]:
+    """The columns of a missing table: as declared on the target, else as the source gives them."""
+    if target.columns is not None:
+        given = [(c.name, ColumnType.parse(c.type), c.nullable) for c in target.columns]
+    else:
+        given = [(f.name, f.type, True) for f in working]
+    return tuple(DestinationColumn(name, kind, postgres_type(kind), nullable) for name, kind, nullable in given)
+
+
+@translate()
+def create_target(
+    conn: Conn, schema: str, table: str, columns: Sequence[DestinationColumn], primary_key: Sequence[str] = ()
+) -> CreatedTable | None:
+    """Create the table in a transaction of its own; None if somebody else has made it since.
+
+    `_source_file_hash text` is added. Raises Terminal for an unknown schema, an unknown type or a key without column.
+    """
+    _require_key_columns(columns, primary_key)
+    name = TableName(schema, table)
+    with ddl(conn):
+        if exists(conn, schema, table):
+            return None
+        _require_schema(conn, schema)
+        create_table(conn, name.identifier, _body(conn, columns, primary_key))
+        row = conn.execute("SELECT %s::regclass::oid", [name.identifier.as_string(conn)]).fetchone()
+    return CreatedTable(schema, table, row[0]) if row else None
+
+
+@translate()
+def drop_target_if_ours(conn: Conn, created: CreatedTable) -> bool:
+    """Drop a table that this run made, if it is still that table, still empty and nothing depends on it."""
+    name = TableName(created.schema, created.table)
+    try:
+        with ddl(conn):
+            if not _is_ours(conn, created):
+                return False
+            conn.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(name.identifier))
+            row = conn.execute(sql.SQL("SELECT EXISTS (SELECT 1 FROM {})").format(name.identifier)).fetchone()
+            if not _is_ours(conn, created) or row is None or row[0]:
+                return False
+            conn.execute(sql.SQL("DROP TABLE {}").format(name.identifier))
+    except psycopg.errors.DependentObjectsStillExist:
+        return False
+    return True
+
+
+def _is_ours(conn: Conn, created: CreatedTable) -> bool:
+    found = conn.execute(
+        "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE n.nspname = %s AND c.relname = %s AND c.oid = %s",
+        [created.schema, created.table, created.oid],
+    )
+    return found.fetchone() is not None
+
+
+def _require_key_columns(columns: Sequence[DestinationColumn], primary_key: Sequence[str]) -> None:
+    names = [c.name for c in columns]
+    if unknown := [k for k in primary_key if k not in names]:
+        raise Terminal(
+            "upsert.key_unknown",
+            f"The upsert key names {', '.join(unknown)}, which the table would not have.",
+            hint=f"Its columns: {', '.join(names)}.",
+        )
+
+
+def _require_schema(conn: Conn, schema: str) -> None:
+    if conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is None:
+        raise Terminal(
+            "target.schema_unknown",
+            f"The database has no schema {schema!r}.",
+            hint="Correct the target's schema, or create it; Flow creates tables, not schemas.",
+        )
+
+
+def _body(conn: Conn, columns: Sequence[DestinationColumn], primary_key: Sequence[str]) -> sql.Composed:
+    parts = [_column(conn, c, in_key=c.name in primary_key) for c in columns]
+    if all(c.name != SOURCE_FILE_HASH for c in columns):
+        parts.append(sql.SQL("{} text").format(sql.Identifier(SOURCE_FILE_HASH)))
+    if primary_key:
+        parts.append(sql.SQL("PRIMARY KEY ({})").format(sql.SQL(", ").join(map(sql.Identifier, primary_key))))
+    return sql.SQL(", ").join(parts)
+
+
+def _column(conn: Conn, column: DestinationColumn, *, in_key: bool) -> sql.Composed:
+    kind = column.type.pg_name if column.type.kind == "pg" else ""
+    if kind:
+        _require_type(conn, column.name, kind)
+    suffix = "" if column.nullable and not in_key else " NOT NULL"
+    # Only names that PostgreSQL itself has read as one type get here as text.
+    return sql.SQL("{} {}").format(sql.Identifier(column.name), sql.SQL((kind or postgres_type(column.type)) + suffix))
+
+
+def _require_type(conn: Conn, column: str, kind: str) -> None:
+    """Refuse a `pg:` name that PostgreSQL does not read as the name of one existing type."""
+    try:
+        with conn.transaction():
+            row = conn.execute("SELECT to_regtype(%s) IS NOT NULL", [kind]).fetchone()
+    except psycopg.errors.SyntaxError:  # before PostgreSQL 16 bad syntax raises
+        row = None
+    if not (row and row[0]):
+        raise Terminal(
+            "target.type_unknown",
+            f"Column {column!r}: the database has no type {kind!r}.",
+            hint="Types outside pg_catalog need their schema: pg:public.citext.",
+        )
