@@ -23,7 +23,7 @@ from flowapp.embedded.ports import LOOPBACK
 from flowapp.embedded.processes import command_line, die_with_parent, end_child, end_leftover, is_running
 
 CONTROL, WAREHOUSE = "flow_control", "flow_warehouse"
-_ADMIN = "flow_admin"
+ADMIN = "flow_admin"
 _SETTINGS = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
@@ -112,7 +112,7 @@ class Postgres:
 
     def _initdb(self, data: Path, password: Path) -> None:
         options = ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        options += ["--auth=scram-sha-256", f"--username={_ADMIN}", f"--pwfile={password}", f"--pgdata={data}"]
+        options += ["--auth=scram-sha-256", f"--username={ADMIN}", f"--pwfile={password}", f"--pgdata={data}"]
         done = subprocess.run(
             [self._bin / "initdb", *options, "--no-instructions"],
             cwd=self._folder.parent if self._account.uid is None else "/",
@@ -143,7 +143,7 @@ class Postgres:
         while True:
             try:
                 return psycopg.connect(
-                    host=LOOPBACK, port=port, user=_ADMIN, password=self._secrets.admin, dbname="postgres",
+                    host=LOOPBACK, port=port, user=ADMIN, password=self._secrets.admin, dbname="postgres",
                     autocommit=True, sslmode="disable", connect_timeout=5,
                 )  # fmt: skip
             except psycopg.OperationalError as error:

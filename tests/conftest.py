@@ -1,0 +1,167 @@
+"""A home of its own for the test session, with the product's embedded services, started when a test first needs them.
+
+`FLOW_TEST_POSTGRES_URL` names another server (a role that may create databases); `FLOW_TEST_DATABASE_URL` another
+control database, such as `sqlite:////tmp/control.db`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from executors.model import Connection
+from flowapp.embedded import ServiceAddresses, Services
+from flowapp.embedded.home import Home, load_secrets
+from flowapp.embedded.ports import LOOPBACK, free_port
+from flowapp.embedded.postgres import ADMIN, WAREHOUSE
+
+POSTGRES_URL = os.environ.get("FLOW_TEST_POSTGRES_URL", "")
+CONTROL_URL = os.environ.get("FLOW_TEST_DATABASE_URL", "")
+
+PATH_MARKERS = {"executors/postgres": "postgres", "executors/spark": "spark", "browser": "browser"}
+FIXTURE_MARKERS = {"warehouse": "postgres", "django_db_setup": "postgres", "spark": "spark", "page": "browser"}
+
+
+def _make_home() -> Home:
+    home = Home(Path(tempfile.mkdtemp(prefix="flow-test-")))
+    home.root.chmod(0o711)
+    home.make()
+    for name in ("postgres", "redis"):
+        home.service(name).port.write_text(str(free_port()))
+    return home
+
+
+def _set_environment(home: Home) -> ServiceAddresses:
+    """Before Django's settings are imported: addresses where the services will be, nothing of the developer's own."""
+    kept = ("FLOW_TEST_", "FLOW_SPARK_")
+    for name in [n for n in os.environ if n.startswith("FLOW_") and not n.startswith(kept)]:
+        del os.environ[name]
+    ports = {name: int(home.service(name).port.read_text()) for name in ("postgres", "redis")}
+    addresses = ServiceAddresses(load_secrets(home), ports)
+    os.environ |= {
+        "DJANGO_SETTINGS_MODULE": "flowapp.settings",
+        "FLOW_HOME": str(home.root),
+        "FLOW_DATABASE_URL": CONTROL_URL or POSTGRES_URL or addresses.database_url,
+        "FLOW_REDIS_URL": addresses.redis_url,
+    }
+    return addresses
+
+
+HOME = _make_home()
+ADDRESSES = _set_environment(HOME)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure() -> None:
+    """pytest-django sets Django up only when it finds the settings loaded."""
+    from django.conf import settings
+
+    assert settings.DATABASES
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(HOME.root, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""
+        found = {marker for path, marker in PATH_MARKERS.items() if place.startswith(path)}
+        found |= {marker for name, marker in FIXTURE_MARKERS.items() if name in getattr(item, "fixturenames", ())}
+        if item.get_closest_marker("django_db"):
+            found.add("postgres")
+        for marker in found:
+            item.add_marker(marker)
+
+
+def _claim(name: str) -> Iterator[ServiceAddresses]:
+    with Services.start(HOME.root, [name]) as services:
+        assert services.addresses.ports[name] == ADDRESSES.ports[name], "another process took the port meanwhile"
+        yield services.addresses
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Connection]:
+    """The PostgreSQL server, as a role that may create roles and databases. Durability is off: nobody pulls the plug."""
+    if POSTGRES_URL:
+        yield _parse(POSTGRES_URL)
+        return
+    for addresses in _claim("postgres"):
+        admin = Connection("server", LOOPBACK, addresses.ports["postgres"], "postgres", ADMIN, addresses.secrets.admin)
+        with _connect(admin) as connection:
+            connection.execute("ALTER SYSTEM SET fsync = off")
+            connection.execute("SELECT pg_reload_conf()")
+            connection.execute("ALTER ROLE flow_control CREATEDB")
+        yield admin
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """The broker's address."""
+    for addresses in _claim("redis"):
+        yield addresses.redis_url
+
+
+@pytest.fixture(scope="session")
+def warehouse(server: Connection) -> Iterator[Connection]:
+    """A database of this session, owned by the role of the connection, which has no other rights."""
+    name = sql.Identifier(f"flow_test_{secrets.token_hex(4)}")
+    role, password = (server.user, server.password) if POSTGRES_URL else (WAREHOUSE, ADDRESSES.secrets.warehouse)
+    with _connect(server) as admin:
+        admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(name, sql.Identifier(role)))
+        yield Connection("warehouse", server.host, server.port, name.as_string().strip('"'), role, password)
+        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+
+
+@pytest.fixture
+def schema(warehouse: Connection) -> Iterator[str]:
+    """The name of an empty schema in the warehouse, dropped after the test with all that is in it."""
+    name = f"t_{secrets.token_hex(4)}"
+    with _connect(warehouse) as connection:
+        connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(name)))
+        yield name
+        connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
+    """Where the control database is the embedded one, it is started only now."""
+    if not CONTROL_URL:
+        request.getfixturevalue("server")
+    from django.conf import settings
+
+    settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"flow_test_{secrets.token_hex(4)}"
+
+
+@pytest.fixture(scope="session")
+def process_environment(django_db_setup: None, redis_url: str) -> dict[str, str]:
+    """The environment of child processes that share the session's control database and broker."""
+    from django.db import connection
+
+    database = connection.settings_dict["NAME"]
+    url = urlsplit(os.environ["FLOW_DATABASE_URL"])
+    return {**os.environ, "FLOW_DATABASE_URL": url._replace(path=f"/{database}").geturl(), "FLOW_REDIS_URL": redis_url}
+
+
+def _parse(url: str) -> Connection:
+    parts = urlsplit(url)
+    return Connection(
+        "server", parts.hostname or LOOPBACK, parts.port or 5432, unquote(parts.path.lstrip("/")) or "postgres",
+        unquote(parts.username or "postgres"), unquote(parts.password or ""),
+    )  # fmt: skip
+
+
+def _connect(to: Connection) -> psycopg.Connection:
+    return psycopg.connect(
+        host=to.host, port=to.port, dbname=to.database, user=to.user, password=to.password, autocommit=True
+    )

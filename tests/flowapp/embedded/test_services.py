@@ -1,0 +1,186 @@
+"""The embedded services as a user meets them: started, joined, crashed, started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+
+from flowapp.embedded import EmbeddedError, Services
+from flowapp.embedded.home import PROJECT, Home, load_secrets
+from flowapp.embedded.ports import free_port
+from flowapp.embedded.processes import is_running, wait_until
+
+HOLD = "import sys, time; from pathlib import Path; from flowapp.embedded import Services\n"
+HOLD += "services = Services.start(Path(sys.argv[1])); print('up', flush=True); time.sleep(60)"
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """A home of a short path on ports of its own, outside pytest's folders, which root keeps closed to all others."""
+    with tempfile.TemporaryDirectory(prefix="flow-home-", ignore_cleanup_errors=True) as folder:
+        os.chmod(folder, 0o711)
+        home = Home(Path(folder))
+        for name in ("postgres", "redis"):
+            home.service(name).port.write_text(str(free_port()))
+        yield home.root
+
+
+def state(root: Path, name: str) -> dict[str, int]:
+    return json.loads((root / f"{name}.json").read_text())
+
+
+def ask(services: Services) -> str:
+    with psycopg.connect(services.addresses.database_url) as connection:
+        return str(connection.execute("SELECT current_user").fetchone()[0])  # type: ignore[index]
+
+
+def hold(root: Path) -> subprocess.Popen[bytes]:
+    """Another process that uses the services."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD, root], cwd=PROJECT, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    return process
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def test_both_services_answer_and_stop_with_their_last_user(root: Path) -> None:
+    with Services.start(root) as services:
+        assert ask(services) == "flow_control"
+        with redis.Redis.from_url(services.addresses.redis_url) as broker:
+            assert broker.ping()
+        pids = [state(root, name)["pid"] for name in ("postgres", "redis")]
+    assert not any(map(is_running, pids))
+
+
+def test_the_roles_have_no_rights_beyond_their_own_database(root: Path) -> None:
+    with Services.start(root, ["postgres"]) as services:
+        fields = services.addresses.warehouse
+        login = {"host": fields["host"], "port": fields["port"], "user": fields["user"], "password": fields["password"]}
+        with psycopg.connect(dbname=fields["database"], **login) as connection:
+            rights = "SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user"
+            assert connection.execute(rights).fetchone() == (False, False, False)
+        with pytest.raises(psycopg.OperationalError, match="permission denied"):
+            psycopg.connect(dbname="flow_control", **login)
+
+
+def test_a_wrong_password_is_refused(root: Path) -> None:
+    with Services.start(root) as services:
+        secrets = load_secrets(Home(root))
+        with pytest.raises(psycopg.OperationalError, match="authentication failed"):
+            psycopg.connect(services.addresses.database_url.replace(secrets.control, "guess"))
+        with (
+            redis.Redis.from_url(services.addresses.redis_url.replace(secrets.broker, "guess")) as broker,
+            pytest.raises(redis.AuthenticationError),
+        ):
+            broker.ping()
+
+
+def test_passwords_are_kept_from_other_users_and_from_argument_lists(root: Path) -> None:
+    with Services.start(root):
+        secrets = load_secrets(Home(root))
+        assert (root / "secrets.json").stat().st_mode & 0o077 == 0
+        listed = subprocess.run(["ps", "-ww", "-e", "-o", "args"], capture_output=True, text=True).stdout
+        assert not any(s in listed for s in (secrets.admin, secrets.control, secrets.warehouse, secrets.broker))
+
+
+def test_a_user_that_leaves_does_not_stop_the_services_of_another(root: Path) -> None:
+    first = Services.start(root)
+    with Services.start(root) as second:
+        first.close()
+        assert ask(second) == "flow_control"
+
+
+def test_starters_at_once_share_one_server(root: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        holders = list(pool.map(hold, [root] * 4))
+    with Services.start(root) as services:
+        assert ask(services) == "flow_control"
+    assert len(list(root.glob("postgres.json"))) == 1
+    for holder in holders:
+        kill(holder)
+
+
+def test_services_stop_when_their_user_is_killed(root: Path) -> None:
+    holder = hold(root)
+    pids = [state(root, name)["pid"] for name in ("postgres", "redis")]
+    kill(holder)
+    assert wait_until(lambda: not any(map(is_running, pids)), 10)
+
+
+def test_a_killed_keeper_leaves_nothing_that_blocks_the_next_start(root: Path) -> None:
+    holder = hold(root)
+    for name in ("postgres", "redis"):
+        os.kill(state(root, name)["keeper"], signal.SIGKILL)
+    kill(holder)
+    with Services.start(root) as services:
+        assert ask(services) == "flow_control"
+
+
+def test_a_killed_server_is_started_again_where_its_users_look_for_it(root: Path) -> None:
+    with Services.start(root) as services:
+        for name in ("postgres", "redis"):
+            os.kill(state(root, name)["pid"], signal.SIGKILL)
+        time.sleep(0.3)
+        with Services.start(root) as again:
+            assert again.addresses == services.addresses
+            assert ask(services) == "flow_control"
+
+
+def test_a_pid_file_that_names_a_stranger_does_not_block_the_start(root: Path) -> None:
+    with Services.start(root, ["postgres"]):
+        pass
+    pid_file = next(root.glob("services/postgres")) / "postmaster.pid"
+    pid_file.write_text(f"{os.getpid()}\n")
+    with Services.start(root, ["postgres"]) as services:
+        assert ask(services) == "flow_control"
+
+
+def test_data_and_ports_outlive_the_services(root: Path) -> None:
+    with Services.start(root) as services, psycopg.connect(services.addresses.database_url) as connection:
+        before = services.addresses
+        connection.execute("CREATE TABLE kept AS SELECT 1 AS one")
+    with Services.start(root) as services, psycopg.connect(services.addresses.database_url) as connection:
+        assert services.addresses == before
+        assert connection.execute("SELECT one FROM kept").fetchone() == (1,)
+
+
+def test_a_taken_port_is_answered_with_a_free_one(root: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        (root / "postgres.port").write_text(str(taken.getsockname()[1]))
+        with Services.start(root, ["postgres"]) as services:
+            assert services.addresses.ports["postgres"] != taken.getsockname()[1]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_home_that_cannot_be_written_is_named(root: Path) -> None:
+    root.chmod(0o500)
+    with pytest.raises(EmbeddedError, match="cannot be written") as caught:
+        Services.start(root)
+    assert str(root) in caught.value.message
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the servers as somebody else")
+def test_root_keeps_data_elsewhere_when_the_server_cannot_reach_the_home(root: Path) -> None:
+    root.chmod(0o700)
+    with Services.start(root, ["postgres"]) as services:
+        assert ask(services) == "flow_control"
+        assert (root / "services.moved").read_text().startswith("/var/lib/flow/")
