@@ -93,7 +93,9 @@ def _checked_email(email: str) -> str:
     try:
         validate_email(normal)
     except ValidationError:
-        raise AccountError("user.email_invalid", f"{email!r} is not an e-mail address.") from None
+        raise AccountError(
+            "user.email_invalid", f"{email!r} is not an e-mail address.", hint="Write it like name@example.com."
+        ) from None
     return normal
 
 

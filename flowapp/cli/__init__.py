@@ -15,8 +15,8 @@ from contextlib import contextmanager, nullcontext
 from typing import NoReturn
 
 from flowapp.cli.exits import INTERRUPTED, fail
-from flowapp.cli.outcome import Outcome
 from flowapp.cli.groups import build_parser
+from flowapp.cli.outcome import Outcome
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -48,7 +48,7 @@ def _execute(args: Namespace) -> Outcome:
         return args.handler(args)
     from flowapp.cli.control import control_plane
 
-    with control_plane():
+    with control_plane(with_broker=getattr(args, "detach", False)) as args.services:
         return args.handler(args)
 
 

@@ -1,4 +1,4 @@
-"""How diagnostics of a document are shown."""
+"""How what is wrong in a document is shown, and exit status 2."""
 
 from __future__ import annotations
 
@@ -7,6 +7,38 @@ from typing import Any
 
 from rich.console import Console
 
+from flowapp.cli.exits import INVALID
 from flowapp.cli.outcome import Outcome, show_lines
+from ir.diagnostics import Diagnostic, Skipped
 
 _COLOURS = {"error": "red", "warning": "yellow"}
+
+
+def document_of(diagnostics: Sequence[Diagnostic], skipped: Sequence[Skipped]) -> dict[str, Any]:
+    """`{valid, diagnostics, skipped}`; warnings alone leave a document valid."""
+    return {
+        "valid": all(d.severity != "error" for d in diagnostics),
+        "diagnostics": [d.to_json() for d in diagnostics],
+        "skipped": [s.to_json() for s in skipped],
+    }
+
+
+def invalid(diagnostics: Sequence[Diagnostic], skipped: Sequence[Skipped], name: str = "") -> Outcome:
+    """The outcome of a command that was given an invalid document."""
+    return Outcome(
+        document_of(diagnostics, skipped),
+        lambda console: show_diagnostics(console, diagnostics, name),
+        INVALID,
+        to_stderr=True,
+    )
+
+
+def show_diagnostics(console: Console, diagnostics: Sequence[Diagnostic], name: str) -> None:
+    """One block each: place, severity, message, code, path and hint."""
+    for diagnostic in diagnostics:
+        place = ":".join(str(part) for part in (name, diagnostic.line, diagnostic.column) if part)
+        head = f"{place}: {diagnostic.severity}: " if place else f"{diagnostic.severity}: "
+        console.print(head + diagnostic.message, style=_COLOURS[diagnostic.severity], markup=False)
+        show_lines(console, [f"  [{diagnostic.code}] at {str(diagnostic.path) or 'the top'}"])
+        if diagnostic.hint:
+            show_lines(console, [f"  {diagnostic.hint}"])

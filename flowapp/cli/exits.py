@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from flowapp.cli.outcome import Outcome, show_lines
+from flowapp.embedded.home import flow_home
 from ir.errors import FlowError
 
 FAILED, INVALID, REFUSED, HOOK_FAILED, CANCELLED = 1, 2, 3, 4, 5
@@ -74,7 +75,7 @@ def _crashed(error: BaseException) -> Outcome:
 
 
 def _write_crash(crash_id: str, error: BaseException) -> Path:
-    folder = Path(os.environ.get("FLOW_HOME") or ".flow").expanduser().resolve() / "logs"
+    folder = flow_home() / "logs"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"crash-{crash_id}.log"
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

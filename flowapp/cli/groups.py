@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flowapp.cli import schema, validate
+from flowapp.cli import connection, token, user
 from flowapp.cli.parser import Parser, add_json_option
 
-GROUPS = (validate, schema)
+GROUPS = (connection, user, token)
 
 
 def build_parser() -> Parser:

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
@@ -24,10 +25,15 @@ class Outcome:
 
     def print(self, as_json: bool) -> None:
         if as_json:
-            sys.stdout.write(json.dumps(self.document, ensure_ascii=False, indent=2, default=str) + "\n")
+            sys.stdout.write(json.dumps(self.document, ensure_ascii=False, indent=2, default=_plain) + "\n")
             sys.stdout.flush()
         else:
             self.show(stderr() if self.to_stderr else stdout())
+
+
+def _plain(value: Any) -> str:
+    """Times as ISO 8601 with Z, all else (UUIDs, decimals) as its text."""
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else str(value)
 
 
 def stdout() -> Console:
@@ -67,7 +73,8 @@ def show_table(console: Console, columns: dict[str, str], rows: Iterable[dict[st
     cells = [[row.get(key) for key in columns] for row in rows]
     for place, heading in enumerate(columns.values()):
         right = any(_is_number(line[place]) for line in cells)
-        table.add_column(heading, justify="right" if right else "left", overflow="fold", no_wrap=not console.is_terminal)
+        justify = "right" if right else "left"
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=not console.is_terminal)
     for line in cells:
         table.add_row(*(Text(cell_text(value)) for value in line))
     console.print(table, soft_wrap=False, crop=False, width=None if console.is_terminal else 10_000)

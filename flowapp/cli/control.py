@@ -1,0 +1,132 @@
+"""The control database, for commands that need it: found or started, migrated, and let go at the end."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ir.errors import FlowError
+
+if TYPE_CHECKING:
+    from flowapp.embedded import Services
+
+SETTINGS = "flowapp.settings"
+
+
+class ControlUnavailable(FlowError):
+    """The control database cannot be used as things stand."""
+
+
+ADDRESSES = {"FLOW_DATABASE_URL": "postgres", "FLOW_REDIS_URL": "redis"}
+"""Which embedded service stands in for a setting that is not there."""
+
+
+@contextmanager
+def control_plane(*, with_broker: bool = False) -> Iterator[Services]:
+    """Django ready on a migrated control database.
+
+    Yields the embedded services that stand in for what is not configured. This process' hold on them ends with the
+    block; they stop when it was the last one.
+    """
+    from flowapp.embedded import Services
+
+    wanted = ["FLOW_DATABASE_URL", "FLOW_REDIS_URL"] if with_broker else ["FLOW_DATABASE_URL"]
+    missing = [name for name in wanted if not os.environ.get(name)]
+    with Services.start(names=[ADDRESSES[name] for name in missing]) as services, _in_environment(missing, services):
+        set_up_django()
+        _prepare_database(services)
+        try:
+            yield services
+        finally:
+            _close_connections()
+
+
+@contextmanager
+def _in_environment(names: list[str], services: Services) -> Iterator[None]:
+    """Settings and child processes read addresses from there alone."""
+    addresses = services.addresses
+    urls = {"FLOW_DATABASE_URL": lambda: addresses.database_url, "FLOW_REDIS_URL": lambda: addresses.redis_url}
+    os.environ.update({name: urls[name]() for name in names})
+    try:
+        yield
+    finally:
+        for name in names:
+            del os.environ[name]
+
+
+def _prepare_database(services: Services) -> None:
+    if "postgres" not in services.addresses.ports:
+        require_migrated()
+        return
+    from flowapp.connections.services import follow_embedded_warehouse
+
+    migrate_if_behind()
+    follow_embedded_warehouse(services.addresses.warehouse)
+
+
+def set_up_django() -> None:
+    """Load settings and apps; raises ControlUnavailable if a setting is wrong."""
+    import django
+    from django.core.exceptions import ImproperlyConfigured
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", SETTINGS)
+    try:
+        django.setup()
+    except ImproperlyConfigured as error:
+        raise ControlUnavailable("settings.invalid", str(error)) from None
+
+
+def migrate_if_behind() -> None:
+    """Bring the control database up to date. Of several processes one migrates and the others wait."""
+    from django.core.management import call_command
+
+    from flowapp.embedded.home import Home, flow_home
+
+    if not is_behind():
+        return
+    Home(flow_home()).make()
+    lock = os.open(flow_home() / "migrate.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        call_command("migrate", interactive=False, verbosity=0)
+    finally:
+        os.close(lock)
+
+
+def require_migrated() -> None:
+    """A database of the user's own is migrated only by `flow up`; SQLite belongs to this machine alone and follows."""
+    from django.db import connection
+
+    if connection.vendor == "sqlite":
+        migrate_if_behind()
+    elif is_behind():
+        raise ControlUnavailable(
+            "control.behind", "The control database is older than this release of Flow.",
+            hint="Run `flow up`, which migrates it.",
+        )  # fmt: skip
+
+
+def is_behind() -> bool:
+    """Whether migrations are missing; raises ControlUnavailable if the database does not answer."""
+    from django.db import OperationalError, connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    try:
+        executor = MigrationExecutor(connection)
+        return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+    except OperationalError:
+        # The driver's own message would repeat user and host, and stays out.
+        raise ControlUnavailable(
+            "control.unreachable", "The control database does not answer.",
+            hint="Look at FLOW_DATABASE_URL and at the server it names.",
+        ) from None  # fmt: skip
+
+
+def _close_connections() -> None:
+    """Before the server under them stops."""
+    from django.db import connections
+
+    connections.close_all()

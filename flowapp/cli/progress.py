@@ -1,0 +1,50 @@
+"""Showing on a terminal what a run is at, while it runs in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from flowapp.cli.outcome import stderr
+
+if TYPE_CHECKING:
+    from executors.model import RunJob, RunReport
+    from executors.ports import Ports
+    from flowapp.runs.dispatch import Engine
+
+WORDS = {"start": "asking the target", "list": "looking for files", "scan": "scanning files",
+         "pass": "reading and judging rows", "check": "checking the whole", "load": "loading", "finish": "finishing"}  # fmt: skip
+
+
+class ShownEvents:
+    """Events that are shown and passed on."""
+
+    def __init__(self, events: Any, progress: Progress, task: TaskID) -> None:
+        self._events, self._progress, self._task = events, progress, task
+
+    def step(self, name: str, node: str | None = None) -> None:
+        self._progress.update(self._task, description=f"{WORDS.get(name, name)} {f'({node})' if node else ''}")
+        self._events.step(name, node)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._events, name)
+
+
+@contextmanager
+def shown_engine(title: str) -> Iterator[Engine]:
+    """The engine, with a bar on standard error while it works if that is a terminal."""
+    from flowapp.runs.dispatch import run_engine
+
+    columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    console = stderr()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("starting Spark", total=None, title=title)
+
+        def engine(job: RunJob, ports: Ports) -> RunReport:
+            return run_engine(job, replace(ports, events=ShownEvents(ports.events, progress, task)))
+
+        yield engine

@@ -1,0 +1,77 @@
+"""`flow run`: one run to its end in this process, or queued for a worker."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from flowapp.cli.documents import is_file, read_file
+from flowapp.cli.exits import UsageError
+from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.parser import add_command
+from flowapp.cli.progress import shown_engine
+from flowapp.cli.run_report import STATUS_BY_STATE, show_run
+from flowapp.cli.workspace import current_workspace
+
+if TYPE_CHECKING:
+    from flowapp.pipelines.models import Pipeline
+    from flowapp.runs.models import Run
+
+
+def add_parser(commands: Any) -> None:
+    run = add_command(commands, "run", run_pipeline, "run a pipeline to its end, no worker needed")
+    run.add_argument("pipeline", metavar="FILE_OR_ID", help="a document, saved as the newest version first, or an id")
+    run.add_argument("--detach", action="store_true", help="queue the run for a worker and return")
+    run.add_argument("--load-again", action="store_true", help="load what was loaded before once more; needs --reason")
+    run.add_argument("--reason", metavar="TEXT", help="why it is loaded again")
+
+
+def run_pipeline(args: Namespace) -> Outcome:
+    reason = _reason(args)
+    pipeline = _pipeline(args.pipeline)
+    return _queued(pipeline, reason) if args.detach else _run_here(pipeline, reason)
+
+
+def _reason(args: Namespace) -> str | None:
+    if args.load_again != bool(args.reason):
+        raise UsageError("--load-again and --reason TEXT go together", command="flow run")
+    return args.reason or None
+
+
+def _pipeline(named: str) -> Pipeline:
+    from flowapp.pipelines import selectors, services
+
+    workspace = current_workspace()
+    if not is_file(named):
+        return selectors.get_pipeline(workspace, named)
+    text, syntax = read_file(named)
+    return services.save_version(workspace, text, syntax=syntax).pipeline
+
+
+def _run_here(pipeline: Pipeline, reason: str | None) -> Outcome:
+    from flowapp.runs.dispatch import run_inline
+
+    with shown_engine(pipeline.ident) as engine:
+        run = run_inline(pipeline, load_again=reason, engine=engine)
+    return ended(run)
+
+
+def ended(run: Run) -> Outcome:
+    """A run with its numbers; the exit status says how it ended."""
+    from flowapp.runs.selectors import run_document
+
+    document = run_document(run)
+    return Outcome(document, lambda console: show_run(console, document), STATUS_BY_STATE[document["state"]])
+
+
+def _queued(pipeline: Pipeline, reason: str | None) -> Outcome:
+    from flowapp.runs.models import Trigger
+    from flowapp.runs.selectors import run_document
+    from flowapp.runs.services import queue_run
+
+    run = queue_run(pipeline, Trigger.CLI, load_again=reason)
+    return said(
+        run_document(run),
+        f"Run {run.pk} of {pipeline.ident} is queued for a worker.",
+        f"Follow it with: flow runs show {run.pk}",
+    )

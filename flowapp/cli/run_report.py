@@ -1,0 +1,91 @@
+"""How a run is told to people: its numbers as an equation, rules, checks, warnings and what to do next.
+
+`document` is what `flow run --json` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from flowapp.cli.exits import CANCELLED, FAILED, HOOK_FAILED, show_error
+from flowapp.cli.outcome import show_lines, show_table
+
+Document = dict[str, Any]
+
+STATUS_BY_STATE = {
+    "succeeded": 0, "succeeded_with_warnings": 0, "loaded_hook_failed": HOOK_FAILED, "cancelled": CANCELLED,
+    "failed": FAILED,
+}  # fmt: skip
+"""Exit statuses of runs that have ended. Any other state means that it goes on elsewhere."""
+
+_COLOURS = {"succeeded": "green", "succeeded_with_warnings": "yellow", "loaded_hook_failed": "red", "failed": "red"}
+
+TERMS = {
+    "rowsLoaded": "loaded", "rowsRejected": "rejected", "rowsFiltered": "filtered", "rowsReplaced": "replaced",
+    "rowsBehindMark": "behind the mark", "rowsSuppressed": "suppressed",
+}  # fmt: skip
+"""What becomes of the rows that were read. The first three are always told."""
+ALWAYS_TOLD = 3
+
+RULE_COLUMNS = {"node": "NODE", "rule": "RULE", "type": "TYPE", "field": "FIELD", "onFail": "ON FAIL",
+                "violations": "VIOLATIONS"}  # fmt: skip
+CHECK_COLUMNS = {"node": "NODE", "check": "CHECK", "ok": "OK", "observed": "OBSERVED", "message": "MESSAGE"}
+
+
+def show_run(console: Console, document: Document) -> None:
+    state = document["state"]
+    head = f"Run {document['run']} of {document['pipeline']} (version {document['version']}): "
+    console.print(Text(head).append(state.replace("_", " "), style=_COLOURS.get(state, "")))
+    if document.get("nothingNew"):
+        show_lines(console, ["Nothing new: every matching file was loaded before. Load it again with --load-again."])
+    show_lines(console, [line for node in document["nodes"] for line in _node_lines(node)])
+    _show_titled(console, "Rules", RULE_COLUMNS, document["rules"])
+    _show_titled(console, "Checks", CHECK_COLUMNS, document["checks"])
+    show_lines(console, _quarantine_lines(document))
+    _show_warnings(console, document["warnings"])
+    if document["error"]:
+        show_error(console, document["error"])
+
+
+def _node_lines(node: Document) -> Iterator[str]:
+    """The equation of a target: all rows that were read are accounted for."""
+    if node.get("rowsRead") is None:
+        return
+    yield f"{node['id']}: {equation(node)}"
+    parts = [f"{node[f'rows{name}']:,} {name.lower()}" for name in ("Inserted", "Updated", "Unchanged")
+             if node.get(f"rows{name}") is not None]  # fmt: skip
+    if parts:
+        yield f"  of the loaded rows: {', '.join(parts)}"
+
+
+def equation(node: Document) -> str:
+    """`read 10 = loaded 7 + rejected 2 + filtered 1`, with ≠ should the numbers not agree."""
+    terms = [(word, node.get(key) or 0) for key, word in TERMS.items()]
+    told = [f"{word} {count:,}" for place, (word, count) in enumerate(terms) if count or place < ALWAYS_TOLD]
+    sign = "=" if sum(count for _, count in terms) == node["rowsRead"] else "≠"
+    return f"read {node['rowsRead']:,} {sign} {' + '.join(told)}"
+
+
+def _show_titled(console: Console, title: str, columns: dict[str, str], rows: list[Document]) -> None:
+    if rows:
+        console.print(f"\n{title}", style="bold")
+        show_table(console, columns, rows)
+
+
+def _quarantine_lines(document: Document) -> Iterator[str]:
+    quarantine = document["quarantine"]
+    if quarantine["rows"]:
+        tables = ", ".join(quarantine["tables"])
+        yield ""
+        yield f"Quarantine: {quarantine['rows']:,} rows ({quarantine['entries']:,} entries) in {tables}"
+        yield f"  flow errors list --run {document['run']}"
+
+
+def _show_warnings(console: Console, warnings: list[Document]) -> None:
+    for warning in warnings:
+        where = f"{warning['node']}: " if warning["node"] else ""
+        console.print(f"warning: {where}{warning['message']} [{warning['code']}]", style="yellow", markup=False)

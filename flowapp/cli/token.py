@@ -1,0 +1,32 @@
+"""`flow token`: keys to the API."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.workspace import current_workspace
+
+
+def add_parser(commands: Any) -> None:
+    group = add_group(commands, "token", "keys to the API")
+    add = add_command(group, "add", add_token, "make an API token and print it once")
+    add.add_argument("name", metavar="NAME")
+    add.add_argument("--role", required=True, help="viewer, editor or admin")
+    add.add_argument("--days", type=int, default=90, metavar="N", help="how long it lasts (default: 90)")
+
+
+def add_token(args: Namespace) -> Outcome:
+    from flowapp.accounts.services import add_token as add
+
+    key, token = add(current_workspace(), args.name, args.role, days=args.days)
+    document = {"name": token.name, "workspace": token.workspace.slug, "role": token.role, "token": key,
+                "expiresAt": token.expires_at}  # fmt: skip
+    return said(
+        document,
+        key,
+        f"Token {token.name}: {token.role} in workspace {token.workspace.slug} until {token.expires_at:%Y-%m-%d}.",
+        "It is not shown again; only its hash is kept.",
+    )

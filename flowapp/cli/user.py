@@ -1,0 +1,42 @@
+"""`flow user`: people and their one-time login links."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.workspace import current_workspace
+
+
+def add_parser(commands: Any) -> None:
+    group = add_group(commands, "user", "people and their login links")
+    add = add_command(group, "add", add_user, "give a person a role in the workspace")
+    add.add_argument("email", metavar="EMAIL")
+    add.add_argument("--role", required=True, help="viewer, editor or admin")
+    link = add_command(group, "link", link_user, "print a link that signs a person in once")
+    link.add_argument("email", metavar="EMAIL")
+
+
+def add_user(args: Namespace) -> Outcome:
+    from flowapp.accounts.services import add_member
+
+    member = add_member(current_workspace(), args.email, args.role)
+    document = {"email": member.user.email, "workspace": member.workspace.slug, "role": member.role}
+    return said(
+        document,
+        f"{member.user.email} is {member.role} in workspace {member.workspace.slug}.",
+        f"There is no password: `flow user link {member.user.email}` prints a link to sign in with.",
+    )
+
+
+def link_user(args: Namespace) -> Outcome:
+    from flowapp.accounts.services import make_login_link
+
+    url, link = make_login_link(args.email)
+    return said(
+        {"url": url, "expiresAt": link.expires_at},
+        url,
+        f"It works once, until {link.expires_at:%Y-%m-%d %H:%M} UTC, and is not shown again.",
+    )

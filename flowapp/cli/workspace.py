@@ -1,0 +1,19 @@
+"""The workspace that commands work in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flowapp.accounts.models import Workspace
+
+
+def current_workspace() -> Workspace:
+    """The workspace FLOW_WORKSPACE names. `default` is made when first asked for; others must be there."""
+    from django.conf import settings
+
+    from flowapp.accounts.selectors import get_workspace
+    from flowapp.accounts.services import ensure_workspace
+
+    slug = settings.FLOW_WORKSPACE
+    return ensure_workspace(slug) if slug == "default" else get_workspace(slug)

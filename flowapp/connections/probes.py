@@ -1,0 +1,75 @@
+"""Testing a connection: what was tried, who answered, and what the role may do there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from psycopg import sql
+
+from executors.model import Connection
+from executors.postgres.client import connect, translate
+from flowapp.connections.control import refuse_control
+from ir.errors import FlowError
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`facts` are what the server told, `notes` what the role lacks or has too much of."""
+
+    tried: str
+    error: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {"ok": self.error is None, "tried": self.tried, **self.facts, "notes": list(self.notes),
+                "error": self.error}  # fmt: skip
+
+
+FACTS = """
+SELECT current_setting('server_version') AS "serverVersion",
+       coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "encrypted",
+       has_database_privilege(current_database(), 'CREATE') AS "canCreateSchema",
+       (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) AS "isSuperuser"
+"""
+
+
+def probe_postgres(connection: Connection) -> Report:
+    """Connect and ask. Trouble is part of the report, not raised."""
+    tried = (
+        f"PostgreSQL at {connection.host}:{connection.port}, database {connection.database}, "
+        f"as {connection.user}, sslmode {connection.sslmode}"
+    )
+    try:
+        facts = _ask(connection)
+    except FlowError as error:
+        return Report(tried, error.to_json())
+    return Report(tried, None, facts, tuple(_notes(connection, facts)))
+
+
+def _ask(connection: Connection) -> dict[str, Any]:
+    with connect(connection, autocommit=True) as reached, translate():
+        refuse_control(reached)
+        cursor = reached.execute(FACTS)
+        return dict(zip((column.name for column in cursor.description), cursor.fetchone(), strict=True))
+
+
+def _notes(connection: Connection, facts: dict[str, Any]) -> list[str]:
+    notes = []
+    if not facts["canCreateSchema"]:
+        grant = sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(
+            sql.Identifier(connection.database), sql.Identifier(connection.user)
+        )
+        notes.append(
+            "The role may not create schemas; Flow keeps staging and commit markers in schemas of its own. "
+            f"Let the database's owner run: {grant.as_string()}"
+        )
+    if facts["isSuperuser"]:
+        notes.append("The role is a superuser. A role that owns only what it loads is safer.")
+    return notes
+
+
+PROBES: dict[str, Callable[[Connection], Report]] = {"postgres": probe_postgres}
+"""By kind of connection."""

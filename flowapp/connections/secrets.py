@@ -1,0 +1,46 @@
+"""Encryption of stored secrets: the first of FLOW_ENCRYPTION_KEYS encrypts, all of them decrypt."""
+
+from __future__ import annotations
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+
+from ir.errors import FlowError
+
+
+class SecretUnreadable(FlowError):
+    """A stored secret, or the keys that should open it, cannot be used."""
+
+
+def encrypt(secret: str) -> str:
+    return _fernet().encrypt(secret.encode()).decode()
+
+
+def decrypt(sealed: str, owner: str) -> str:
+    """The secret. `owner` names whose it is, for the message of SecretUnreadable."""
+    try:
+        return _fernet().decrypt(sealed.encode()).decode()
+    except InvalidToken:
+        raise SecretUnreadable(
+            "secret.unreadable",
+            f"The stored secret of {owner} cannot be decrypted with the keys at hand.",
+            hint="Put the key it was stored under back into FLOW_ENCRYPTION_KEYS (any place but the first will do), "
+            "or store the secret again.",
+        ) from None
+
+
+def rotate(sealed: str) -> str:
+    """The same secret, encrypted under the first key."""
+    return _fernet().rotate(sealed.encode()).decode()
+
+
+def _fernet() -> MultiFernet:
+    try:
+        return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS])
+    except ValueError:
+        raise SecretUnreadable(
+            "secret.key_invalid",
+            "FLOW_ENCRYPTION_KEYS holds something that is no key.",
+            hint="A key is 32 random bytes in URL-safe base64. Make one with: python -c "
+            '"from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"',
+        ) from None

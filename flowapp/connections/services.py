@@ -1,0 +1,98 @@
+"""Adding, testing, removing and resolving stored connections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.views.decorators.debug import sensitive_variables
+
+from executors.model import Connection as Resolved
+from flowapp.accounts.models import Workspace
+from flowapp.connections.control import refuse_control_address
+from flowapp.connections.models import Connection
+from flowapp.connections.probes import PROBES
+from flowapp.connections.secrets import decrypt, encrypt, rotate
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.urls import ConnectionFields, InvalidConnection
+from ir.pipeline import Pipeline
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+
+
+@sensitive_variables("fields")
+def add_connection(workspace: Workspace, name: str, fields: ConnectionFields) -> Connection:
+    """Store a connection; raises InvalidConnection. The password is encrypted before it reaches the database."""
+    if not NAME.fullmatch(name):
+        raise InvalidConnection(
+            "connection.name_invalid", f"{name!r} cannot name a connection.",
+            hint="A name begins with a small letter and holds up to 63 small letters, digits, - and _.",
+        )  # fmt: skip
+    refuse_control_address(fields.host, fields.port, fields.database, fields.user)
+    connection = Connection(
+        workspace=workspace, name=name, kind=fields.kind, host=fields.host, port=fields.port,
+        database=fields.database, user=fields.user, sslmode=fields.sslmode,
+        secret=encrypt(fields.password) if fields.password else "",
+    )  # fmt: skip
+    try:
+        with transaction.atomic():
+            connection.save(force_insert=True)
+    except IntegrityError:
+        raise InvalidConnection(
+            "connection.name_taken", f"There is a connection {name!r} already.",
+            hint=f"Remove it first (`flow connection remove {name}`), or choose another name.",
+        ) from None  # fmt: skip
+    return connection
+
+
+def remove_connection(workspace: Workspace, name: str) -> None:
+    """Forget a connection and its secret; raises UnknownConnection."""
+    get_connection(workspace, name).delete()
+
+
+def probe_connection(workspace: Workspace, name: str) -> Connection:
+    """Connect, look at what the role may do, and keep the result in `last_test`; raises UnknownConnection."""
+    connection = get_connection(workspace, name)
+    report = PROBES[connection.kind](resolve(connection))
+    connection.last_test = {"at": timezone.now().isoformat(), **report.to_json()}
+    connection.save(update_fields=["last_test"])
+    return connection
+
+
+def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, Resolved]:
+    """All connections that the nodes of a pipeline name, with their passwords; raises UnknownConnection."""
+    names = {name for node in pipeline.nodes if (name := getattr(node, "connection", None))}
+    return {name: resolve(get_connection(workspace, name)) for name in sorted(names)}
+
+
+def resolve(connection: Connection) -> Resolved:
+    """The connection with its password in the clear. It lives in memory only."""
+    refuse_control_address(connection.host, connection.port, connection.database, connection.user)
+    owner = f"connection {connection.name!r}"
+    return Resolved(
+        name=connection.name,
+        host=connection.host,
+        port=connection.port,
+        database=connection.database,
+        user=connection.user,
+        password=decrypt(connection.secret, owner) if connection.secret else "",
+        sslmode=connection.sslmode,
+    )
+
+
+def rotate_secrets() -> int:
+    """Encrypt every stored secret under the first key, so that older keys can go; returns how many there are."""
+    connections = Connection.objects.exclude(secret="")
+    for connection in connections:
+        Connection.objects.filter(pk=connection.pk, secret=connection.secret).update(secret=rotate(connection.secret))
+    return len(connections)
+
+
+def follow_embedded_warehouse(warehouse: Mapping[str, str | int]) -> None:
+    """The embedded server may have another port than last time, when that was taken: connections to it follow."""
+    same = Connection.objects.filter(
+        kind="postgres", host=warehouse["host"], database=warehouse["database"], user=warehouse["user"]
+    )
+    same.exclude(port=warehouse["port"]).update(port=warehouse["port"], last_test=None)

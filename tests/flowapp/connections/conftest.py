@@ -1,0 +1,41 @@
+"""A workspace, and a role whose password holds every character that URLs and shells trip over."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from psycopg import sql
+
+from executors.model import Connection
+from flowapp.connections.urls import ConnectionFields
+
+if TYPE_CHECKING:
+    from flowapp.accounts.models import Workspace
+
+PASSWORD = "P@ss:w/rd%?"
+
+
+@pytest.fixture
+def alices(db: None) -> Workspace:
+    from flowapp.accounts.services import ensure_workspace
+
+    return ensure_workspace("alices")
+
+
+@pytest.fixture
+def awkward(server: Connection, warehouse: Connection) -> Iterator[ConnectionFields]:
+    """Fields of a connection to the warehouse as a role that may do nothing there."""
+    role = f"awkward_{secrets.token_hex(4)}"
+    admin = psycopg.connect(
+        host=server.host, port=server.port, dbname=server.database, user=server.user, password=server.password,
+        autocommit=True,
+    )  # fmt: skip
+    with admin:
+        create = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
+        admin.execute(create.format(sql.Identifier(role), sql.Literal(PASSWORD)))
+        yield ConnectionFields("postgres", server.host, server.port, warehouse.database, role, PASSWORD)
+        admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))

@@ -1,0 +1,45 @@
+"""The control database and its role are refused, by address and by who answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from django.db import connection as control
+
+from flowapp.connections.services import add_connection, probe_connection
+from flowapp.connections.urls import ConnectionFields, InvalidConnection
+
+
+@pytest.fixture
+def own(alices) -> ConnectionFields:
+    """The control database as its own role."""
+    if control.vendor != "postgresql":
+        pytest.skip("The control database is SQLite, which no connection can name.")
+    own = control.settings_dict
+    return ConnectionFields("postgres", own["HOST"], int(own["PORT"]), own["NAME"], own["USER"], own["PASSWORD"])
+
+
+@pytest.mark.parametrize("change", [{}, {"host": "LOCALHOST"}, {"host": "::1"}, {"user": "x"}, {"database": "x"}])
+def test_the_control_database_or_role_is_refused_by_address(alices, own, change):
+    with pytest.raises(InvalidConnection) as caught:
+        add_connection(alices, "sly", replace(own, **change))
+
+    assert caught.value.code == "connection.is_control"
+
+
+def test_another_database_of_that_server_as_another_role_is_fine(alices, awkward):
+    assert add_connection(alices, "fine", awkward).name == "fine"
+
+
+@pytest.mark.parametrize("change", [{}, {"database": "postgres"}])
+def test_the_control_database_or_role_under_another_address_is_found_by_connecting(alices, own, change):
+    add_connection(alices, "sly", replace(own, host="127.1", **change))
+
+    assert probe_connection(alices, "sly").last_test["error"]["code"] == "connection.is_control"
+
+
+def test_the_control_database_as_another_role_is_found_by_connecting(alices, own, awkward):
+    add_connection(alices, "sly", replace(awkward, host="127.1", database=own.database))
+
+    assert probe_connection(alices, "sly").last_test["error"]["code"] == "connection.is_control"

@@ -1,0 +1,60 @@
+"""Testing a connection: what is told, and that the password never is."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from urllib.parse import quote, quote_plus
+
+import pytest
+from django.db import connection as control
+
+from flowapp.connections.services import add_connection, probe_connection
+from flowapp.connections.urls import ConnectionFields
+
+PASSWORD = "P@ss:w/rd%?"
+FORMS = (PASSWORD, quote(PASSWORD), quote(PASSWORD, safe=""), quote_plus(PASSWORD), "P@ss", "w/rd", "P%40ss")
+
+
+def test_what_was_tried_and_what_the_role_may_do_is_told(alices, awkward):
+    add_connection(alices, "warehouse", awkward)
+    told = probe_connection(alices, "warehouse").last_test
+
+    assert told["ok"]
+    assert told["tried"].startswith(f"PostgreSQL at {awkward.host}:{awkward.port}, database {awkward.database}")
+    assert (told["canCreateSchema"], told["isSuperuser"], told["error"]) == (False, False, None)
+    assert told["serverVersion"][:2].isdigit()
+    assert f'GRANT CREATE ON DATABASE "{awkward.database}" TO "{awkward.user}"' in told["notes"][0]
+
+
+def test_a_role_that_owns_the_database_gets_no_notes(alices, warehouse):
+    owner = ConnectionFields(
+        "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
+    )
+    add_connection(alices, "warehouse", owner)
+    told = probe_connection(alices, "warehouse").last_test
+
+    assert (told["canCreateSchema"], told["notes"]) == (True, [])
+
+
+WRONG = {
+    "host": ({"host": "no-such-host.invalid"}, "target.unreachable"),
+    "port": ({"port": 1}, "target.unreachable"),
+    "password": ({"user": "flow_warehouse"}, "target.auth_failed"),
+    "database": ({"database": "no_such_database"}, "target.database_unknown"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_part_is_named_and_the_password_appears_nowhere(alices, awkward, caplog, capfd, what):
+    change, code = WRONG[what]
+    caplog.set_level(logging.DEBUG)
+    add_connection(alices, "warehouse", replace(awkward, **change))
+    told = probe_connection(alices, "warehouse").last_test
+
+    with control.cursor() as cursor:
+        cursor.execute("SELECT * FROM connections_connection")
+        kept = str(cursor.fetchall())
+    everything = f"{told} {kept} {caplog.text} {capfd.readouterr()}"
+    assert (told["ok"], told["error"]["code"]) == (False, code)
+    assert [form for form in FORMS if form in everything] == []
