@@ -92,7 +92,7 @@ def _claim(name: str) -> Iterator[ServiceAddresses]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Connection]:
-    """The PostgreSQL server, as a role that may create roles and databases. Durability is off: nobody pulls the plug."""
+    """The PostgreSQL server, as a role that may create roles and databases; without durability, for speed."""
     if POSTGRES_URL:
         yield _parse(POSTGRES_URL)
         return
