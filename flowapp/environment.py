@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -35,19 +35,6 @@ def read_list(name: str) -> list[str]:
     return [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
 
 
-def read_address(name: str, home: Path) -> str:
-    """An address from the environment, else the one that the embedded services wrote to `<home>/services.json`.
-
-    Empty when neither is there.
-    """
-    if value := os.environ.get(name):
-        return value
-    try:
-        return str(json.loads((home / "services.json").read_text()).get(name, ""))
-    except FileNotFoundError:
-        return ""
-
-
 def read_secret(name: str, home: Path, *, production: bool) -> list[str]:
     """A list of secrets. Outside production a missing one is made once, in a file of `home` that only we can read.
 
@@ -60,7 +47,10 @@ def read_secret(name: str, home: Path, *, production: bool) -> list[str]:
                 "and whose others still verify or decrypt."
             )
         os.environ[name] = made_once(home / f"{name.lower()}.secret", MAKERS[name])
-    return read_list(name)
+    values = read_list(name)
+    for value in values:
+        CHECKS[name](name, value)
+    return values
 
 
 def _make_secret_key() -> str:
@@ -71,10 +61,26 @@ def _make_encryption_key() -> str:
     return Fernet.generate_key().decode()
 
 
+def _check_secret_key(name: str, value: str) -> None:
+    if len(value) < 32:
+        raise ImproperlyConfigured(f"{name} holds a key of {len(value)} characters; use 32 random ones or more.")
+
+
+def _check_encryption_key(name: str, value: str) -> None:
+    try:
+        Fernet(value)
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"{name} holds something that is no key; a key is 32 random bytes in URL-safe base64. Make one with: "
+            'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
+        ) from None
+
+
+CHECKS = {"FLOW_SECRET_KEY": _check_secret_key, "FLOW_ENCRYPTION_KEYS": _check_encryption_key}
 MAKERS = {"FLOW_SECRET_KEY": _make_secret_key, "FLOW_ENCRYPTION_KEYS": _make_encryption_key}
 
 
-def made_once(path: Path, make: Any) -> str:
+def made_once(path: Path, make: Callable[[], str]) -> str:
     """The text of `path`, made by whichever process comes first; the others read that one's."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)

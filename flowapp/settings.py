@@ -45,9 +45,9 @@ AUTH_USER_MODEL = "accounts.User"
 ROOT_URLCONF = "flowapp.urls"
 ASGI_APPLICATION = "flowapp.asgi.application"
 
-DATABASES = {"default": env.database_settings(env.read_address("FLOW_DATABASE_URL", FLOW_HOME))}
+DATABASES = {"default": env.database_settings(os.environ.get("FLOW_DATABASE_URL", ""))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-REDIS_URL = env.read_address("FLOW_REDIS_URL", FLOW_HOME)
+REDIS_URL = os.environ.get("FLOW_REDIS_URL", "")
 
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -55,6 +55,8 @@ USE_I18N = False
 
 # A worker's hold on a run, in seconds of the database's clock; renewed three times within it.
 LEASE_SECONDS = 30.0
+# A worker starts Spark before it takes its first run.
+WARM_SPARK = True
 # A queued run that no worker took for so long is sent to the broker again.
 RESEND_SECONDS = 30.0
 # A worker or scheduler that was not heard of for so long is taken for dead.

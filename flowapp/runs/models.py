@@ -6,6 +6,7 @@ import uuid
 from typing import ClassVar
 
 from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 
 
@@ -22,6 +23,7 @@ class State(models.TextChoices):
 
 CLAIMABLE = (State.QUEUED, State.WAITING)
 ACTIVE = (*CLAIMABLE, State.RUNNING)
+ENDED = tuple(state for state in State if state not in ACTIVE)
 LOADED = (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS, State.LOADED_HOOK_FAILED)
 
 
@@ -39,7 +41,8 @@ class Run(models.Model):
     `failures` count against `max_attempts`; `losses` are workers that vanished,
     `waits` are looks for files that had not come. `may_have_committed` is set before a
     load begins and cleared only after the target was asked. `ending` is the state that the run takes once a target
-    that could not be reached has been asked.
+    that could not be reached has been asked. `finishing` says that all targets have committed and that one more
+    attempt was given to finish the rest.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -60,6 +63,7 @@ class Run(models.Model):
     lease_owner = models.CharField(max_length=200, blank=True)
     lease_until = models.DateTimeField(null=True)
     may_have_committed = models.BooleanField(default=False)
+    finishing = models.BooleanField(default=False)
     ending = models.CharField(max_length=32, choices=State.choices, blank=True)
     cancel_requested = models.BooleanField(default=False)
 
@@ -75,7 +79,7 @@ class Run(models.Model):
     error_message = models.TextField(blank=True)
     error_hint = models.TextField(blank=True)
     # Checks, quarantine, warnings and nothingNew; nodes and rules have rows of their own.
-    report = models.JSONField(default=dict)
+    report = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
 
     class Meta:
         constraints = (
@@ -135,7 +139,7 @@ class RuleCount(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="rules")
     position = models.PositiveIntegerField()
     node = models.CharField(max_length=63)
-    rule = models.CharField(max_length=200)
+    rule = models.TextField()
     type = models.CharField(max_length=40)
     field = models.TextField(null=True)  # noqa: DJ001 - a rule without a field is told apart from a field named ''
     on_fail = models.CharField(max_length=10)
@@ -158,7 +162,7 @@ class CommitRecord(models.Model):
     node = models.CharField(max_length=63)
     attempt = models.PositiveIntegerField()
     token = models.BigIntegerField(default=0)
-    counts = models.JSONField(default=dict)
+    counts = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
     hooks_done = models.JSONField(default=list)
     committed_at = models.DateTimeField()
     forgotten_at = models.DateTimeField(null=True)

@@ -1,0 +1,44 @@
+"""The Celery application. Safety rests on rows in databases: delivering a message twice, or never, harms nothing."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "flowapp.settings")
+RUN_TASK = "flowapp.runs.tasks.run"
+
+app = Celery("flow", include=["flowapp.runs.tasks", "flowapp.runs.worker"])
+
+
+def configure() -> None:
+    """Settings are read here and not at import, so that a process may choose its settings first."""
+    from django.conf import settings
+
+    app.conf.update(
+        broker_url=settings.REDIS_URL or "redis://127.0.0.1:1",
+        broker_connection_retry_on_startup=True,
+        broker_transport_options={
+            "visibility_timeout": 3600, "global_keyprefix": "flow:", "socket_connect_timeout": 3, "socket_timeout": 10,
+        },
+        task_serializer="json",
+        accept_content=["json"],
+        task_ignore_result=True,
+        result_backend=None,
+        task_default_queue="flow-runs",
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        # One short retry: the caller is a web request, and the scheduler sends again what is lost.
+        task_publish_retry_policy={"max_retries": 1, "interval_start": 0.1, "interval_step": 0, "interval_max": 0.1},
+        worker_prefetch_multiplier=1,
+        worker_pool="threads",
+        worker_concurrency=2,
+        worker_hijack_root_logger=False,
+        worker_enable_remote_control=False,
+        worker_send_task_events=False,
+        timezone="UTC",
+    )  # fmt: skip
+
+
+configure()

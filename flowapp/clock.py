@@ -1,0 +1,13 @@
+"""Time as the control database's clock tells it, so that machines with wrong clocks agree on leases."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Now
+
+
+def from_now(seconds: float) -> Combinable:
+    """The moment that many seconds from now; before now if negative. An SQL expression."""
+    return Now() + timedelta(seconds=seconds)

@@ -1,0 +1,117 @@
+"""The states of load units. Callers hold the run's lease."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Now
+
+from executors.model import SourceFile
+from flowapp.files.models import LoadUnit, UnitState
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import CommitRecord, Run
+from ir.errors import FlowError
+
+T = TypeVar("T")
+AT_ONCE = 500
+
+
+def in_batches(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
+    iterator = iter(values)
+    while batch := list(islice(iterator, size)):
+        yield batch
+
+
+def units_of(pipeline_id: object, hashes: Sequence[str]) -> QuerySet[LoadUnit]:
+    """The units of these bytes, without the other names under which they were left out."""
+    return LoadUnit.objects.filter(pipeline_id=pipeline_id, sha256__in=hashes).exclude(state=UnitState.SKIPPED)
+
+
+def forgotten(pipeline: Pipeline, hashes: Iterable[str]) -> dict[str, int]:
+    """The fence token up to which loads of each file are forgotten; files never forgotten are absent."""
+    wanted = list(hashes)
+    everything = Pipeline.objects.values_list("forgotten_token", flat=True).get(pk=pipeline.pk)
+    found = {} if everything is None else dict.fromkeys(wanted, everything)
+    for batch in in_batches(wanted):
+        single = units_of(pipeline.pk, batch).exclude(forgotten_token=None)
+        for sha256, token in single.values_list("sha256", "forgotten_token"):
+            found[sha256] = max(token, found.get(sha256, token))
+    return found
+
+
+def claim_units(run: Run, node: str, files: Mapping[str, SourceFile], attempt: int) -> None:
+    """Mark files as being processed by a run."""
+    for batch in in_batches(files.items()):
+        hashes = [sha256 for sha256, _ in batch]
+        known = dict(units_of(run.pipeline_id, hashes).values_list("sha256", "name"))
+        units_of(run.pipeline_id, hashes).update(
+            state=UnitState.PROCESSING, run=run, node=node, attempt=attempt, reason="", changed_at=Now()
+        )
+        for sha256, file in batch:
+            if sha256 in known and known[sha256] != file.name:
+                units_of(run.pipeline_id, [sha256]).update(name=file.name)
+        LoadUnit.objects.bulk_create(
+            _unit(run, node, file, sha256, state=UnitState.PROCESSING, attempt=attempt)
+            for sha256, file in batch
+            if sha256 not in known
+        )
+
+
+def finish_units(run: Run, hashes: Iterable[str], state: str, reason: str) -> None:
+    for batch in in_batches(hashes):
+        units_of(run.pipeline_id, batch).update(state=state, reason=reason, run=run, changed_at=Now())
+
+
+def skip_unit(run: Run, node: str, file: SourceFile, sha256: str, reason: str) -> None:
+    """Note that bytes were left out under this name. A file that lies where it was loaded from is not worth a row."""
+    if units_of(run.pipeline_id, [sha256]).filter(name=file.name, state=UnitState.COMMITTED).exists():
+        return
+    skipped = LoadUnit.objects.filter(
+        pipeline_id=run.pipeline_id, sha256=sha256, name=file.name, state=UnitState.SKIPPED
+    )
+    if not skipped.update(run=run, reason=reason, changed_at=Now()):
+        _unit(run, node, file, sha256, state=UnitState.SKIPPED, reason=reason).save(force_insert=True)
+
+
+def release_units(run: Run, state: str, reason: str) -> None:
+    """Take a run's files out of its hands when it ended without saying what became of them."""
+    LoadUnit.objects.filter(run=run, state=UnitState.PROCESSING).update(state=state, reason=reason, changed_at=Now())
+
+
+def load_again(pipeline: Pipeline, reason: str, *, units: Sequence[LoadUnit] | None = None) -> None:
+    """Forget what was loaded, of some files or of all; the next run takes them again. Raises FlowError.
+
+    After a target went back to an older state, loading all again takes only what the target lost: what it still
+    holds stands in its own commit markers, and would otherwise be there twice.
+    """
+    if not reason.strip():
+        raise FlowError("load_again.reason_required", "Loading again needs a reason.", hint="Say why; it is kept.")
+    if units is not None:
+        _forget_units(pipeline, reason, units)
+    elif _went_back(pipeline):
+        CommitRecord.objects.filter(pipeline=pipeline, forgotten_at=None).update(forgotten_at=Now())
+    else:
+        Pipeline.objects.filter(pk=pipeline.pk).update(forgotten_token=F("fence_counter"), forgotten_reason=reason)
+
+
+def _forget_units(pipeline: Pipeline, reason: str, units: Sequence[LoadUnit]) -> None:
+    token = Pipeline.objects.values_list("fence_counter", flat=True).get(pk=pipeline.pk)
+    for batch in in_batches(unit.pk for unit in units):
+        LoadUnit.objects.filter(pipeline=pipeline, pk__in=batch).update(
+            forgotten_token=token, forgotten_at=Now(), forgotten_reason=reason
+        )
+
+
+def _went_back(pipeline: Pipeline) -> bool:
+    ended = Run.objects.filter(pipeline=pipeline).exclude(ended_at=None)
+    return ended.order_by("-queued_at", "-number").values_list("error_code", flat=True).first() == "target.went_back"
+
+
+def _unit(run: Run, node: str, file: SourceFile, sha256: str, **more: object) -> LoadUnit:
+    return LoadUnit(
+        workspace_id=run.workspace_id, pipeline_id=run.pipeline_id, node=node, sha256=sha256, name=file.name,
+        size=file.size, run=run, changed_at=Now(), **more,
+    )  # fmt: skip

@@ -1,0 +1,63 @@
+"""How workers and schedulers say that they live."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import uuid
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+from django.db.models.functions import Now
+
+from flowapp.clock import from_now
+from flowapp.health.models import Heartbeat
+
+logger = logging.getLogger(__name__)
+FORGET_AFTER = 24 * 3600.0
+
+
+def process_name() -> str:
+    """A name that no other process ever has."""
+    return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+
+
+def beat(name: str, role: str) -> None:
+    Heartbeat.objects.update_or_create(name=name, defaults={"role": role, "seen_at": Now()})
+
+
+def forget_dead() -> None:
+    """Drop the rows of processes that are long gone."""
+    Heartbeat.objects.filter(seen_at__lt=from_now(-FORGET_AFTER)).delete()
+
+
+class HeartbeatThread(threading.Thread):
+    """Beats until `stop` is called. A database that does not answer is tried again: silence is what others look for."""
+
+    def __init__(self, name: str, role: str) -> None:
+        super().__init__(name=f"{role}-heartbeat", daemon=True)
+        self._process, self._role, self._stopped = name, role, threading.Event()
+
+    def run(self) -> None:
+        try:
+            while True:
+                self._beat()
+                if self._stopped.wait(settings.HEARTBEAT_SECONDS / 4):
+                    return
+        finally:
+            connections.close_all()
+
+    def _beat(self) -> None:
+        try:
+            beat(self._process, self._role)
+        except DatabaseError as error:
+            logger.warning("Heartbeat not written: %s", type(error).__name__)
+            connections.close_all()
+
+    def stop(self) -> None:
+        """End the thread and take the process off the list."""
+        self._stopped.set()
+        self.join(timeout=5)
+        Heartbeat.objects.filter(name=self._process).delete()

@@ -1,0 +1,29 @@
+"""Reading stored documents."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ir.parse import parsePipelineIR
+from pydantic import TypeAdapter
+
+from ir.pipeline import Pipeline
+from ir.schedules import Schedule
+
+_SCHEDULE: TypeAdapter[Schedule] = TypeAdapter(Schedule)
+
+
+def syntax_of(text: str) -> str:
+    """`json` or `toml`; a JSON document begins with a brace, and no TOML document does."""
+    return "json" if text.lstrip("\ufeff \t\r\n").startswith("{") else "toml"
+
+
+@lru_cache(maxsize=64)
+def read_document(text: str) -> Pipeline:
+    """The typed pipeline of a document's text; raises InvalidPipeline."""
+    return parsePipelineIR(text, syntax=syntax_of(text)).pipeline
+
+
+def read_schedule(document: object) -> Schedule:
+    """A schedule as `Pipeline.schedule` keeps it."""
+    return _SCHEDULE.validate_python(document)

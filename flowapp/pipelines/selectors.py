@@ -1,0 +1,67 @@
+"""Reading pipelines and versions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from flowapp.accounts.models import Workspace
+from flowapp.pipelines.models import Pipeline, PipelineVersion
+from ir.errors import FlowError
+
+
+def list_pipelines(workspace: Workspace) -> QuerySet[Pipeline]:
+    return Pipeline.objects.filter(workspace=workspace).order_by("ident")
+
+
+def get_pipeline(workspace: Workspace, ident: str) -> Pipeline:
+    """The pipeline of that id; raises FlowError."""
+    try:
+        return Pipeline.objects.select_related("workspace").get(workspace=workspace, ident=ident)
+    except Pipeline.DoesNotExist:
+        raise FlowError(
+            "pipeline.unknown",
+            f"There is no pipeline {ident!r} in workspace {workspace.slug!r}.",
+            hint="`flow pipeline list` shows those there are; `flow pipeline save FILE` adds one.",
+        ) from None
+
+
+def list_versions(pipeline: Pipeline) -> QuerySet[PipelineVersion]:
+    """Newest first, without the documents."""
+    return pipeline.versions.select_related("author").defer("document").order_by("-number")
+
+
+def get_version(pipeline: Pipeline, number: int | None = None) -> PipelineVersion:
+    """A version by its number, else the newest; raises FlowError."""
+    versions = pipeline.versions.order_by("-number")
+    found = versions.first() if number is None else versions.filter(number=number).first()
+    if found is None:
+        raise FlowError(
+            "version.unknown",
+            f"Pipeline {pipeline.ident!r} has no version {number or ''}".rstrip() + ".",
+            hint=f"`flow pipeline history {pipeline.ident}` shows those there are.",
+        )
+    return found
+
+
+def pipeline_document(pipeline: Pipeline) -> dict[str, Any]:
+    return {
+        "id": pipeline.ident,
+        "name": pipeline.name,
+        "version": pipeline.latest_number,
+        "enabled": pipeline.enabled,
+        "paused": pipeline.paused,
+        "schedule": pipeline.schedule,
+        "nextFireAt": pipeline.next_fire_at.isoformat() if pipeline.next_fire_at else None,
+    }
+
+
+def version_document(version: PipelineVersion) -> dict[str, Any]:
+    return {
+        "version": version.number,
+        "author": version.author.email if version.author else None,
+        "message": version.message,
+        "createdAt": version.created_at.isoformat(),
+        "sha256": version.sha256,
+    }

@@ -1,0 +1,127 @@
+"""Saving pipelines and switching them. A version never changes; restoring one makes a new one of its text."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+
+from django.db import transaction
+from django.utils import timezone
+
+from flowapp.accounts.models import User, Workspace
+from flowapp.connections.services import resolve_connections
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline, PipelineVersion
+from flowapp.pipelines.selectors import get_version
+from ir.errors import FlowError
+from ir.pipeline import Pipeline as Document
+from ir.schedules import Schedule, next_fire
+
+TRIES = 10
+
+
+class VersionConflict(FlowError):
+    """The stored version is newer than the one that an edit was made from. `current` is the stored one."""
+
+    def __init__(self, ident: str, expected: int, current: int) -> None:
+        super().__init__(
+            "version.conflict",
+            f"Pipeline {ident!r} is at version {current}, and this edit was made from version {expected}.",
+            hint="Look at what was saved since, then save your edit on top of it.",
+        )
+        self.expected, self.current = expected, current
+
+
+def save_version(
+    workspace: Workspace,
+    document_text: str,
+    author: User | None = None,
+    message: str = "",
+    expected_version: int | None = None,
+) -> PipelineVersion:
+    """Make the text the newest version of the pipeline that it names; the same text again makes none.
+
+    `expected_version` is the number that the edit was made from, 0 for a new pipeline. Raises InvalidPipeline,
+    UnknownConnection or VersionConflict.
+    """
+    document = read_document(document_text)
+    resolve_connections(workspace, document)
+    for _ in range(TRIES):
+        pipeline = _get_or_create(workspace, document.id)
+        current = pipeline.latest_number
+        if expected_version is not None and expected_version != current:
+            raise VersionConflict(document.id, expected_version, current)
+        saved = _save_after(pipeline, document, document_text, author, message)
+        if saved is not None:
+            return saved
+    raise VersionConflict(document.id, current, current + 1)
+
+
+def _get_or_create(workspace: Workspace, ident: str) -> Pipeline:
+    pipeline, _ = Pipeline.objects.get_or_create(workspace=workspace, ident=ident)
+    return pipeline
+
+
+def _save_after(
+    pipeline: Pipeline, document: Document, text: str, author: User | None, message: str
+) -> PipelineVersion | None:
+    """Write the version after the one that `pipeline` shows; None when another save was faster."""
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    newest = PipelineVersion.objects.filter(pipeline=pipeline, number=pipeline.latest_number).first()
+    if newest is not None and newest.sha256 == digest:
+        return newest
+    number = pipeline.latest_number + 1
+    with transaction.atomic():
+        unchanged = Pipeline.objects.filter(pk=pipeline.pk, latest_number=pipeline.latest_number)
+        if not unchanged.update(
+            latest_number=number, name=document.metadata.name or "", **_schedule(pipeline, document)
+        ):
+            return None
+        return PipelineVersion.objects.create(
+            workspace_id=pipeline.workspace_id, pipeline=pipeline, number=number, author=author, message=message,
+            document=text, sha256=digest,
+        )  # fmt: skip
+
+
+def _schedule(pipeline: Pipeline, document: Document) -> dict[str, object]:
+    """The changes to a pipeline's schedule. One that stays the same keeps its next time."""
+    schedule = document.schedule
+    stored = None if schedule is None else schedule.to_document()
+    if stored == pipeline.schedule:
+        return {}
+    return {"schedule": stored, "next_fire_at": _next_fire(pipeline, schedule)}
+
+
+def _next_fire(pipeline: Pipeline, schedule: Schedule | None) -> datetime | None:
+    if schedule is None or pipeline.paused or not pipeline.enabled:
+        return None
+    return next_fire(schedule, timezone.now())
+
+
+def restore_version(pipeline: Pipeline, number: int, author: User | None = None) -> PipelineVersion:
+    """Make an old version's text the newest version. Raises FlowError."""
+    old = get_version(pipeline, number)
+    pipeline.refresh_from_db()
+    return save_version(
+        pipeline.workspace, old.document, author, f"Version {number} restored", expected_version=pipeline.latest_number
+    )
+
+
+def set_paused(pipeline: Pipeline, paused: bool) -> None:
+    """Stop or resume the schedule. What was missed meanwhile is not caught up. Runs by hand go on."""
+    _switch(pipeline, paused=paused)
+
+
+def set_enabled(pipeline: Pipeline, enabled: bool) -> None:
+    """Switch a pipeline on or off altogether."""
+    _switch(pipeline, enabled=enabled)
+
+
+def _switch(pipeline: Pipeline, **changes: bool) -> None:
+    with transaction.atomic():
+        Pipeline.objects.filter(pk=pipeline.pk).update(**changes)
+        pipeline.refresh_from_db()
+        newest = PipelineVersion.objects.filter(pipeline=pipeline, number=pipeline.latest_number).first()
+        schedule = read_document(newest.document).schedule if newest else None
+        Pipeline.objects.filter(pk=pipeline.pk).update(next_fire_at=_next_fire(pipeline, schedule))
+    pipeline.refresh_from_db()

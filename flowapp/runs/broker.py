@@ -1,0 +1,31 @@
+"""Handing runs to workers. The message is the run's id alone; what is lost here the scheduler sends again."""
+
+from __future__ import annotations
+
+import logging
+from uuid import UUID
+
+from django.db.models.functions import Now
+from kombu.exceptions import OperationalError
+
+from flowapp.celery import RUN_TASK, app
+from flowapp.runs.models import CLAIMABLE, Run
+
+logger = logging.getLogger(__name__)
+
+
+def send_run(run_id: UUID) -> None:
+    """Send a run to the workers. A broker that does not answer is no failure: the scheduler sends it again."""
+    try:
+        app.send_task(RUN_TASK, (str(run_id),))
+    except OperationalError as error:
+        logger.warning("Run %s was not sent, the broker does not answer: %s", run_id, type(error).__name__)
+
+
+def send_next_of(pipeline_id: UUID) -> None:
+    """Send the run of this pipeline that has waited longest, now that it may run. Inline runs look after themselves."""
+    waiting = Run.objects.filter(pipeline_id=pipeline_id, state__in=CLAIMABLE, due_at__lte=Now())
+    next_run = waiting.exclude(sent_at=None).order_by("queued_at", "number").first()
+    if next_run:
+        Run.objects.filter(pk=next_run.pk).update(sent_at=Now())
+        send_run(next_run.pk)

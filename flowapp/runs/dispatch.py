@@ -1,0 +1,130 @@
+"""Executing a claimed run: the same for workers and for `flow run` in its own process."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+
+from executors.errors import Cancelled, Terminal
+from executors.model import RunJob, RunReport
+from executors.ports import Ports
+from flowapp.accounts.models import User
+from flowapp.connections.services import resolve_connections
+from flowapp.health.heartbeats import process_name
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.endings import cancelled, end_badly, end_well
+from flowapp.runs.leases import Claim, LeaseKeeper, claim_run
+from flowapp.runs.models import ENDED, Run, Trigger
+from flowapp.runs.ports import make_ports
+from flowapp.runs.recovery import adopt_inline, take_back_lost
+from flowapp.runs.services import IfBusy, cancel_run, queue_run
+from ir.errors import FlowError
+
+logger = logging.getLogger(__name__)
+Engine = Callable[[RunJob, Ports], RunReport]
+LOOK_AGAIN_SECONDS = 0.5
+
+
+def run_engine(job: RunJob, ports: Ports) -> RunReport:
+    """The real engine, imported when it is needed: it brings Spark."""
+    from executors.engine import run_pipeline
+
+    return run_pipeline(job, ports)
+
+
+def execute_claimed(claim: Claim, engine: Engine = run_engine, *, can_wait: bool = True) -> FlowError | None:
+    """Run a claimed attempt to its end and write down how it went; returns what ended it, if not success.
+
+    `can_wait` says whether the run may go back to wait for files.
+    """
+    run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=claim.run_id)
+    keeper = LeaseKeeper(claim, read_document(run.version.document).error_handling.max_minutes * 60)
+    keeper.start()
+    try:
+        error = _attempt(claim, run, engine, keeper, can_wait)
+        if error is not None:
+            end_badly(claim, run, keeper.reason or error)
+        return error
+    finally:
+        keeper.stop()
+
+
+def _attempt(claim: Claim, run: Run, engine: Engine, keeper: LeaseKeeper, can_wait: bool) -> FlowError | None:
+    """The run's edge: whatever is raised in here ends this attempt, and nothing else."""
+    try:
+        if run.cancel_requested:
+            return cancelled()
+        report = engine(make_job(claim, run, can_wait), make_ports(claim, run, keeper))
+        end_well(claim, run, report)
+    except FlowError as error:
+        return error
+    except KeyboardInterrupt:
+        end_badly(claim, run, Cancelled("run.interrupted", "The process that ran it was interrupted."))
+        raise
+    except Exception as error:
+        logger.exception("Run %s crashed", run.pk)
+        return Terminal(
+            "run.crashed",
+            f"Something unforeseen went wrong: {type(error).__name__}.",
+            hint="The log of the process that ran it has the details.",
+        )
+    return None
+
+
+def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
+    """What the engine is given. Raises FlowError when a connection is unknown or cannot be decrypted."""
+    document = read_document(run.version.document)
+    return RunJob(
+        run_id=str(run.pk),
+        tenant=str(run.workspace_id),
+        pipeline=document,
+        version=run.version.number,
+        attempt=claim.attempt,
+        token=claim.token,
+        connections=resolve_connections(run.workspace, document),
+        files_folder=settings.FILES_ROOT / run.workspace.slug,
+        waited=run.waits if can_wait else None,
+    )
+
+
+def run_inline(
+    pipeline: Pipeline,
+    *,
+    trigger: Trigger = Trigger.CLI,
+    if_busy: IfBusy = "refuse",
+    load_again: str | None = None,
+    user: User | None = None,
+    engine: Engine = run_engine,
+) -> Run:
+    """Queue a run and execute it in this process to its end, retries included. No worker or scheduler is needed.
+
+    Runs that an earlier such process left behind when it was killed are finished first. Raises as `queue_run` does.
+    """
+    take_back_lost(pipeline)
+    for left_behind in adopt_inline(pipeline):
+        run_to_end(left_behind, engine)
+    run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
+    return run_to_end(run, engine)
+
+
+def run_to_end(run: Run, engine: Engine = run_engine) -> Run:
+    """Execute a queued run whenever it can be had, until it has ended, here or elsewhere."""
+    owner = process_name()
+    try:
+        while run.state not in ENDED:
+            if claim := claim_run(run.pk, owner):
+                execute_claimed(claim, engine, can_wait=False)
+            else:
+                time.sleep(LOOK_AGAIN_SECONDS)
+                take_back_lost(run.pipeline)
+            run.refresh_from_db()
+    except KeyboardInterrupt:
+        run.refresh_from_db()
+        if run.state not in ENDED:
+            cancel_run(run)
+        raise
+    return run

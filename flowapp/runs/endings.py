@@ -1,0 +1,229 @@
+"""How an attempt ends: loaded, tried again, put back, or settled for good. Every write holds the claim."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transient, WaitForFiles
+from executors.model import LoadCommit, NodeReport, RunReport, RunWarning
+from flowapp.clock import from_now
+from flowapp.files.models import UnitState
+from flowapp.files.services import finish_units, release_units
+from flowapp.health.alerts import raise_alert, resolve_by
+from flowapp.health.heartbeats import process_name
+from flowapp.logs import redact
+from flowapp.pipelines.documents import read_document
+from flowapp.runs.broker import send_next_of, send_run
+from flowapp.runs.leases import Claim, claim_run
+from flowapp.runs.models import CLAIMABLE, Run, State
+from flowapp.runs.reports import save_commit, save_report
+from flowapp.runs.targets import fence_and_find, has_loaded_all
+from ir.errors import FlowError
+
+logger = logging.getLogger(__name__)
+BUSY_SECONDS = 5.0
+PARK_SECONDS = 10.0
+LONGEST_BACKOFF = 3600.0
+LOSSES_FORGIVEN = 1
+
+
+def end_well(claim: Claim, run: Run, report: RunReport) -> None:
+    """The engine came to its end. Raises LeaseLost."""
+    state = State.SUCCEEDED_WITH_WARNINGS if report.warnings else State.SUCCEEDED
+    with transaction.atomic():
+        claim.guard()
+        _end(claim, run, state, report=save_report(run, report), error=None)
+        release_units(run, UnitState.COMMITTED, "")
+    resolve_by("run.succeeded", pipeline_id=run.pipeline_id)
+
+
+def end_badly(claim: Claim, run: Run, error: FlowError) -> None:
+    """The engine gave up. What the error is decides what follows; a lost lease is left without a trace."""
+    if isinstance(error, LeaseLost):
+        if not claim.held().exists():
+            logger.warning("%s", error)
+            return
+        error = _fence_ahead(error)
+    run.refresh_from_db()
+    with transaction.atomic():
+        claim.guard()
+        _keep_report(claim, run, error)
+    if isinstance(error, TargetBusy):
+        put_back(claim, run, error, BUSY_SECONDS)
+    elif isinstance(error, WaitForFiles):
+        put_back(claim, run, error, error.minutes * 60, state=State.WAITING, waits=F("waits") + 1)
+    elif isinstance(error, Cancelled):
+        settle(claim, run, _ending_of(error), error)
+    elif is_loss(error):
+        end_lost(claim, run, error)
+    elif isinstance(error, Transient) and run.failures + 1 < run.max_attempts:
+        put_back(claim, run, error, backoff(run), failures=F("failures") + 1)
+    else:
+        settle(claim, run, State.FAILED, error)
+
+
+def _fence_ahead(error: LeaseLost) -> Terminal:
+    """The target says that another worker has this run, the control database says that we have it."""
+    return Terminal(
+        "fence.ahead",
+        "The target knows a newer claim of this pipeline than the control database: this database is an older state "
+        "of the one that ran it last, or two installations share a workspace.",
+        node=error.node,
+        hint="Find out which installation is the right one before anything is loaded.",
+    )
+
+
+def is_loss(error: FlowError) -> bool:
+    """Whether the error means that the worker's own engine died, which is no fault of the run."""
+    return error.code == "spark.lost"
+
+
+def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
+    """The worker vanished or its engine died: once it is taken back, whatever `maxAttempts` says."""
+    if run.losses < LOSSES_FORGIVEN:
+        raise_alert("worker.lost", "warning", f"A worker was lost while it ran {run.pipeline}; the run is tried again.",
+                    "Look at the worker's log; it may have run out of memory.", pipeline=run.pipeline, run=run)  # fmt: skip
+        put_back(claim, run, error, 0, losses=F("losses") + 1)
+        return
+    twice = Terminal(
+        "worker.lost_twice",
+        f"Two workers were lost while they ran this. The last one: {error.message}",
+        hint="The run may need more memory than the workers have. Look at their logs.",
+    )
+    settle(claim, run, State.FAILED, twice)
+
+
+def backoff(run: Run) -> float:
+    """Seconds to wait after the failure that is just being counted."""
+    retry = read_document(run.version.document).error_handling.retry
+    growth = 2**run.failures if retry.backoff == "exponential" else 1
+    return float(min(retry.initial_seconds * growth, LONGEST_BACKOFF))
+
+
+def put_back(
+    claim: Claim, run: Run, error: FlowError, seconds: float, *, state: State = State.QUEUED, **changes: Any
+) -> None:
+    """Back into the queue, due in so many seconds."""
+    at_once = seconds <= 0
+    changes |= {
+        "state": state, "due_at": from_now(seconds), "lease_owner": "", "lease_until": None, "step": "",
+        **_error_fields(error),
+    }  # fmt: skip
+    if at_once:
+        changes["sent_at"] = Now()
+    with transaction.atomic():
+        release_units(run, UnitState.PENDING, "")
+        if not claim.held().update(**changes):
+            raise claim.lost()
+        if at_once:
+            transaction.on_commit(lambda: send_run(run.pk))
+        transaction.on_commit(lambda: send_next_of(run.pipeline_id))
+
+
+def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
+    """Fail or cancel a run, but not before its targets have said that it has not committed after all."""
+    run.refresh_from_db()
+    commits: list[LoadCommit] = []
+    if run.may_have_committed:
+        try:
+            commits = fence_and_find(run)
+        except FlowError as trouble:
+            _park(claim, run, ending, error, trouble)
+            return
+        resolve_by("fence.raised", pipeline_id=run.pipeline_id)
+    if commits and has_loaded_all(run, commits):
+        _finish_loaded(claim, run, commits, error)
+        return
+    with transaction.atomic():
+        claim.guard()
+        for commit in commits:
+            save_commit(run, commit)
+        release_units(run, UnitState.PENDING if ending == State.CANCELLED else UnitState.FAILED, error.message)
+        _end(claim, run, ending, report=run.report, error=error)
+    if ending == State.FAILED:
+        raise_alert("run.failed", "error", f"{error.code}: {redact(error.message)}",
+                    error.hint or "Look at the run.", pipeline=run.pipeline, run=run)  # fmt: skip
+
+
+def _park(claim: Claim, run: Run, ending: State, error: FlowError, trouble: FlowError) -> None:
+    """A target cannot be asked: the run stays running under an expiring lease, and is settled when it answers."""
+    changes = {"ending": ending, "lease_owner": "", "lease_until": from_now(PARK_SECONDS), **_error_fields(error)}
+    if not claim.held().update(**changes):
+        raise claim.lost()
+    raise_alert(
+        "target.unreachable_for_fence", "error",
+        f"{run.pipeline} cannot be ended as {ending}: its target cannot be asked whether it has committed "
+        f"({trouble.code}).",
+        "Bring the target back; the run is settled by itself then.", pipeline=run.pipeline, run=run,
+    )  # fmt: skip
+
+
+def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error: FlowError) -> None:
+    """All targets have committed, so the run has not failed: one more attempt finishes what is undone, files above
+    all. If that came to nothing too, the numbers of the commit markers are the run's result."""
+    if not run.finishing:
+        put_back(claim, run, error, 0, finishing=True)
+        return
+    report = RunReport(nodes=[NodeReport(c.node, "target", **c.counts["node"]) for c in commits])
+    report.warnings.append(RunWarning(error.code, error.node, f"Loaded, but not finished cleanly: {error.message}"))
+    with transaction.atomic():
+        claim.guard()
+        for commit in commits:
+            save_commit(run, commit)
+            finish_units(run, commit.files_done, UnitState.COMMITTED, "")
+        _end(claim, run, State.SUCCEEDED_WITH_WARNINGS, report=save_report(run, report), error=None)
+
+
+def _end(claim: Claim, run: Run, state: State, *, report: dict[str, Any], error: FlowError | None) -> None:
+    changed = claim.held().update(
+        state=state, report=report, ended_at=Now(), lease_owner="", lease_until=None, step="", ending="",
+        may_have_committed=False, **_error_fields(error),
+    )  # fmt: skip
+    if not changed:
+        raise claim.lost()
+    transaction.on_commit(lambda: send_next_of(run.pipeline_id))
+
+
+def _keep_report(claim: Claim, run: Run, error: FlowError) -> None:
+    """Keep what the engine knew when it gave up."""
+    report = getattr(error, "report", None)
+    if report is not None:
+        run.report = save_report(run, report)
+        claim.held().update(report=run.report)
+
+
+def _error_fields(error: FlowError | None) -> dict[str, str]:
+    if error is None:
+        return {"error_code": "", "error_node": "", "error_message": "", "error_hint": ""}
+    return {
+        "error_code": error.code,
+        "error_node": error.node or "",
+        "error_message": redact(error.message),
+        "error_hint": redact(error.hint),
+    }
+
+
+def _ending_of(error: Cancelled) -> State:
+    """Who ran out of time was not cancelled by anyone: it failed."""
+    return State.FAILED if error.code == "run.time_limit" else State.CANCELLED
+
+
+def end_queued(run_id: object) -> None:
+    """Cancel a run that waits in the queue. If an earlier attempt may have committed, its targets are asked first."""
+    waiting = Run.objects.filter(pk=run_id, state__in=CLAIMABLE, cancel_requested=True)
+    if waiting.filter(may_have_committed=False).update(state=State.CANCELLED, ended_at=Now(), error_code="run.cancelled",
+                                                       error_message="Cancelled before it began."):  # fmt: skip
+        return
+    if waiting.update(due_at=Now()) and (claim := claim_run(str(run_id), process_name())):
+        run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)
+        settle(claim, run, State.CANCELLED, cancelled())
+
+
+def cancelled() -> Cancelled:
+    return Cancelled("run.cancelled", "A person cancelled the run.")

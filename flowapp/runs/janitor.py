@@ -1,0 +1,86 @@
+"""Throwing away what is old, and staging tables that dead attempts left in targets."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Model, Q
+
+from executors.postgres.client import connect, translate
+from executors.postgres.staging import sweep_leftovers
+from flowapp.clock import from_now
+from flowapp.connections.models import Connection
+from flowapp.connections.services import resolve
+from flowapp.files.models import LoadUnit, UnitState
+from flowapp.health.alerts import raise_alert
+from flowapp.health.models import Alert, AlertState
+from flowapp.runs.models import Run, RunLog, State
+from ir.errors import FlowError
+
+logger = logging.getLogger(__name__)
+DAY = 24 * 3600.0
+AT_ONCE = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Rows of a model whose `age` field is older than `days`, and which `only` matches, go."""
+
+    model: type[Model]
+    age: str
+    days: float
+    only: Q = Q()
+
+
+RETENTION = (
+    Retention(RunLog, "at", 30),
+    Retention(Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED)),
+    Retention(LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
+)
+"""Runs, commits and committed files are kept: what was loaded is to be answered for."""
+
+
+def delete_old_rows() -> int:
+    """Delete what is past its time, in small transactions; returns how many rows went."""
+    return sum(_delete(retention) for retention in RETENTION)
+
+
+def _delete(retention: Retention) -> int:
+    rows = retention.model._default_manager.filter(
+        retention.only, **{f"{retention.age}__lt": from_now(-retention.days * DAY)}
+    )
+    total = 0
+    while keys := list(rows.values_list("pk", flat=True)[:AT_ONCE]):
+        retention.model._default_manager.filter(pk__in=keys).delete()
+        total += len(keys)
+    return total
+
+
+def sweep_staging() -> list[str]:
+    """Drop staging tables of attempts that are over, in every target; returns their names."""
+    swept: list[str] = []
+    for connection in Connection.objects.order_by("pk"):
+        try:
+            with translate(), connect(resolve(connection), autocommit=True) as target:
+                names = sweep_leftovers(target, is_dead)
+        except FlowError as error:
+            logger.info("Connection %s was not swept: %s", connection.name, error.code)
+            continue
+        if names:
+            swept += names
+            raise_alert(
+                "staging.leftovers", "warning",
+                f"{len(names)} staging tables of dead attempts were dropped from {connection.name!r}.",
+                "Nothing needs to be done; workers that die often deserve a look.", workspace=connection.workspace,
+            )  # fmt: skip
+    return swept
+
+
+def is_dead(run_id: str, attempt: int) -> bool:
+    """Whether an attempt is over for certain. A run that is not known here may be another installation's."""
+    run = Run.objects.filter(pk=UUID(run_id)).only("state", "attempt").first()
+    if run is None:
+        return False
+    return attempt < run.attempt or run.state != State.RUNNING

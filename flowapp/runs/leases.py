@@ -1,0 +1,166 @@
+"""Claiming a run and keeping hold of it. A claim is (run, attempt, owner): who no longer has all three may not write."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DatabaseError, IntegrityError, connections, transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce, Now
+
+from executors.errors import Cancelled, Failure, LeaseLost
+from flowapp.clock import from_now
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import CLAIMABLE, Run, State
+
+logger = logging.getLogger(__name__)
+LOOK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One attempt at one run by one owner. `token` is its fence token."""
+
+    run_id: UUID
+    pipeline_id: UUID
+    attempt: int
+    token: int
+    owner: str
+
+    def held(self) -> QuerySet[Run]:
+        """The run, if this claim still holds it; every write of a worker goes through this."""
+        return Run.objects.filter(pk=self.run_id, attempt=self.attempt, lease_owner=self.owner, state=State.RUNNING)
+
+    def guard(self) -> None:
+        """Raise LeaseLost unless the claim holds. In a transaction it keeps holding until the end of it."""
+        if not self.held().update(lease_owner=self.owner):
+            raise self.lost()
+
+    def lost(self) -> LeaseLost:
+        return LeaseLost("run.lease_lost", f"Attempt {self.attempt} of run {self.run_id} is no longer this worker's.")
+
+
+def claim_run(run_id: UUID | str, owner: str) -> Claim | None:
+    """Take a due run and its next fence token.
+
+    None when it is not to be had: another worker holds it, it has ended, it is not due, or another run of its
+    pipeline is running; then it stays queued.
+    """
+    try:
+        with transaction.atomic():
+            if not _take(Run.objects.filter(pk=run_id, state__in=CLAIMABLE, due_at__lte=Now()), owner):
+                return None
+            run = Run.objects.get(pk=run_id)
+            token = next_token(run.pipeline_id)
+            Run.objects.filter(pk=run.pk).update(token=token)
+    except IntegrityError:  # the constraint that a pipeline has one running run
+        return None
+    return Claim(run.pk, run.pipeline_id, run.attempt, token, owner)
+
+
+def _take(due: QuerySet[Run], owner: str) -> int:
+    return due.update(
+        state=State.RUNNING, attempt=F("attempt") + 1, lease_owner=owner, lease_until=from_now(settings.LEASE_SECONDS),
+        started_at=Coalesce(F("started_at"), Now()), step="", ending="",
+        error_code="", error_node="", error_message="", error_hint="",
+    )  # fmt: skip
+
+
+def next_token(pipeline_id: UUID) -> int:
+    """Raise the pipeline's fence counter. To be called in a transaction, which makes the token ours alone."""
+    Pipeline.objects.filter(pk=pipeline_id).update(fence_counter=F("fence_counter") + 1)
+    return Pipeline.objects.values_list("fence_counter", flat=True).get(pk=pipeline_id)
+
+
+def take_over(run: Run, owner: str) -> Claim | None:
+    """Take a run whose lease ran out, as it stands, with a new token; None when another process was faster.
+
+    The old holder can write nothing from here on.
+    """
+    with transaction.atomic():
+        expired = Run.objects.filter(
+            pk=run.pk, state=State.RUNNING, attempt=run.attempt, lease_owner=run.lease_owner, lease_until__lt=Now()
+        )
+        if not expired.update(lease_owner=owner, lease_until=from_now(settings.LEASE_SECONDS)):
+            return None
+        token = next_token(run.pipeline_id)
+        Run.objects.filter(pk=run.pk).update(token=token)
+    return Claim(run.pk, run.pipeline_id, run.attempt, token, owner)
+
+
+class LeaseKeeper(threading.Thread):
+    """Renews a claim's lease, and ends the run when a person, the time limit or another owner says so.
+
+    It is the engine's `Cancellation`: the engine asks by `check`, and is interrupted again and again until it left.
+    """
+
+    def __init__(self, claim: Claim, max_seconds: float) -> None:
+        super().__init__(name=f"lease-{claim.run_id}", daemon=True)
+        self._claim = claim
+        self._renewed = time.monotonic()
+        self._deadline = self._renewed + max_seconds
+        self._max_seconds = max_seconds
+        self._reason: Failure | None = None
+        self._interrupt: Callable[[], None] | None = None
+        self._stopped = threading.Event()
+
+    @property
+    def reason(self) -> Failure | None:
+        """Why the run must end, if it must."""
+        return self._reason
+
+    def check(self) -> None:
+        if self._reason is not None:
+            raise self._reason
+
+    def on_cancel(self, interrupt: Callable[[], None]) -> None:
+        self._interrupt = interrupt
+
+    def run(self) -> None:
+        try:
+            while not self._stopped.wait(min(LOOK_SECONDS, settings.LEASE_SECONDS / 3)):
+                self._look()
+                if self._reason is not None and self._interrupt is not None:
+                    self._interrupt()
+        finally:
+            connections.close_all()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self.join(timeout=10)
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        try:
+            self._reason = self._reason_in_database(now) or self._reason
+        except DatabaseError as error:
+            logger.warning("Lease of run %s not renewed: %s", self._claim.run_id, type(error).__name__)
+            connections.close_all()
+        if now - self._renewed > settings.LEASE_SECONDS:
+            self._reason = self._claim.lost()  # others may hold it by now, and this process cannot tell
+        elif now > self._deadline and self._reason is None:
+            self._reason = self._over_limit()
+
+    def _reason_in_database(self, now: float) -> Failure | None:
+        """Renew when it is time. Cancellation is looked for every time, in one small read."""
+        if now - self._renewed > settings.LEASE_SECONDS / 3:
+            if not self._claim.held().update(lease_until=from_now(settings.LEASE_SECONDS)):
+                return self._claim.lost()
+            self._renewed = now
+        wanted = self._claim.held().values_list("cancel_requested", flat=True).first()
+        if wanted is None:
+            return self._claim.lost()
+        return Cancelled("run.cancelled", "A person cancelled the run.") if wanted else None
+
+    def _over_limit(self) -> Cancelled:
+        return Cancelled(
+            "run.time_limit",
+            f"The run took longer than its limit of {self._max_seconds / 60:g} minutes.",
+            hint="Raise errorHandling.maxMinutes, or load less at a time.",
+        )

@@ -1,0 +1,117 @@
+"""What the engine reports through, written to the control database. A worker that lost its lease writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from executors.model import LoadCommit, NodeReport, SourceFile
+from executors.ports import Ports, UnitState
+from flowapp.files import services as files
+from flowapp.health.alerts import raise_alert
+from flowapp.logs import redact
+from flowapp.runs.leases import Claim, LeaseKeeper
+from flowapp.runs.models import CommitRecord, Run, RunLog
+from flowapp.runs.reports import save_commit, save_node
+
+BEFORE_LOAD = frozenset({"start", "list", "settle", "scan", "pass", "check"})
+"""Steps in which nothing can have been committed; any other step is taken for one in which it can."""
+
+LOG_LINES = 1000
+LOG_LENGTH = 2000
+Level = Literal["info", "warning", "error"]
+
+
+def make_ports(claim: Claim, run: Run, keeper: LeaseKeeper) -> Ports:
+    """The ports of one attempt."""
+    return Ports(
+        events=DatabaseEvents(claim, run),
+        units=DatabaseUnits(claim, run),
+        cancellation=keeper,
+        last_commit=lambda node: last_commit(run, node),
+    )
+
+
+def last_commit(run: Run, node: str) -> str | None:
+    """The run whose load into this target is the newest that we know of, unless a person has written it off."""
+    known = CommitRecord.objects.filter(pipeline_id=run.pipeline_id, node=node, forgotten_at=None)
+    found = known.order_by("-committed_at", "-id").values_list("run_id", flat=True).first()
+    return str(found) if found else None
+
+
+@contextmanager
+def _guarded(claim: Claim) -> Iterator[None]:
+    """A transaction that holds the claim; raises LeaseLost."""
+    with transaction.atomic():
+        claim.guard()
+        yield
+
+
+class DatabaseEvents:
+    """The engine's `Events`."""
+
+    def __init__(self, claim: Claim, run: Run) -> None:
+        self._claim, self._run = claim, run
+        self._lines = 0
+        self._nodes = 0
+
+    def step(self, name: str, node: str | None = None) -> None:
+        """Noted before the step begins: what may have committed must be known even if this process dies in it."""
+        changes: dict[str, object] = {"step": name[:40]}
+        if name not in BEFORE_LOAD:
+            changes["may_have_committed"] = True
+        if not self._claim.held().update(**changes):
+            raise self._claim.lost()
+
+    def node_finished(self, report: NodeReport) -> None:
+        with _guarded(self._claim):
+            save_node(self._run, report, self._nodes)
+        self._nodes += 1
+
+    def committed(self, commit: LoadCommit) -> None:
+        with _guarded(self._claim):
+            save_commit(self._run, commit)
+
+    def log(self, level: Level, message: str, node: str | None = None) -> None:
+        if self._lines > LOG_LINES:
+            return
+        self._lines += 1
+        if self._lines > LOG_LINES:
+            level, message, node = "warning", "Further lines are left out.", None
+        with _guarded(self._claim):
+            RunLog.objects.create(
+                workspace_id=self._run.workspace_id, run=self._run, attempt=self._claim.attempt, at=Now(),
+                level=level, node=node or "", message=redact(message)[:LOG_LENGTH],
+            )  # fmt: skip
+
+    def alert(
+        self, kind: str, severity: Literal["warning", "error"], message: str, next_step: str, node: str | None = None
+    ) -> None:
+        with _guarded(self._claim):
+            raise_alert(kind, severity, message, next_step, pipeline=self._run.pipeline, run=self._run, node=node or "")
+
+
+class DatabaseUnits:
+    """The engine's `LoadUnits`."""
+
+    def __init__(self, claim: Claim, run: Run) -> None:
+        self._claim, self._run = claim, run
+
+    def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
+        return files.forgotten(self._run.pipeline, hashes)
+
+    def claim(self, node: str, files_by_hash: Mapping[str, SourceFile]) -> None:
+        with _guarded(self._claim):
+            files.claim_units(self._run, node, files_by_hash, self._claim.attempt)
+
+    def finish(self, hashes: Iterable[str], state: UnitState, reason: str = "") -> None:
+        with _guarded(self._claim):
+            files.finish_units(self._run, hashes, state, redact(reason))
+
+    def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None:
+        with _guarded(self._claim):
+            files.skip_unit(self._run, node, file, sha256, reason)

@@ -1,0 +1,63 @@
+"""Taking back runs whose worker is gone, and settling those whose target could not be asked before."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from executors.errors import Failure, LeaseLost, Terminal, Transient
+from flowapp.clock import from_now
+from flowapp.health.heartbeats import process_name
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.endings import cancelled, end_lost, settle
+from flowapp.runs.leases import Claim, take_over
+from flowapp.runs.models import Run, State
+
+logger = logging.getLogger(__name__)
+AT_ONCE = 100
+INLINE_GRACE = timedelta(seconds=30)
+
+
+def take_back_lost(pipeline: Pipeline | None = None) -> int:
+    """Take over every run whose lease ran out (of one pipeline, if given); returns how many were had.
+
+    Any number of processes may do this at once.
+    """
+    expired = Run.objects.filter(state=State.RUNNING, lease_until__lt=Now())
+    if pipeline is not None:
+        expired = expired.filter(pipeline=pipeline)
+    owner = process_name()
+    taken = 0
+    for run in expired.select_related("pipeline", "version", "workspace").order_by("lease_until")[:AT_ONCE]:
+        if claim := take_over(run, owner):
+            _recover(claim, run)
+            taken += 1
+    return taken
+
+
+def _recover(claim: Claim, run: Run) -> None:
+    try:
+        if run.ending:
+            settle(claim, run, State(run.ending), _stored_error(run))
+        elif run.cancel_requested:
+            settle(claim, run, State.CANCELLED, cancelled())
+        else:
+            end_lost(claim, run, Transient("worker.lost", "The worker that held the run was not heard of again."))
+    except LeaseLost as error:
+        logger.warning("%s", error)
+
+
+def _stored_error(run: Run) -> Failure:
+    """The error of a run that was parked, as it was written down."""
+    return Terminal(run.error_code, run.error_message, hint=run.error_hint, node=run.error_node or None)
+
+
+def adopt_inline(pipeline: Pipeline) -> list[Run]:
+    """Queued runs that were meant for a process of their own which is gone: they were never sent to a worker."""
+    left = Run.objects.filter(pipeline=pipeline, state=State.QUEUED, sent_at=None).filter(
+        Q(attempt__gt=0) | Q(queued_at__lt=from_now(-INLINE_GRACE.total_seconds()))
+    )
+    return list(left.select_related("pipeline").order_by("queued_at", "number"))

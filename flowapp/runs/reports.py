@@ -1,0 +1,52 @@
+"""Writing what the engine counted. Callers hold the run's lease in a transaction."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models.functions import Now
+
+from executors.model import LoadCommit, NodeReport, RuleCount, RunReport
+from flowapp.logs import redact
+from flowapp.runs import models
+from flowapp.runs.models import CommitRecord, NodeRun, Run
+
+
+def save_report(run: Run, report: RunReport) -> dict[str, Any]:
+    """Write nodes and rules as rows, over those of earlier attempts; returns the rest, for `Run.report`."""
+    for position, node in enumerate(report.nodes):
+        save_node(run, node, position)
+    NodeRun.objects.filter(run=run).exclude(node__in=[node.id for node in report.nodes]).delete()
+    models.RuleCount.objects.filter(run=run).delete()
+    models.RuleCount.objects.bulk_create(_rule(run, i, rule) for i, rule in enumerate(report.rules))
+    document = report.to_json()
+    warnings = [{**w, "message": redact(w["message"])} for w in document["warnings"]]
+    return {
+        "checks": document["checks"], "quarantine": document["quarantine"], "warnings": warnings,
+        "nothingNew": report.nothing_new,
+    }  # fmt: skip
+
+
+def save_node(run: Run, report: NodeReport, position: int) -> None:
+    """Write a node's counts over those of an earlier attempt."""
+    values = asdict(report)
+    node = values.pop("id")
+    NodeRun.objects.update_or_create(
+        run=run, node=node, defaults={**values, "workspace_id": run.workspace_id, "position": position}
+    )
+
+
+def save_commit(run: Run, commit: LoadCommit) -> None:
+    """Note a load transaction; noting it again changes nothing but what was done since."""
+    known = {"hooks_done": list(commit.hooks_done), "counts": dict(commit.counts)}
+    first = {"workspace_id": run.workspace_id, "pipeline_id": run.pipeline_id, "attempt": commit.attempt,
+             "token": commit.token, "committed_at": Now(), **known}  # fmt: skip
+    CommitRecord.objects.update_or_create(run=run, node=commit.node, defaults=known, create_defaults=first)
+
+
+def _rule(run: Run, position: int, rule: RuleCount) -> models.RuleCount:
+    return models.RuleCount(
+        workspace_id=run.workspace_id, run=run, position=position, node=rule.node, rule=rule.rule_id, type=rule.type,
+        field=rule.field, on_fail=rule.on_fail, violations=rule.violations,
+    )  # fmt: skip

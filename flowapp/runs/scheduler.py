@@ -1,0 +1,109 @@
+"""One tick of the scheduler. Any number of schedulers may tick at once: every step claims by compare-and-swap."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from django.conf import settings
+from django.db import IntegrityError, connections, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from flowapp.clock import from_now
+from flowapp.health.alerts import raise_alert, resolve_by
+from flowapp.health.heartbeats import forget_dead
+from flowapp.health.selectors import count_alive
+from flowapp.runs.broker import send_run
+from flowapp.runs.janitor import delete_old_rows, sweep_staging
+from flowapp.runs.models import CLAIMABLE, Chore, Run
+from flowapp.runs.recovery import take_back_lost
+from flowapp.runs.schedules import fire_due
+
+logger = logging.getLogger(__name__)
+AT_ONCE = 500
+STUCK_SECONDS = 600.0
+
+
+def tick(now: datetime | None = None) -> None:
+    """Do what is due. `now` is for schedules alone; leases and queues go by the database's clock.
+
+    A step that fails is logged and does not keep the others from being done.
+    """
+    moment = now or timezone.now()
+    for name, step in STEPS:
+        try:
+            step(moment)
+        except Exception:
+            logger.exception("Scheduler step %s failed", name)
+            connections.close_all()
+
+
+def resend_queued(_: datetime) -> int:
+    """Send again what is due and was not sent for a while: messages may be lost, and waiting runs come due."""
+    unsent = Q(sent_at=None, queued_at__lt=from_now(-settings.RESEND_SECONDS)) | Q(
+        sent_at__lt=from_now(-settings.RESEND_SECONDS)
+    )
+    due = Run.objects.filter(state__in=CLAIMABLE, due_at__lte=Now()).filter(unsent)
+    sent = 0
+    for run in due.order_by("due_at").only("pk", "sent_at")[:AT_ONCE]:
+        if Run.objects.filter(pk=run.pk, sent_at=run.sent_at, state__in=CLAIMABLE).update(sent_at=Now()):
+            send_run(run.pk)
+            sent += 1
+    return sent
+
+
+def watch_workers(_: datetime) -> None:
+    """Tell when runs wait and nobody is there to take them."""
+    if count_alive("worker"):
+        resolve_by("worker.seen")
+    elif waiting := Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-5)).exclude(sent_at=None).count():
+        raise_alert("workers.none", "error", f"No worker is alive, and {waiting} runs wait.",
+                    "Start a worker (`flow up` does).")  # fmt: skip
+
+
+def watch_queue(_: datetime) -> None:
+    """Tell when workers live and yet a run that nothing holds back is not taken."""
+    busy = Run.objects.filter(state="running").values("pipeline_id")
+    stuck = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-STUCK_SECONDS)).exclude(pipeline_id__in=busy)
+    waiting = stuck.exclude(sent_at=None).count()
+    if not waiting:
+        resolve_by("queue.empty")
+    elif count_alive("worker"):
+        raise_alert("queue.stuck", "warning", f"{waiting} runs have waited for over {STUCK_SECONDS / 60:g} minutes.",
+                    "All workers may be busy: add one, or look at the broker.")  # fmt: skip
+
+
+def claim_chore(name: str, seconds: float) -> bool:
+    """Whether this process is to do a chore that is done every so many seconds by one process."""
+    if Chore.objects.filter(name=name, due_at__lte=Now()).update(due_at=from_now(seconds)):
+        return True
+    try:
+        with transaction.atomic():
+            return Chore.objects.get_or_create(name=name, defaults={"due_at": from_now(seconds)})[1]
+    except IntegrityError:
+        return False
+
+
+def every(seconds: float, name: str, chore: Callable[[datetime], object]) -> Callable[[datetime], None]:
+    """The chore as a step that does nothing until its time has come."""
+
+    def step(now: datetime) -> None:
+        if claim_chore(name, seconds):
+            chore(now)
+
+    return step
+
+
+STEPS: tuple[tuple[str, Callable[[datetime], object]], ...] = (
+    ("fire schedules", fire_due),
+    ("take back lost runs", lambda _: take_back_lost()),
+    ("send queued runs again", resend_queued),
+    ("watch workers", every(10, "watch_workers", watch_workers)),
+    ("watch the queue", every(60, "watch_queue", watch_queue)),
+    ("delete old rows", every(3600, "delete_old_rows", lambda _: delete_old_rows())),
+    ("forget dead processes", every(3600, "forget_dead", lambda _: forget_dead())),
+    ("sweep staging", every(3600, "sweep_staging", lambda _: sweep_staging())),
+)

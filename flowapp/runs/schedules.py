@@ -1,0 +1,78 @@
+"""Firing schedules. A fire belongs to whoever moves the pipeline's next time forward, so it happens once."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from flowapp.health.alerts import raise_alert, resolve_by
+from flowapp.pipelines.documents import read_schedule
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import CLAIMABLE, Run, Trigger
+from flowapp.runs.services import queue_run
+from ir.errors import FlowError
+from ir.schedules import Schedule, next_fire
+
+logger = logging.getLogger(__name__)
+AT_ONCE = 500
+MOST_COUNTED = 1000
+LATE = timedelta(minutes=2)
+
+
+def fire_due(now: datetime) -> int:
+    """Queue one run for each pipeline whose time has come; returns how many fires this call won."""
+    due = Pipeline.objects.filter(enabled=True, paused=False, next_fire_at__lte=now, schedule__isnull=False)
+    return sum(_fire(pipeline, now) for pipeline in due.order_by("next_fire_at")[:AT_ONCE])
+
+
+def _fire(pipeline: Pipeline, now: datetime) -> bool:
+    """However many times were missed, one run catches up."""
+    due_at = pipeline.next_fire_at
+    schedule = read_schedule(pipeline.schedule)
+    with transaction.atomic():
+        mine = Pipeline.objects.filter(pk=pipeline.pk, enabled=True, paused=False, next_fire_at=due_at)
+        if not mine.update(next_fire_at=next_fire(schedule, now), fired_at=due_at):
+            return False
+        queued = _queue(pipeline)
+    if queued:
+        _tell_if_late(pipeline, schedule, due_at, now)
+    return True
+
+
+def _queue(pipeline: Pipeline) -> bool:
+    """A run that the schedule asked for before and that still waits stands for this fire too."""
+    if Run.objects.filter(pipeline=pipeline, trigger=Trigger.SCHEDULE, state__in=CLAIMABLE).exists():
+        raise_alert(
+            "schedule.missed", "warning", f"{pipeline} was due again while its last scheduled run still waited.",
+            "Run it less often, or find out what it waits for.", pipeline=pipeline,
+        )  # fmt: skip
+        return False
+    try:
+        queue_run(pipeline, Trigger.SCHEDULE)
+    except FlowError as error:
+        raise_alert("schedule.broken", "error", f"{pipeline} could not be queued: {error.message}",
+                    error.hint, pipeline=pipeline)  # fmt: skip
+        return False
+    return True
+
+
+def _tell_if_late(pipeline: Pipeline, schedule: Schedule, due_at: datetime, now: datetime) -> None:
+    missed = count_fires(schedule, due_at, now)
+    if missed == 0 and now - due_at < LATE:
+        resolve_by("schedule.on_time", pipeline_id=pipeline.pk)
+        return
+    times = f"{missed + 1} times" if missed < MOST_COUNTED else f"more than {MOST_COUNTED} times"
+    raise_alert(
+        "schedule.missed", "warning", f"{pipeline} was due {times} since {due_at:%Y-%m-%d %H:%M} UTC while no "
+        "scheduler ran. One run catches up.", "Find out why no scheduler ran.", pipeline=pipeline,
+    )  # fmt: skip
+
+
+def count_fires(schedule: Schedule, after: datetime, until: datetime) -> int:
+    """How many times lie after one moment and not after another, counted up to a bound."""
+    count = 0
+    while count < MOST_COUNTED and (after := next_fire(schedule, after)) <= until:
+        count += 1
+    return count

@@ -1,0 +1,109 @@
+"""Reading runs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from flowapp.accounts.models import Workspace
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog
+from ir.errors import FlowError
+
+COUNTS = tuple(field.name for field in NodeRun._meta.get_fields() if field.name.startswith("rows_"))
+NOTHING_QUARANTINED = {"rows": 0, "entries": 0, "tables": []}
+
+
+def list_runs(workspace: Workspace, *, pipeline: Pipeline | None = None, state: str | None = None) -> QuerySet[Run]:
+    """Newest first."""
+    runs = Run.objects.filter(workspace=workspace).select_related("pipeline", "version").defer("version__document")
+    if pipeline is not None:
+        runs = runs.filter(pipeline=pipeline)
+    if state is not None:
+        runs = runs.filter(state=state)
+    return runs.order_by("-queued_at", "id")
+
+
+def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
+    """A run of this workspace; raises FlowError."""
+    try:
+        return list_runs(workspace).get(pk=UUID(str(run_id)))
+    except (Run.DoesNotExist, ValueError):
+        raise FlowError(
+            "run.unknown", f"There is no run {str(run_id)!r} here.", hint="`flow runs list` shows the newest ones."
+        ) from None
+
+
+def list_log(run: Run) -> QuerySet[RunLog]:
+    return RunLog.objects.filter(run=run).order_by("id")
+
+
+def run_summary(run: Run) -> dict[str, Any]:
+    """A run as a list shows it."""
+    return {
+        "run": str(run.pk),
+        "pipeline": run.pipeline.ident,
+        "version": run.version.number,
+        "number": run.number,
+        "trigger": run.trigger,
+        "attempt": run.attempt,
+        "state": run.state,
+        "queuedAt": _utc(run.queued_at),
+        "startedAt": _utc(run.started_at),
+        "endedAt": _utc(run.ended_at),
+        "error": _error(run),
+    }
+
+
+def run_document(run: Run) -> dict[str, Any]:
+    """A run as `flow run --json` and the API give it."""
+    report = run.report or {}
+    return {
+        "run": str(run.pk),
+        "pipeline": run.pipeline.ident,
+        "version": run.version.number,
+        "attempt": run.attempt,
+        "state": run.state,
+        "startedAt": _utc(run.started_at),
+        "endedAt": _utc(run.ended_at),
+        "nodes": [_node(node) for node in NodeRun.objects.filter(run=run).order_by("position")],
+        "rules": [_rule(rule) for rule in RuleCount.objects.filter(run=run).order_by("position")],
+        "checks": report.get("checks", []),
+        "quarantine": report.get("quarantine", NOTHING_QUARANTINED),
+        "warnings": report.get("warnings", []),
+        "error": _error(run),
+    }
+
+
+def _node(node: NodeRun) -> dict[str, Any]:
+    counts = {name: value for name in COUNTS if (value := getattr(node, name)) is not None}
+    return {
+        "id": node.node,
+        "kind": node.kind,
+        **{_camel(name): value for name, value in counts.items()},
+        "durationMs": node.duration_ms,
+    }
+
+
+def _rule(rule: RuleCount) -> dict[str, Any]:
+    return {"node": rule.node, "rule": rule.rule, "type": rule.type, "field": rule.field, "onFail": rule.on_fail,
+            "violations": rule.violations}  # fmt: skip
+
+
+def _error(run: Run) -> dict[str, str | None] | None:
+    if not run.error_code:
+        return None
+    return {"code": run.error_code, "node": run.error_node or None, "message": run.error_message,
+            "hint": run.error_hint}  # fmt: skip
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
+
+
+def _utc(moment: datetime | None) -> str | None:
+    return moment.isoformat().replace("+00:00", "Z") if moment else None

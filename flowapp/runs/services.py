@@ -1,0 +1,96 @@
+"""Asking for runs and taking the wish back. What runs them is in `dispatch`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from flowapp.accounts.models import User
+from flowapp.files.services import load_again as forget_loads
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline, PipelineVersion
+from flowapp.runs.broker import send_run
+from flowapp.runs.endings import end_queued
+from flowapp.runs.models import ACTIVE, Run, Trigger
+from ir.errors import FlowError
+
+IfBusy = Literal["wait", "refuse"]
+UNATTENDED_ATTEMPTS, ATTENDED_ATTEMPTS = 3, 1
+
+
+def queue_run(
+    pipeline: Pipeline,
+    trigger: Trigger,
+    *,
+    if_busy: IfBusy = "wait",
+    load_again: str | None = None,
+    user: User | None = None,
+    send: bool = True,
+) -> Run:
+    """Ask for a run of the newest version; the task is sent once the caller's transaction has committed.
+
+    `load_again` is the reason to load everything again. Without `send` the caller runs it in its own process.
+    Raises FlowError `run.busy` (if busy is refused), `pipeline.disabled`, `pipeline.no_version`.
+    """
+    with transaction.atomic():
+        number = _next_number(pipeline)
+        version = _newest_version(pipeline)
+        if if_busy == "refuse":
+            _refuse_if_busy(pipeline)
+        if load_again is not None:
+            forget_loads(pipeline, load_again)
+        run = Run.objects.create(
+            workspace_id=pipeline.workspace_id, pipeline=pipeline, version=version, number=number, trigger=trigger,
+            requested_by=user, max_attempts=_max_attempts(version, trigger), queued_at=Now(), due_at=Now(),
+            sent_at=Now() if send else None,
+        )  # fmt: skip
+        if send:
+            transaction.on_commit(lambda: send_run(run.pk))
+    run.refresh_from_db()
+    return run
+
+
+def _next_number(pipeline: Pipeline) -> int:
+    """Also the door through which those who queue runs of a pipeline go one by one."""
+    if not Pipeline.objects.filter(pk=pipeline.pk, enabled=True).update(run_counter=F("run_counter") + 1):
+        raise FlowError(
+            "pipeline.disabled", f"Pipeline {pipeline.ident!r} is switched off.", hint="Switch it on, then run it."
+        )
+    return Pipeline.objects.values_list("run_counter", flat=True).get(pk=pipeline.pk)
+
+
+def _newest_version(pipeline: Pipeline) -> PipelineVersion:
+    version = PipelineVersion.objects.filter(pipeline=pipeline).order_by("-number").first()
+    if version is None:
+        raise FlowError("pipeline.no_version", f"Pipeline {pipeline.ident!r} has no saved version.", hint="Save one.")
+    return version
+
+
+def _refuse_if_busy(pipeline: Pipeline) -> None:
+    busy = Run.objects.filter(pipeline=pipeline, state__in=ACTIVE).order_by("queued_at").first()
+    if busy:
+        raise FlowError(
+            "run.busy",
+            f"Pipeline {pipeline.ident!r} is busy: run {busy.pk} is {busy.state}.",
+            hint="Wait for it or cancel it, or ask for a run that waits.",
+        )
+
+
+def _max_attempts(version: PipelineVersion, trigger: Trigger) -> int:
+    wanted = read_document(version.document).error_handling.retry.max_attempts
+    if wanted is not None:
+        return wanted
+    return UNATTENDED_ATTEMPTS if trigger == Trigger.SCHEDULE else ATTENDED_ATTEMPTS
+
+
+def cancel_run(run: Run) -> Run:
+    """Ask a run to end. What is queued ends at once, what runs within seconds. Raises FlowError if it has ended."""
+    if not Run.objects.filter(pk=run.pk, state__in=ACTIVE).update(cancel_requested=True):
+        run.refresh_from_db()
+        raise FlowError("run.ended", f"Run {run.pk} has ended: it is {run.state}.", hint="There is nothing to cancel.")
+    end_queued(run.pk)
+    run.refresh_from_db()
+    return run

@@ -1,0 +1,23 @@
+"""Celery tasks."""
+
+from __future__ import annotations
+
+from celery import shared_task
+
+from flowapp.celery import RUN_TASK
+
+
+@shared_task(name=RUN_TASK)
+def run(run_id: str) -> None:
+    """Claim and execute a run. Whoever does not get it leaves: another worker has it, or it waits for its turn."""
+    from flowapp.runs.dispatch import execute_claimed
+    from flowapp.runs.endings import is_loss
+    from flowapp.runs.leases import claim_run
+    from flowapp.runs.worker import leave, owner
+
+    claim = claim_run(run_id, owner())
+    if claim is None:
+        return
+    error = execute_claimed(claim)
+    if error is not None and is_loss(error):
+        leave()

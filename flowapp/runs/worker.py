@@ -1,0 +1,49 @@
+"""What a worker process does besides running tasks: it says that it lives, and starts Spark before its first run."""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import cache
+from typing import Any
+
+from celery.signals import worker_init, worker_shutdown
+from celery.worker import state as worker_state
+from django.conf import settings
+
+from flowapp.health.alerts import resolve_by
+from flowapp.health.heartbeats import HeartbeatThread, process_name
+
+logger = logging.getLogger(__name__)
+_heartbeats: list[HeartbeatThread] = []
+
+
+@cache
+def owner() -> str:
+    """This process, as leases and heartbeats name it."""
+    return process_name()
+
+
+def leave() -> None:
+    """End this worker once its runs are back in the queue; its supervisor starts a fresh one with a fresh Spark."""
+    logger.error("Spark is gone; this worker ends and is to be started again.")
+    worker_state.should_stop = os.EX_TEMPFAIL
+
+
+@worker_init.connect
+def start(**_: Any) -> None:
+    """Heard of first, warm second: a worker that warms up is no missing worker."""
+    thread = HeartbeatThread(owner(), "worker")
+    thread.start()
+    _heartbeats.append(thread)
+    resolve_by("worker.seen")
+    if settings.WARM_SPARK:
+        from executors.spark.session import warm_up
+
+        warm_up()
+
+
+@worker_shutdown.connect
+def stop(**_: Any) -> None:
+    while _heartbeats:
+        _heartbeats.pop().stop()
