@@ -73,9 +73,8 @@ def _save_after(
     number = pipeline.latest_number + 1
     with transaction.atomic():
         unchanged = Pipeline.objects.filter(pk=pipeline.pk, latest_number=pipeline.latest_number)
-        if not unchanged.update(
-            latest_number=number, name=document.metadata.name or "", **_schedule(pipeline, document)
-        ):
+        changes = {"latest_number": number, "name": document.metadata.name or "", **_schedule(pipeline, document)}
+        if not unchanged.update(**changes):
             return None
         return PipelineVersion.objects.create(
             workspace_id=pipeline.workspace_id, pipeline=pipeline, number=number, author=author, message=message,

@@ -87,8 +87,10 @@ def is_loss(error: FlowError) -> bool:
 def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
     """The worker vanished or its engine died: once it is taken back, whatever `maxAttempts` says."""
     if run.losses < LOSSES_FORGIVEN:
-        raise_alert("worker.lost", "warning", f"A worker was lost while it ran {run.pipeline}; the run is tried again.",
-                    "Look at the worker's log; it may have run out of memory.", pipeline=run.pipeline, run=run)  # fmt: skip
+        raise_alert(
+            "worker.lost", "warning", f"A worker was lost while it ran {run.pipeline}; the run is tried again.",
+            "Look at the worker's log; it may have run out of memory.", pipeline=run.pipeline, run=run,
+        )  # fmt: skip
         put_back(claim, run, error, 0, losses=F("losses") + 1)
         return
     twice = Terminal(
@@ -217,8 +219,8 @@ def _ending_of(error: Cancelled) -> State:
 def end_queued(run_id: object) -> None:
     """Cancel a run that waits in the queue. If an earlier attempt may have committed, its targets are asked first."""
     waiting = Run.objects.filter(pk=run_id, state__in=CLAIMABLE, cancel_requested=True)
-    if waiting.filter(may_have_committed=False).update(state=State.CANCELLED, ended_at=Now(), error_code="run.cancelled",
-                                                       error_message="Cancelled before it began."):  # fmt: skip
+    ended = {"state": State.CANCELLED, "ended_at": Now(), **_error_fields(cancelled())}
+    if waiting.filter(may_have_committed=False).update(**ended):
         return
     if waiting.update(due_at=Now()) and (claim := claim_run(str(run_id), process_name())):
         run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)

@@ -31,11 +31,11 @@ class Retention:
     model: type[Model]
     age: str
     days: float
-    only: Q = Q()
+    only: Q
 
 
 RETENTION = (
-    Retention(RunLog, "at", 30),
+    Retention(RunLog, "at", 30, Q()),
     Retention(Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED)),
     Retention(LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
 )

@@ -1,4 +1,4 @@
-"""Claiming a run and keeping hold of it. A claim is (run, attempt, owner): who no longer has all three may not write."""
+"""Claiming a run and keeping hold of it. A claim is (run, attempt, owner): who lacks one of them may not write."""
 
 from __future__ import annotations
 
