@@ -1,0 +1,32 @@
+"""File formats: each has `scan(file, fmt, declared)` and `read(split, fmt, fields, declared)`. One table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from executors.errors import Terminal
+from executors.formats import csv
+from executors.formats.batches import Batches
+from executors.model import FileScan, SourceField, SourceFile, Split
+from ir.nodes import SourceColumn
+
+
+class FormatHandler(Protocol):
+    """What reads one kind of file."""
+
+    def scan(self, file: SourceFile, fmt: Any, declared: Sequence[SourceColumn] = ()) -> FileScan: ...
+
+    def read(
+        self, split: Split, fmt: Any, fields: Sequence[SourceField], declared: Sequence[SourceColumn] = ()
+    ) -> Batches: ...
+
+
+_HANDLERS: tuple[tuple[str, Any], ...] = (
+    ("csv", csv),
+    ("tsv", csv),
+)
+
+FORMATS: dict[str, FormatHandler] = dict(_HANDLERS)

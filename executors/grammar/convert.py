@@ -17,7 +17,7 @@ from executors.types import travel_of
 from ir.types import ColumnType
 
 
-def convert_column(values: pa.Array, to: ColumnType, format: str | None = None) -> Parsed:  # noqa: A002
+def convert_column(values: pa.Array, to: ColumnType, format: str | None = None) -> Parsed:
     """Turn an array of any type into a column type. `format` applies to text alone.
 
     Bad are integers out of range, floats with a fraction into integers, decimals that do not fit exactly, and timestamps

@@ -29,7 +29,7 @@ PARSERS: dict[str, Callable[[pa.Array, ColumnType], Parsed]] = {
 }
 
 
-def parse_column(values: pa.Array, to: ColumnType, format: str | None = None) -> Parsed:  # noqa: A002
+def parse_column(values: pa.Array, to: ColumnType, format: str | None = None) -> Parsed:
     """Read an array of texts as a type.
 
     `format`, for date, timestamp and timestamptz, is a strptime template that replaces the ISO form; one that cannot be

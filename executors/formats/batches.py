@@ -1,0 +1,90 @@
+"""Batches as the frame wants them: where each record stands, what is wrong with it, then the fields by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from executors.model import SourceField, Split
+from executors.types import travel_of
+
+HIDDEN = (
+    pa.field("_flow_file", pa.int32(), nullable=False),
+    pa.field("_flow_record", pa.int64(), nullable=False),
+    pa.field("_flow_bad", pa.string()),
+    pa.field("_flow_raw", pa.string()),
+)
+
+
+def text_schema(fields: Sequence[SourceField]) -> pa.Schema:
+    """The batches of formats whose values are all text."""
+    return pa.schema([*HIDDEN, *(pa.field(f.name, pa.string()) for f in fields)])
+
+
+def typed_schema(fields: Sequence[SourceField]) -> pa.Schema:
+    """The batches of formats that type their values."""
+    return pa.schema([*HIDDEN, *(pa.field(f.name, travel_of(f.type).arrow) for f in fields)])
+
+
+@dataclass(slots=True)
+class BadRecords:
+    """Records that cannot be read, by their place in the batch: why, and their raw text."""
+
+    reasons: dict[int, str] = field(default_factory=dict)
+    raw: dict[int, str] = field(default_factory=dict)
+
+    def add(self, index: int, reason: str, raw: str) -> None:
+        self.reasons[index] = reason
+        self.raw[index] = raw
+
+
+class Framer:
+    """Makes the batches of one split; gives records their numbers in order."""
+
+    def __init__(self, split: Split, schema: pa.Schema) -> None:
+        self._split, self._schema = split, schema
+        self._next = split.first_record
+
+    @property
+    def next_record(self) -> int:
+        return self._next
+
+    def batch(self, size: int, columns: Mapping[str, pa.Array], bad: BadRecords) -> pa.RecordBatch:
+        """`columns` hold the records that are not bad, in order; a column that the file lacks is NULL."""
+        first, self._next = self._next, self._next + size
+        places = _places(size, bad.reasons)
+        arrays = [
+            pa.array(np.full(size, self._split.file.seq, dtype=np.int32)),
+            pa.array(np.arange(first, first + size, dtype=np.int64)),
+            _sparse(size, bad.reasons),
+            _sparse(size, bad.raw),
+        ]
+        for column in list(self._schema)[len(HIDDEN) :]:
+            values = columns.get(column.name)
+            if values is None:
+                values = pa.nulls(size, column.type)
+            elif places is not None:
+                values = values.take(places)
+            arrays.append(values)
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+
+
+def _places(size: int, bad: Mapping[int, str]) -> pa.Array | None:
+    """For each record its place among the good ones, NULL for bad ones; None if all are good."""
+    if not bad:
+        return None
+    is_bad = np.zeros(size, dtype=bool)
+    is_bad[list(bad)] = True
+    return pa.array(np.cumsum(~is_bad) - 1, mask=is_bad)
+
+
+def _sparse(size: int, texts: Mapping[int, str]) -> pa.Array:
+    if not texts:
+        return pa.nulls(size, pa.string())
+    return pa.array([texts.get(index) for index in range(size)], pa.string())
+
+
+Batches = Iterator[pa.RecordBatch]

@@ -1,0 +1,226 @@
+"""CSV and TSV: records found by our own scan, cells read by pyarrow.csv, matched by name."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from executors.errors import Terminal
+from executors.formats import columns
+from executors.formats.batches import BadRecords, Batches, Framer, text_schema
+from executors.formats.encodings import bom_length, escaped, is_utf8, is_valid, to_utf8
+from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, blocks_of, open_unchanged
+from executors.formats.records import Chunk, RecordFinder, quote_not_closed, whole_records
+from executors.formats.splits import SplitPlanner
+from executors.model import FileScan, SourceField, SourceFile, Split
+from ir.formats import Csv, Tsv
+from ir.nodes import SourceColumn
+from ir.types import STRING
+
+Delimited = Csv | Tsv
+
+
+def scan(
+    file: SourceFile,
+    fmt: Delimited,
+    declared: Sequence[SourceColumn] = (),
+    *,
+    split_bytes: int = SPLIT_BYTES,
+    block_bytes: int = BLOCK_BYTES,
+) -> FileScan:
+    """Stream a file once. Other encodings than UTF-8 make one split, whose bytes are the whole file.
+
+    Raises Terminal for a missing declared column, an unusable setting, another encoding and a quote left open.
+    """
+    finder = _finder(fmt)
+    with open_unchanged(file) as stream:
+        names, warnings = _names(stream, file, fmt, declared)
+        columns.require_columns(file.name, names, declared)
+        stream.seek(0)
+        blocks = HashedBlocks(stream, block_bytes)
+        planner = SplitPlanner(file.size, split_bytes if is_utf8(fmt.encoding) else max(1, file.size), fmt.header)
+        skipped = bom_length(_head(stream), file.name) if is_utf8(fmt.encoding) else 0
+        position = skipped
+        for block in to_utf8(blocks, fmt.encoding):
+            planner.add(finder.starts(block) + position)
+            position += len(block)
+    if finder.in_quotes:
+        raise quote_not_closed(file.name, planner.records)
+    fields = tuple(SourceField(name, STRING) for name in names)
+    return FileScan(file, blocks.sha256, planner.records, fields, planner.splits(file, blocks.sha256), tuple(warnings))
+
+
+def _head(stream: BinaryIO) -> bytes:
+    head = stream.read(4)
+    stream.seek(0)
+    return head
+
+
+def read(
+    split: Split,
+    fmt: Delimited,
+    fields: Sequence[SourceField],
+    declared: Sequence[SourceColumn] = (),
+    *,
+    block_bytes: int = BLOCK_BYTES,
+) -> Batches:
+    """The records of a split as text, with one batch for about each block of bytes.
+
+    A record with another number of cells than the header, or with text that its encoding does not allow, comes as a bad
+    row with its number and raw text. Raises Transient `source.changed`.
+    """
+    with open_unchanged(split.file) as stream:
+        names, _ = _names(stream, split.file, fmt, declared)
+        framer = Framer(split, text_schema(fields))
+        parser = _CellReader(fmt, names, [f.name for f in fields if f.name in names], split.file.name)
+        for chunk in _chunks(stream, split, fmt, block_bytes):
+            yield framer.batch(len(chunk.starts), *parser.read(chunk))
+
+
+def _chunks(stream: BinaryIO, split: Split, fmt: Delimited, block_bytes: int) -> Iterator[Chunk]:
+    finder, name = _finder(fmt), split.file.name
+    if is_utf8(fmt.encoding):
+        yield from whole_records(blocks_of(stream, split.start, split.end, block_bytes), finder, name)
+        return
+    blocks = to_utf8(blocks_of(stream, 0, split.file.size, block_bytes), fmt.encoding)
+    left = int(fmt.header)
+    for chunk in whole_records(blocks, finder, name):
+        rest = Chunk(chunk.data, chunk.starts[left:])
+        left = max(0, left - len(chunk.starts))
+        if len(rest.starts):
+            cut = int(rest.starts[0])
+            yield Chunk(rest.data[cut:], rest.starts - cut)
+
+
+def _finder(fmt: Delimited) -> RecordFinder:
+    for name, value in (("delimiter", fmt.delimiter), ("quote", fmt.quote)):
+        if not value.isascii() or value in "\r\n\0" or fmt.delimiter == fmt.quote:
+            raise Terminal(
+                f"source.{name}_unusable",
+                f"The {name} {value!r} cannot be used: delimiter and quote are two different ASCII characters, no line "
+                "end.",
+                hint=f"Choose another {name} in the source's format.",
+            )
+    return RecordFinder(ord(fmt.quote), ord(fmt.delimiter))
+
+
+# --- names -------------------------------------------------------------------------------------------------------
+
+
+def _names(
+    stream: BinaryIO, file: SourceFile, fmt: Delimited, declared: Sequence[SourceColumn]
+) -> tuple[list[str], list[str]]:
+    """The file's column names in order and warnings about them; none for a file without a record."""
+    record = _first_record(stream, file, fmt)
+    if record is None:
+        return [], []
+    if not fmt.header:
+        return columns.names_without_header(len(_cells(escaped(record), fmt, file)), declared), []
+    if not is_valid(record):
+        raise _header_unreadable(file, f"it is not valid {fmt.encoding}")
+    return columns.names_from_header(_cells(record.decode(), fmt, file))
+
+
+def _first_record(stream: BinaryIO, file: SourceFile, fmt: Delimited) -> bytes | None:
+    bom_length(_head(stream), file.name) if is_utf8(fmt.encoding) else 0
+    blocks = to_utf8(blocks_of(stream, 0, file.size, 64 << 10), fmt.encoding)
+    chunk = next(whole_records(blocks, _finder(fmt), file.name), None)
+    return None if chunk is None else chunk.record(0)
+
+
+def _cells(record: str, fmt: Delimited, file: SourceFile) -> list[str]:
+    lines = io.StringIO(record, newline="")
+    try:
+        return next(csv.reader(lines, delimiter=fmt.delimiter, quotechar=fmt.quote))
+    except csv.Error as error:
+        raise _header_unreadable(file, str(error)) from error
+
+
+def _header_unreadable(file: SourceFile, why: str) -> Terminal:
+    return Terminal(
+        "source.header_unreadable",
+        f"The first record of {file.name} cannot be read: {why}.",
+        hint="Check the format's encoding, delimiter and quote.",
+    )
+
+
+# --- cells -------------------------------------------------------------------------------------------------------
+
+
+class _CellReader:
+    """Reads the cells of whole records."""
+
+    def __init__(self, fmt: Delimited, names: Sequence[str], wanted: Sequence[str], file: str) -> None:
+        self._names, self._wanted, self._file, self._encoding = list(names), list(wanted), file, fmt.encoding
+        self._delimiter, self._quote = fmt.delimiter, fmt.quote
+        self._convert = arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=["", *fmt.null_values],
+            include_columns=self._wanted or self._names[:1],
+            check_utf8=False,
+        )
+
+    def read(self, chunk: Chunk) -> tuple[Mapping[str, pa.Array], BadRecords]:
+        """Columns of the records that can be read, and the others."""
+        bad = BadRecords()
+        data, kept = self._without_broken(chunk, bad)
+        ragged: list[tuple[int, str]] = []
+        table = self._table(data, _note_in(ragged)) if len(kept) else None
+        for number, reason in ragged:
+            index = int(kept[number - 1])
+            bad.add(index, reason, escaped(chunk.record(index)))
+        found = len(bad.reasons) + (table.num_rows if table is not None else 0)
+        if found != len(chunk.starts):
+            raise Terminal(
+                "source.records_differ",
+                f"{self._file}: the scan found {len(chunk.starts)} records where the reader found {found}.",
+                hint="Nothing was loaded. Please report this file: it shows a fault in Flow.",
+            )
+        if table is None:
+            return {name: pa.array([], pa.string()) for name in self._wanted}, bad
+        return {name: _one_array(table[name]) for name in self._wanted}, bad
+
+    def _without_broken(self, chunk: Chunk, bad: BadRecords) -> tuple[bytes, np.ndarray]:  # type: ignore[type-arg]
+        """The bytes of the records whose text is valid, and their places; the others are noted as bad."""
+        every = np.arange(len(chunk.starts))
+        if is_valid(chunk.data):
+            return chunk.data, every
+        for index in range(len(chunk.starts)):
+            record = chunk.record(index)
+            if not is_valid(record):
+                bad.add(index, f"not valid {self._encoding}", escaped(record))
+        kept = np.array([index for index in every if index not in bad.reasons], dtype=np.int64)
+        return b"\n".join(chunk.record(index) for index in kept), kept
+
+    def _table(self, data: bytes, note: Callable[[arrow_csv.InvalidRow], str]) -> pa.Table:
+        return arrow_csv.read_csv(
+            pa.py_buffer(data),
+            read_options=arrow_csv.ReadOptions(use_threads=False, column_names=self._names, block_size=len(data) + 1),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self._delimiter,
+                quote_char=self._quote,
+                newlines_in_values=self._quote.encode() in data,
+                invalid_row_handler=note,
+            ),
+            convert_options=self._convert,
+        )
+
+
+def _note_in(ragged: list[tuple[int, str]]) -> Callable[[arrow_csv.InvalidRow], str]:
+    def note(row: arrow_csv.InvalidRow) -> str:
+        ragged.append((row.number, f"expected {row.expected_columns} cells, found {row.actual_columns}"))
+        return "skip"
+
+    return note
+
+
+def _one_array(values: pa.ChunkedArray) -> pa.Array:
+    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()

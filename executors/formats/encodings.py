@@ -1,0 +1,84 @@
+"""Any text encoding as a stream of UTF-8 blocks without a byte order mark."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator
+
+from executors.errors import Terminal
+
+_UTF8_BOM = b"\xef\xbb\xbf"
+_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+_MARK = "flow-undecodable"
+# What cannot be decoded becomes a byte that UTF-8 never has, so that the record holding it is found as broken.
+codecs.register_error(_MARK, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
+
+
+def is_utf8(encoding: str) -> bool:
+    return _lookup(encoding) in ("utf-8", "utf-8-sig")
+
+
+def _lookup(encoding: str) -> str:
+    try:
+        "".encode(encoding)  # refuses unknown names and codecs that are not text encodings
+    except LookupError as error:
+        raise Terminal(
+            "source.encoding_unknown",
+            f"{encoding!r} is no text encoding.",
+            hint="Write one of utf-8, utf-16, latin-1, cp1252 or another name that Python's codecs know.",
+        ) from error
+    return codecs.lookup(encoding).name
+
+
+def to_utf8(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    """Blocks of text in an encoding, as UTF-8."""
+    if is_utf8(encoding):
+        return _without_bom(blocks)
+    return _transcoded(blocks, encoding)
+
+
+def _without_bom(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    stream = iter(blocks)
+    head = b""
+    while len(head) < len(_UTF8_BOM) and (block := next(stream, b"")):
+        head += block
+    yield head.removeprefix(_UTF8_BOM)
+    yield from stream
+
+
+def _transcoded(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)(errors=_MARK)
+    first = True
+    for block in blocks:
+        text = decoder.decode(block)
+        if first and text:
+            text, first = text.removeprefix("\ufeff"), False
+        yield text.encode("utf-8", "surrogateescape")
+    yield decoder.decode(b"", final=True).encode("utf-8", "surrogateescape")
+
+
+def bom_length(head: bytes, name: str) -> int:
+    """Bytes of a UTF-8 byte order mark at the head of a file; refuses a UTF-16 one."""
+    if head.startswith(_UTF16_BOMS):
+        raise Terminal(
+            "source.encoding_differs",
+            f"{name} is written in UTF-16, its format says UTF-8.",
+            hint='Set the format\'s encoding to "utf-16".',
+        )
+    return len(_UTF8_BOM) if head.startswith(_UTF8_BOM) else 0
+
+
+def is_valid(data: bytes) -> bool:
+    """Whether bytes are UTF-8."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def escaped(data: bytes) -> str:
+    """Bytes as text, with `\\x…` for what is not UTF-8."""
+    return data.decode("utf-8", "backslashreplace")

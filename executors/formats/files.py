@@ -1,0 +1,80 @@
+"""Opening files as they were listed, reading them in blocks, and their hash."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from executors.errors import Terminal, Transient
+from executors.model import SourceFile
+
+BLOCK_BYTES = 2 << 20
+"""How much is read, and about how much a batch holds."""
+
+SPLIT_BYTES = 24 << 20
+"""About how much one task reads."""
+
+
+@contextmanager
+def open_unchanged(file: SourceFile) -> Iterator[BinaryIO]:
+    """The file, open for reading, if its size and time are as listed; looked at again when the reading is done.
+
+    Raises Transient `source.changed`, also for a file that is gone, and Terminal `source.unreadable`.
+    """
+    try:
+        stream = open(file.path, "rb", buffering=0)  # noqa: SIM115
+    except FileNotFoundError as error:
+        raise _changed(file, "is gone") from error
+    except OSError as error:
+        raise Terminal(
+            "source.unreadable",
+            f"{file.name} cannot be read: {error.strerror}.",
+            hint="Give the user that runs the worker the right to read it.",
+        ) from error
+    with stream:
+        _require_unchanged(stream.fileno(), file)
+        yield stream
+        _require_unchanged(stream.fileno(), file)
+
+
+def _require_unchanged(descriptor: int, file: SourceFile) -> None:
+    now = os.fstat(descriptor)
+    if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+        raise _changed(file, "changed after it was listed")
+
+
+def _changed(file: SourceFile, what: str) -> Transient:
+    return Transient(
+        "source.changed",
+        f"{file.name} {what}.",
+        hint="Let writers finish under another name and rename, or raise settleSeconds.",
+    )
+
+
+def blocks_of(stream: BinaryIO, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+    """Bytes `[start, end)` in blocks."""
+    stream.seek(start)
+    left = end - start
+    while left > 0 and (block := stream.read(min(block_bytes, left))):
+        left -= len(block)
+        yield block
+
+
+class HashedBlocks:
+    """Blocks of a whole file that are hashed as they pass."""
+
+    def __init__(self, stream: BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
+        self._stream, self._block_bytes = stream, block_bytes
+        self._digest = hashlib.sha256()
+
+    def __iter__(self) -> Iterator[bytes]:
+        while block := self._stream.read(self._block_bytes):
+            self._digest.update(block)
+            yield block
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()

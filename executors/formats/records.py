@@ -1,0 +1,171 @@
+"""Where records begin in a stream of bytes, block by block, as the reader will see them.
+
+A record ends at LF, CRLF or CR outside quotes; a line without a byte is no record. A quote opens a quoted cell only where
+a cell begins; inside, two quotes are one; after the closing quote further quotes are text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from executors.errors import Terminal
+
+LF, CR = 10, 13
+MOST_RECORD_BYTES = 64 << 20
+
+Offsets = np.ndarray[Any, np.dtype[np.int64]]
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+NONE: Offsets = np.empty(0, dtype=np.int64)
+
+
+class _Place(Enum):
+    """Where the last byte seen stands."""
+
+    CELL_START = 0
+    IN_CELL = 1
+    IN_QUOTES = 2
+    AFTER_QUOTE = 3  # closed a quoted cell, unless the next byte is a quote again
+
+
+class RecordFinder:
+    """Fed with all blocks of a file or split in order. `quote` and `delimiter` are single bytes; None where lines are
+    records."""
+
+    def __init__(self, quote: int | None = None, delimiter: int | None = None) -> None:
+        self._quote = quote
+        self._place = _Place.CELL_START
+        self._fresh = True  # nothing but a line end stands before the next byte
+        self._opens = np.zeros(256, dtype=bool)
+        self._opens[[LF, CR] if delimiter is None else [LF, CR, delimiter]] = True
+        self._regular = self._opens.copy()
+        if quote is not None:
+            self._regular[quote] = True
+
+    @property
+    def in_quotes(self) -> bool:
+        """Whether a quote is still open: at the end of a file, one that is never closed."""
+        return self._place is _Place.IN_QUOTES
+
+    def starts(self, block: bytes) -> Offsets:
+        """The offsets in this block at which records begin."""
+        data = np.frombuffer(block, dtype=np.uint8)
+        if not data.size:
+            return NONE
+        toggles = self._toggles(block, data)
+        ends = self._line_ends(block, data, toggles)
+        self._place = self._place_after(data, toggles)
+        return self._starts_after(ends, data.size)
+
+    def _line_ends(self, block: bytes, data: Bytes, toggles: Offsets) -> Offsets:
+        is_end = data == LF
+        if b"\r" in block:
+            is_end |= data == CR
+        ends = np.flatnonzero(is_end)
+        was_inside = self._place is _Place.IN_QUOTES
+        if not toggles.size:
+            return NONE if was_inside else ends
+        return ends[(np.searchsorted(toggles, ends) + was_inside) % 2 == 0]
+
+    def _starts_after(self, ends: Offsets, size: int) -> Offsets:
+        """The byte after a line end begins a record, unless it ends a line itself."""
+        candidates = np.concatenate(([0], ends + 1)) if self._fresh else ends + 1
+        self._fresh = bool(candidates.size and candidates[-1] == size)
+        if not ends.size:
+            return candidates[candidates < size]
+        following = np.append(ends, size)[-candidates.size :]
+        return candidates[candidates != following]
+
+    def _toggles(self, block: bytes, data: Bytes) -> Offsets:
+        """The offsets of quotes that open or close a quoted cell."""
+        if self._quote is None or self._quote not in block:
+            return NONE
+        quotes = np.flatnonzero(data == self._quote)
+        return quotes if self._are_regular(data, quotes) else self._exact_toggles(block, quotes)
+
+    def _are_regular(self, data: Bytes, quotes: Offsets) -> bool:
+        """Whether each quote that opens by parity stands where a cell begins or doubles the quote before it."""
+        opening = quotes[1 if self.in_quotes else 0 :: 2]
+        if opening.size and opening[0] == 0:
+            if self._place is _Place.IN_CELL:
+                return False
+            opening = opening[1:]
+        return bool(self._regular[data[opening - 1]].all())
+
+    def _exact_toggles(self, block: bytes, quotes: Offsets) -> Offsets:
+        inside = self.in_quotes
+        closed = -1 if self._place is _Place.AFTER_QUOTE else -2
+        toggles = []
+        for at in quotes.tolist():
+            if inside:
+                inside, closed = False, at
+            elif at == closed + 1 or self._opens_cell(block, at):
+                inside = True
+            else:
+                continue
+            toggles.append(at)
+        return np.array(toggles, dtype=np.int64)
+
+    def _opens_cell(self, block: bytes, at: int) -> bool:
+        return bool(self._opens[block[at - 1]]) if at else self._place is _Place.CELL_START
+
+    def _place_after(self, data: Bytes, toggles: Offsets) -> _Place:
+        if (toggles.size + self.in_quotes) % 2:
+            return _Place.IN_QUOTES
+        if toggles.size and toggles[-1] == data.size - 1:
+            return _Place.AFTER_QUOTE
+        return _Place.CELL_START if self._opens[data[-1]] else _Place.IN_CELL
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Whole records. `starts` holds the offset of each in `data`."""
+
+    data: bytes
+    starts: Offsets
+
+    def record(self, index: int) -> bytes:
+        """The bytes of one record without its line end."""
+        end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.data)
+        return self.data[self.starts[index] : end].rstrip(b"\r\n")
+
+
+def whole_records(blocks: Iterator[bytes], finder: RecordFinder, name: str) -> Iterator[Chunk]:
+    """Cut blocks where records begin. Raises Terminal for a record above the limit and for a quote left open."""
+    pending, pending_size, starts = [], 0, NONE
+    for block in blocks:
+        found = finder.starts(block) + pending_size
+        pending.append(block)
+        pending_size += len(block)
+        starts = np.concatenate((starts, found))
+        if len(starts) > 1:
+            data, cut = b"".join(pending), int(starts[-1])
+            yield Chunk(data[:cut], starts[:-1])
+            pending, pending_size, starts = [data[cut:]], len(data) - cut, np.zeros(1, dtype=np.int64)
+        if pending_size > MOST_RECORD_BYTES:
+            raise record_too_long(name)
+    if finder.in_quotes:
+        raise quote_not_closed(name)
+    if len(starts):
+        yield Chunk(b"".join(pending), starts)
+
+
+def record_too_long(name: str) -> Terminal:
+    return Terminal(
+        "source.record_too_long",
+        f"A record of {name} is longer than {MOST_RECORD_BYTES >> 20} MB.",
+        hint="Look for a quote that is never closed, or a wrong delimiter, quote or line end in the format's settings.",
+    )
+
+
+def quote_not_closed(name: str, record: int | None = None) -> Terminal:
+    where = "" if record is None else f" of record {record}"
+    return Terminal(
+        "source.quote_not_closed",
+        f"{name} ends inside a quoted cell{where}: a quote was opened and never closed.",
+        hint="The file may have been cut off; send it again, or set the format's quote to a character that it does not use.",
+    )
