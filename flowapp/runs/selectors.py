@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
@@ -35,6 +35,13 @@ def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
         raise FlowError(
             "run.unknown", f"There is no run {str(run_id)!r} here.", hint="`flow runs list` shows the newest ones."
         ) from None
+
+
+def last_states(workspace: Workspace) -> dict[UUID, str | None]:
+    """The state of each pipeline's newest run, by the pipeline's key; None where nothing ever ran."""
+    newest = Run.objects.filter(pipeline=OuterRef("pk")).order_by("-queued_at", "id")
+    states = Pipeline.objects.filter(workspace=workspace).annotate(last=Subquery(newest.values("state")[:1]))
+    return dict(states.values_list("pk", "last"))
 
 
 def list_log(run: Run) -> QuerySet[RunLog]:
