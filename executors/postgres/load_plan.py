@@ -11,7 +11,7 @@ from executors.model import Destination, DestinationColumn, StageColumn
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
 from executors.postgres.plan import SOURCE_FILE_HASH
-from executors.postgres.staging import FILE, TASK, StagingTables
+from executors.postgres.staging import FILE, StagingTables, is_winner
 from executors.types import travel_of
 
 
@@ -58,15 +58,6 @@ class LoadPlan:
         if column is None:
             raise LookupError(f"{self.target} has no column {name!r}")
         return column
-
-    @property
-    def parameters(self) -> dict[str, object]:
-        """The parameters of `staged_rows`."""
-        return {
-            "winners": list(self.winners),
-            "seqs": [f.seq for f in self.files],
-            "hashes": [f.sha256 for f in self.files],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +123,17 @@ def staged_value(plan: LoadPlan, column: StageColumn, row: str = "s") -> sql.Com
 
 
 def staged_rows(plan: LoadPlan) -> sql.Composed:
-    """FROM and WHERE over the winning tasks' staged rows, as `s`, with their files, as `f`. Takes `parameters`."""
-    files: sql.Composable = sql.SQL("")
-    if plan.fills_file_hash:
-        files = sql.SQL(
-            " LEFT JOIN ROWS FROM (unnest(%(seqs)s::int[]), unnest(%(hashes)s::text[])) AS f(seq, sha256)"
-            " ON f.seq = s.{}"
-        ).format(sql.Identifier(FILE))
-    return sql.SQL("FROM {} AS s{} WHERE s.{} = ANY(%(winners)s)").format(
-        plan.tables.good_identifier, files, sql.Identifier(TASK)
+    """FROM and WHERE over the winning tasks' staged rows, as `s`, with their files, as `f`.
+
+    Values stand in the statement as literals: with parameters psycopg would read a `%` in a column's name.
+    """
+    files = _files(plan) if plan.fills_file_hash else sql.SQL("").format()
+    return sql.SQL("FROM {} AS s{} WHERE {}").format(plan.tables.good_identifier, files, is_winner(plan.winners, "s"))
+
+
+def _files(plan: LoadPlan) -> sql.Composed:
+    return sql.SQL(
+        " LEFT JOIN ROWS FROM (unnest({}::int[]), unnest({}::text[])) AS f(seq, sha256) ON f.seq = s.{}"
+    ).format(
+        sql.Literal([f.seq for f in plan.files]), sql.Literal([f.sha256 for f in plan.files]), sql.Identifier(FILE)
     )

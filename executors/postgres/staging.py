@@ -86,20 +86,30 @@ def count_staged(conn: Conn, tables: StagingTables, winners: Sequence[int]) -> t
 
 
 def count_good(conn: Conn, tables: StagingTables, winners: Sequence[int]) -> int:
-    query = sql.SQL("SELECT count(*) FROM {} WHERE {} = ANY(%s)").format(tables.good_identifier, sql.Identifier(TASK))
-    return one_number(conn, query, list(winners))
+    return one_number(
+        conn, sql.SQL("SELECT count(*) FROM {} AS s WHERE {}").format(tables.good_identifier, is_winner(winners, "s"))
+    )
 
 
 def count_rejected(conn: Conn, tables: StagingTables, winners: Sequence[int]) -> int:
-    query = sql.SQL("SELECT count(DISTINCT row_id) FROM {} WHERE {} = ANY(%s) AND disposition = 'dropped'").format(
-        tables.rejects_identifier, sql.Identifier(TASK)
+    return one_number(
+        conn,
+        sql.SQL("SELECT count(DISTINCT row_id) FROM {} AS r WHERE {} AND disposition = 'dropped'").format(
+            tables.rejects_identifier, is_winner(winners, "r")
+        ),
     )
-    return one_number(conn, query, list(winners))
 
 
-def one_number(conn: Conn, query: sql.Composed, *parameters: object) -> int:
-    row = conn.execute(query, parameters).fetchone()
-    return int(row[0]) if row else 0
+def is_winner(winners: Sequence[int], row: str) -> sql.Composed:
+    """A condition: the staging row `row` was written by one of the winning task attempts."""
+    return sql.SQL("{}.{} = ANY({}::bigint[])").format(
+        sql.Identifier(row), sql.Identifier(TASK), sql.Literal(list(winners))
+    )
+
+
+def one_number(conn: Conn, query: sql.Composed) -> int:
+    row = conn.execute(query).fetchone()
+    return int(row[0]) if row and row[0] is not None else 0
 
 
 @translate()

@@ -14,7 +14,7 @@ def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
     statement = sql.SQL("INSERT INTO {} ({}) SELECT {} {}").format(
         plan.target.identifier, column_list(insert_columns(plan)), staged_values(plan), staged_rows(plan)
     )
-    return ModeCounts(inserted=conn.execute(statement, plan.parameters).rowcount)
+    return ModeCounts(inserted=conn.execute(statement).rowcount)
 
 
 HANDLER = LoadHandler("append", ("INSERT",), insert_staged)

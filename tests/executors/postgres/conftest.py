@@ -52,10 +52,16 @@ def good_schema(columns: Sequence[StageColumn]) -> pa.Schema:
     return pa.schema([pa.field("_flow_file", pa.int32()), pa.field("_flow_record", pa.int64()), *fields])
 
 
-def good_batch(columns: Sequence[StageColumn], rows: Sequence[Sequence[Any]], file: int = 0, first: int = 1) -> pa.RecordBatch:
+def good_batch(
+    columns: Sequence[StageColumn], rows: Sequence[Sequence[Any]], file: int = 0, first: int = 1
+) -> pa.RecordBatch:
     """`rows` hold the values of the stage columns in order; records are numbered from `first`."""
     schema = good_schema(columns)
-    values = [[file] * len(rows), range(first, first + len(rows)), *([row[i] for row in rows] for i in range(len(columns)))]
+    values = [
+        [file] * len(rows),
+        range(first, first + len(rows)),
+        *([row[i] for row in rows] for i in range(len(columns))),
+    ]
     return pa.record_batch([pa.array(v, f.type) for v, f in zip(values, schema, strict=True)], schema=schema)
 
 
@@ -74,7 +80,9 @@ class Loading:
     rejected: int = 0
     files: tuple[LoadFile, ...] = (LoadFile(0, "rows.csv", "a" * 64),)
 
-    def stage(self, rows: Sequence[Sequence[Any]], *, task: int = 1, wins: bool = True, file: int = 0, first: int = 1) -> None:
+    def stage(
+        self, rows: Sequence[Sequence[Any]], *, task: int = 1, wins: bool = True, file: int = 0, first: int = 1
+    ) -> None:
         with StageWriter(self.connection, self.tables, good_schema(self.columns), task) as writer:
             writer.write_good(good_batch(self.columns, rows, file, first))
             writer.commit()
