@@ -25,11 +25,11 @@ ADDRESSES = {"FLOW_DATABASE_URL": "postgres", "FLOW_REDIS_URL": "redis"}
 
 
 @contextmanager
-def control_plane(*, with_broker: bool = False) -> Iterator[Services]:
+def control_plane(*, with_broker: bool = False, migrate: bool = False) -> Iterator[Services]:
     """Django ready on a migrated control database.
 
     Yields the embedded services that stand in for what is not configured. This process' hold on them ends with the
-    block; they stop when it was the last one.
+    block; they stop when it was the last one. `migrate` brings a configured database up to date as well.
     """
     from flowapp.embedded import Services
 
@@ -37,7 +37,7 @@ def control_plane(*, with_broker: bool = False) -> Iterator[Services]:
     missing = [name for name in wanted if not os.environ.get(name)]
     with Services.start(names=[ADDRESSES[name] for name in missing]) as services, _in_environment(missing, services):
         set_up_django()
-        _prepare_database(services)
+        _prepare_database(services, migrate)
         try:
             yield services
         finally:
@@ -57,9 +57,9 @@ def _in_environment(names: list[str], services: Services) -> Iterator[None]:
             del os.environ[name]
 
 
-def _prepare_database(services: Services) -> None:
+def _prepare_database(services: Services, migrate: bool) -> None:
     if "postgres" not in services.addresses.ports:
-        require_migrated()
+        migrate_if_behind() if migrate else require_migrated()
         return
     from flowapp.connections.services import follow_embedded_warehouse
 
