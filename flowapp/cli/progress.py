@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from flowapp.runs.dispatch import Engine
 
 WORDS = {"start": "asking the target", "list": "looking for files", "scan": "scanning files",
-         "pass": "reading and judging rows", "check": "checking the whole", "load": "loading", "finish": "finishing"}  # fmt: skip
+         "pass": "reading and judging rows", "check": "checking the whole", "load": "loading", "finish": "finishing",
+         }  # fmt: skip
 
 
 class ShownEvents:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from flowapp.cli.documents import is_file, read_file
+from flowapp.cli.documents import is_file
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
+from flowapp.cli.pipeline import save_file
 from flowapp.cli.progress import shown_engine
 from flowapp.cli.run_report import STATUS_BY_STATE, show_run
 from flowapp.cli.workspace import current_workspace
@@ -39,13 +40,11 @@ def _reason(args: Namespace) -> str | None:
 
 
 def _pipeline(named: str) -> Pipeline:
-    from flowapp.pipelines import selectors, services
+    from flowapp.pipelines.selectors import get_pipeline
 
-    workspace = current_workspace()
     if not is_file(named):
-        return selectors.get_pipeline(workspace, named)
-    text, syntax = read_file(named)
-    return services.save_version(workspace, text, syntax=syntax).pipeline
+        return get_pipeline(current_workspace(), named)
+    return save_file(named).pipeline
 
 
 def _run_here(pipeline: Pipeline, reason: str | None) -> Outcome:
@@ -61,7 +60,12 @@ def ended(run: Run) -> Outcome:
     from flowapp.runs.selectors import run_document
 
     document = run_document(run)
-    return Outcome(document, lambda console: show_run(console, document), STATUS_BY_STATE[document["state"]])
+    nothing_new = bool(run.report.get("nothingNew"))
+    return Outcome(
+        document,
+        lambda console: show_run(console, document, nothing_new=nothing_new),
+        STATUS_BY_STATE[document["state"]],
+    )
 
 
 def _queued(pipeline: Pipeline, reason: str | None) -> Outcome:

@@ -36,11 +36,11 @@ RULE_COLUMNS = {"node": "NODE", "rule": "RULE", "type": "TYPE", "field": "FIELD"
 CHECK_COLUMNS = {"node": "NODE", "check": "CHECK", "ok": "OK", "observed": "OBSERVED", "message": "MESSAGE"}
 
 
-def show_run(console: Console, document: Document) -> None:
+def show_run(console: Console, document: Document, *, nothing_new: bool = False) -> None:
     state = document["state"]
     head = f"Run {document['run']} of {document['pipeline']} (version {document['version']}): "
     console.print(Text(head).append(state.replace("_", " "), style=_COLOURS.get(state, "")))
-    if document.get("nothingNew"):
+    if nothing_new:
         show_lines(console, ["Nothing new: every matching file was loaded before. Load it again with --load-again."])
     show_lines(console, [line for node in document["nodes"] for line in _node_lines(node)])
     _show_titled(console, "Rules", RULE_COLUMNS, document["rules"])

@@ -42,9 +42,7 @@ def refuse_control(reached: psycopg.Connection) -> None:
 
 
 def identify(cursor: psycopg.Cursor) -> Server:
-    cursor.execute(
-        "SELECT (SELECT system_identifier FROM pg_control_system())::text, current_database(), session_user"
-    )
+    cursor.execute("SELECT (SELECT system_identifier FROM pg_control_system())::text, current_database(), session_user")
     system, database, role = cursor.fetchone()
     return Server(system, database, role)
 

@@ -7,33 +7,37 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('accounts', '0002_members_and_tokens'),
+        ("accounts", "0002_members_and_tokens"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Connection',
+            name="Connection",
             fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=63)),
-                ('kind', models.CharField(max_length=40)),
-                ('host', models.CharField(max_length=255)),
-                ('port', models.PositiveIntegerField()),
-                ('database', models.CharField(max_length=63)),
-                ('user', models.CharField(max_length=63)),
-                ('secret', models.TextField(blank=True)),
-                ('sslmode', models.CharField(default='prefer', max_length=20)),
-                ('last_test', models.JSONField(null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('changed_at', models.DateTimeField(auto_now=True)),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='connections', to='accounts.workspace')),
+                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
+                ("name", models.CharField(max_length=63)),
+                ("kind", models.CharField(max_length=40)),
+                ("host", models.CharField(max_length=255)),
+                ("port", models.PositiveIntegerField()),
+                ("database", models.CharField(max_length=63)),
+                ("user", models.CharField(max_length=63)),
+                ("secret", models.TextField(blank=True)),
+                ("sslmode", models.CharField(default="prefer", max_length=20)),
+                ("last_test", models.JSONField(null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("changed_at", models.DateTimeField(auto_now=True)),
+                (
+                    "workspace",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="connections", to="accounts.workspace"
+                    ),
+                ),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'name'), name='connection_name')],
+                "constraints": [models.UniqueConstraint(fields=("workspace", "name"), name="connection_name")],
             },
         ),
     ]

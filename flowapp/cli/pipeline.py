@@ -1,0 +1,119 @@
+"""`flow pipeline`: saved pipelines, their versions, and documents in their two forms."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from flowapp.cli.documents import read_file
+from flowapp.cli.outcome import Outcome, listed, said, show_lines
+from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.workspace import current_workspace
+
+if TYPE_CHECKING:
+    from flowapp.pipelines.models import PipelineVersion
+
+COLUMNS = {"id": "ID", "name": "NAME", "version": "VERSION", "lastRun": "LAST RUN", "schedule": "SCHEDULE",
+           "enabled": "ENABLED"}  # fmt: skip
+VERSION_COLUMNS = {"version": "VERSION", "createdAt": "SAVED", "author": "BY", "message": "MESSAGE"}
+
+
+def add_parser(commands: Any) -> None:
+    group = add_group(commands, "pipeline", "saved pipelines and their versions")
+    add_command(group, "list", list_pipelines, "list the pipelines")
+    add_command(group, "show", show_pipeline, "print a pipeline's newest document").add_argument("id", metavar="ID")
+    add_command(group, "save", save_pipeline, "save a document as a pipeline's newest version").add_argument(
+        "file", metavar="FILE", help="a .json or .toml file, or - for standard input"
+    )
+    add_command(group, "history", list_history, "list a pipeline's versions").add_argument("id", metavar="ID")
+    restore = add_command(group, "restore", restore_pipeline, "make an old version the newest one")
+    restore.add_argument("id", metavar="ID")
+    restore.add_argument("version", metavar="VERSION", type=int)
+    convert = add_command(
+        group, "convert", convert_file, "print a document in its other form", needs_database=False
+    )  # fmt: skip
+    convert.add_argument("file", metavar="FILE", help="a .json or .toml file, or - for standard input")
+    convert.add_argument("--to", required=True, choices=("json", "toml"))
+
+
+def list_pipelines(args: Namespace) -> Outcome:
+    from flowapp.pipelines import selectors
+    from flowapp.runs.selectors import last_states
+
+    workspace = current_workspace()
+    states = last_states(workspace)
+    found = [
+        {**selectors.pipeline_document(pipeline), "lastRun": states.get(pipeline.pk)}
+        for pipeline in selectors.list_pipelines(workspace)
+    ]
+    rows = [{**pipeline, "schedule": _schedule_text(pipeline["schedule"])} for pipeline in found]
+    shown = listed("pipelines", rows, COLUMNS, "No pipelines yet. Save one: flow pipeline save FILE")
+    return Outcome({"pipelines": found}, shown.show)
+
+
+def _schedule_text(schedule: dict[str, str] | None) -> str | None:
+    if schedule is None:
+        return None
+    return schedule.get("expression") or f"every {schedule['interval']}"
+
+
+def show_pipeline(args: Namespace) -> Outcome:
+    """People get the text as it was saved, JSON readers the document with what is known about it."""
+    from flowapp.pipelines import selectors
+    from flowapp.pipelines.documents import read_document
+
+    pipeline = selectors.get_pipeline(current_workspace(), args.id)
+    text = selectors.get_version(pipeline).document
+    document = {**selectors.pipeline_document(pipeline), "document": read_document(text).to_document()}
+    return Outcome(document, lambda console: _print_text(console, text))
+
+
+def _print_text(console: Console, text: str) -> None:
+    console.out(text.removesuffix("\n"), highlight=False)
+
+
+def save_pipeline(args: Namespace) -> Outcome:
+    return _saved(save_file(args.file))
+
+
+def save_file(name: str) -> PipelineVersion:
+    """Make a file's content the newest version of the pipeline that it names."""
+    from flowapp.pipelines.services import save_version
+
+    content, _ = read_file(name)
+    return save_version(current_workspace(), content.decode())
+
+
+def _saved(version: PipelineVersion) -> Outcome:
+    document = {"pipeline": version.pipeline.ident, "version": version.number, "sha256": version.sha256}
+    return said(document, f"Pipeline {version.pipeline.ident} is at version {version.number}.")
+
+
+def list_history(args: Namespace) -> Outcome:
+    from flowapp.pipelines import selectors
+
+    pipeline = selectors.get_pipeline(current_workspace(), args.id)
+    rows = [selectors.version_document(version) for version in selectors.list_versions(pipeline)]
+    shown = [{**row, "createdAt": row["createdAt"][:16], "author": row["author"] or "command line"} for row in rows]
+    return Outcome(
+        {"pipeline": args.id, "versions": rows}, listed("versions", shown, VERSION_COLUMNS, "No versions yet.").show
+    )
+
+
+def restore_pipeline(args: Namespace) -> Outcome:
+    from flowapp.pipelines import selectors, services
+
+    pipeline = selectors.get_pipeline(current_workspace(), args.id)
+    return _saved(services.restore_version(pipeline, args.version))
+
+
+def convert_file(args: Namespace) -> Outcome:
+    from ir.convert import to_json, to_toml
+    from ir.parse import parsePipelineIR
+
+    content, syntax = read_file(args.file)
+    document = parsePipelineIR(content, syntax=syntax).pipeline.to_document()
+    text = to_toml(document) if args.to == "toml" else to_json(document)
+    return Outcome({"syntax": args.to, "text": text}, lambda console: show_lines(console, [text]))

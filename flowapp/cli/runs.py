@@ -1,0 +1,58 @@
+"""`flow runs`: what ran, what runs, and ending what runs."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from flowapp.cli.outcome import Outcome, listed, said
+from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.run_report import show_run
+from flowapp.cli.workspace import current_workspace
+
+COLUMNS = {"run": "RUN", "pipeline": "PIPELINE", "version": "VERSION", "state": "STATE", "trigger": "TRIGGER",
+           "queuedAt": "QUEUED", "endedAt": "ENDED", "problem": "PROBLEM"}  # fmt: skip
+
+
+def add_parser(commands: Any) -> None:
+    group = add_group(commands, "runs", "what ran and what runs")
+    listing = add_command(group, "list", list_runs, "list runs, newest first")
+    listing.add_argument("--pipeline", metavar="ID")
+    listing.add_argument("--state", metavar="STATE", help="queued, running, failed …")
+    listing.add_argument("--limit", type=int, default=20, metavar="N", help="how many (default: 20)")
+    add_command(group, "show", show_one, "show a run's numbers").add_argument("run", metavar="RUN")
+    add_command(group, "cancel", cancel_run, "end a run").add_argument("run", metavar="RUN")
+
+
+def list_runs(args: Namespace) -> Outcome:
+    from flowapp.pipelines.selectors import get_pipeline
+    from flowapp.runs import selectors
+
+    workspace = current_workspace()
+    pipeline = get_pipeline(workspace, args.pipeline) if args.pipeline else None
+    runs = selectors.list_runs(workspace, pipeline=pipeline, state=args.state)[: args.limit]
+    found = [selectors.run_summary(run) for run in runs]
+    rows = [{**run, "queuedAt": _minute(run["queuedAt"]), "endedAt": _minute(run["endedAt"]),
+             "problem": run["error"] and run["error"]["code"]} for run in found]  # fmt: skip
+    return Outcome({"runs": found}, listed("runs", rows, COLUMNS, "No runs yet. Start one: flow run FILE_OR_ID").show)
+
+
+def _minute(moment: str | None) -> str | None:
+    return moment and moment[:16].replace("T", " ")
+
+
+def show_one(args: Namespace) -> Outcome:
+    from flowapp.runs import selectors
+
+    run = selectors.get_run(current_workspace(), args.run)
+    document = selectors.run_document(run)
+    nothing_new = bool(run.report.get("nothingNew"))
+    return Outcome(document, lambda console: show_run(console, document, nothing_new=nothing_new))
+
+
+def cancel_run(args: Namespace) -> Outcome:
+    from flowapp.runs import selectors, services
+
+    run = services.cancel_run(selectors.get_run(current_workspace(), args.run))
+    words = "is cancelled" if run.ended_at else "will end within seconds"
+    return said(selectors.run_document(run), f"Run {run.pk} {words}.")
