@@ -6,11 +6,16 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyspark
 
 from executors.spark import java
+
+
+LAPSES_AFTER = 600
+"""Seconds after which a claim on building counts as left behind."""
 
 
 def java_options() -> list[str]:
@@ -27,7 +32,11 @@ def archive_path() -> Path:
 
 
 def _stamps(folder: Path) -> list[str]:
-    return sorted(f"{e.name} {e.stat().st_size} {e.stat().st_mtime_ns}" for e in os.scandir(folder)) if folder.is_dir() else []
+    return (
+        sorted(f"{e.name} {e.stat().st_size} {e.stat().st_mtime_ns}" for e in os.scandir(folder))
+        if folder.is_dir()
+        else []
+    )
 
 
 def start_build() -> subprocess.Popen[bytes] | None:
@@ -38,21 +47,23 @@ def start_build() -> subprocess.Popen[bytes] | None:
     path = archive_path()
     if path.exists() or not _claim(path):
         return None
-    return subprocess.Popen(  # noqa: S603
+    return subprocess.Popen(
         [sys.executable, "-m", "executors.spark.archive_build", str(path)],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
 
 
 def _claim(path: Path) -> bool:
-    """One builder at a time: true for the first to ask. A claim left by a killed builder lapses in ten minutes."""
-    claim = path.with_suffix(".building")
+    """One builder at a time: true for the first to ask. The claim of a killed builder lapses."""
+    claim = claim_of(path)
     try:
         claim.touch(exist_ok=False)
     except FileExistsError:
-        import time
-
-        if time.time() - claim.stat().st_mtime < 600:
+        if time.time() - claim.stat().st_mtime < LAPSES_AFTER:
             return False
         claim.touch()
     return True
+
+
+def claim_of(path: Path) -> Path:
+    return path.with_suffix(".building")

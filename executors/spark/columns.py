@@ -1,18 +1,206 @@
-"""What a path makes of the source's columns, told without reading anything."""
+"""Compiles the ops of a path. Renaming, selecting, trimming, casting are bookkeeping; only expressions make stages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as spark
 
+from executors.errors import Terminal
 from executors.model import SourceField
+from executors.spark.compiled import Compiled, Derive, Expression, Keep, RunPrograms, Stage, Working
+from executors.spark.errors import analysing
+from executors.spark.steps import Convert, Program, Step, flags_of
+from executors.spark.transforms import apply_op
+from executors.spark.types import column_type, is_native, spark_type
+from executors.verdicts import BAD, CastFlag
+from ir.expressions import ExpressionError, bind_expression, parse_expression
 from ir.pipeline import Path
+from ir.types import STRING, ColumnType
 
 
 def plan_columns(session: SparkSession, path: Path, fields: Sequence[SourceField]) -> tuple[SourceField, ...]:
     """The working columns, with types, that reach the target after all ops.
 
-    Raises Terminal naming node and op: `column.unknown`, `column.repeated`, `expression.…`, `cast.…`, `fillNull.type` …
+    Raises Terminal naming node and op: `source.column_missing`, `column.unknown`, `column.repeated`,
+    `column.none_left`, `expression.invalid`, `expression.type`, `filter.not_boolean`, `fillNull.type`, `trim.type`.
     """
-    raise NotImplementedError
+    return compile_path(session, path, fields).fields
+
+
+def compile_path(session: SparkSession, path: Path, fields: Sequence[SourceField]) -> Compiled:
+    """Compile all ops of a path. Spark is asked for the types of expressions only; nothing is read."""
+    compiler = Compiler(session, path, fields)
+    for transform in path.transforms:
+        for number, op in enumerate(transform.ops, start=1):
+            compiler.enter(transform.id, f"{op.op} (op {number})")
+            apply_op(compiler, op)
+    return compiler.finish()
+
+
+class Compiler:
+    """The state between two ops: working columns over frame columns, and the stages so far."""
+
+    def __init__(self, session: SparkSession, path: Path, fields: Sequence[SourceField]) -> None:
+        self._session = session
+        self._empty_as_null = path.target.empty_as_null
+        # Where bad values become NULL they count as NULL in conditions too; else their rows are kept for the verdict.
+        self._keeps_bad = path.target.on_type_mismatch != "null"
+        self.node, self.place = path.source.id, "columns"
+        self.source = tuple((f"s{place}", field) for place, field in enumerate(fields))
+        self.frame = {column: field.type for column, field in self.source}
+        self.working = {field.name: Working(column, field.type) for column, field in self.source}
+        self.read: list[Program] = []
+        self.stages: list[Stage] = []
+        self.casts: list[CastFlag] = []
+        self.expressions: list[Expression] = []
+        self._carry_foreign_types()
+        self._declare(path)
+
+    def enter(self, node: str, place: str) -> None:
+        """From here on, what is refused is refused at this op."""
+        self.node, self.place = node, place
+
+    def finish(self) -> Compiled:
+        return Compiled(
+            self.source, tuple(self.read), tuple(self.stages), dict(self.working), tuple(self.casts), self.frame,
+            tuple(self.expressions),
+        )  # fmt: skip
+
+    def refuse(self, code: str, message: str, hint: str = "") -> Terminal:
+        return Terminal(code, f"{self.place}: {message}", node=self.node, hint=hint)
+
+    # --- columns ----------------------------------------------------------------------------------------------
+
+    def get(self, name: str) -> Working:
+        """The working column of that name; raises Terminal `column.unknown`."""
+        try:
+            return self.working[name]
+        except KeyError:
+            raise self.refuse(
+                "column.unknown", f"there is no column {name!r}.",
+                f"The columns here are {', '.join(self.working)}.",
+            ) from None  # fmt: skip
+
+    def add_step(self, name: str, step: Step, kind: ColumnType) -> None:
+        column = self.get(name)
+        self.working[name] = replace(column, steps=(*column.steps, step), type=kind)
+
+    def convert(self, name: str, to: ColumnType, format: str | None = None) -> None:
+        """Try to turn a column into a type, whenever its value is first needed."""
+        column = self.get(name)
+        if column.type == to and format is None:
+            return
+        flag = f"_flow_cast_{len(self.casts)}"
+        self.casts.append(CastFlag(flag, self.node, name, str(to)))
+        self.add_step(name, Convert(to, flag, format, self._empty_as_null), to)
+
+    def _carry_foreign_types(self) -> None:
+        """Types that Spark lacks are carried as text and read back by the sink."""
+        for column, field in self.source:
+            if field.type.kind == "time":
+                self.frame[column] = STRING
+                self.working[field.name] = Working(column, STRING)
+                self.convert(field.name, field.type)
+
+    def _declare(self, path: Path) -> None:
+        for declared in path.source.columns or ():
+            if declared.name not in self.working:
+                raise Terminal(
+                    "source.column_missing", f"The source has no column {declared.name!r}.", node=path.source.id,
+                    hint=f"Its columns are {', '.join(self.working)}. Take it out of `columns`, or mend the file.",
+                )  # fmt: skip
+            self.convert(declared.name, ColumnType.parse(declared.type), declared.format)
+
+    # --- expressions ------------------------------------------------------------------------------------------
+
+    def derive(self, columns: Mapping[str, str]) -> None:
+        """Add columns; every expression sees the columns before this op."""
+        bound = {name: self._bind(text) for name, text in columns.items()}
+        outs = {name: f"c{len(self.frame) + place}" for place, name in enumerate(bound)}
+        types = self._analyse({outs[name]: (columns[name], sql) for name, (sql, _) in bound.items()})
+        self.stages.append(
+            Derive(tuple((outs[n], self._guard(sql, "NULL", flags)) for n, (sql, flags) in bound.items()))
+        )
+        for name, (_, flags) in bound.items():
+            self.frame[outs[name]] = kind = self._type_of(types[outs[name]], columns[name])
+            self.working[name] = Working(outs[name], kind, flags=flags)
+
+    def _type_of(self, kind: spark.DataType, text: str) -> ColumnType:
+        found = column_type(kind)
+        if found is None:
+            raise self.refuse(
+                "expression.type", f"{text!r} gives {kind.simpleString()}, which no column can hold.",
+                "Turn it into a plain value: cast(… as string), element_at(…, 1), to_json(…).",
+            )  # fmt: skip
+        return found
+
+    def keep(self, condition: str) -> None:
+        """Keep the rows for which the condition is true, and those that only the sink may judge."""
+        sql, flags = self._bind(condition)
+        kind = self._analyse({"condition": (condition, sql)})["condition"]
+        if not isinstance(kind, spark.BooleanType):
+            raise self.refuse(
+                "filter.not_boolean", f"{condition!r} gives {kind.simpleString()}, not true or false.",
+                "Compare with something: amount > 0.",
+            )  # fmt: skip
+        self.stages.append(Keep(self._guard(sql, "true", flags)))
+
+    def _bind(self, text: str) -> tuple[str, frozenset[str]]:
+        """The checked expression over frame columns, and the cast flags that its value hangs on."""
+        try:
+            columns = {name: self._need(name) for name in parse_expression(text).columns}
+        except ExpressionError as error:
+            raise self.refuse(error.code, error.message, error.hint) from error
+        sql = bind_expression(text, {name: column for name, (column, _) in columns.items()})
+        self.expressions.append(Expression(self.node, self.place, text, sql))
+        return sql, frozenset().union(*(flags for _, flags in columns.values()))
+
+    def _guard(self, sql: str, otherwise: str, flags: Iterable[str]) -> str:
+        """Rows that are bad already must neither fail an expression nor be filtered away unseen."""
+        bad = [f"{BAD} IS NOT NULL", *(sorted(flags) if self._keeps_bad else ())]
+        return f"CASE WHEN {' OR '.join(bad)} THEN {otherwise} ELSE ({sql}) END"
+
+    def _need(self, name: str) -> tuple[str, frozenset[str]]:
+        """A frame column that holds the value typed (text for types that Spark lacks), and the flags it hangs on."""
+        column = self.get(name)
+        steps = column.steps
+        if not steps:
+            return column.base, column.flags
+        if not is_native(column.type):
+            # Text serves the expression; whether it is what it should be stays for the sink to say.
+            steps = steps[:-1]
+            return self._materialise(column, steps, STRING)
+        base, flags = self._materialise(column, steps, column.type)
+        self.working[name] = Working(base, column.type, flags=flags)
+        return base, flags
+
+    def _materialise(self, column: Working, steps: tuple[Step, ...], kind: ColumnType) -> tuple[str, frozenset[str]]:
+        if not steps:
+            return column.base, column.flags
+        out = f"m{len(self.frame)}"
+        program = Program(column.base, steps, out)
+        self.frame |= {out: kind, **dict.fromkeys(flags_of(steps), ColumnType("boolean"))}
+        if column.base in dict(self.source):
+            self.read.append(program)
+        else:
+            self.stages.append(RunPrograms((program,)))
+        return out, column.flags | set(flags_of(steps))
+
+    def _analyse(self, expressions: Mapping[str, tuple[str, str]]) -> dict[str, spark.DataType]:
+        """The types of expressions over the frame, by Spark; raises Terminal `expression.invalid`."""
+        frame = empty_frame(self._session, self.frame)
+        types: dict[str, spark.DataType] = {}
+        for out, (text, sql) in expressions.items():
+            with analysing(self.node, self.place, text):
+                types[out] = frame.select(F.expr(sql).alias(out)).schema[out].dataType
+        return types
+
+
+def empty_frame(session: SparkSession, columns: Mapping[str, ColumnType]) -> DataFrame:
+    """A frame of these columns without rows, for analysis."""
+    schema = spark.StructType([spark.StructField(name, spark_type(kind)) for name, kind in columns.items()])
+    return session.createDataFrame([], schema)

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JError, Py4JNetworkError
-from pyspark.errors import PySparkException
-from pyspark.errors.exceptions.base import PySparkRuntimeError
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
+from pyspark.errors import AnalysisException, PySparkException
 
-from executors import errors
-from executors.errors import Cancelled, Failure, Terminal, Transient
+from executors.errors import Cancelled, Failure, LeaseLost, TargetBusy, Terminal, Transient
+from executors.spark.compiled import Expression
 from ir.errors import FlowError
 
-_FAILURES: dict[str, type[Failure]] = {
-    kind.__name__: kind for kind in (Transient, Terminal, Cancelled, errors.LeaseLost, errors.TargetBusy)
-}
-_MARKED = re.compile(r"<flow-failure>(.*?)</flow-failure>")
+# pyspark writes every error as JSON to standard error, with the row values that the message holds.
+logging.getLogger("SQLQueryContextLogger").addHandler(logging.NullHandler())
+logging.getLogger("SQLQueryContextLogger").propagate = False
+logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+
+_FAILURES = {kind.__name__: kind for kind in (Transient, Terminal, Cancelled, LeaseLost, TargetBusy)}
+_MARKED = re.compile(r"<flow-failure>(.*?)</flow-failure>", re.DOTALL)
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
+_DATA_STATE = re.compile(r"SQLSTATE: (?:22\w{3}|P0001)|\[INVALID_FORMAT\.MISMATCH_INPUT\]")
+_FRAGMENT = re.compile(r"== SQL \(line \d+, position \d+\) ==\n(.*?)\n\s*\^+", re.DOTALL)
 _PYTHON_ERROR = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit))\b", re.MULTILINE)
 _PYTHON_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
+_MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 
-DATA_CONDITIONS = frozenset(
-    """ARITHMETIC_OVERFLOW BINARY_ARITHMETIC_OVERFLOW CANNOT_PARSE_TIMESTAMP CANNOT_PARSE_TIME CAST_INVALID_INPUT
-    CAST_OVERFLOW CONVERSION_INVALID_INPUT DATETIME_FIELD_OUT_OF_BOUNDS DATETIME_OVERFLOW DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION
-    DIVIDE_BY_ZERO INTERVAL_ARITHMETIC_OVERFLOW INTERVAL_DIVIDED_BY_ZERO INVALID_ARRAY_INDEX
-    INVALID_ARRAY_INDEX_IN_ELEMENT_AT INVALID_FRACTION_OF_SECOND INVALID_INDEX_OF_ZERO INVALID_PARAMETER_VALUE
-    MAP_KEY_DOES_NOT_EXIST NULL_MAP_KEY NUMERIC_VALUE_OUT_OF_RANGE REMAINDER_BY_ZERO""".split()
-)
-"""Conditions that say: an expression met a value that it cannot take (SQLSTATE class 22)."""
-
+_CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_CANCELLED", "was cancelled", "cancelled part of")
 _LOST = ("Answer from Java side is empty", "Error while sending or receiving", "UNAVAILABLE", "Connection refused",
          "stopped SparkContext", "SparkContext has been shut down", "SparkContext was shut down", "NO_ACTIVE_SESSION",
          "JAVA_GATEWAY_EXITED", "SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED")  # fmt: skip
-_CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_CANCELLED", "was cancelled", "cancelled part of")
 _WORKER_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
 
 
@@ -45,85 +42,106 @@ def marking() -> Iterator[None]:
     try:
         yield
     except FlowError as error:
-        kind = type(error).__name__
-        raise RuntimeError(f"<flow-failure>{json.dumps({'kind': kind, **error.to_json()})}</flow-failure>") from None
+        values = json.dumps({"kind": type(error).__name__, **error.to_json()})
+        # Base 16: Java, gRPC and Spark each escape and quote messages in ways of their own.
+        raise RuntimeError(f"<flow-failure>{values.encode().hex()}</flow-failure>") from None
 
 
 @contextmanager
-def translate(node: str | None = None) -> Iterator[None]:
+def translate(node: str | None = None, expressions: Sequence[Expression] = ()) -> Iterator[None]:
     """Wrapped around whatever talks to Spark.
 
     A failure of ours inside a task comes back as itself. Else: `spark.lost` (Transient) when JVM, server or session is
-    gone, `spark.worker_lost` (Transient), Cancelled `spark.interrupted`, `expression.failed` (Terminal, names the
-    condition only) for values that an expression cannot take, `spark.failed` (Terminal) for the rest. Row values that
-    Spark or Python put in their messages are left behind.
+    gone, `spark.worker_lost` (Transient), Cancelled `spark.interrupted`, `expression.failed` (Terminal) for values that
+    one of the expressions cannot take, `spark.executor_lacks` (Terminal), `spark.failed` (Terminal) for the rest. Row
+    values that Spark or Python put in their messages are left behind.
     """
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
-        raise failure_of(error, node) from None
+        raise failure_of(error, node, expressions) from None
     except Exception as error:
-        # gRPC's own errors share no base with Spark's, and grpc is not imported unless Connect is used.
-        if type(error).__module__.partition(".")[0] not in ("grpc", "py4j"):
+        # gRPC's errors share no base with Spark's, and grpc is only imported where Connect is used.
+        if type(error).__module__.partition(".")[0] != "grpc":
             raise
+        raise failure_of(error, node, expressions) from None
+
+
+@contextmanager
+def analysing(node: str, place: str, text: str) -> Iterator[None]:
+    """Wrapped around the analysis of one expression: what Spark refuses there is Terminal `expression.invalid`."""
+    try:
+        yield
+    except AnalysisException as error:
+        raise Terminal(
+            "expression.invalid", f"{place}: Spark refuses {text!r}: {error.getCondition()}.", node=node,
+            hint="Check the types of the columns in it, and cast where they differ.",
+        ) from None  # fmt: skip
+    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
         raise failure_of(error, node) from None
 
 
-def failure_of(error: BaseException, node: str | None = None) -> Failure:
+def failure_of(error: BaseException, node: str | None = None, expressions: Sequence[Expression] = ()) -> Failure:
     """The failure that an error of pyspark, py4j or gRPC stands for."""
     text = str(error)
     if marked := _MARKED.search(text):
-        return _decode(marked[1])
+        return _unmark(marked[1])
     if any(sign in text for sign in _CANCELLED):
         return Cancelled("spark.interrupted", "The run's Spark work was interrupted.", node=node)
     if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)) or any(sign in text for sign in _LOST):
         return Transient(
             "spark.lost", "Spark went away while the run was using it.", node=node,
-            hint="The run is tried again; if this repeats, look at the memory of the worker's machine.",
+            hint="The run can be tried again; if this repeats, look at the memory of the worker's machine.",
         )  # fmt: skip
     if any(sign in text for sign in _WORKER_LOST):
         return Transient(
             "spark.worker_lost", "A Python worker of Spark died while it worked on the run.", node=node,
             hint="Most often its machine ran out of memory.",
         )  # fmt: skip
-    return _expression_failure(error, text, node) or _unknown_failure(error, text, node)
+    if missing := _MISSING_MODULE.search(text):
+        return Terminal(
+            "spark.executor_lacks", f"Spark's executors lack the Python package {missing[1]!r}.", node=node,
+            hint="Install Flow with its dependencies in the Python that the executors run.",
+        )  # fmt: skip
+    if _DATA_STATE.search(text):
+        return _expression_failure(text, node, expressions)
+    return _unknown_failure(error, text, node)
 
 
-def data_condition(error: BaseException) -> str | None:
-    """The condition (`DIVIDE_BY_ZERO` …) if the error says that an expression met a value that it cannot take."""
-    named = [error.getCondition() or ""] if isinstance(error, PySparkException) else []
-    for condition in [*named, *_CONDITION.findall(str(error))]:
-        if condition.partition(".")[0] in DATA_CONDITIONS:
-            return condition
-    return None
+def _unmark(text: str) -> Failure:
+    values = json.loads(bytes.fromhex(text))
+    kind = _FAILURES.get(values["kind"], Terminal)
+    return kind(values["code"], values["message"], hint=values["hint"], node=values["node"])
 
 
-def _expression_failure(error: BaseException, text: str, node: str | None) -> Terminal | None:
-    condition = data_condition(error)
-    if condition is None:
-        return None
+def _expression_failure(text: str, node: str | None, expressions: Sequence[Expression]) -> Terminal:
+    """Names the condition (Spark's message quotes the value) and the expression, as far as it can be told."""
+    condition = _condition(text) or "a value it cannot take"
+    fragment = _FRAGMENT.search(text)
+    suspects = [e for e in expressions if fragment and _close(fragment[1]) in _close(e.sql)] or list(expressions)
+    named = " or ".join(f"{e.text!r} ({e.place} of {e.node})" for e in suspects) or "An expression"
     return Terminal(
-        "expression.failed", f"An expression failed on a row of the data: {condition}.", node=node,
-        hint="Guard the expression, for example with nullif(b, 0), try_divide, try_cast or a filter before it.",
+        "expression.failed", f"{named} failed on a row of the data: {condition}.",
+        node=suspects[0].node if suspects else node,
+        hint="Guard it, for example with nullif(b, 0), try_divide, try_cast or a filter before it.",
     )  # fmt: skip
+
+
+def _close(sql: str) -> str:
+    return re.sub(r"\s+", "", sql)
+
+
+def _condition(text: str) -> str | None:
+    found = _CONDITION.findall(text)
+    return found[0] if found else None
 
 
 def _unknown_failure(error: BaseException, text: str, node: str | None) -> Terminal:
     """Says the kind of error and where in Python it arose; messages and tracebacks may hold row values."""
     kinds, places = _PYTHON_ERROR.findall(text), _PYTHON_PLACE.findall(text)
-    what = kinds[-1] if kinds else (_CONDITION.findall(text) or [type(error).__name__])[0]
+    what = kinds[-1] if kinds else _condition(text) or type(error).__name__
     where = f" at {places[-1][0].rpartition('/')[2]}, line {places[-1][1]}" if places else ""
     return Terminal(
         "spark.failed", f"Spark could not do the run's work: {what}{where}.", node=node,
         hint="Nothing was loaded. Please report this with the pipeline.",
     )  # fmt: skip
-
-
-def _decode(text: str) -> Failure:
-    # Spark Connect and Java may escape the message once more on its way.
-    values = json.loads(text if text.startswith('{"') else text.replace('\\"', '"').replace("\\\\", "\\"))
-    kind = _FAILURES.get(values["kind"], Terminal)
-    return kind(values["code"], values["message"], hint=values["hint"], node=values["node"])
-
-
-__all__ = ["PySparkRuntimeError", "data_condition", "failure_of", "marking", "translate"]

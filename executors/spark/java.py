@@ -78,7 +78,7 @@ def _java_of_wheel() -> Path:
 def java_version(java: Path) -> int:
     """The major version, or 0 if this is no Java that starts."""
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)  # noqa: S603
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except OSError:
         return 0
     match = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
@@ -88,4 +88,6 @@ def java_version(java: Path) -> int:
 def _quiet(version: int) -> str:
     """Options that keep newer runtimes from printing warnings about what Spark does."""
     quiet = "-Xlog:disable -Xlog:all=error:stderr"
-    return f"{quiet} --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow" if version >= 24 else quiet
+    return (
+        f"{quiet} --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow" if version >= 24 else quiet
+    )

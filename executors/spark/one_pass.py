@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StructField, StructType
 
 from executors.model import PassResult, RulePlan, SourceField, Split, StageColumn
 from executors.postgres.staging import StagingTables
+from executors.spark.columns import compile_path
+from executors.spark.compiled import Compiled, Derive, Keep, RunPrograms, Stage
+from executors.spark.errors import translate
+from executors.spark.reader import ReadTask, frame_of_numbers, frame_schema, group_splits
+from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
+from executors.spark.steps import Program, ProgramsTask, outputs_of
+from executors.spark.types import spark_type
+from executors.verdicts import JudgePlan
+from ir.connectors import typed_config
 from ir.pipeline import Path
+
+MOST_TASKS = 16
+"""Tasks of a pass, and so connections to a target, whatever the size of the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +36,7 @@ class PassPlan:
     splits: tuple[Split, ...]
     stage_columns: tuple[StageColumn, ...]
     rules: tuple[RulePlan, ...]
-    on_type_mismatch: str
+    on_type_mismatch: Literal["abort", "skip", "null"]
     tables: StagingTables
     sealed_connection: str
     run_id: str
@@ -29,6 +45,61 @@ class PassPlan:
 def run_pass(session: SparkSession, plan: PassPlan, *, fused: bool | None = None) -> PassResult:
     """Read, transform, judge and stage; return what the winning tasks did.
 
-    With `fused` the sink's task reads its own split, which works for paths without expressions and is then the default.
+    `fused` says whether the sink's tasks read their own splits, which a path without expressions allows and then does.
+    Raises what compiling, reading and the target's connection raise, and what `translate` tells of Spark.
     """
-    raise NotImplementedError
+    if not plan.splits:
+        return PassResult(())
+    compiled = compile_path(session, plan.path, plan.fields)
+    groups = group_splits(plan.splits, MOST_TASKS)
+    source = plan.path.source
+    reader = ReadTask(typed_config(source).format, tuple(source.columns or ()), groups, compiled.source, compiled.read)
+    sink = SinkTask(_judge_plan(plan, compiled), compiled.sink_programs(), plan.tables, plan.sealed_connection)
+    numbers = frame_of_numbers(session, len(groups))
+    if fused or (fused is None and not compiled.stages):
+        counts = numbers.mapInArrow(FusedTask(reader, sink), COUNTS)
+    else:
+        counts = _frame(numbers, reader, compiled).mapInArrow(sink, COUNTS)
+    with translate(plan.path.target.id, compiled.expressions):
+        rows = counts.collect()
+    return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
+
+
+def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
+    return JudgePlan(
+        run_id=plan.run_id,
+        source=plan.path.source.id,
+        target=plan.path.target.id,
+        files={split.file.seq: (split.sha256, split.file.name) for split in plan.splits},
+        row_columns={field.name: column for column, field in compiled.source},
+        working=compiled.sink_columns(),
+        stage_columns=plan.stage_columns,
+        rules=plan.rules,
+        casts=compiled.sink_casts(),
+        on_type_mismatch=plan.on_type_mismatch,
+        on_bad_row=getattr(typed_config(plan.path.source).format, "on_bad_row", "reject"),
+    )
+
+
+def _frame(numbers: DataFrame, reader: ReadTask, compiled: Compiled) -> DataFrame:
+    """The rows after all stages: hidden columns, source columns, computed columns and cast flags."""
+    read = [name for name, _ in compiled.source] + outputs_of(compiled.read)
+    frame = numbers.mapInArrow(reader, frame_schema({name: compiled.frame[name] for name in read}))
+    for stage in compiled.stages:
+        frame = _add(frame, stage, compiled)
+    return frame
+
+
+def _add(frame: DataFrame, stage: Stage, compiled: Compiled) -> DataFrame:
+    match stage:
+        case Derive(columns):
+            return frame.select("*", *(F.expr(sql).alias(name) for name, sql in columns))
+        case Keep(condition):
+            return frame.filter(F.expr(condition))
+        case RunPrograms(programs):
+            return frame.mapInArrow(ProgramsTask(programs), _with(frame, programs, compiled))
+
+
+def _with(frame: DataFrame, programs: Sequence[Program], compiled: Compiled) -> StructType:
+    added = [StructField(name, spark_type(compiled.frame[name])) for name in outputs_of(programs)]
+    return StructType([*frame.schema.fields, *added])

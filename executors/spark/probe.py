@@ -1,8 +1,86 @@
-"""Small jobs that ask the executors something."""
+"""Small jobs that ask the executors something: whether they can do the work, and to be ready for it."""
 
 from __future__ import annotations
 
+import importlib.util
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from executors.errors import Terminal
+from executors.spark.errors import marking, translate
+
+NEEDED = ("pyarrow", "numpy", "psycopg", "pgpq", "cryptography", "pydantic", "re2", "executors", "ir")
+"""What reader and sink import."""
+
+TASKS = 8
+"""Enough for every core of a small cluster to get one; a bigger one is only sampled."""
 
 
-def warm_workers(session: SparkSession) -> None: ...
+def probe_cluster(session: SparkSession, sealed_connection: str | None = None) -> None:
+    """Ask the executors whether they can run reader and sink.
+
+    Raises Terminal `spark.executor_lacks` naming what is missing there, and `secrets.…` if the sealed connection cannot
+    be opened there.
+    """
+    needed = NEEDED
+
+    # Nested, so that it travels whole: an executor without Flow could not import it.
+    def probe(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import json
+
+        import pyarrow as pa
+
+        for batch in numbers:
+            lacking = json.dumps([name for name in needed if importlib.util.find_spec(name) is None])
+            yield pa.RecordBatch.from_pydict({"lacking": [lacking] * batch.num_rows})
+
+    with translate():
+        rows = session.range(0, TASKS, 1, TASKS).mapInArrow(probe, "lacking string").collect()
+    lacking = sorted({name for row in rows for name in json.loads(row["lacking"])})
+    if lacking:
+        raise Terminal(
+            "spark.executor_lacks", f"Spark's executors lack the Python packages {', '.join(lacking)}.",
+            hint="Install Flow with its dependencies in the Python that the executors run.",
+        )  # fmt: skip
+    if sealed_connection is not None:
+        _run(session, UnsealTask(sealed_connection))
+
+
+def warm_workers(session: SparkSession) -> None:
+    """Start the Python workers, import what tasks need and have the JVM compile the shape of a pass."""
+    _run(session, WarmTask())
+
+
+def _run(session: SparkSession, task: UnsealTask | WarmTask) -> None:
+    with translate():
+        frame = session.range(0, TASKS, 1, TASKS).mapInArrow(task, "number long")
+        frame.select((F.col("number") + 1).alias("number")).mapInArrow(task, "number long").collect()
+
+
+@dataclass(frozen=True, slots=True)
+class UnsealTask:
+    """Opens a sealed connection and forgets it."""
+
+    sealed_connection: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from executors.secrets import unseal
+
+        with marking():
+            unseal(self.sealed_connection)
+            yield from batches
+
+
+@dataclass(frozen=True, slots=True)
+class WarmTask:
+    """Imports what reader and sink import."""
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import executors.spark.sink  # noqa: F401
+
+        yield from batches

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from executors.model import FileScan, SourceFile
+from executors.formats import FORMATS
+from executors.model import FileScan, SourceField, SourceFile, Split
+from executors.spark.errors import marking, translate
+from executors.spark.reader import frame_of_numbers
+from ir.connectors import typed_config
 from ir.nodes import Source
+from ir.types import ColumnType
 
 
 def scan_files(session: SparkSession, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
@@ -15,4 +23,42 @@ def scan_files(session: SparkSession, source: Source, files: Sequence[SourceFile
 
     Raises what the format raises (`source.changed`, `source.column_missing`, …) and what `translate` tells of Spark.
     """
-    raise NotImplementedError
+    if not files:
+        return []
+    task = ScanTask(source, tuple(files))
+    with translate(source.id):
+        rows = frame_of_numbers(session, len(files)).mapInArrow(task, "scan string").collect()
+    return sorted((decode_scan(row["scan"]) for row in rows), key=lambda scan: scan.file.seq)
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTask:
+    """Scans the file whose number it is given."""
+
+    source: Source
+    files: tuple[SourceFile, ...]
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with marking():
+            for batch in numbers:
+                scans = [encode_scan(self.scan(number)) for number in batch.column(0).to_pylist()]
+                yield pa.RecordBatch.from_pydict({"scan": pa.array(scans, pa.string())})
+
+    def scan(self, number: int) -> FileScan:
+        file_format = typed_config(self.source).format
+        return FORMATS[file_format.type].scan(self.files[number], file_format, self.source.columns or ())
+
+
+def encode_scan(scan: FileScan) -> str:
+    """A scan as JSON, its types by name."""
+    fields = [[field.name, str(field.type)] for field in scan.fields]
+    splits = [[split.start, split.end, split.first_record, split.records] for split in scan.splits]
+    return json.dumps({**asdict(scan), "fields": fields, "splits": splits})
+
+
+def decode_scan(text: str) -> FileScan:
+    values = json.loads(text)
+    file = SourceFile(**values["file"])
+    fields = tuple(SourceField(name, ColumnType.parse(kind)) for name, kind in values["fields"])
+    splits = tuple(Split(file, values["sha256"], *split) for split in values["splits"])
+    return FileScan(file, values["sha256"], values["records"], fields, splits, tuple(values["warnings"]))

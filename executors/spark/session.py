@@ -6,15 +6,18 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from executors.errors import Failure
 from executors.spark import archive, java
 from executors.spark.errors import translate
+from executors.spark.probe import warm_workers
 
 Mode = Literal["inline", "worker"]
 
@@ -32,18 +35,18 @@ _LOCK = threading.Lock()
 _base: SparkSession | None = None
 
 
-def get_session(mode: Mode = "worker") -> SparkSession:
+def get_session(mode: Mode = "worker", extra_java_options: Sequence[str] = ()) -> SparkSession:
     """The application's first session, started on first use.
 
     FLOW_SPARK_REMOTE names a Spark Connect server (`sc://host:port`), FLOW_SPARK_MASTER a cluster's master; without
-    them Spark runs in this process. `mode` says whether the JVM should start fast or stay fast.
+    them Spark runs beside this process. `mode` says whether the JVM should start fast or stay fast.
     Raises Terminal `java.missing`, Transient `spark.lost`.
     """
     global _base
     with _LOCK, translate():
         if _base is None:
             remote = os.environ.get("FLOW_SPARK_REMOTE")
-            _base = SparkSession.builder.remote(remote).getOrCreate() if remote else _start(mode)
+            _base = SparkSession.builder.remote(remote).getOrCreate() if remote else _start(mode, extra_java_options)
             _apply_settings(_base)
         return _base
 
@@ -64,8 +67,6 @@ def interrupt(session: SparkSession) -> None:
 
 def warm_up() -> None:
     """Pay for the first job now: starts the Python workers and loads what reader and sink import."""
-    from executors.spark.probe import warm_workers
-
     warm_workers(get_session())
 
 
@@ -85,21 +86,22 @@ def _apply_settings(session: SparkSession) -> None:
         session.conf.set(name, value)
 
 
-def _start(mode: Mode) -> SparkSession:
+def _start(mode: Mode, extra_java_options: Sequence[str]) -> SparkSession:
     master = os.environ.get("FLOW_SPARK_MASTER", "local[*]")
     builder = SparkSession.builder.master(master).appName("flow")
-    for name, value in _settings(mode, local=master.startswith("local")).items():
+    options = [*_java_options(mode), *(extra_java_options or archive.java_options())]
+    for name, value in _settings(" ".join(options), local=master.startswith("local")).items():
         builder = builder.config(name, value)
     with _java_environment():
         return builder.getOrCreate()
 
 
-def _settings(mode: Mode, *, local: bool) -> dict[str, str]:
+def _settings(java_options: str, *, local: bool) -> dict[str, str]:
     settings = {
         "spark.scheduler.mode": "FAIR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": " ".join(_java_options(mode)),
+        "spark.driver.extraJavaOptions": java_options,
         "spark.driver.memory": "1g",
     }
     if local:
@@ -112,7 +114,7 @@ def _java_options(mode: Mode) -> list[str]:
     if mode == "inline":
         # Two compilers and a parallel collector compete with a short run for the cores.
         options += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    return options + archive.java_options()
+    return options
 
 
 @contextmanager
@@ -138,8 +140,6 @@ def _java_environment() -> Iterator[None]:
 
 @contextmanager
 def _ignoring_a_dead_jvm() -> Iterator[None]:
-    from executors.errors import Failure
-
     try:
         with translate():
             yield
@@ -149,8 +149,6 @@ def _ignoring_a_dead_jvm() -> Iterator[None]:
 
 def _end_gateway() -> None:
     """pyspark keeps the JVM for a next context; we want none left behind when the process goes on."""
-    from pyspark import SparkContext
-
     gateway = getattr(SparkContext, "_gateway", None)
     if gateway is None:
         return

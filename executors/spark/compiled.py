@@ -1,0 +1,99 @@
+"""A path, compiled: what the reader computes, what Spark evaluates, what is left to the sink."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from executors.model import SourceField
+from executors.spark.steps import Program, Step, flags_of
+from executors.verdicts import CastFlag
+from ir.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """A column as ops name it: a frame column and the steps that are still to be taken from there.
+
+    `type` is what it is after the steps; `flags` are the cast flags, already in the frame, that its value hangs on.
+    """
+
+    base: str
+    type: ColumnType
+    steps: tuple[Step, ...] = ()
+    flags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression of the document: `text` as its author wrote it, `sql` as checked and bound to frame columns."""
+
+    node: str
+    place: str
+    text: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Derive:
+    """Adds frame columns; all of them see the frame as it was before."""
+
+    columns: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Keeps the rows for which the condition is true."""
+
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunPrograms:
+    """Runs programs on computed columns, between two stages of expressions."""
+
+    programs: tuple[Program, ...]
+
+
+Stage = Derive | Keep | RunPrograms
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """`frame` gives the type of every frame column beside the hidden ones, those of the source (`source`) first."""
+
+    source: tuple[tuple[str, SourceField], ...]
+    read: tuple[Program, ...]
+    stages: tuple[Stage, ...]
+    working: dict[str, Working]
+    casts: tuple[CastFlag, ...]
+    frame: dict[str, ColumnType]
+    expressions: tuple[Expression, ...]
+
+    @property
+    def fields(self) -> tuple[SourceField, ...]:
+        """The working columns that reach the target."""
+        return tuple(SourceField(name, column.type) for name, column in self.working.items())
+
+    def sink_programs(self) -> tuple[Program, ...]:
+        """What the sink has to finish."""
+        return tuple(
+            Program(column.base, column.steps, f"w{place}")
+            for place, column in enumerate(self.working.values())
+            if column.steps
+        )
+
+    def sink_columns(self) -> dict[str, str]:
+        """Where the sink finds each working column, once its programs have run."""
+        return {
+            name: f"w{place}" if column.steps else column.base
+            for place, (name, column) in enumerate(self.working.items())
+        }
+
+    def sink_casts(self) -> tuple[CastFlag, ...]:
+        """The casts that were or will be tried. One whose result nothing uses is not."""
+        tried = {flag for program in (*self.read, *self._between(), *self.sink_programs())
+                 for flag in flags_of(program.steps)}  # fmt: skip
+        return tuple(cast for cast in self.casts if cast.column in tried)
+
+    def _between(self) -> list[Program]:
+        return [program for stage in self.stages if isinstance(stage, RunPrograms) for program in stage.programs]

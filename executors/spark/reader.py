@@ -1,0 +1,92 @@
+"""The reading end of a pass: a frame of splits becomes a frame of rows.
+
+A task gets the number of its group of splits from `range` and reads them. A Python data source of Spark would do the
+same, with two more Python workers to plan each load, which costs a cold run seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as spark
+
+from executors.formats import FORMATS
+from executors.grammar import canonical_text
+from executors.model import SourceField, Split
+from executors.spark.errors import marking
+from executors.spark.steps import Program, run_programs
+from executors.spark.types import spark_type
+from executors.verdicts import BAD, FILE, RAW, RECORD
+from ir.nodes import SourceColumn
+from ir.types import ColumnType
+
+HIDDEN: dict[str, spark.DataType] = {
+    FILE: spark.IntegerType(),
+    RECORD: spark.LongType(),
+    BAD: spark.StringType(),
+    RAW: spark.StringType(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """Reads the splits of one task: hidden columns, source columns under frame names, and what `programs` give."""
+
+    format: Any
+    declared: tuple[SourceColumn, ...]
+    groups: tuple[tuple[Split, ...], ...]
+    source: tuple[tuple[str, SourceField], ...]
+    programs: tuple[Program, ...]
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with marking():
+            for batch in numbers:
+                for number in batch.column(0).to_pylist():
+                    yield from self.read_group(number)
+
+    def read_group(self, number: int) -> Iterator[pa.RecordBatch]:
+        read = FORMATS[self.format.type].read
+        fields = tuple(field for _, field in self.source)
+        for split in self.groups[number]:
+            for batch in read(split, self.format, fields, self.declared):
+                yield run_programs(self._named(batch), self.programs)
+
+    def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        arrays = [batch.column(name) for name in HIDDEN]
+        arrays += [_carried(batch.column(field.name), field.type) for _, field in self.source]
+        return pa.RecordBatch.from_arrays(arrays, [*HIDDEN, *(name for name, _ in self.source)])
+
+
+def _carried(values: pa.Array, kind: ColumnType) -> pa.Array:
+    return canonical_text(values) if kind.kind == "time" else values
+
+
+def frame_of_numbers(session: SparkSession, tasks: int) -> DataFrame:
+    """One row and one task for each number from 0 on."""
+    return session.range(0, tasks, 1, tasks)
+
+
+def frame_schema(columns: dict[str, ColumnType]) -> spark.StructType:
+    fields = {**HIDDEN, **{name: spark_type(kind) for name, kind in columns.items()}}
+    return spark.StructType([spark.StructField(name, kind) for name, kind in fields.items()])
+
+
+def group_splits(splits: Sequence[Split], most: int) -> tuple[tuple[Split, ...], ...]:
+    """Share splits among at most so many tasks, in source order, by their size."""
+    total = sum(_weight(split) for split in splits)
+    groups: list[list[Split]] = [[] for _ in range(min(most, len(splits)))]
+    before = 0
+    for split in splits:
+        # By its middle, so that a big split falls to the task it belongs to most.
+        place = (before + _weight(split) / 2) * len(groups) / total
+        groups[min(int(place), len(groups) - 1)].append(split)
+        before += _weight(split)
+    return tuple(tuple(group) for group in groups if group)
+
+
+def _weight(split: Split) -> int:
+    return max(1, split.end - split.start)

@@ -1,0 +1,86 @@
+"""The writing end of a pass: finishes the columns, judges the rows, stages them and reports one row of counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import cast
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from executors.model import RecordRef, RuleCount, TaskCount
+from executors.postgres.copy import StageWriter
+from executors.postgres.staging import StagingTables
+from executors.secrets import unseal
+from executors.spark.errors import marking
+from executors.spark.reader import ReadTask
+from executors.spark.steps import Program, run_programs
+from executors.types import travel_of
+from executors.verdicts import FILE, RECORD, JudgePlan, Tally, judge
+
+COUNTS = "task long, counts string"
+"""The schema of a sink's one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class SinkTask:
+    """Stages the rows of one task. Both COPY streams are committed before the row of counts is given out.
+
+    Never raises for data; raises what the target's connection raises.
+    """
+
+    plan: JudgePlan
+    programs: tuple[Program, ...]
+    tables: StagingTables
+    sealed_connection: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with marking():
+            yield self.stage(batches)
+
+    def stage(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
+        task, tally = cast(TaskContext, TaskContext.get()).taskAttemptId(), Tally()
+        with StageWriter(unseal(self.sealed_connection), self.tables, self._good_schema(), task) as writer:
+            for batch in batches:
+                self._write(writer, tally, batch)
+            writer.commit()
+        return encode_counts(tally.finish(task))
+
+    def _write(self, writer: StageWriter, tally: Tally, batch: pa.RecordBatch) -> None:
+        judged = judge(run_programs(batch, self.programs), self.plan)
+        tally.add(judged)
+        if judged.good.num_rows:
+            writer.write_good(judged.good)
+        if judged.rejects.num_rows:
+            writer.write_rejects(judged.rejects)
+
+    def _good_schema(self) -> pa.Schema:
+        columns = {FILE: pa.int32(), RECORD: pa.int64()}
+        return pa.schema({**columns, **{c.name: travel_of(c.type).arrow for c in self.plan.stage_columns}})
+
+
+@dataclass(frozen=True, slots=True)
+class FusedTask:
+    """Reads and stages in one task: rows never enter the JVM."""
+
+    reader: ReadTask
+    sink: SinkTask
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return self.sink(self.reader(numbers))
+
+
+def encode_counts(counts: TaskCount) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(
+        {"task": pa.array([counts.task], pa.int64()), "counts": pa.array([json.dumps(asdict(counts))])}
+    )
+
+
+def decode_counts(text: str) -> TaskCount:
+    values = json.loads(text)
+    rules = tuple(
+        RuleCount(**{**rule, "first": tuple(RecordRef(**ref) for ref in rule["first"])}) for rule in values["rules"]
+    )
+    return TaskCount(**{**values, "rules": rules})

@@ -1,0 +1,126 @@
+"""What each op does to the working columns: one small function per op and one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from executors.grammar import convert_column
+from executors.spark.steps import Fill, Trim
+from ir import ops
+from ir.kinds import KindTable
+from ir.types import STRING, ColumnType
+
+if TYPE_CHECKING:
+    from executors.spark.columns import Compiler
+
+
+def apply_op(compiler: Compiler, op: Any) -> None:
+    """Apply one op. Raises what `plan_columns` says; KeyError for an op that does not run yet."""
+    OPS[op.op](compiler, op)
+
+
+def _rename(compiler: Compiler, op: ops.Rename) -> None:
+    for name in op.columns:
+        compiler.get(name)
+    renamed = [(op.columns.get(name, name), column) for name, column in compiler.working.items()]
+    _refuse_repeated(compiler, (name for name, _ in renamed))
+    compiler.working = dict(renamed)
+
+
+def _select(compiler: Compiler, op: ops.Select) -> None:
+    _refuse_repeated(compiler, op.columns)
+    compiler.working = {name: compiler.get(name) for name in op.columns}
+
+
+def _drop(compiler: Compiler, op: ops.Drop) -> None:
+    for name in op.columns:
+        compiler.get(name)
+    kept = {name: column for name, column in compiler.working.items() if name not in op.columns}
+    if not kept:
+        raise compiler.refuse("column.none_left", "no column would be left.", "Keep at least one.")
+    compiler.working = kept
+
+
+def _refuse_repeated(compiler: Compiler, names: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise compiler.refuse("column.repeated", f"there would be two columns {name!r}.", "Give one another name.")
+        seen.add(name)
+
+
+def _cast(compiler: Compiler, op: ops.Cast) -> None:
+    for name, kind in op.columns.items():
+        compiler.convert(name, ColumnType.parse(kind))
+
+
+def _derive(compiler: Compiler, op: ops.Derive) -> None:
+    compiler.derive(op.columns)
+
+
+def _filter(compiler: Compiler, op: ops.Filter) -> None:
+    compiler.keep(op.where)
+
+
+def _trim(compiler: Compiler, op: ops.Trim) -> None:
+    for name in op.columns:
+        kind = compiler.get(name).type
+        if kind != STRING:
+            raise compiler.refuse(
+                "trim.type", f"column {name!r} is {kind}, and trim works on text.",
+                "Reading a number or a date trims it already; leave the column out.",
+            )  # fmt: skip
+        compiler.add_step(name, Trim(), STRING)
+
+
+def _fill_null(compiler: Compiler, op: ops.FillNull) -> None:
+    for name, value in op.columns.items():
+        kind = compiler.get(name).type
+        fitting = _fitting(value, kind)
+        if fitting is None:
+            raise compiler.refuse(
+                "fillNull.type", f"{value!r} is no {kind}, which column {name!r} is.",
+                "Write a value of that type, or cast the column first.",
+            )  # fmt: skip
+        compiler.add_step(name, Fill(fitting), kind)
+
+
+def _fitting(value: str | bool | int | float, kind: ColumnType) -> Any:
+    """The value as the column's type, or None if it is none: no number passes for text, no text for a number."""
+    wanted = _WRITTEN_AS.get(kind.kind, (str,))
+    if not isinstance(value, wanted) or (isinstance(value, bool) and bool not in wanted):
+        return None
+    text = pa.array([str(value).lower() if isinstance(value, bool) else _plain(value)])
+    typed, bad = convert_column(text, kind)
+    return None if bad[0].as_py() else typed[0].as_py()
+
+
+def _plain(value: str | int | float) -> str:
+    return value if isinstance(value, str) else format(Decimal(str(value)), "f")
+
+
+_WRITTEN_AS: dict[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "bigint": (int, str),  # beyond 2^53 documents write numbers as text
+    "float": (int, float),
+    "decimal": (int, float, str),
+    "boolean": (bool,),
+}
+
+OPS: KindTable[Callable[[Compiler, Any], None]] = KindTable(
+    "op",
+    (
+        ("rename", _rename),
+        ("cast", _cast),
+        ("select", _select),
+        ("drop", _drop),
+        ("derive", _derive),
+        ("filter", _filter),
+        ("fillNull", _fill_null),
+        ("trim", _trim),
+    ),
+)
