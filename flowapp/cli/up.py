@@ -33,9 +33,10 @@ def up(args: Namespace) -> Outcome:
     home = Home(flow_home())
     home.make()
     try:
-        host, port = _choose_address()
+        host, wanted = parse_bind(os.environ.get("FLOW_BIND") or "127.0.0.1:8000")
         with control_plane(with_broker=True, migrate=True):
             _disconnect()
+            port = _choose_port(host, wanted)
             supervisor = Supervisor(_programs(host, port), home.logs)
             address = os.environ.get("FLOW_PUBLIC_URL") or f"http://{_bracketed(host)}:{port}"
             clean = supervisor.run(lambda: _announce(supervisor, host, port, address, began))
@@ -44,14 +45,16 @@ def up(args: Namespace) -> Outcome:
     return said({"stopped": True, "clean": clean}, "Stopped." if clean else "Stopped at once; see the logs.")
 
 
-def _choose_address() -> tuple[str, int]:
-    """FLOW_BIND's host and port, or the next free port after a taken one; children read it from the environment."""
-    host, port = parse_bind(os.environ.get("FLOW_BIND") or "127.0.0.1:8000")
-    if not is_free(port, host):
-        wanted, port = port, free_port(range(port + 1, port + 100), host)
+def _choose_port(host: str, wanted: int) -> int:
+    """The wanted port, or the next free one after it; children read it from FLOW_BIND.
+
+    It is chosen once the services have theirs.
+    """
+    port = wanted if is_free(wanted, host) else free_port(range(wanted + 1, wanted + 100), host)
+    if port != wanted:
         print(f"Port {wanted} is taken; using {port}.", flush=True)
     os.environ["FLOW_BIND"] = f"{_bracketed(host)}:{port}"
-    return host, port
+    return port
 
 
 def parse_bind(bind: str) -> tuple[str, int]:

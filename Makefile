@@ -1,0 +1,44 @@
+# Everything a fresh machine needs comes with these targets; only Python 3.11+ with venv must be there.
+# Name another Python with: make PYTHON=/path/to/python3.12
+.DEFAULT_GOAL := help
+.PHONY: help demo up test check bench faults clean demo-env dev-env
+export PYTHON
+
+bin := .venv/bin
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+demo: demo-env ## load a year of flights into an embedded PostgreSQL and say what came of it
+	@$(bin)/flow demo
+
+up: demo-env ## start Flow and keep it running until Ctrl-C
+	@exec $(bin)/flow up
+
+test: dev-env ## all tests but the slow ones, with a browser
+	@FLOW_TEST_BROWSER="$$(tools/browser.sh)" && export FLOW_TEST_BROWSER && \
+		$(bin)/python -m pytest -m "not slow" $(ARGS)
+
+check: dev-env ## lint, types, layers, migrations
+	@$(bin)/ruff check .
+	@$(bin)/ruff format --check .
+	@$(bin)/mypy
+	@$(bin)/lint-imports
+	@$(bin)/python manage.py makemigrations --check --dry-run
+	@if [ -d templates ]; then $(bin)/djlint --lint --quiet templates; fi
+
+bench: dev-env ## speed beside its floor and beside other tools
+	@$(bin)/python -m tests.bench
+
+faults: dev-env ## the slow tests: killed workers, databases and clusters
+	@$(bin)/python -m pytest -m slow $(ARGS)
+
+clean: ## remove what can be made again; data in .flow stay
+	rm -rf .venv build ./*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+demo-env:
+	@tools/bootstrap.sh demo
+
+dev-env:
+	@tools/bootstrap.sh demo,dev
