@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import pyarrow as pa
-
-from executors.errors import Terminal
 from executors.formats import csv
 from executors.formats.batches import Batches
 from executors.model import FileScan, SourceField, SourceFile, Split
+from ir.kinds import KindTable
 from ir.nodes import SourceColumn
 
 
@@ -29,4 +27,4 @@ _HANDLERS: tuple[tuple[str, Any], ...] = (
     ("tsv", csv),
 )
 
-FORMATS: dict[str, FormatHandler] = dict(_HANDLERS)
+FORMATS: KindTable[FormatHandler] = KindTable("file format", _HANDLERS)

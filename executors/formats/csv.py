@@ -16,7 +16,7 @@ from executors.formats import columns
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.encodings import bom_length, escaped, is_utf8, is_valid, to_utf8
 from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, blocks_of, open_unchanged
-from executors.formats.records import Chunk, RecordFinder, quote_not_closed, whole_records
+from executors.formats.records import Chunk, Offsets, RecordFinder, quote_not_closed, whole_records
 from executors.formats.splits import SplitPlanner
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Csv, Tsv
@@ -128,7 +128,6 @@ def _names(
 
 
 def _first_record(stream: BinaryIO, file: SourceFile, fmt: Delimited) -> bytes | None:
-    bom_length(_head(stream), file.name) if is_utf8(fmt.encoding) else 0
     blocks = to_utf8(blocks_of(stream, 0, file.size, 64 << 10), fmt.encoding)
     chunk = next(whole_records(blocks, _finder(fmt), file.name), None)
     return None if chunk is None else chunk.record(0)
@@ -157,8 +156,8 @@ class _CellReader:
     """Reads the cells of whole records."""
 
     def __init__(self, fmt: Delimited, names: Sequence[str], wanted: Sequence[str], file: str) -> None:
-        self._names, self._wanted, self._file, self._encoding = list(names), list(wanted), file, fmt.encoding
-        self._delimiter, self._quote = fmt.delimiter, fmt.quote
+        self._names, self._wanted, self._file = list(names), list(wanted), file
+        self._encoding, self._delimiter, self._quote = fmt.encoding, fmt.delimiter, fmt.quote
         self._convert = arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
             strings_can_be_null=True,
@@ -188,7 +187,7 @@ class _CellReader:
             return {name: pa.array([], pa.string()) for name in self._wanted}, bad
         return {name: _one_array(table[name]) for name in self._wanted}, bad
 
-    def _without_broken(self, chunk: Chunk, bad: BadRecords) -> tuple[bytes, np.ndarray]:  # type: ignore[type-arg]
+    def _without_broken(self, chunk: Chunk, bad: BadRecords) -> tuple[bytes, Offsets]:
         """The bytes of the records whose text is valid, and their places; the others are noted as bad."""
         every = np.arange(len(chunk.starts))
         if is_valid(chunk.data):

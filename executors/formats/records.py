@@ -1,7 +1,7 @@
 """Where records begin in a stream of bytes, block by block, as the reader will see them.
 
-A record ends at LF, CRLF or CR outside quotes; a line without a byte is no record. A quote opens a quoted cell only where
-a cell begins; inside, two quotes are one; after the closing quote further quotes are text.
+A record ends at LF, CRLF or CR outside quotes; a line without a byte is no record. A quote opens a quoted cell only
+where a cell begins; inside, two quotes are one; after the closing quote further quotes are text.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from executors.errors import Terminal
 LF, CR = 10, 13
 MOST_RECORD_BYTES = 64 << 20
 
-Offsets = np.ndarray[Any, np.dtype[np.int64]]
-Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Offsets = np.ndarray[Any, Any]
+Bytes = np.ndarray[Any, Any]
 NONE: Offsets = np.empty(0, dtype=np.int64)
 
 
@@ -65,20 +65,20 @@ class RecordFinder:
         is_end = data == LF
         if b"\r" in block:
             is_end |= data == CR
-        ends = np.flatnonzero(is_end)
+        ends: Offsets = np.flatnonzero(is_end)
         was_inside = self._place is _Place.IN_QUOTES
         if not toggles.size:
             return NONE if was_inside else ends
-        return ends[(np.searchsorted(toggles, ends) + was_inside) % 2 == 0]
+        outside: Offsets = ends[(np.searchsorted(toggles, ends) + was_inside) % 2 == 0]
+        return outside
 
     def _starts_after(self, ends: Offsets, size: int) -> Offsets:
         """The byte after a line end begins a record, unless it ends a line itself."""
-        candidates = np.concatenate(([0], ends + 1)) if self._fresh else ends + 1
+        candidates: Offsets = np.concatenate(([0], ends + 1)) if self._fresh else ends + 1
         self._fresh = bool(candidates.size and candidates[-1] == size)
-        if not ends.size:
-            return candidates[candidates < size]
-        following = np.append(ends, size)[-candidates.size :]
-        return candidates[candidates != following]
+        following = np.append(ends, size)[len(ends) + 1 - len(candidates) :]
+        begins: Offsets = candidates[candidates != following]
+        return begins
 
     def _toggles(self, block: bytes, data: Bytes) -> Offsets:
         """The offsets of quotes that open or close a quoted cell."""
@@ -167,5 +167,5 @@ def quote_not_closed(name: str, record: int | None = None) -> Terminal:
     return Terminal(
         "source.quote_not_closed",
         f"{name} ends inside a quoted cell{where}: a quote was opened and never closed.",
-        hint="The file may have been cut off; send it again, or set the format's quote to a character that it does not use.",
+        hint="The file may have been cut off: send it again. Or set the format's quote to a character it does not use.",
     )

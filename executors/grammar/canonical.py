@@ -5,6 +5,7 @@ The parser reads each of these forms back to the same value.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import pyarrow as pa
@@ -63,10 +64,10 @@ def _binary_text(values: pa.Array) -> pa.Array:
 
 
 def _is_binary(kind: pa.DataType) -> bool:
-    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
-_FORMS = (
+_FORMS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Array], pa.Array]], ...] = (
     (pa.types.is_string, lambda values: values),
     (pa.types.is_floating, _float_text),
     (pa.types.is_decimal, _decimal_text),

@@ -20,8 +20,8 @@ from ir.types import ColumnType
 def convert_column(values: pa.Array, to: ColumnType, format: str | None = None) -> Parsed:
     """Turn an array of any type into a column type. `format` applies to text alone.
 
-    Bad are integers out of range, floats with a fraction into integers, decimals that do not fit exactly, and timestamps
-    with a time of day into dates. A float takes the nearest value; a timestamptz becomes its UTC wall time.
+    Bad are integers out of range, floats with a fraction into integers, decimals that do not fit exactly, and
+    timestamps with a time of day into dates. A float takes the nearest value; a timestamptz becomes its UTC wall time.
     """
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), travel_of(to).arrow), none_bad(len(values))

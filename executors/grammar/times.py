@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.errors import Terminal
-from executors.grammar.stages import Parsed, read_in_stages, trim
+from executors.grammar.stages import Parsed, has_letters, none_bad, read_in_stages, trim
 from executors.types import travel_of
 from ir.types import ColumnType
 
@@ -27,6 +27,7 @@ _DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _TIME = re.compile(r"([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?")
 _ZONED = re.compile(r"(.{16,26}?)(Z|([+-])([0-9]{2})(?::?([0-9]{2}))?)?")
 _MOST_OFFSET_HOURS = 15
+_FIRST_DAY = (date(1, 1, 1) - date(1970, 1, 1)).days
 
 
 def _cast_to(arrow: pa.DataType) -> Callable[[pa.Array], pa.Array]:
@@ -89,7 +90,19 @@ def _to_utc(moment: datetime) -> datetime | None:
 
 
 def parse_date(values: pa.Array, to: ColumnType) -> Parsed:
+    if not has_letters(values):
+        try:
+            days = pc.cast(values, pa.date32())
+        except pa.ArrowInvalid:
+            days = None
+        if days is not None and _from_year_one(days):
+            return days, none_bad(len(values))
     return read_in_stages(values, pa.date32(), [(f"^{_PLAIN_DATE}$", _cast_to(pa.date32()))], date_of)
+
+
+def _from_year_one(days: pa.Array) -> bool:
+    first = pc.min(pc.cast(days, pa.int32())).as_py()
+    return first is None or first >= _FIRST_DAY
 
 
 def parse_time(values: pa.Array, to: ColumnType) -> Parsed:

@@ -1,12 +1,96 @@
-"""The verdicts on one batch, node by node along its path."""
+"""The verdicts on one batch, node by node along its path.
+
+First records that the format could not read, then failed casts, then the rules of each validate node, then what the
+target's columns ask for. A row that one node drops never reaches the next.
+"""
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Iterable
+from itertools import groupby
 
-from executors.verdicts.plan import Judged, JudgePlan
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executors.model import RecordRef, RuleCount
+from executors.rules import ROW_RULES, row_rule_mask
+from executors.verdicts.entries import reject_entries
+from executors.verdicts.findings import Finding, Findings, Severity
+from executors.verdicts.plan import BAD, FILE, RECORD, Judged, JudgePlan
+from executors.verdicts.tally import MOST_REFS
+from executors.verdicts.target import cast_severity, judge_column, stores_empty_as_null
 
 
 def judge(batch: pa.RecordBatch, plan: JudgePlan) -> Judged:
     """Tell the rows of a batch that may be staged from those that may not. Never raises for data."""
-    raise NotImplementedError
+    findings = Findings(np.ones(batch.num_rows, dtype=bool))
+    _judge_records(findings, batch, plan)
+    _judge_casts(findings, batch, plan)
+    _judge_rules(findings, batch, plan)
+    staged = [
+        judge_column(findings, plan, column, batch.column(plan.working[column.name])) for column in plan.stage_columns
+    ]
+    findings.leave(plan.target)
+    good = _good_rows(batch, plan, staged, findings)
+    rejected = batch.num_rows - good.num_rows
+    return Judged(
+        good, reject_entries(batch, plan, findings), batch.num_rows, good.num_rows, rejected, _count_warned(findings),
+        tuple(_rule_counts(batch, findings.all.values())), findings.dropped,
+    )  # fmt: skip
+
+
+def _judge_records(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
+    severity: Severity = "abort" if plan.on_bad_row == "abort" else "skip"
+    findings.add(plan.source, "row", "row", None, severity, pc.is_valid(batch.column(BAD)), None)
+    findings.leave(plan.source)
+
+
+def _judge_casts(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
+    for node, casts in groupby(plan.casts, key=lambda cast: cast.node):
+        for cast in casts:
+            failed = pc.fill_null(batch.column(cast.column), False)
+            findings.add(
+                node, f"type:{cast.field}", "type", cast.field, cast_severity(plan), failed, f"is no {cast.type}"
+            )
+        findings.leave(node)
+
+
+def _judge_rules(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
+    emptied = {column.name for column in plan.stage_columns if stores_empty_as_null(column)}
+    for node, bound in groupby(plan.rules, key=lambda bound: bound.node):
+        for rule_plan in bound:
+            rule = rule_plan.rule
+            mask = row_rule_mask(
+                rule, batch.column(plan.working[rule.field]), empty_is_null=rule.field in emptied
+            )
+            message = ROW_RULES[rule.type].message(rule)
+            findings.add(
+                node, rule_plan.rule_id, rule.type, rule.field, rule.on_fail, mask, message, keep_zero=True
+            )
+        findings.leave(node)
+
+
+def _good_rows(batch: pa.RecordBatch, plan: JudgePlan, staged: list[pa.Array], findings: Findings) -> pa.RecordBatch:
+    good = pa.RecordBatch.from_arrays(
+        [batch.column(FILE), batch.column(RECORD), *staged], [FILE, RECORD, *(c.name for c in plan.stage_columns)]
+    )
+    return good if findings.alive.all() else good.filter(pa.array(findings.alive))
+
+
+def _count_warned(findings: Findings) -> int:
+    masks = [finding.mask for finding in findings.violated() if finding.severity == "warn"]
+    return int((np.logical_or.reduce(masks) & findings.alive).sum()) if masks else 0
+
+
+def _rule_counts(batch: pa.RecordBatch, found: Iterable[Finding]) -> Iterable[RuleCount]:
+    for f in found:
+        violations = int(f.mask.sum())
+        first = _first_places(batch, f) if violations and f.severity == "abort" else ()
+        yield RuleCount(f.node, f.rule_id, f.type, f.field, f.severity, violations, first)
+
+
+def _first_places(batch: pa.RecordBatch, finding: Finding) -> tuple[RecordRef, ...]:
+    rows = batch.select([FILE, RECORD]).filter(pa.array(finding.mask))
+    first = rows.take(pc.select_k_unstable(rows, MOST_REFS, [(FILE, "ascending"), (RECORD, "ascending")]))
+    return tuple(RecordRef(row[FILE], row[RECORD]) for row in first.to_pylist())

@@ -16,7 +16,8 @@ FILE, RECORD, BAD, RAW = "_flow_file", "_flow_record", "_flow_bad", "_flow_raw"
 
 @dataclass(frozen=True, slots=True)
 class CastFlag:
-    """A boolean frame column that is true where an op of `node` (or the source's declared type) failed to cast `field`."""
+    """A boolean frame column that is true where an op of `node` (or the source's declared type) failed to cast `field`
+    to `type`."""
 
     column: str
     node: str
@@ -53,7 +54,7 @@ class Judged:
     """One batch, judged.
 
     `good` has `_flow_file`, `_flow_record` and the stage columns in their travel types; `rejects` has REJECT_SCHEMA.
-    `warned` counts rows that are staged in spite of a violation. `dropped` counts rejected rows by the node that
+    `warned` counts rows that are staged in spite of a violation. `dropped_at` counts rejected rows by the node that
     dropped them. `rules` holds every explicit rule, zeros included, and the implicit ones that were violated.
     """
 
@@ -64,4 +65,4 @@ class Judged:
     rejected: int
     warned: int
     rules: tuple[RuleCount, ...]
-    dropped: Mapping[str, int] = field(default_factory=dict)
+    dropped_at: Mapping[str, int] = field(default_factory=dict)

@@ -18,7 +18,7 @@ class Tally:
     staged: int = 0
     rejected: int = 0
     warned: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
+    dropped_at: dict[str, int] = field(default_factory=dict)
     rules: dict[tuple[str, str], RuleCount] = field(default_factory=dict)
 
     def add(self, judged: Judged) -> None:
@@ -26,15 +26,15 @@ class Tally:
         self.staged += judged.staged
         self.rejected += judged.rejected
         self.warned += judged.warned
-        for node, rows in judged.dropped.items():
-            self.dropped[node] = self.dropped.get(node, 0) + rows
+        for node, rows in judged.dropped_at.items():
+            self.dropped_at[node] = self.dropped_at.get(node, 0) + rows
         for count in judged.rules:
             key = count.node, count.rule_id
             self.rules[key] = add_counts(self.rules[key], count) if key in self.rules else count
 
     def finish(self, task: int) -> TaskCount:
         return TaskCount(
-            task, self.arrived, self.staged, self.rejected, self.warned, tuple(self.rules.values()), self.dropped
+            task, self.arrived, self.staged, self.rejected, self.warned, tuple(self.rules.values()), self.dropped_at
         )
 
 

@@ -1,0 +1,44 @@
+"""`fieldType`: the text must read as a type by the grammar. `integer` is any whole number of 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from executors.grammar import canonical_text, parse_column
+from executors.grammar.stages import none_bad
+from ir.rules import FieldType
+from ir.types import ColumnType
+
+
+def _never(kind: pa.DataType) -> bool:
+    return False
+
+
+def _is_plain_timestamp(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) and kind.tz is None)
+
+
+_EXPECTED: dict[str, tuple[str, Callable[[pa.DataType], bool]]] = {
+    "string": ("string", lambda kind: True),
+    "integer": ("bigint", pa.types.is_integer),
+    "float": ("float", pa.types.is_floating),
+    "boolean": ("boolean", pa.types.is_boolean),
+    "date": ("date", pa.types.is_date),
+    "timestamp": ("timestamp", _is_plain_timestamp),
+    "json": ("json", _never),
+    "uuid": ("uuid", _never),
+}
+"""The grammar's type for each expected one, and which Arrow types cannot but have it."""
+
+
+def violations(rule: FieldType, values: pa.Array, empty_is_null: bool) -> pa.BooleanArray:
+    kind, has_type = _EXPECTED[rule.expected]
+    if has_type(values.type):
+        return none_bad(len(values))
+    return parse_column(canonical_text(values), ColumnType(kind))[1]
+
+
+def message(rule: FieldType) -> str:
+    return f"is no {rule.expected}"

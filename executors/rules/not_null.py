@@ -1,0 +1,19 @@
+"""`notNull`: NULL fails, and '' where the target would store it as NULL."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ir.rules import NotNull
+
+
+def violations(rule: NotNull, values: pa.Array, empty_is_null: bool) -> pa.BooleanArray:
+    missing = pc.is_null(values)
+    if empty_is_null and pa.types.is_string(values.type):
+        return pc.or_(missing, pc.fill_null(pc.equal(pc.binary_length(values), 0), False))
+    return missing
+
+
+def message(rule: NotNull) -> str:
+    return "must not be empty"

@@ -1,0 +1,62 @@
+"""Reject entries: one for each rule that a row violates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executors.rejects import REJECT_SCHEMA, row_id
+from executors.verdicts.findings import Findings
+from executors.verdicts.plan import BAD, FILE, RAW, RECORD, JudgePlan
+from executors.verdicts.rows import raw_text, row_texts
+
+NO_REJECTS = pa.RecordBatch.from_pylist([], schema=REJECT_SCHEMA)
+
+
+def reject_entries(batch: pa.RecordBatch, plan: JudgePlan, findings: Findings) -> pa.RecordBatch:
+    """The entries of a batch, those of one row together, in the batch's order."""
+    violated = findings.violated()
+    if not violated:
+        return NO_REJECTS
+    rows = np.flatnonzero(np.logical_or.reduce([finding.mask for finding in violated]))
+    guilty = batch.take(pa.array(rows))
+    masks = np.stack([finding.mask[rows] for finding in violated])
+    row_at, finding_at = np.nonzero(masks.T)
+    at, by = pa.array(row_at), pa.array(finding_at)
+
+    def of_row(values: list[str] | pa.Array) -> pa.Array:
+        return (values if isinstance(values, pa.Array) else pa.array(values, pa.string())).take(at)
+
+    def of_finding(values: list[str | None]) -> pa.Array:
+        return pa.array(values, pa.string()).take(by)
+
+    own = of_finding([f.message for f in violated])
+    columns = {
+        "file": of_row(guilty.column(FILE)),
+        "record": of_row(guilty.column(RECORD)),
+        "row_id": of_row(_row_ids(guilty, plan)),
+        "node": of_finding([f.node for f in violated]),
+        "rule_id": of_finding([f.rule_id for f in violated]),
+        "field": of_finding([f.field for f in violated]),
+        "message": pc.coalesce(own, of_row(guilty.column(BAD))),
+        "severity": of_finding([f.severity for f in violated]),
+        "disposition": of_row(["loaded" if alive else "dropped" for alive in findings.alive[rows]]),
+        "row": of_row(_row_jsons(guilty, plan)),
+        "row_from": of_row([plan.row_from] * len(rows)),
+        "source_file": of_row([plan.files[file][1] for file in guilty.column(FILE).to_pylist()]),
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=REJECT_SCHEMA)
+
+
+def _row_ids(guilty: pa.RecordBatch, plan: JudgePlan) -> list[str]:
+    places = zip(guilty.column(FILE).to_pylist(), guilty.column(RECORD).to_pylist(), strict=True)
+    return [row_id(plan.run_id, plan.target, plan.files[file][0], record) for file, record in places]
+
+
+def _row_jsons(guilty: pa.RecordBatch, plan: JudgePlan) -> list[str]:
+    texts = row_texts(guilty, plan.row_columns)
+    if guilty.column(BAD).null_count == guilty.num_rows:
+        return texts
+    bad = zip(guilty.column(BAD).to_pylist(), guilty.column(RAW).to_pylist(), texts, strict=True)
+    return [text if reason is None else raw_text(raw) for reason, raw, text in bad]

@@ -1,0 +1,67 @@
+"""What was found wrong with the rows of one batch, node by node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Severity = Literal["skip", "warn", "abort"]
+
+
+@dataclass(slots=True)
+class Finding:
+    """One rule and the rows of the batch that violate it. Without `message` each row's own `_flow_bad` is told."""
+
+    node: str
+    rule_id: str
+    type: str
+    field: str | None
+    severity: Severity
+    mask: Mask
+    message: str | None
+
+
+@dataclass(slots=True)
+class Findings:
+    """`alive` marks the rows that no node has dropped so far. Only those reach the next node."""
+
+    alive: Mask
+    all: dict[tuple[str, str], Finding] = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
+
+    def add(
+        self,
+        node: str,
+        rule_id: str,
+        kind: str,
+        column: str | None,
+        severity: Severity,
+        violations: pa.BooleanArray,
+        message: str | None,
+        *,
+        keep_zero: bool = False,
+    ) -> None:
+        """Note the violations among the rows that reached the node. One rule of a node is one finding."""
+        if not violations.true_count and not keep_zero:
+            return
+        mask = violations.to_numpy(zero_copy_only=False) & self.alive
+        known = self.all.get((node, rule_id))
+        if known is not None:
+            known.mask |= mask
+        elif keep_zero or mask.any():
+            self.all[node, rule_id] = Finding(node, rule_id, kind, column, severity, mask, message)
+
+    def leave(self, node: str) -> None:
+        """Drop the rows that the rules of a node drop."""
+        drops = [f.mask for f in self.all.values() if f.node == node and f.severity != "warn"]
+        doomed = np.logical_or.reduce(drops) & self.alive if drops else None
+        if doomed is not None and doomed.any():
+            self.alive = self.alive & ~doomed
+            self.dropped[node] = self.dropped.get(node, 0) + int(doomed.sum())
+
+    def violated(self) -> list[Finding]:
+        return [finding for finding in self.all.values() if finding.mask.any()]

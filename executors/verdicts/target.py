@@ -1,0 +1,83 @@
+"""The implicit rules of a target's columns: type, NOT NULL, length, and text that PostgreSQL cannot hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executors.grammar import convert_column
+from executors.grammar.stages import text_bytes
+from executors.model import StageColumn
+from executors.rules.max_length import too_long
+from executors.types import travel_of
+from executors.verdicts.findings import Findings, Severity
+from executors.verdicts.plan import JudgePlan
+
+_SEVERITY: dict[str, Severity] = {"abort": "abort", "skip": "skip", "null": "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    kind: str
+    mask: pa.BooleanArray
+    message: str
+
+
+def cast_severity(plan: JudgePlan) -> Severity:
+    return _SEVERITY[plan.on_type_mismatch]
+
+
+def stores_empty_as_null(column: StageColumn) -> bool:
+    """A text column that is NOT NULL keeps ''."""
+    return column.empty_as_null and (column.nullable or column.type.kind != "string")
+
+
+def finish_column(column: StageColumn, values: pa.Array) -> tuple[pa.Array, list[Problem]]:
+    """A working column in the travel type of its stage column, and what is wrong with its values."""
+    if stores_empty_as_null(column):
+        values = without_empty(values)
+    typed, bad = convert_column(values, column.type)
+    problems = [Problem("type", bad, f"does not fit {column.type}")]
+    if not column.nullable and values.null_count:
+        problems.append(Problem("notNull", pc.is_null(values), "must not be empty"))
+    if pa.types.is_string(travel_of(column.type).arrow):
+        problems += _text_problems(column, typed)
+    return typed, [problem for problem in problems if problem.mask.true_count]
+
+
+def without_empty(values: pa.Array) -> pa.Array:
+    """'' as NULL."""
+    if not pa.types.is_string(values.type):
+        return values
+    empty = pc.fill_null(pc.equal(pc.binary_length(values), 0), False)
+    return pc.if_else(empty, pa.scalar(None, pa.string()), values) if empty.true_count else values
+
+
+def _text_problems(column: StageColumn, text: pa.Array) -> list[Problem]:
+    problems = []
+    data = text_bytes(text)
+    if data.size and not data.min():
+        has_nul = pc.fill_null(pc.match_substring(text, "\0"), False)
+        problems.append(Problem("text", has_nul, "holds a NUL character"))
+    if column.max_length is not None:
+        problems.append(
+            Problem("length", too_long(text, column.max_length), f"is longer than {column.max_length} characters")
+        )
+    return problems
+
+
+def judge_column(findings: Findings, plan: JudgePlan, column: StageColumn, values: pa.Array) -> pa.Array:
+    """Note a column's problems and return it for staging; with `onTypeMismatch: null` bad values become NULL."""
+    typed, problems = finish_column(column, values)
+    to_null = plan.on_type_mismatch == "null" and column.nullable
+    severity = _SEVERITY[plan.on_type_mismatch] if to_null or plan.on_type_mismatch != "null" else "skip"
+    for problem in problems:
+        findings.add(
+            plan.target, f"{problem.kind}:{column.name}", problem.kind, column.name, severity, problem.mask,
+            problem.message,
+        )  # fmt: skip
+        if to_null:
+            typed = pc.if_else(problem.mask, pa.scalar(None, typed.type), typed)
+    return typed
