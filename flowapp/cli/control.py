@@ -41,7 +41,8 @@ def control_plane(*, with_broker: bool = False, migrate: bool = False) -> Iterat
         try:
             yield services
         finally:
-            _close_connections()
+            if missing:
+                _close_connections()
 
 
 @contextmanager

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flowapp.cli import alerts, connection, errors, pipeline, run, runs, token, up, user
+from flowapp.cli import alerts, connection, demo, errors, pipeline, run, runs, token, up, user
 from flowapp.cli.parser import Parser, add_json_option
 
-GROUPS = (up, run, runs, errors, pipeline, connection, alerts, user, token)
+GROUPS = (up, demo, run, runs, errors, pipeline, connection, alerts, user, token)
 
 
 def build_parser() -> Parser:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ def add_parser(commands: Any) -> None:
         group, "convert", convert_file, "print a document in its other form", needs_database=False
     )  # fmt: skip
     convert.add_argument("file", metavar="FILE", help="a .json or .toml file, or - for standard input")
-    convert.add_argument("--to", required=True, choices=("json", "toml"))
+    convert.add_argument("--to", required=True, choices=("json", "toml"), help="the form to print it in")
 
 
 def list_pipelines(args: Namespace) -> Outcome:
@@ -110,10 +111,24 @@ def restore_pipeline(args: Namespace) -> Outcome:
 
 
 def convert_file(args: Namespace) -> Outcome:
-    from ir.convert import to_json, to_toml
+    """Lossless but for TOML's comments. What is invalid is refused first."""
+    from ir.documents import read_document
     from ir.parse import parsePipelineIR
 
     content, syntax = read_file(args.file)
-    document = parsePipelineIR(content, syntax=syntax).pipeline.to_document()
-    text = to_toml(document) if args.to == "toml" else to_json(document)
-    return Outcome({"syntax": args.to, "text": text}, lambda console: show_lines(console, [text]))
+    parsePipelineIR(content, syntax=syntax)
+    text = WRITERS[args.to](read_document(content, syntax).value)
+    return Outcome({"syntax": args.to, "text": text}, lambda console: _print_text(console, text))
+
+
+def _to_json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _to_toml(value: dict[str, Any]) -> str:
+    import tomlkit
+
+    return tomlkit.dumps(value)
+
+
+WRITERS = {"json": _to_json, "toml": _to_toml}

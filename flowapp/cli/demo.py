@@ -1,0 +1,67 @@
+"""`flow demo`: a pipeline over real data, loaded and run once."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from flowapp.cli.outcome import Outcome, show_lines
+from flowapp.cli.parser import add_command
+from flowapp.cli.progress import shown_engine
+from flowapp.cli.run import ended
+from flowapp.cli.workspace import current_workspace
+
+if TYPE_CHECKING:
+    from flowapp.accounts.models import Workspace
+    from flowapp.pipelines.models import Pipeline
+    from flowapp.runs.models import Run
+
+
+def add_parser(commands: Any) -> None:
+    add_command(commands, "demo", run_demo, "load the demo into the workspace and run it, once ever")
+
+
+def run_demo(args: Namespace) -> Outcome:
+    from flowapp.demo.load import find_result, load_demo, run_missing
+
+    workspace = current_workspace()
+    embedded = "postgres" in args.services.addresses.ports
+    pipelines = load_demo(workspace, args.services.addresses.warehouse if embedded else None)
+    seen_before = all(find_result(pipeline) for pipeline in pipelines)
+    outcome = ended(run_missing(pipelines, _run))
+
+    def show(console: Console) -> None:
+        if seen_before:
+            show_lines(console, ["The demo has run before; this is its last result.", ""])
+        outcome.show(console)
+        if outcome.status == 0:
+            show_lines(console, ["", "Where to look:", *_places(workspace, embedded)])
+
+    return Outcome(outcome.document, show, outcome.status)
+
+
+def _run(pipeline: Pipeline) -> Run:
+    from flowapp.runs.dispatch import run_inline
+
+    with shown_engine(pipeline.ident) as engine:
+        return run_inline(pipeline, engine=engine)
+
+
+def _places(workspace: Workspace, embedded: bool) -> Iterator[str]:
+    from django.conf import settings
+
+    from flowapp.connections.selectors import get_connection
+    from flowapp.demo.load import CONNECTION
+
+    warehouse = get_connection(workspace, CONNECTION)
+    yield "  loaded rows     table public.flights, rejected rows in dlq.flights"
+    yield f"                  psql -h {warehouse.host} -p {warehouse.port} -U {warehouse.user} {warehouse.database}"
+    if embedded:
+        yield f'                  while `flow up` runs; password: "warehouse" in {settings.FLOW_HOME / "secrets.json"}'
+    yield "  rejected rows   flow errors list --pipeline nyc-flights"
+    yield "  the pipeline    flow pipeline show nyc-flights"
+    yield f"  source files    {settings.FILES_ROOT / workspace.slug}"
+    yield "  run it again    flow run nyc-flights --load-again --reason 'trying it out'"

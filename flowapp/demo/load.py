@@ -1,0 +1,74 @@
+"""Loading the demo: its files, a connection to the warehouse, and its two pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+
+from django.conf import settings
+
+from flowapp.accounts.models import Workspace
+from flowapp.connections.models import Connection
+from flowapp.connections.services import add_connection
+from flowapp.connections.urls import ConnectionFields
+from flowapp.demo.files import place_files
+from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.services import save_version
+from flowapp.runs.models import LOADED, Run
+from ir.errors import FlowError
+
+CONNECTION = "warehouse"
+PIPELINES = ("airlines", "nyc-flights")
+"""In the order in which they run: flights are checked against airlines."""
+
+Warehouse = Mapping[str, str | int]
+
+
+def load_demo(workspace: Workspace, warehouse: Warehouse | None) -> list[Pipeline]:
+    """Put the demo into the workspace; what is there already stays. Returns the pipelines in the order of running.
+
+    `warehouse` holds the fields of the embedded warehouse, None if databases are configured elsewhere.
+    """
+    place_files(settings.FILES_ROOT / workspace.slug)
+    _ensure_connection(workspace, warehouse)
+    return [_ensure_pipeline(workspace, name) for name in PIPELINES]
+
+
+def find_result(pipeline: Pipeline) -> Run | None:
+    """The newest run that loaded the pipeline's rows."""
+    return Run.objects.filter(pipeline=pipeline, state__in=LOADED).order_by("-queued_at").first()
+
+
+def run_missing(pipelines: list[Pipeline], run: Callable[[Pipeline], Run]) -> Run:
+    """Run each pipeline that never loaded anything; returns the last one's result, or the first that went wrong."""
+    for pipeline in pipelines:
+        result = find_result(pipeline) or run(pipeline)
+        if result.state not in LOADED:
+            break
+    return result
+
+
+def _ensure_connection(workspace: Workspace, warehouse: Warehouse | None) -> None:
+    if Connection.objects.filter(workspace=workspace, name=CONNECTION).exists():
+        return
+    if warehouse is None:
+        raise FlowError(
+            "demo.warehouse_missing",
+            f"The demo loads into a connection {CONNECTION!r}, and there is none.",
+            hint=f"Databases are configured elsewhere here, so name one: flow connection add {CONNECTION} "
+            "--url postgresql://USER@HOST:PORT/DATABASE --password-stdin",
+        )
+    fields = ConnectionFields(
+        "postgres", str(warehouse["host"]), int(warehouse["port"]), str(warehouse["database"]),
+        str(warehouse["user"]), str(warehouse["password"]),
+    )  # fmt: skip
+    add_connection(workspace, CONNECTION, fields)
+
+
+def _ensure_pipeline(workspace: Workspace, name: str) -> Pipeline:
+    """A pipeline that a person has changed since stays as it is."""
+    found = Pipeline.objects.filter(workspace=workspace, ident=name).exclude(latest_number=0).first()
+    if found is not None:
+        return found
+    text = files("flowapp.demo").joinpath(f"{name}.json").read_text()
+    return save_version(workspace, text, message="Demo").pipeline

@@ -1,0 +1,62 @@
+"""How a run's numbers are told."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from flowapp.cli.run_report import STATUS_BY_STATE, equation, show_run
+from flowapp.runs.models import ENDED
+
+DOCUMENT = {
+    "run": "r1", "pipeline": "nyc-flights", "version": 3, "attempt": 1, "state": "succeeded_with_warnings",
+    "startedAt": "2026-01-01T00:00:00Z", "endedAt": "2026-01-01T00:00:05Z",
+    "nodes": [{"id": "load", "kind": "target", "rowsRead": 336776, "rowsFiltered": 0, "rowsRejected": 2512,
+               "rowsLoaded": 334264, "rowsInserted": 334264, "rowsUpdated": 0, "rowsUnchanged": 0, "durationMs": 5}],
+    "rules": [{"node": "check", "rule": "r", "type": "notNull", "field": "tailnum", "onFail": "skip",
+               "violations": 2512}],
+    "checks": [{"node": "check", "check": "rowCount", "ok": True, "message": None, "observed": 334264}],
+    "quarantine": {"rows": 2512, "entries": 2512, "tables": ["dlq.flights"]},
+    "warnings": [{"code": "rows.rejected", "node": "check", "message": "2,512 rows were rejected."}],
+    "error": None,
+}  # fmt: skip
+
+
+def shown(document: dict) -> str:
+    text = io.StringIO()
+    show_run(Console(file=text, width=200), document)
+    return text.getvalue()
+
+
+def test_the_rows_read_are_accounted_for_in_words():
+    assert "load: read 336,776 = loaded 334,264 + rejected 2,512 + filtered 0" in shown(DOCUMENT)
+
+
+def test_numbers_that_do_not_agree_are_not_called_equal():
+    assert equation({"rowsRead": 10, "rowsLoaded": 7, "rowsRejected": 1}).startswith("read 10 ≠ ")
+
+
+def test_other_terms_are_told_when_they_count():
+    assert equation({"rowsRead": 10, "rowsLoaded": 7, "rowsReplaced": 3}) == (
+        "read 10 = loaded 7 + rejected 0 + filtered 0 + replaced 3"
+    )
+
+
+def test_rules_checks_quarantine_and_warnings_are_shown():
+    text = shown(DOCUMENT)
+
+    assert all(part in text for part in ("notNull", "rowCount", "dlq.flights", "2,512 rows were rejected."))
+
+
+def test_an_error_is_shown_with_its_hint():
+    error = {"code": "target.unreachable", "node": "load", "message": "No answer.", "hint": "Start it."}
+    text = shown({**DOCUMENT, "state": "failed", "error": error})
+
+    assert all(part in text for part in ("target.unreachable", "in node load", "No answer.", "Start it."))
+
+
+@pytest.mark.parametrize("state", ENDED)
+def test_every_state_in_which_a_run_ends_has_an_exit_status(state):
+    assert state in STATUS_BY_STATE
