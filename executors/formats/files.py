@@ -25,7 +25,8 @@ def open_unchanged(file: SourceFile) -> Iterator[BinaryIO]:
     Raises Transient `source.changed`, also for a file that is gone, and Terminal `source.unreadable`.
     """
     try:
-        stream = open(file.path, "rb", buffering=0)  # noqa: SIM115
+        # The path was resolved when it was listed: a link there now would be another file.
+        stream = os.fdopen(os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0)
     except FileNotFoundError as error:
         raise _changed(file, "is gone") from error
     except OSError as error:

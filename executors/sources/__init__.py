@@ -1,0 +1,51 @@
+"""Source connectors that list and hand over files, named by dotted path so that only the one in use is loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+from executors.errors import Terminal
+from executors.model import SourceFile
+from ir.kinds import KindTable
+from ir.nodes import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Matching files in the source's order, and the names of those that may still be growing."""
+
+    files: tuple[SourceFile, ...]
+    unsettled: tuple[str, ...] = ()
+
+
+class FileSource(Protocol):
+    """What a connector of files does for the engine."""
+
+    def list_files(self, now: float) -> Listing:
+        """The matching files at a moment in seconds since 1970."""
+
+    def claim(self, file: SourceFile) -> SourceFile:
+        """Take a listed file, so that nobody else does; returns where it is now."""
+
+    def finish(self, file: SourceFile, succeeded: bool) -> None:
+        """Put a claimed file away."""
+
+
+SOURCES: KindTable[str] = KindTable("source connector", (("local_fs", "executors.sources.local_fs:LocalFs"),))
+
+
+def load_source(source: Source, folder: Path) -> FileSource:
+    """The handler of a source node; `folder` is the workspace's. Raises Terminal `kind.not_available`."""
+    if source.connector not in SOURCES:
+        raise Terminal(
+            "kind.not_available",
+            f"The source connector {source.connector!r} cannot run yet; {', '.join(SOURCES)} can.",
+            hint="Choose another connector.",
+            node=source.id,
+        )
+    module, _, name = SOURCES[source.connector].partition(":")
+    handler: FileSource = getattr(import_module(module), name)(source, folder)
+    return handler

@@ -1,0 +1,78 @@
+"""Moving a file within a file system without ever replacing another."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+from executors.errors import Terminal, Transient
+
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK, errno.ENOSYS)
+
+
+def move_to_first_free(file: Path, candidates: Iterator[Path]) -> Path:
+    """Move a file to the first candidate that does not exist; makes its folder.
+
+    Raises Transient if the file is gone and Terminal if the folder lies on another file system.
+    """
+    for candidate in candidates:
+        candidate.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            _move(file, candidate)
+        except FileExistsError:
+            continue
+        except FileNotFoundError as error:
+            raise Transient(
+                "source.changed", f"{file.name} is gone.", hint="Something else moved it; the next try lists again."
+            ) from error
+        except OSError as error:
+            raise _refused(file, error) from error
+        return candidate
+    raise AssertionError("candidates never end")
+
+
+def _move(file: Path, to: Path) -> None:
+    """A second name first, which fails where a file is; then the old name goes. A crash between leaves both names for
+    the same bytes, which count as one file."""
+    try:
+        os.link(file, to, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if to.exists():
+            raise FileExistsError(errno.EEXIST, "exists", str(to)) from error
+        os.rename(file, to)
+        return
+    os.unlink(file)
+
+
+def _refused(file: Path, error: OSError) -> Terminal:
+    if error.errno == errno.EXDEV:
+        return Terminal(
+            "source.folder_elsewhere",
+            f"{file.name} cannot be moved: the folder lies on another file system.",
+            hint="Keep stagingFolder, successFolder and failureFolder on the file system of the source's path.",
+        )
+    return Terminal(
+        "source.not_movable",
+        f"{file.name} cannot be moved: {error.strerror}.",
+        hint="Give the user that runs the worker the right to write to the source's path and folders.",
+    )
+
+
+def in_folder(folder: Path, name: str) -> Iterator[Path]:
+    """`name`, then the same in folders `2`, `3` … so that the name stays what it is."""
+    yield folder / name
+    for number in count(2):
+        yield folder / str(number) / name
+
+
+def with_suffix(folder: Path, name: str) -> Iterator[Path]:
+    """`a.csv`, `a_2.csv`, `a_3.csv` …"""
+    yield folder / name
+    stem, suffix = Path(name).stem, Path(name).suffix
+    for number in count(2):
+        yield folder / f"{stem}_{number}{suffix}"
