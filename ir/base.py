@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, StringConstraints
 from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema
+
+from ir.diagnostics import Diagnostic
+from ir.pointers import Pointer
+from ir.annotations import AnyObject, JsonScalar, NoNewline
+
+
+def _refuse_nulls(schema: CoreSchema) -> None:
+    """Let no field of a model take null, whatever its annotation says for Python's sake."""
+    inner: Any = schema
+    while inner["type"] != "model-fields":
+        inner = inner["schema"]
+    for field in inner["fields"].values():
+        default = field["schema"]
+        if default["type"] == "default" and default["schema"]["type"] == "nullable":
+            default["schema"] = default["schema"]["schema"]
 
 
 class Spec(BaseModel):
-    """A part of the document. Unknown keys, wrong types and nulls are errors; instances never change."""
+    """A part of the document. Unknown keys, wrong types and nulls are errors; instances never change.
+
+    A field `X | None = None` may be absent, never null: None only says in Python that it was not written.
+    """
 
     model_config = ConfigDict(
         alias_generator=to_camel,
@@ -21,12 +41,49 @@ class Spec(BaseModel):
         regex_engine="rust-regex",
     )
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        _refuse_nulls(handler.resolve_ref_schema(schema))
+        return schema
+
+    @classmethod
+    def read(cls, document: Any) -> Self:
+        """This part from its JSON form; raises pydantic's ValidationError. Python's names of fields are not taken."""
+        return cls.model_validate(document, by_alias=True, by_name=False)
+
     def to_document(self) -> dict[str, Any]:
         """The JSON form of this part, without fields that were not written."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        """What is wrong with this part in itself, beyond what its types say. `at` is where it stands."""
+        yield from ()
 
-Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
+    def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
+        """The kinds that this part uses: family, name and the place where it is named."""
+        yield from ()
+
+    def parts(self, at: Pointer) -> Iterator[tuple[Spec, Pointer]]:
+        """This part and all those below it, each with its place."""
+        yield self, at
+        for name in self.model_fields_set:
+            field_at = at / str(type(self).model_fields[name].alias)
+            value = getattr(self, name)
+            if isinstance(value, Spec):
+                yield from value.parts(field_at)
+            elif isinstance(value, list):
+                for i, item in enumerate(value):
+                    if isinstance(item, Spec):
+                        yield from item.parts(field_at / i)
+
+
+Id = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,62}$"), NoNewline()]
 """An id of a pipeline, node, rule or connection."""
 
 Text = Annotated[str, StringConstraints(max_length=10_000)]
+Number = Annotated[int | float, JsonScalar(("number",))]
+PositiveNumber = Annotated[int | float, JsonScalar(("number",), gt=0)]
+NonNegativeNumber = Annotated[int | float, JsonScalar(("number",), ge=0)]
+Object = Annotated[dict[str, Any], AnyObject()]
+"""An object whose content a schema of its own describes."""

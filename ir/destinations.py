@@ -44,3 +44,6 @@ class Destination:
 
 Destinations = Mapping[tuple[str, str, str], Destination | None]
 """Tables by (connection, schema, table). None says that the table does not exist; a missing key, that nobody looked."""
+
+LOADABLE_KINDS = ("table", "partitioned table")
+"""The kinds of `Destination.kind` that rows can be loaded into."""

@@ -2,29 +2,63 @@
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ir.annotations import ByTag, tag_of
 from ir.base import Spec
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.kinds import KindTable
+from ir.pointers import Pointer
+from ir.spelling import guess
 
 OnBadRow = Literal["reject", "abort"]
 OneCharacter = Annotated[str, Field(min_length=1, max_length=1)]
 
+ENCODINGS = frozenset(
+    """
+    utf-8 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 utf-32-le utf-32-be ascii iso8859-1 iso8859-2 iso8859-3 iso8859-4
+    iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso8859-15 iso8859-16
+    cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp437 cp850 cp852 cp866 cp932 cp949 cp950 koi8-r
+    koi8-u mac-roman shift_jis euc_jp euc_kr gbk gb2312 gb18030 big5
+    """.split()
+)
+"""Python's names of encodings of text; it has codecs of other kinds as well."""
 
-class Delimited(Spec):
+
+class Format(Spec):
+    """What all formats share."""
+
+    type: str
+
+    def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
+        yield "format", self.type, at / "type"
+
+
+class Delimited(Format):
     """Settings that csv and tsv share."""
 
     header: bool = True
+    delimiter: OneCharacter = ","
     quote: OneCharacter = '"'
     encoding: str = "utf-8"
     null_values: list[str] = []
     on_bad_row: OnBadRow = "reject"
 
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        if self.delimiter == self.quote:
+            yield diagnose("format.separators", at / "quote", f"Delimiter and quote are both {shown(self.quote)}.")
+        for name in ("delimiter", "quote"):
+            if getattr(self, name) in "\r\n":
+                yield diagnose("format.separators", at / name, f"A line break cannot be the {name}.")
+        yield from check_encoding(self.encoding, at / "encoding")
+
 
 class Csv(Delimited):
     type: Literal["csv"]
-    delimiter: OneCharacter = ","
 
 
 class Tsv(Delimited):
@@ -32,35 +66,47 @@ class Tsv(Delimited):
     delimiter: OneCharacter = "\t"
 
 
-class Json(Spec):
+class Json(Format):
     """One JSON array of objects."""
 
     type: Literal["json"]
     on_bad_row: OnBadRow = "reject"
 
 
-class Jsonl(Spec):
+class Jsonl(Format):
     """One JSON object a line."""
 
     type: Literal["jsonl"]
     on_bad_row: OnBadRow = "reject"
 
 
-class Parquet(Spec):
+class Parquet(Format):
     type: Literal["parquet"]
 
 
-class Orc(Spec):
+class Orc(Format):
     type: Literal["orc"]
 
 
-class Avro(Spec):
+class Avro(Format):
     type: Literal["avro"]
 
 
-class Xml(Spec):
+class Xml(Format):
     type: Literal["xml"]
 
 
 FORMAT_KINDS = (Csv, Tsv, Json, Jsonl, Parquet, Orc, Avro, Xml)
-Format = Annotated[Csv | Tsv | Json | Jsonl | Parquet | Orc | Avro | Xml, Field(discriminator="type")]
+FORMATS: KindTable[type[Format]] = KindTable("format", ((tag_of(kind, "type"), kind) for kind in FORMAT_KINDS))
+AnyFormat = Annotated[Csv | Tsv | Json | Jsonl | Parquet | Orc | Avro | Xml, ByTag("type")]
+
+
+def check_encoding(name: str, at: Pointer) -> Iterator[Diagnostic]:
+    try:
+        known = codecs.lookup(name).name in ENCODINGS
+    except (LookupError, ValueError):  # ValueError: a NUL in the name
+        known = False
+    if not known:
+        near = guess(name, ENCODINGS)
+        message = f"There is no text encoding {shown(name)}." + (f" Did you mean {near}?" if near else "")
+        yield diagnose("encoding.unknown", at, message)

@@ -6,8 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ir.base import Id, Spec, Text
+from ir.annotations import JsonScalar
+from ir.base import Id, PositiveNumber, Spec, Text
+from ir.limits import MAX_NODES
 from ir.nodes import Node, Source, Target, Transform, Validate
+from ir.schedules import Schedule
 
 
 class Metadata(Spec):
@@ -17,31 +20,17 @@ class Metadata(Spec):
     tags: list[Text] = []
 
 
-class CronSchedule(Spec):
-    kind: Literal["cron"]
-    expression: str
-    timezone: str = "UTC"
-
-
-class EverySchedule(Spec):
-    kind: Literal["every"]
-    interval: str
-
-
-Schedule = Annotated[CronSchedule | EverySchedule, Field(discriminator="kind")]
-
-
 class Retry(Spec):
     """How often a transient failure is tried. Without it: once when run by hand, three times on a schedule."""
 
     max_attempts: Annotated[int, Field(ge=1, le=100)] | None = None
     backoff: Literal["fixed", "exponential"] = "exponential"
-    initial_seconds: Annotated[int | float, Field(ge=0, le=86_400)] = 10
+    initial_seconds: Annotated[int | float, JsonScalar(("number",), ge=0, le=86_400)] = 10
 
 
 class ErrorHandling(Spec):
     retry: Retry = Retry()
-    max_minutes: Annotated[int | float, Field(gt=0)] = 360
+    max_minutes: PositiveNumber = 360
 
 
 class Pipeline(Spec):
@@ -54,7 +43,7 @@ class Pipeline(Spec):
     metadata: Metadata = Metadata()
     schedule: Schedule | None = None
     error_handling: ErrorHandling = ErrorHandling()
-    nodes: Annotated[list[Node], Field(min_length=1)]
+    nodes: Annotated[list[Node], Field(min_length=1, max_length=MAX_NODES)]
 
     def node(self, node_id: str) -> Node:
         """The node of that id; raises KeyError."""

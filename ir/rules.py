@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
+import rfc8785
 from pydantic import Field
 
+from ir.annotations import ByTag, JsonScalar, tag_of
 from ir.base import Id, Spec, Text
+from ir.bounds import check_bounds
+from ir.diagnostics import Diagnostic
+from ir.kinds import KindTable
+from ir.names import check_identifier
+from ir.pointers import Pointer
+from ir.regexes import check_regex
 
 RowOnFail = Literal["abort", "warn", "skip"]
+Bound = Annotated[int | float | str, JsonScalar(("number", "string"))]
 
 
 class RowRule(Spec):
-    """What all row rules share. `id` is filled with a hash of the content where the document gives none."""
+    """What all row rules share. Where `id` is not given, `rule_id` makes one of the content."""
 
     field: str
     on_fail: RowOnFail
     id: Id | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        if self.field == "":
+            yield from check_identifier(self.field, at / "field", "column")
 
 
 class NotNull(RowRule):
@@ -31,13 +46,24 @@ class Regex(RowRule):
     type: Literal["regex"]
     pattern: Text
 
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from super().check(at)
+        yield from check_regex(self.pattern, at / "pattern")
+
 
 class Range(RowRule):
-    """The value must lie within the bounds, both included. NaN and what is no number fail."""
+    """The value must lie within the bounds, both included. NaN and what is no number fail.
+
+    Bounds in text are exact numbers, dates or timestamps.
+    """
 
     type: Literal["range"]
-    min: int | float | str | None = None
-    max: int | float | str | None = None
+    min: Bound | None = None
+    max: Bound | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from super().check(at)
+        yield from check_bounds(self.min, self.max, at)
 
 
 class MaxLength(RowRule):
@@ -55,4 +81,13 @@ class FieldType(RowRule):
 
 
 RULE_KINDS = (NotNull, Regex, Range, MaxLength, FieldType)
-Rule = Annotated[NotNull | Regex | Range | MaxLength | FieldType, Field(discriminator="type")]
+RULES: KindTable[type[RowRule]] = KindTable("row rule", ((tag_of(kind, "type"), kind) for kind in RULE_KINDS))
+Rule = Annotated[NotNull | Regex | Range | MaxLength | FieldType, ByTag("type")]
+
+
+def rule_id(rule: RowRule) -> str:
+    """The rule's own id, else a short hash of its content: the same rule keeps it across edits elsewhere."""
+    if rule.id is not None:
+        return rule.id
+    content = rule.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return "r-" + hashlib.sha256(rfc8785.dumps(content)).hexdigest()[:12]

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import StringConstraints
+
+from ir.annotations import NoNewline
+from ir.diagnostics import Diagnostic, diagnose
+from ir.pointers import Pointer
 
 SIMPLE_TYPES = (
     "string", "integer", "bigint", "float", "boolean", "date", "timestamp", "timestamptz", "time",
@@ -17,7 +22,7 @@ TYPE_PATTERN = (
     r"^(" + "|".join(SIMPLE_TYPES) + r"|decimal\([1-9][0-9]{0,3},(0|[1-9][0-9]{0,3})\)|pg:[^\x00-\x1f\x7f]{1,200})$"
 )
 
-TypeName = Annotated[str, StringConstraints(pattern=TYPE_PATTERN)]
+TypeName = Annotated[str, StringConstraints(pattern=TYPE_PATTERN), NoNewline()]
 """A column type as documents write it: `integer`, `decimal(12,2)`, `pg:inet` …"""
 
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
@@ -50,3 +55,10 @@ class ColumnType:
 
 
 STRING = ColumnType("string")
+
+
+def check_type(name: str, at: Pointer) -> Iterator[Diagnostic]:
+    """Whether PostgreSQL has a type of this name; `pg:` names are looked up where there is a database."""
+    kind = ColumnType.parse(name)
+    if kind.kind == "decimal" and not (kind.precision <= 1000 and kind.scale <= kind.precision):
+        yield diagnose("type.malformed", at, f"PostgreSQL has no numeric type {name}.")

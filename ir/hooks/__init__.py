@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
-
+from ir.annotations import ByTag, tag_of
+from ir.hooks.base import BaseHook
 from ir.hooks.custom_function import CustomFunction
 from ir.hooks.refresh_mat_view import RefreshMatView
 from ir.hooks.sql import Sql
 from ir.hooks.webhook import Webhook
+from ir.kinds import KindTable
 
 HOOK_KINDS = (Sql, RefreshMatView, Webhook, CustomFunction)
-Hook = Annotated[Sql | RefreshMatView | Webhook | CustomFunction, Field(discriminator="type")]
+HOOKS: KindTable[type[BaseHook]] = KindTable("hook", ((tag_of(kind, "type"), kind) for kind in HOOK_KINDS))
+Hook = Annotated[Sql | RefreshMatView | Webhook | CustomFunction, ByTag("type")]

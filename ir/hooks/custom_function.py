@@ -1,14 +1,14 @@
-"""The `custom_function` hook."""
+"""The `custom_function` hook: a function that an installed package registers."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
-from ir.base import Spec
+from ir.base import Object, Text
+from ir.hooks.base import BaseHook
 
 
-class CustomFunction(Spec):
+class CustomFunction(BaseHook):
     type: Literal["custom_function"]
-    function: str
-    args: dict[str, Any] | None = None
-    when: Literal["pre_swap"] | None = None
+    function: Text
+    args: Object | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ir.base import Spec, Text
+from ir.base import Text
+from ir.hooks.base import BaseHook
 
 
-class Sql(Spec):
+class Sql(BaseHook):
     type: Literal["sql"]
     statement: Text
-    when: Literal["pre_swap"] | None = None

@@ -2,25 +2,76 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal
 
-from ir.base import Id, Spec
+from ir.base import Id, Object, Spec, Text
+from ir.columns import Columns
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.names import RESERVED_PREFIX
 from ir.nodes.base import NodeSpec
-from ir.types import TypeName
+from ir.pointers import Pointer
+from ir.types import TypeName, check_type
+
+_WITH_FORMAT = ("date", "timestamp", "timestamptz")
 
 
 class SourceColumn(Spec):
-    """A declared column. What is not declared arrives as text (csv, tsv, json, jsonl) or as the file types it."""
+    """A declared column. What is not declared arrives as text (csv, tsv, json, jsonl) or as the file types it.
 
-    name: str
+    `format` is written as for Python's strptime, for example `%d/%m/%Y`.
+    """
+
+    name: Text
     type: TypeName
     nullable: bool = True
-    format: str | None = None
+    format: Text | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        # Names too long for PostgreSQL are allowed: a transform may rename them.
+        if self.name == "":
+            yield diagnose("identifier.empty", at / "name", "The column has an empty name.")
+        if self.name.startswith(RESERVED_PREFIX):
+            yield diagnose("identifier.reserved", at / "name", f"Names that begin with {RESERVED_PREFIX} are Flow's own.")
+        yield from check_type(self.type, at / "type")
+        if self.format is not None:
+            yield from self._check_format(self.format, at / "format")
+
+    def _check_format(self, text: str, at: Pointer) -> Iterator[Diagnostic]:
+        if self.type not in _WITH_FORMAT:
+            yield diagnose("column.format_unused", at, f"A column of type {self.type} takes no format.")
+        elif not _reads_back(text):
+            message = f"{shown(text)} does not read a whole date, as Python's strptime would."
+            yield diagnose("value.malformed", at, message, hint="Write for example %d/%m/%Y or %Y-%m-%d %H:%M:%S.")
 
 
 class Source(NodeSpec):
     kind: Literal["source"]
     connector: str
     connection: Id | None = None
-    config: dict[str, Any]
+    config: Object
     columns: list[SourceColumn] | None = None
+
+    def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
+        yield "source connector", self.connector, at / "connector"
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        seen: set[str] = set()
+        for i, column in enumerate(self.columns or ()):
+            if column.name in seen:
+                message = f"The column {shown(column.name)} is declared twice."
+                yield diagnose("column.repeated", at / "columns" / i / "name", message)
+            seen.add(column.name)
+
+    def columns_after(self, columns: Columns) -> Columns:
+        """The declared ones; a file may hold more."""
+        return Columns(tuple(column.name for column in self.columns or ()))
+
+
+def _reads_back(text: str) -> bool:
+    day = datetime(2001, 2, 3, 14, 5, 6)  # noqa: DTZ001 - formats have no zone
+    try:
+        return datetime.strptime(day.strftime(text), text).date() == day.date()  # noqa: DTZ007
+    except ValueError:
+        return False

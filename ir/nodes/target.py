@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ir.base import Id, Spec
+from ir.annotations import JsonScalar, OneOrMany
+from ir.base import Id, NonNegativeNumber, Spec, Text
+from ir.bounds import check_bounds
+from ir.columns import Columns
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.durations import parse_duration
 from ir.hooks import Hook
+from ir.hooks.base import BaseHook
+from ir.names import check_column, check_identifier, check_schema
 from ir.nodes.base import InnerNode
-from ir.types import TypeName
+from ir.pointers import Pointer
+from ir.types import TypeName, check_type
 
-LoadMode = Literal["append", "truncate", "upsert", "blue_green", "incremental_watermark", "cdc_mirror"]
+LoadModeName = Literal["append", "truncate", "upsert", "blue_green", "incremental_watermark", "cdc_mirror"]
 OnTypeMismatch = Literal["abort", "skip", "null"]
+WatermarkLag = Annotated[str | int | float, JsonScalar(("string", "number"))]
 
 
 class TargetColumn(Spec):
@@ -22,13 +32,21 @@ class TargetColumn(Spec):
     type: TypeName
     nullable: bool = True
 
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_column(self.name, at / "name")
+        yield from check_type(self.type, at / "type")
+
 
 class ExpectedRowCountDelta(Spec):
     """The band around the mean of the last runs outside which a load raises an alert."""
 
     window_runs: Annotated[int, Field(ge=3, le=1000)] = 7
-    max_decrease_pct: Annotated[int | float, Field(ge=0)] | None = None
-    max_increase_pct: Annotated[int | float, Field(ge=0)] | None = None
+    max_decrease_pct: NonNegativeNumber | None = None
+    max_increase_pct: NonNegativeNumber | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        if self.max_decrease_pct is None and self.max_increase_pct is None:
+            yield from check_bounds(None, None, at, ("maxDecreasePct", "maxIncreasePct"))
 
 
 class Target(InnerNode):
@@ -38,16 +56,71 @@ class Target(InnerNode):
     schema_: Annotated[str, Field(alias="schema")]
     table: str
     columns: list[TargetColumn] | None = None
-    load_mode: LoadMode
+    load_mode: LoadModeName
     upsert_key: list[str] | None = None
-    order_by: str | None = None
+    order_by: Text | None = None
     watermark_column: str | None = None
-    watermark_lag: str | int | float | None = None
+    watermark_lag: WatermarkLag | None = None
     cdc_source: Id | None = None
     fail_on_empty_source: bool = True
     backup_before_load: bool = False
     expected_row_count_delta: ExpectedRowCountDelta | None = None
     on_type_mismatch: OnTypeMismatch = "abort"
     empty_as_null: bool = True
-    pre_hook: Hook | list[Hook] | None = None
-    post_hook: Hook | list[Hook] | None = None
+    pre_hook: Annotated[Hook | list[Hook], OneOrMany()] | None = None
+    post_hook: Annotated[Hook | list[Hook], OneOrMany()] | None = None
+
+    def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
+        yield "target connector", self.connector, at / "connector"
+        yield "load mode", self.load_mode, at / "loadMode"
+        if self.backup_before_load:
+            yield "target field", "backupBeforeLoad", at / "backupBeforeLoad"
+        if self.expected_row_count_delta is not None:
+            yield "target field", "expectedRowCountDelta", at / "expectedRowCountDelta"
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_schema(self.schema_, at / "schema")
+        yield from check_identifier(self.table, at / "table", "table")
+        yield from self._check_columns(at / "columns")
+        for i, name in enumerate(self.upsert_key or ()):
+            yield from check_identifier(name, at / "upsertKey" / i, "column")
+        if self.watermark_column is not None:
+            yield from check_identifier(self.watermark_column, at / "watermarkColumn", "column")
+        yield from self._check_lag(at / "watermarkLag")
+        yield from self._check_hooks(at)
+
+    def _check_columns(self, at: Pointer) -> Iterator[Diagnostic]:
+        seen: set[str] = set()
+        for i, column in enumerate(self.columns or ()):
+            if column.name in seen:
+                message = f"The column {shown(column.name)} is declared twice."
+                yield diagnose("column.repeated", at / i / "name", message)
+            seen.add(column.name)
+
+    def _check_lag(self, at: Pointer) -> Iterator[Diagnostic]:
+        if isinstance(self.watermark_lag, str):
+            try:
+                parse_duration(self.watermark_lag)
+            except ValueError as error:
+                yield diagnose("duration.malformed", at, f"{error}.")
+        elif self.watermark_lag is not None and self.watermark_lag < 0:
+            yield diagnose("value.out_of_range", at, f"{self.watermark_lag} must be at least 0.")
+
+    def _check_hooks(self, at: Pointer) -> Iterator[Diagnostic]:
+        for stage, field in (("preHook", self.pre_hook), ("postHook", self.post_hook)):
+            for i, hook in enumerate(field if isinstance(field, list) else [field]):
+                place = at / stage / i if isinstance(field, list) else at / stage
+                if isinstance(hook, BaseHook) and hook.when is not None:
+                    yield from self._check_when(stage, place / "when")
+
+    def _check_when(self, stage: str, at: Pointer) -> Iterator[Diagnostic]:
+        if stage == "preHook" or self.load_mode != "blue_green":
+            yield diagnose("hook.when_unused", at, "Only a post-hook of a blue_green target runs before a swap.")
+
+    def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
+        for i, name in enumerate(self.upsert_key or ()):
+            yield name, at / "upsertKey" / i, columns
+        if self.order_by is not None:
+            yield self.order_by, at / "orderBy", columns
+        if self.watermark_column is not None:
+            yield self.watermark_column, at / "watermarkColumn", columns

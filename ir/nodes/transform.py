@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from ir.columns import Columns
 from ir.nodes.base import InnerNode
-from ir.ops import Op
+from ir.ops import AnyOp
+from ir.pointers import Pointer
 
 
 class Transform(InnerNode):
     kind: Literal["transform"]
-    ops: Annotated[list[Op], Field(min_length=1)]
+    ops: Annotated[list[AnyOp], Field(min_length=1)]
+
+    def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
+        for i, op in enumerate(self.ops):
+            for column, place in op.reads(at / "ops" / i):
+                yield column, place, columns
+            columns = op.columns_after(columns)
+
+    def columns_after(self, columns: Columns) -> Columns:
+        for op in self.ops:
+            columns = op.columns_after(columns)
+        return columns

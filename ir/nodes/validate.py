@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from ir.base import Spec
-from ir.checks import DatasetLevel
+from ir.checks import Check, DatasetLevel
+from ir.columns import Columns
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.names import check_table_name
 from ir.nodes.base import InnerNode
+from ir.pointers import Pointer
 from ir.rules import Rule
 
 
@@ -16,9 +21,30 @@ class Quarantine(Spec):
     enabled: bool
     table: str | None = None
 
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        if self.table is not None:
+            yield from check_table_name(self.table, at / "table", writes=True)
+        elif self.enabled:
+            yield diagnose("quarantine.table_required", at / "table", "The quarantine is enabled but has no table.")
+
 
 class Validate(InnerNode):
     kind: Literal["validate"]
     row_level: list[Rule] = []
     dataset_level: DatasetLevel | None = None
     quarantine: Quarantine | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        seen: set[str] = set()
+        for i, rule in enumerate(self.row_level):
+            if rule.id is not None and rule.id in seen:
+                place = at / "rowLevel" / i / "id"
+                yield diagnose("rule.id_repeated", place, f"The rule id {shown(rule.id)} stands twice in this node.")
+            seen.add(rule.id or "")
+
+    def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
+        for i, rule in enumerate(self.row_level):
+            yield rule.field, at / "rowLevel" / i / "field", columns
+        for part, place in self.parts(at):
+            if isinstance(part, Check):
+                yield from ((column, column_at, columns) for column, column_at in part.reads(place))

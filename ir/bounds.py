@@ -1,0 +1,65 @@
+"""Lower and upper bounds: that there is one, that they are of one kind, and that they are in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.pointers import Pointer
+
+Bound = Decimal | date | datetime
+
+
+def parse_bound(value: int | float | str) -> Bound:
+    """The number, date or timestamp that a bound names; raises ValueError. Timestamps carry no offset."""
+    if not isinstance(value, str):
+        return Decimal(repr(value))
+    text = value.strip()
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return _parse_time(text)
+    # Decimal also reads `1_000`, `NaN` and digits of other scripts.
+    if not number.is_finite() or "_" in text or not text.isascii():
+        raise ValueError(f"{value!r} is no number")
+    return number
+
+
+def _parse_time(text: str) -> date | datetime:
+    if len(text) == 10:
+        return date.fromisoformat(text)
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is not None or "-" not in text[:5]:
+        raise ValueError(f"{text!r} is not a timestamp without an offset")
+    return moment
+
+
+def check_bounds(low: Any, high: Any, at: Pointer, names: tuple[str, str] = ("min", "max")) -> Iterator[Diagnostic]:
+    """Whether `low` and `high`, either of which may be None, bound anything."""
+    if low is None and high is None:
+        yield diagnose("bounds.required", at, f"Neither {names[0]} nor {names[1]} is given.")
+    parsed: list[Bound] = []
+    for value, name in ((low, names[0]), (high, names[1])):
+        if value is None:
+            continue
+        try:
+            parsed.append(parse_bound(value))
+        except ValueError:
+            yield diagnose("bounds.malformed", at / name, f"{shown(value)} is no number, date or timestamp.")
+    if len(parsed) == 2:
+        yield from _check_order(parsed[0], parsed[1], at, names)
+
+
+def _check_order(low: Any, high: Any, at: Pointer, names: tuple[str, str]) -> Iterator[Diagnostic]:
+    if type(low) is not type(high):
+        yield diagnose("bounds.malformed", at / names[1], f"{names[0]} and {names[1]} are not of one kind.")
+    elif low > high:
+        swap = [
+            {"op": "move", "from": str(at / names[0]), "path": str(at / "swap")},
+            {"op": "move", "from": str(at / names[1]), "path": str(at / names[0])},
+            {"op": "move", "from": str(at / "swap"), "path": str(at / names[1])},
+        ]
+        yield diagnose("bounds.reversed", at / names[0], f"{names[0]} is above {names[1]}.", fixes=[swap])

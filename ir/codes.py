@@ -1,0 +1,139 @@
+"""Every code a diagnostic may have: how bad it is and what to do about it. A case in `tests/fixtures` shows each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ir.kinds import KindTable
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    name: str
+    severity: Literal["error", "warning"]
+    hint: str
+
+
+def _error(name: str, hint: str) -> Code:
+    return Code(name, "error", hint)
+
+
+def _warning(name: str, hint: str) -> Code:
+    return Code(name, "warning", hint)
+
+
+_DOCUMENT = (
+    _error("document.encoding", "Save the file as UTF-8."),
+    _error("document.too_large", "Split the pipeline; a document holds one pipeline."),
+    _error("document.too_deep", "No field of a pipeline needs that much nesting."),
+    _error("document.syntax", "Mend the text at that place; nothing after it was read."),
+    _error("document.repeated_key", "Keep one of them; the second would hide the first."),
+    _error("number.not_finite", "JSON has no NaN and no infinity; write a number or leave the field out."),
+    _error("number.not_exact", "Write it as text in quotes, so that no digit is lost."),
+    _error("text.not_storable", "Take the character out; neither JSON nor PostgreSQL can carry it."),
+    _error("value.null", "Leave the field out; an absent field has its default."),
+    _error("value.not_json", "Write it as text in quotes."),
+)
+
+_STRUCTURE = (
+    _error("field.unknown", "Take it out or correct its name."),
+    _error("field.missing", "Add the field."),
+    _error("value.type", "Write a value of that type."),
+    _error("value.not_allowed", "Use one of the allowed values, in this very spelling."),
+    _error("value.malformed", "Write it in the form that the message names."),
+    _error("value.out_of_range", "Use a value within the bounds."),
+    _error("value.length", "Make it fit."),
+)
+
+_GRAPH = (
+    _error("id.repeated", "Give one of them another id."),
+    _error("inputs.unknown", "Name a node of this pipeline."),
+    _error("inputs.count", "A node reads from exactly one node."),
+    _error("inputs.is_target", "Nothing reads from a target; read from the node before it."),
+    _error("graph.cycle", "Take out one of the inputs, so that rows flow one way."),
+    _error("node.feeds_nothing", "Let a node read from it, or remove it."),
+    _error("validate.must_feed_target", "Move the validate node behind the last transform."),
+)
+
+_KINDS = (
+    _error("kind.not_available", "Choose another kind; this one comes in a later release."),
+    _error("connector.unknown", "Use one of the connectors listed."),
+    _error("connector.use_sftp", "Use the connector sftp: ftp sends passwords and data in the clear."),
+)
+
+_NAMES = (
+    _error("identifier.too_long", "Shorten it: PostgreSQL cuts longer names off without an error."),
+    _error("identifier.empty", "Give it a name."),
+    _error("identifier.reserved", "Choose another name; Flow keeps this one for itself."),
+    _error("table_name.malformed", 'Write schema.table; a name that holds a dot goes in quotes: "a.b"."c".'),
+    _error("column.repeated", "Name each column once."),
+    _error("column.unknown", "Use a column that the rows have at this point."),
+    _error("type.malformed", "Keep the precision within 1 to 1000 and the scale within 0 to the precision."),
+)
+
+_MODES = (
+    _error("upsert.key_required", "Name the columns that tell rows apart in upsertKey."),
+    _error("upsert.key_unknown", "Use columns of the table."),
+    _error("upsert.key_covers_all", "Leave columns to update out of the key, or use append."),
+    _error("upsert.key_not_unique", "Add a unique constraint over exactly these columns."),
+    _error("watermark.column_required", "Name the column that grows in watermarkColumn."),
+    _error("watermark.column_unknown", "Use a column of the table."),
+    _error("cdc.source_required", "Name the stream in cdcSource."),
+    _error("target.not_loadable", "Load a table of your own that can be written."),
+    _error("target.loaded_twice", "Load the table from one target, or let both append or upsert."),
+    _warning(
+        "truncate.prefer_blue_green", "blue_green replaces the rows without blocking readers; truncate may be kept."
+    ),
+    _warning("target.field_unused", "It is kept, but this load mode does not use it."),
+)
+
+_VALIDATION = (
+    _error("rule.id_repeated", "Give one of the rules another id."),
+    _error("bounds.required", "Give min, max or both."),
+    _error("bounds.reversed", "Exchange min and max."),
+    _error(
+        "bounds.malformed", "Write numbers, dates (2025-01-31) or timestamps (2025-01-31T08:00:00), both of one kind."
+    ),
+    _error("regex.not_re2", "Use RE2 syntax: it has no look-around and no back-references."),
+    _error("quarantine.table_required", "Name the table, for example dlq.orders."),
+    _error("quarantine.is_target", "Keep rejected rows in a table of their own."),
+)
+
+_SOURCES = (
+    _error("path.not_inside", "Write a path below the workspace's folder, without .. and without a leading slash."),
+    _error("pattern.malformed", "Correct the pattern."),
+    _error("atomicity.folders", "Use three different folders, none of them the source's own."),
+    _error("format.separators", "Use one character each, different from one another and no line break."),
+    _error("encoding.unknown", "Use a name such as utf-8, utf-16, latin-1 or windows-1252."),
+    _error("column.format_unused", "A format is for columns of type date, timestamp or timestamptz."),
+)
+
+_SCHEDULES = (
+    _error("schedule.cron_malformed", "Write five fields: minute, hour, day of month, month, day of week."),
+    _error("timezone.unknown", "Use a name of the tz database, such as Europe/Berlin or UTC."),
+    _error("duration.malformed", "Write a whole number above 0 and a unit: 30s, 15m, 24h, 7d or 2w."),
+)
+
+_EXPRESSIONS = (
+    _error("expression.malformed", "Write one expression over the columns, such as dep_delay / 60 or upper(trim(name))."),
+    _error("expression.not_allowed", "Use columns, literals, operators and the functions that the help lists."),
+    _error("expression.ambiguous", "Add parentheses, so that it reads one way only."),
+)
+
+_HOOKS = (
+    _error("hook.when_unused", "Take `when` out, or use the load mode blue_green and a post-hook."),
+    _error("webhook.address", "Name a connection (and a path), or write a bare https url without user or query."),
+)
+
+CODES: KindTable[Code] = KindTable(
+    "diagnostic code",
+    (
+        (code.name, code)
+        for family in (
+            _DOCUMENT, _STRUCTURE, _GRAPH, _KINDS, _NAMES, _MODES, _VALIDATION, _SOURCES, _SCHEDULES, _EXPRESSIONS,
+            _HOOKS,
+        )
+        for code in family
+    ),
+)  # fmt: skip

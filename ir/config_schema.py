@@ -1,0 +1,124 @@
+"""Turns the errors of a connector's JSON Schema into diagnostics like those of our own types."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from jsonschema import ValidationError
+from jsonschema.protocols import Validator
+
+from ir import faults
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.pointers import Pointer
+
+
+def check_config(validator: Validator, config: Any, at: Pointer) -> Iterator[Diagnostic]:
+    """Everything that a schema finds wrong in a connector's settings, which stand at `at`."""
+    for error in validator.iter_errors(config):
+        yield from _told(error, at)
+
+
+def _told(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    place = Pointer((*at, *error.relative_path))
+    teller = _TELLERS.get(str(error.validator))
+    if teller is None:
+        yield diagnose("value.malformed", place, f"{shown(error.instance)} does not follow the rule {error.validator}.")
+    else:
+        yield from teller(error, place)
+
+
+def _missing(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    # jsonschema reports each missing name by itself, and the name only within the message's quotes.
+    for name in error.validator_value:
+        if name not in error.instance and error.message.startswith(repr(name)):
+            yield faults.missing(at, name)
+
+
+def _unknown(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    known = list(error.schema.get("properties", {}))
+    for name in error.instance:
+        if name not in known:
+            yield faults.unknown_field(at, name, known)
+
+
+def _wrong_type(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    expected = error.validator_value
+    yield faults.wrong_type(at, error.instance, expected if isinstance(expected, str) else " or ".join(expected))
+
+
+def _not_allowed(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    allowed = [error.validator_value] if error.validator == "const" else error.validator_value
+    yield faults.not_allowed(at, error.instance, allowed)
+
+
+def _wrong_length(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    bound = "least" if str(error.validator).startswith("min") else "most"
+    yield diagnose("value.length", at, f"{shown(error.instance)} must have a length of at {bound} {error.validator_value}.")
+
+
+_SIGNS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "above", "exclusiveMaximum": "below"}
+
+
+def _out_of_range(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    bound = f"{_SIGNS[str(error.validator)]} {error.validator_value}"
+    yield diagnose("value.out_of_range", at, f"{shown(error.instance)} must be {bound}.")
+
+
+def _no_branch(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    """Tell what is wrong on the branch that the value's tag picks, rather than that none fits."""
+    branches: dict[Any, list[ValidationError]] = defaultdict(list)
+    for sub in error.context or ():
+        branches[sub.relative_schema_path[0]].append(sub)
+    tagged = [found for found in branches.values() if not any(_is_tag(sub) for sub in found)]
+    if len(tagged) == 1:
+        for sub in tagged[0]:
+            yield from _told(sub, at)
+    else:
+        yield from _wrong_tag([sub for found in branches.values() for sub in found], error, at)
+
+
+def _is_tag(error: ValidationError) -> bool:
+    """Whether this is a tag that is not that of the branch, or a value of a wholly different type."""
+    return (error.validator == "const" and len(error.relative_path) == 1) or (
+        error.validator == "type" and not error.relative_path
+    )
+
+
+def _wrong_tag(errors: Sequence[ValidationError], error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    tags = [sub for sub in errors if sub.validator == "const" and len(sub.relative_path) == 1]
+    if tags:
+        yield from _not_allowed_tag(tags, at)
+    elif isinstance(error.instance, dict):
+        yield diagnose("value.malformed", at, "The object is of none of the forms that are allowed here.")
+    else:
+        expected = {sub.validator_value for sub in errors if sub.validator == "type" and not sub.relative_path}
+        yield faults.wrong_type(at, error.instance, " or ".join(sorted(map(str, expected))) or "value of another form")
+
+
+def _not_allowed_tag(tags: Iterable[ValidationError], at: Pointer) -> Iterator[Diagnostic]:
+    first, *_ = tags = list(tags)
+    yield faults.not_allowed(at / first.relative_path[0], first.instance, [tag.validator_value for tag in tags])
+
+
+_Teller = Callable[[ValidationError, Pointer], Iterator[Diagnostic]]
+_TELLERS: dict[str, _Teller] = {
+    "required": _missing,
+    "additionalProperties": _unknown,
+    "type": _wrong_type,
+    "enum": _not_allowed,
+    "const": _not_allowed,
+    "oneOf": _no_branch,
+    "anyOf": _no_branch,
+    "minimum": _out_of_range,
+    "maximum": _out_of_range,
+    "exclusiveMinimum": _out_of_range,
+    "exclusiveMaximum": _out_of_range,
+    "minLength": _wrong_length,
+    "maxLength": _wrong_length,
+    "minItems": _wrong_length,
+    "maxItems": _wrong_length,
+    "minProperties": _wrong_length,
+    "maxProperties": _wrong_length,
+}

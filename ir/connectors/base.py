@@ -1,0 +1,16 @@
+"""What a connector declares: where rows come from, and the settings it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ir.base import Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Connector:
+    """A kind of system. `config` is the type of its settings, None while there is none to check them against."""
+
+    name: str
+    sentence: str
+    config: type[Spec] | None = None

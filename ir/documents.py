@@ -1,0 +1,184 @@
+"""The first phase of parsing: text or parsed values become one plain JSON document, with the places of its parts."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date, time
+from decimal import Decimal
+from typing import Any, Literal
+
+from ir.diagnostics import Diagnostic, InvalidPipeline, diagnose, shown
+from ir.json_text import JsonReader, JsonSyntaxError, not_exact, not_finite
+from ir.limits import MAX_BYTES, MAX_DEPTH, MAX_SAFE_INTEGER, MAX_VALUES
+from ir.pointers import ROOT, Pointer
+from ir.toml_text import TomlSyntaxError, find_lines, read_toml
+
+Syntax = Literal["json", "toml"]
+Place = tuple[int, int | None]
+"""A line and a column, from 1."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document's plain value, the faults found while reading it, and where its parts stand in the text, if any."""
+
+    value: Any
+    faults: list[Diagnostic] = field(default_factory=list)
+    place_of: Callable[[Pointer], Place] | None = None
+
+    def placed(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with its line and column, those of the nearest part that was written."""
+        if self.place_of is None or diagnostic.line is not None:
+            return diagnostic
+        line, column = self.place_of(diagnostic.path)
+        return replace(diagnostic, line=line, column=column)
+
+
+def read_document(document: str | bytes | dict[str, Any], syntax: Syntax = "json") -> Document:
+    """Read a document; raises InvalidPipeline if there is nothing to go on with."""
+    if not isinstance(document, str | bytes):
+        return _plain(document)
+    text = _text(document)
+    return _read_toml(text) if syntax == "toml" else _read_json(text)
+
+
+def _text(document: str | bytes) -> str:
+    if len(document) > MAX_BYTES:
+        raise _stop("document.too_large", f"The document is larger than {MAX_BYTES} bytes.")
+    try:
+        text = document.decode() if isinstance(document, bytes) else document
+    except UnicodeDecodeError as error:
+        raise _stop("document.encoding", f"Byte {error.start} of the document is not UTF-8.") from error
+    return text.removeprefix("\ufeff")
+
+
+def _read_json(text: str) -> Document:
+    reader = JsonReader(text)
+    places = _Offsets(text, reader.offsets)
+    try:
+        value = reader.read()
+    except JsonSyntaxError as error:
+        line, column = places.at(error.offset)
+        raise _stop(error.code, str(error), line, column) from error
+    document = _plain(value)
+    return Document(document.value, [*reader.faults, *document.faults], places)
+
+
+def _read_toml(text: str) -> Document:
+    try:
+        value = read_toml(text)
+    except TomlSyntaxError as error:
+        code = "document.repeated_key" if error.is_repeated_key else "document.syntax"
+        line = error.line or text.count("\n") + 1
+        raise _stop(code, f"{error}.", line, error.column) from error
+    except RecursionError as error:
+        raise _stop("document.too_deep", f"Values stand more than {MAX_DEPTH} levels deep.") from error
+    lines = find_lines(text)
+    document = _plain(value)
+    return Document(document.value, document.faults, lambda pointer: (_nearest(lines, pointer), None))
+
+
+def _stop(code: str, message: str, line: int | None = None, column: int | None = None) -> InvalidPipeline:
+    return InvalidPipeline([replace(diagnose(code, ROOT, message), line=line, column=column)])
+
+
+class _Offsets:
+    """Turns pointers into lines and columns by the offsets that a reader noted."""
+
+    def __init__(self, text: str, offsets: dict[Pointer, int]) -> None:
+        self._offsets = offsets
+        self._line_starts = [0, *(i + 1 for i, sign in enumerate(text) if sign == "\n")]
+
+    def __call__(self, pointer: Pointer) -> Place:
+        return self.at(_nearest(self._offsets, pointer))
+
+    def at(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+
+def _nearest(places: dict[Pointer, int], pointer: Pointer) -> int:
+    """What is known of the pointer itself, or of the nearest part above it."""
+    while pointer not in places:
+        pointer = Pointer(pointer[:-1])
+    return places[pointer]
+
+
+# --- values that somebody else has parsed -------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Document:
+    """A copy of the value in plain JSON types. What JSON cannot hold is a fault, and None in the copy."""
+    copier = _Copier()
+    copy = copier.copy(value, ROOT)
+    return Document(copy, copier.faults)
+
+
+class _Copier:
+    def __init__(self) -> None:
+        self.faults: list[Diagnostic] = []
+        self._values = 0
+
+    def copy(self, value: Any, at: Pointer) -> Any:
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise _stop("document.too_large", f"There are more than {MAX_VALUES} values.")
+        if len(at) > MAX_DEPTH:
+            raise _stop("document.too_deep", f"Values stand more than {MAX_DEPTH} levels deep.")
+        if isinstance(value, dict):
+            return {self._key(key, at): self.copy(item, at / str(key)) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.copy(item, at / i) for i, item in enumerate(value)]
+        self.faults.extend(_scalar_faults(value, at))
+        return _as_plain(value)
+
+    def _key(self, key: Any, at: Pointer) -> str:
+        if not isinstance(key, str):
+            self.faults.append(diagnose("value.not_json", at, f"The key {shown(key)} is no text."))
+        self.faults.extend(_text_faults(str(key), at / str(key)))
+        return str(key)
+
+
+def _as_plain(value: Any) -> Any:
+    """The value without any subclass around it, or None where JSON has no such value."""
+    for plain in (bool, int, str):
+        if isinstance(value, plain):
+            return plain(value)
+    return float(value) if isinstance(value, float) and math.isfinite(value) else None
+
+
+def _scalar_faults(value: Any, at: Pointer) -> Iterator[Diagnostic]:
+    match value:
+        case None:
+            yield diagnose(
+                "value.null", at, "null stands for nothing here.", fixes=[[{"op": "remove", "path": str(at)}]]
+            )
+        case bool():
+            return
+        case str():
+            yield from _text_faults(value, at)
+        case int() if abs(value) > MAX_SAFE_INTEGER:
+            yield not_exact(at, str(value) if value.bit_length() < 1000 else "an integer of that size")
+        case float() if not math.isfinite(value):
+            yield not_finite(at, str(value))
+        case Decimal():
+            yield not_exact(at, str(value))
+        case date() | time():
+            fix = [{"op": "replace", "path": str(at), "value": value.isoformat()}]
+            yield diagnose(
+                "value.not_json", at, f"{value.isoformat()} is a date or time, which JSON lacks.", fixes=[fix]
+            )
+        case int() | float():
+            return
+        case _:
+            yield diagnose("value.not_json", at, f"A value of type {type(value).__name__} is not JSON.")
+
+
+def _text_faults(text: str, at: Pointer) -> Iterator[Diagnostic]:
+    if "\x00" in text:
+        yield diagnose("text.not_storable", at, "The text holds a NUL character.")
+    if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
+        yield diagnose("text.not_storable", at, "The text holds half of a surrogate pair.")

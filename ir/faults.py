@@ -1,0 +1,47 @@
+"""The structural faults, worded once for whoever finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ir.diagnostics import Diagnostic, diagnose, listed, shown
+from ir.pointers import Pointer
+from ir.spelling import guess
+
+_JSON_TYPES = {dict: "object", list: "list", str: "text", bool: "boolean", int: "integer", float: "number"}
+_NAMES = {"string": "text", "array": "list", "null": "null"}
+
+
+def missing(at: Pointer, name: str) -> Diagnostic:
+    """A field that the object at `at` lacks; reported where it would stand."""
+    return diagnose("field.missing", at / name, f"The field {name} is missing.")
+
+
+def unknown_field(at: Pointer, name: str, known: Sequence[str]) -> Diagnostic:
+    """A field of the object at `at` that means nothing there."""
+    near = guess(name, known)
+    guessed = f" Did you mean {near}?" if near else ""
+    hint = f"Known here are {listed(known)}." if known else ""
+    fixes = [[{"op": "move", "from": str(at / name), "path": str(at / near)}]] if near else []
+    fixes.append([{"op": "remove", "path": str(at / name)}])
+    return diagnose("field.unknown", at / name, f"There is no field {shown(name)} here.{guessed}", hint=hint, fixes=fixes)
+
+
+def wrong_type(at: Pointer, value: Any, expected: str) -> Diagnostic:
+    """A value of another JSON type. `expected` is worded as JSON Schema does."""
+    words = " or ".join(_NAMES.get(word, word) for word in expected.split(" or "))
+    found = _JSON_TYPES.get(type(value), "null")
+    return diagnose("value.type", at, f"{shown(value)} is of type {found}; {words} is due.")
+
+
+def not_allowed(at: Pointer, value: Any, allowed: Sequence[Any]) -> Diagnostic:
+    """A value that is none of a few."""
+    near = guess(value, [word for word in allowed if isinstance(word, str)])
+    guessed = f" Did you mean {near}?" if near else ""
+    return diagnose(
+        "value.not_allowed",
+        at,
+        f"{shown(value)} is not one of {listed(map(str, allowed))}.{guessed}",
+        fixes=[[{"op": "replace", "path": str(at), "value": near}]] if near else [],
+    )

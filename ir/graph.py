@@ -1,0 +1,130 @@
+"""Rules about how nodes hang together: ids, inputs, cycles, and who feeds whom."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from ir.columns import Columns
+from ir.diagnostics import Diagnostic, diagnose, listed, shown
+from ir.nodes import NODES
+from ir.nodes.base import InnerNode
+from ir.nodes.target import Target
+from ir.nodes.validate import Validate
+from ir.pointers import Pointer
+from ir.spelling import guess
+from ir.structure import DraftNode
+
+
+class Graph:
+    """The nodes of a draft by id (the first of each) and by whom they feed."""
+
+    def __init__(self, nodes: Sequence[DraftNode]) -> None:
+        self.nodes = nodes
+        self.by_id: dict[str, DraftNode] = {}
+        self.readers: dict[str, list[DraftNode]] = defaultdict(list)
+        for node in nodes:
+            if node.id is not None:
+                self.by_id.setdefault(node.id, node)
+            for name in node.inputs:
+                if name is not None:
+                    self.readers[name].append(node)
+
+    def inputs_of(self, node: DraftNode) -> Iterator[tuple[Pointer, DraftNode]]:
+        """The nodes it reads from, each with the place of the reference; unknown ones are left out."""
+        for i, name in enumerate(node.inputs):
+            if name is not None and name in self.by_id:
+                yield node.at / "inputs" / i, self.by_id[name]
+
+
+def check_graph(graph: Graph) -> Iterator[Diagnostic]:
+    """All rules of this module."""
+    for node in graph.nodes:
+        yield from _check_id(node, graph)
+        yield from _check_inputs(node, graph)
+        yield from _check_readers(node, graph)
+    yield from _check_cycles(graph)
+
+
+def _check_id(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
+    if node.id is not None and (first := graph.by_id[node.id]) is not node:
+        yield diagnose("id.repeated", node.at / "id", f"The id {shown(node.id)} is already that of {first.at}.")
+
+
+def _check_inputs(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
+    for i, name in enumerate(node.inputs):
+        if name is not None and name not in graph.by_id:
+            yield _unknown_input(name, node.at / "inputs" / i, graph)
+    for place, source in graph.inputs_of(node):
+        if source.kind in _TARGETS:
+            yield diagnose("inputs.is_target", place, f"{source.id} is a target, so nothing can read from it.")
+    if node.kind in _READERS and len(node.inputs) != 1:
+        yield diagnose("inputs.count", node.at / "inputs", f"{node.id} reads from {len(node.inputs)} nodes, not from one.")
+
+
+def _unknown_input(name: str, at: Pointer, graph: Graph) -> Diagnostic:
+    near = guess(name, graph.by_id)
+    fixes = [[{"op": "replace", "path": str(at), "value": near}]] if near else []
+    return diagnose("inputs.unknown", at, f"There is no node {shown(name)}; there are {listed(graph.by_id)}.", fixes=fixes)
+
+
+_READERS = frozenset(name for name, kind in NODES.items() if issubclass(kind, InnerNode))
+_TARGETS = frozenset(name for name, kind in NODES.items() if issubclass(kind, Target))
+_AFTER_VALIDATE = frozenset(name for name, kind in NODES.items() if issubclass(kind, Target | Validate))
+
+
+def _check_readers(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
+    readers = graph.readers[node.id] if node.id is not None else []
+    if node.kind in NODES and node.kind not in _TARGETS and node.id is not None and not readers:
+        yield diagnose("node.feeds_nothing", node.at, f"No node reads from {node.id}.")
+    if node.kind in _AFTER_VALIDATE - _TARGETS:
+        for reader in readers:
+            if reader.kind in NODES and reader.kind not in _AFTER_VALIDATE:
+                place = reader.at / "inputs" / reader.inputs.index(node.id)
+                message = f"{node.id} is a validate node and feeds {reader.id}, which is no target and no validate node."
+                yield diagnose("validate.must_feed_target", place, message)
+
+
+def _check_cycles(graph: Graph) -> Iterator[Diagnostic]:
+    """Report each reference that closes a cycle. Without recursion, for chains may be long."""
+    done: set[Pointer] = set()
+    for start in graph.nodes:
+        if start.at in done:
+            continue
+        trail = [start]
+        on_trail = {start.at}
+        pending = [graph.inputs_of(start)]
+        while pending:
+            place, node = next(pending[-1], (None, None))
+            if place is None or node is None:
+                done.add(trail[-1].at)
+                on_trail.discard(trail.pop().at)
+                pending.pop()
+            elif node.at in on_trail:
+                circle = " → ".join(str(n.id) for n in [*trail[trail.index(node) :], node])
+                yield diagnose("graph.cycle", place, f"Each of these nodes reads from the next: {circle}.")
+            elif node.at not in done:
+                trail.append(node)
+                on_trail.add(node.at)
+                pending.append(graph.inputs_of(node))
+
+
+def known_columns(graph: Graph) -> dict[Pointer, Columns]:
+    """What is known of the columns that arrive at each node, by the node's place."""
+    arriving: dict[Pointer, Columns] = {}
+    for node in graph.nodes:
+        chain = [node]
+        while chain[-1].at not in arriving and len(above := list(graph.inputs_of(chain[-1]))) == 1:
+            if len(chain) > len(graph.nodes):  # a cycle
+                break
+            chain.append(above[0][1])
+        for reached in reversed(chain):
+            sources = [source for _, source in graph.inputs_of(reached)]
+            arriving.setdefault(reached.at, _columns_after(sources, arriving))
+    return arriving
+
+
+def _columns_after(sources: list[DraftNode], arriving: dict[Pointer, Columns]) -> Columns:
+    if len(sources) != 1 or sources[0].spec is None or sources[0].at not in arriving:
+        return Columns()
+    return sources[0].spec.columns_after(arriving[sources[0].at])

@@ -1,0 +1,45 @@
+"""JSON Schema (draft 2020-12) made from the types of `ir`, and the validator that reads such schemas as we do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
+from pydantic_core import core_schema
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class _Generator(GenerateJsonSchema):
+    """Leaves out defaults of null: a field that may be absent is not one that may be null."""
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        made = super().default_schema(schema)
+        if made.get("default", ...) is None:
+            del made["default"]
+        return made
+
+
+def schema_of(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> dict[str, Any]:
+    """The JSON Schema of a part of the document."""
+    return {"$schema": DIALECT} | model.model_json_schema(by_alias=True, schema_generator=_Generator, mode=mode)
+
+
+def _is_integer(checker: Any, value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_Validator = extend(
+    Draft202012Validator,
+    # The dialect takes 1.0 for an integer, we do not.
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+)
+
+
+def validator_for(schema: dict[str, Any]) -> Validator:
+    """A validator for which `1.0` is no integer, as for our types."""
+    return _Validator(schema)

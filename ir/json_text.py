@@ -1,0 +1,165 @@
+"""Reads JSON text strictly, and remembers where every value stands. Knows nothing of pipelines."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from decimal import Decimal
+from typing import Any, NoReturn
+
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.limits import MAX_DEPTH, MAX_SAFE_INTEGER, MAX_VALUES
+from ir.pointers import ROOT, Pointer
+
+_SPACE = re.compile(r"[ \t\r\n]*+")
+_STRING = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"')
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
+_WORD = re.compile(r"-?[A-Za-z_][A-Za-z0-9_]*+")
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+_LONGEST_NUMBER = 400
+
+
+class JsonSyntaxError(ValueError):
+    """The text cannot be read on from `offset`, counted in characters."""
+
+    def __init__(self, code: str, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.code, self.offset = code, offset
+
+
+class JsonReader:
+    """Reads one text. `faults` are those that do not stop the reading, `offsets` where values (members: keys) stand."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.faults: list[Diagnostic] = []
+        self.offsets: dict[Pointer, int] = {ROOT: 0}
+
+    def read(self) -> Any:
+        """The value of the whole text; raises JsonSyntaxError."""
+        self._skip_space()
+        value = self._value(ROOT)
+        self._skip_space()
+        if self.at < len(self.text):
+            self._fail(f"After the document there is {self._next()}")
+        return value
+
+    def _value(self, place: Pointer) -> Any:
+        if len(place) > MAX_DEPTH:
+            raise JsonSyntaxError("document.too_deep", f"Values stand more than {MAX_DEPTH} levels deep.", self.at)
+        if len(self.offsets) > MAX_VALUES:
+            raise JsonSyntaxError("document.too_large", f"There are more than {MAX_VALUES} values.", self.at)
+        match self.text[self.at : self.at + 1]:
+            case "{":
+                return self._object(place)
+            case "[":
+                return self._array(place)
+            case '"':
+                return self._string()
+            case _:
+                return self._scalar(place)
+
+    def _object(self, place: Pointer) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        while self._goes_on("{" if not found else ",", "}"):
+            key_at = self.at
+            if self.text[key_at : key_at + 1] != '"':
+                self._fail(f"A key in double quotes is due, not {self._next()}")
+            key = self._string()
+            self._expect(":")
+            member = place / key
+            self._note_repeated(key, member, key_at, key in found)
+            found[key] = self._value(member)
+        return found
+
+    def _note_repeated(self, key: str, member: Pointer, key_at: int, repeated: bool) -> None:
+        if repeated:
+            self.faults.append(diagnose("document.repeated_key", member, f"The key {shown(key)} stands here twice."))
+        self.offsets[member] = key_at
+
+    def _array(self, place: Pointer) -> list[Any]:
+        found: list[Any] = []
+        while self._goes_on("[" if not found else ",", "]"):
+            item = place / len(found)
+            self.offsets[item] = self.at
+            found.append(self._value(item))
+        return found
+
+    def _goes_on(self, opening: str, closing: str) -> bool:
+        """Whether another member or item follows: passes the opening sign or comma, or the closing sign."""
+        self._skip_space()
+        sign = self.text[self.at : self.at + 1]
+        if opening == "," and sign == closing:
+            self.at += 1
+            return False
+        self._expect(opening)
+        if opening != "," and self.text[self.at : self.at + 1] == closing:
+            self.at += 1
+            return False
+        return True
+
+    def _expect(self, sign: str) -> None:
+        self._skip_space()
+        if not self.text.startswith(sign, self.at):
+            self._fail(f"{sign!r} is due, not {self._next()}")
+        self.at += 1
+        self._skip_space()
+
+    def _string(self) -> str:
+        match = _STRING.match(self.text, self.at)
+        if match is None:
+            self._fail("This text in quotes does not end, or holds a line break, a control character or a bad escape")
+        self.at = match.end()
+        token = match[0]
+        return str(json.loads(token)) if "\\" in token else token[1:-1]
+
+    def _scalar(self, place: Pointer) -> Any:
+        if word := _WORD.match(self.text, self.at):
+            return self._constant(word[0], word.end(), place)
+        if (number := _NUMBER.match(self.text, self.at)) is None:
+            self._fail(f"A value is due, not {self._next()}")
+        self.at = number.end()
+        if not is_exact(number[0]):
+            self.faults.append(not_exact(place, number[0]))
+            return 0
+        return int(number[0]) if number[1] is None and number[2] is None else float(number[0])
+
+    def _constant(self, word: str, end: int, place: Pointer) -> Any:
+        if word in _NOT_FINITE:
+            self.faults.append(not_finite(place, word))
+        elif word not in _CONSTANTS:
+            self._fail(f"{shown(word)} is no value; text stands in double quotes")
+        self.at = end
+        return _CONSTANTS.get(word, 0)  # 0 for what was noted as a fault
+
+    def _skip_space(self) -> None:
+        match = _SPACE.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+
+    def _next(self) -> str:
+        return shown(self.text[self.at : self.at + 12]) if self.at < len(self.text) else "the end of the text"
+
+    def _fail(self, message: str) -> NoReturn:
+        raise JsonSyntaxError("document.syntax", message + ".", self.at)
+
+
+def is_exact(number: str) -> bool:
+    """Whether a double, and so every JSON reader, holds the number that these digits write."""
+    if len(number) > _LONGEST_NUMBER:
+        return False
+    if number.lstrip("-+").isdecimal():
+        return abs(int(number)) <= MAX_SAFE_INTEGER
+    value = float(number)
+    return math.isfinite(value) and Decimal(number) == Decimal(repr(value))
+
+
+def not_exact(place: Pointer, number: str) -> Diagnostic:
+    fix = [{"op": "replace", "path": str(place), "value": number}]
+    return diagnose("number.not_exact", place, f"A double cannot hold {shown(number)} exactly.", fixes=[fix])
+
+
+def not_finite(place: Pointer, number: str) -> Diagnostic:
+    return diagnose("number.not_finite", place, f"{number} is no number.")

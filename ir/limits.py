@@ -1,0 +1,7 @@
+"""How large a document may be. Far above what people write, and low enough that checking one takes a second."""
+
+MAX_BYTES = 5_000_000
+MAX_DEPTH = 64
+MAX_VALUES = 100_000
+MAX_NODES = 1_000
+MAX_SAFE_INTEGER = 2**53 - 1

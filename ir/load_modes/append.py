@@ -1,0 +1,12 @@
+"""The load mode `append`."""
+
+from __future__ import annotations
+
+from ir.load_modes.base import LoadMode
+
+MODE = LoadMode(
+    name="append",
+    sentence="Adds all rows to those that are there.",
+    runs="INSERT of the staged rows, by column name",
+    needs="Nothing.",
+)

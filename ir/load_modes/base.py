@@ -1,0 +1,76 @@
+"""What a load mode declares, and what its rules are given to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ir.columns import Columns
+from ir.destinations import Destination
+from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
+from ir.pointers import Pointer
+from ir.spelling import guess
+
+if TYPE_CHECKING:
+    from ir.nodes.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class TargetView:
+    """A target, where it stands, and what is known around it.
+
+    `projected` are the columns of the rows that arrive; `destination` is the table as found in the database, None if
+    there is none; `looked` says whether anybody looked. `sources` and `targets` count the pipeline's nodes.
+    """
+
+    target: Target
+    at: Pointer
+    projected: Columns
+    destination: Destination | None
+    looked: bool
+    sources: int
+    targets: int
+
+    def table_columns(self) -> tuple[str, ...] | None:
+        """The columns that the table has or will have, None if that is not known."""
+        if self.destination is not None:
+            return tuple(column.name for column in self.destination.columns)
+        if self.target.columns is not None:
+            return tuple(column.name for column in self.target.columns)
+        return self.projected.present if self.projected.closed else None
+
+
+Findings = Iterator[Diagnostic | Skipped]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMode:
+    """A load mode. `runs` says what is sent to the database, `needs` what a target must have, both for people.
+
+    `fields` are the target's attributes that this mode uses and not every mode does.
+    """
+
+    name: str
+    sentence: str
+    runs: str
+    needs: str
+    fields: frozenset[str] = field(default_factory=frozenset)
+    needs_key: bool = False
+    replaces_all_rows: bool = False
+    check: Callable[[TargetView], Findings] = lambda view: iter(())
+
+
+def check_known(code: str, name: str, at: Pointer, view: TargetView) -> Findings:
+    """Whether the table has a column; skipped where its columns are not known."""
+    known = view.table_columns()
+    if known is None:
+        yield Skipped(code, at, "the columns of the table are not known without looking at it")
+    elif name not in known:
+        near = guess(name, known)
+        yield diagnose(
+            code,
+            at,
+            f"The table has no column {shown(name)}; it has {listed(known)}.",
+            fixes=[[{"op": "replace", "path": str(at), "value": near}]] if near else [],
+        )

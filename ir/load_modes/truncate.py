@@ -1,0 +1,26 @@
+"""The load mode `truncate`."""
+
+from __future__ import annotations
+
+from ir.diagnostics import diagnose
+from ir.load_modes.base import Findings, LoadMode, TargetView
+
+
+def check(view: TargetView) -> Findings:
+    if view.sources == view.targets == 1:
+        yield diagnose(
+            "truncate.prefer_blue_green",
+            view.at / "loadMode",
+            "truncate locks readers out while it replaces the rows, and blue_green would do.",
+        )
+
+
+MODE = LoadMode(
+    name="truncate",
+    sentence="Replaces all rows on every run.",
+    runs="TRUNCATE and INSERT in one transaction; a reader whose snapshot is older sees the table empty",
+    needs="The right to truncate the table.",
+    fields=frozenset({"fail_on_empty_source"}),
+    replaces_all_rows=True,
+    check=check,
+)

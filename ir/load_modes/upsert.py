@@ -1,0 +1,65 @@
+"""The load mode `upsert`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ir.diagnostics import Skipped, diagnose, listed
+from ir.load_modes.base import Findings, LoadMode, TargetView, check_known
+from ir.names import check_repeated
+
+
+def check(view: TargetView) -> Findings:
+    key, at = view.target.upsert_key, view.at / "upsertKey"
+    if not key:
+        yield diagnose("upsert.key_required", at, "upsert needs an upsertKey.")
+        return
+    yield from check_repeated(key, at)
+    for i, column in enumerate(key):
+        yield from check_known("upsert.key_unknown", column, at / i, view)
+    yield from _check_rest(key, view)
+    yield from _check_unique(key, view)
+
+
+def _check_rest(key: Iterable[str], view: TargetView) -> Findings:
+    """Whether a column is left to update. Rows have no more columns than the table, so its own will do."""
+    at = view.at / "upsertKey"
+    known = view.projected.present if view.projected.closed else view.table_columns()
+    if known is None:
+        yield Skipped("upsert.key_covers_all", at, "the columns of the rows are not known without looking at them")
+    elif set(known) <= set(key):
+        yield diagnose("upsert.key_covers_all", at, "The key covers every column, so there is nothing to update.")
+
+
+def _check_unique(key: list[str], view: TargetView) -> Findings:
+    at = view.at / "upsertKey"
+    if not view.looked:
+        yield Skipped("upsert.key_not_unique", at, "the table's constraints are not known without looking at it")
+    elif view.destination is not None and frozenset(key) not in view.destination.unique_keys:
+        yield diagnose(
+            "upsert.key_not_unique",
+            at,
+            f"No valid, immediate and full unique constraint of the table is over exactly {listed(key)}.",
+            hint=f"For example: {_constraint(key, view)}",
+        )
+
+
+def _constraint(key: list[str], view: TargetView) -> str:
+    """The statement that would make the key unique, for a person to run."""
+    table = f"{_quoted(view.target.schema_)}.{_quoted(view.target.table)}"
+    return f"ALTER TABLE {table} ADD UNIQUE ({listed(_quoted(column) for column in key)})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+MODE = LoadMode(
+    name="upsert",
+    sentence="Updates the rows whose key is there already, and adds the others.",
+    runs="INSERT … ON CONFLICT (key) DO UPDATE of the staged rows, the last one of each key",
+    needs="A key in upsertKey, with a unique constraint over exactly these columns.",
+    fields=frozenset({"upsert_key", "order_by"}),
+    needs_key=True,
+    check=check,
+)

@@ -1,0 +1,117 @@
+"""The third phase of parsing: what types alone cannot say. Each rule looks at the whole draft and tells what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ir.connectors import CONNECTORS, TARGET_CONNECTORS, check_source_config, typed_config
+from ir.destinations import Destinations
+from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
+from ir.graph import Graph, check_graph, known_columns
+from ir.kinds import KindTable
+from ir.load_modes.base import Findings
+from ir.nodes import Node, Source
+from ir.not_yet import NOT_YET
+from ir.pointers import ROOT, Pointer
+from ir.schedules import CronSchedule, EverySchedule
+from ir.spelling import guess
+from ir.structure import Draft
+from ir.targets import check_targets
+
+
+@dataclass(frozen=True)
+class _Subject:
+    draft: Draft
+    graph: Graph
+    destinations: Destinations | None
+
+    def specs(self) -> Iterator[tuple[Node, Pointer]]:
+        return ((node.spec, node.at) for node in self.draft.nodes if node.spec is not None)
+
+
+def check_meaning(draft: Draft, destinations: Destinations | None) -> list[Diagnostic | Skipped]:
+    """What all rules find."""
+    subject = _Subject(draft, Graph(draft.nodes), destinations)
+    return [finding for rule in RULES for finding in rule(subject)]
+
+
+def _check_schedule(subject: _Subject) -> Findings:
+    if isinstance(subject.draft.schedule, CronSchedule | EverySchedule):
+        yield from subject.draft.schedule.check(ROOT / "schedule")
+
+
+def _check_graph(subject: _Subject) -> Findings:
+    yield from check_graph(subject.graph)
+
+
+def _check_parts(subject: _Subject) -> Findings:
+    """What each part says of itself."""
+    for spec, at in subject.specs():
+        for part, place in spec.parts(at):
+            yield from part.check(place)
+
+
+_OPEN_FAMILIES: tuple[KindTable[object], ...] = (CONNECTORS, TARGET_CONNECTORS)  # type: ignore[assignment]
+"""Families whose names the types do not list, because packages may add to them."""
+
+
+def _check_kinds(subject: _Subject) -> Findings:
+    """Kinds that nobody knows, and those that this release cannot run."""
+    for spec, at in subject.specs():
+        for part, place in spec.parts(at):
+            yield from _check_names(part.kinds(place))
+        if isinstance(spec, Source) and spec.connector in CONNECTORS:
+            yield from _check_config(spec, at / "config")
+
+
+def _check_names(named: Iterator[tuple[str, str, Pointer]]) -> Findings:
+    tables = {table.family: table for table in _OPEN_FAMILIES}
+    for family, name, place in named:
+        if (family, name) in NOT_YET:
+            yield diagnose("kind.not_available", place, f"The {family} {name} is not available in this release.")
+        elif family in tables and name not in tables[family]:
+            yield _unknown_connector(name, place, tables[family])
+
+
+def _unknown_connector(name: str, at: Pointer, table: KindTable[object]) -> Diagnostic:
+    if name in ("ftp", "ftps"):
+        fix = [{"op": "replace", "path": str(at), "value": "sftp"}]
+        return diagnose("connector.use_sftp", at, f"There is no connector {name}, on purpose.", fixes=[fix])
+    near = guess(name, table)
+    message = f"There is no {table.family} {shown(name)}; there are {listed(table)}."
+    fixes = [[{"op": "replace", "path": str(at), "value": near}]] if near else []
+    return diagnose("connector.unknown", at, message, fixes=fixes)
+
+
+def _check_config(source: Source, at: Pointer) -> Findings:
+    faults = list(check_source_config(source, at))
+    yield from faults
+    if not faults and CONNECTORS[source.connector].config is not None:
+        for part, place in typed_config(source).parts(at):
+            yield from _check_names(part.kinds(place))
+
+
+def _check_columns(subject: _Subject) -> Findings:
+    """Columns that the document itself shows to be missing where they are needed."""
+    arriving = known_columns(subject.graph)
+    for spec, at in subject.specs():
+        for name, place, columns in spec.reads(at, arriving[at]):
+            if columns.has(name) is False:
+                near = guess(name, columns.present)
+                fixes = [[{"op": "replace", "path": str(place), "value": near}]] if near and place[-1] != name else []
+                yield diagnose("column.unknown", place, f"The rows have no column {shown(name)} here.", fixes=fixes)
+
+
+def _check_targets(subject: _Subject) -> Findings:
+    yield from check_targets(subject.graph, subject.destinations)
+
+
+RULES: tuple[Callable[[_Subject], Findings], ...] = (
+    _check_schedule,
+    _check_graph,
+    _check_parts,
+    _check_kinds,
+    _check_columns,
+    _check_targets,
+)

@@ -1,0 +1,81 @@
+"""Names of tables and columns: what PostgreSQL can carry, and how `schema.table` is written in one text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.pointers import Pointer
+
+MAX_BYTES = 63
+"""PostgreSQL cuts longer names off, in bytes of UTF-8 and without an error."""
+
+RESERVED_SCHEMAS = ("flow_meta", "flow_staging", "pg_catalog", "information_schema", "pg_toast")
+RESERVED_PREFIX = "_flow_"
+
+_PART = r'(?:"((?:[^"]|"")+)"|([^".\s]+))'
+_TABLE_NAME = re.compile(rf"{_PART}\.{_PART}")
+
+
+def parse_table_name(text: str) -> tuple[str, str]:
+    """The schema and table that `schema.table` names; raises ValueError.
+
+    A part in double quotes may hold dots and spaces, and `""` for a quote: `"my.schema"."Orders 2025"`. Case is kept
+    with and without quotes, for Flow quotes every name that it sends.
+    """
+    match = _TABLE_NAME.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not of the form schema.table")
+    schema, bare_schema, table, bare_table = match.groups()
+    return _part(schema, bare_schema), _part(table, bare_table)
+
+
+def _part(quoted: str | None, bare: str | None) -> str:
+    return bare if quoted is None else quoted.replace('""', '"')  # type: ignore[return-value]
+
+
+def check_identifier(name: str, at: Pointer, what: str) -> Iterator[Diagnostic]:
+    """Whether PostgreSQL can carry this name. `what` is `column`, `table` or `schema`."""
+    if name == "":
+        yield diagnose("identifier.empty", at, f"The {what} has an empty name.")
+    size = len(name.encode())
+    if size > MAX_BYTES:
+        yield diagnose(
+            "identifier.too_long",
+            at,
+            f"The {what} name {shown(name)} takes {size} bytes in UTF-8; PostgreSQL allows {MAX_BYTES}.",
+        )
+
+
+def check_column(name: str, at: Pointer) -> Iterator[Diagnostic]:
+    """Whether a column that reaches a table may have this name."""
+    yield from check_identifier(name, at, "column")
+    if name.startswith(RESERVED_PREFIX):
+        yield diagnose("identifier.reserved", at, f"Column names that begin with {RESERVED_PREFIX} are Flow's own.")
+
+
+def check_schema(name: str, at: Pointer) -> Iterator[Diagnostic]:
+    yield from check_identifier(name, at, "schema")
+    if name in RESERVED_SCHEMAS:
+        yield diagnose("identifier.reserved", at, f"The schema {name} is not for pipelines to write to.")
+
+
+def check_table_name(text: str, at: Pointer, *, writes: bool) -> Iterator[Diagnostic]:
+    """Whether `schema.table` reads as a name; where Flow `writes` to it, reserved schemas are refused too."""
+    try:
+        schema, table = parse_table_name(text)
+    except ValueError:
+        yield diagnose("table_name.malformed", at, f"{shown(text)} does not name a table as schema.table.")
+        return
+    yield from check_schema(schema, at) if writes else check_identifier(schema, at, "schema")
+    yield from check_identifier(table, at, "table")
+
+
+def check_repeated(names: Iterable[str], at: Pointer) -> Iterator[Diagnostic]:
+    """Whether a list of columns names one twice; the second is reported."""
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if name in seen:
+            yield diagnose("column.repeated", at / i, f"The column {shown(name)} is named twice.")
+        seen.add(name)

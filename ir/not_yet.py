@@ -1,0 +1,28 @@
+"""What this release can read but not run. A document that uses any of it is refused; the tables' tests read this too."""
+
+NOT_YET: tuple[tuple[str, str], ...] = (
+    ("load mode", "blue_green"),
+    ("load mode", "incremental_watermark"),
+    ("load mode", "cdc_mirror"),
+    ("target field", "backupBeforeLoad"),
+    ("target field", "expectedRowCountDelta"),
+    ("hook", "sql"),
+    ("hook", "refresh_mat_view"),
+    ("hook", "webhook"),
+    ("hook", "custom_function"),
+    ("op", "deduplicate"),
+    ("op", "sql"),
+    ("source connector", "s3"),
+    ("source connector", "gcs"),
+    ("source connector", "azure_blob"),
+    ("source connector", "sftp"),
+    ("source connector", "http_pull"),
+    ("source connector", "postgres"),
+    ("format", "orc"),
+    ("format", "avro"),
+    ("format", "xml"),
+    ("check", "freshness"),
+    ("check", "cardinality"),
+    ("check", "duplicateKey"),
+)
+"""(family, name) of each."""

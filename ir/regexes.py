@@ -1,0 +1,36 @@
+"""Regular expressions: RE2 everywhere, because no pattern can hang it. The engine's Arrow kernels use RE2 as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import re2
+
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.pointers import Pointer
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return options
+
+
+_OPTIONS = _options()
+
+
+def compile_regex(pattern: str) -> Any:
+    """The compiled pattern; raises ValueError with RE2's own words."""
+    try:
+        return re2.compile(pattern, _OPTIONS)
+    except re2.error as error:
+        reason = error.args[0]
+        raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)) from error
+
+
+def check_regex(pattern: str, at: Pointer) -> Iterator[Diagnostic]:
+    try:
+        compile_regex(pattern)
+    except ValueError as error:
+        yield diagnose("regex.not_re2", at, f"RE2 refuses the pattern {shown(pattern)}: {shown(str(error))}.")

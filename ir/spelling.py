@@ -1,0 +1,22 @@
+"""Guesses at what a misspelt word was meant to be."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+_LONGEST = 64
+
+
+def guess(word: object, known: Iterable[str]) -> str | None:
+    """The known word nearest to `word`, by letters alone or by likeness, or None."""
+    if not isinstance(word, str) or len(word) > _LONGEST:
+        return None
+    by_letters = {_letters(k): k for k in known}
+    near = difflib.get_close_matches(_letters(word), by_letters, n=1, cutoff=0.75)
+    return by_letters[near[0]] if near else None
+
+
+def _letters(word: str) -> str:
+    """`load_mode`, `LoadMode` and `loadMode` are the same letters."""
+    return "".join(c for c in word.casefold() if c.isalnum())

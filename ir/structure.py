@@ -1,0 +1,225 @@
+"""The second phase of parsing: a plain document against the types. Saves what it can of a faulty one for the third."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
+
+from ir import faults
+from ir.base import Spec
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.nodes import Node
+from ir.pipeline import Pipeline
+from ir.pointers import ROOT, Pointer
+from ir.schedules import Schedule
+from ir.spelling import guess
+from ir.types import SIMPLE_TYPES
+
+_NODE: TypeAdapter[Node] = TypeAdapter(Node)
+_SCHEDULE: TypeAdapter[Schedule] = TypeAdapter(Schedule)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftNode:
+    """A node as far as it can be read. `spec` may lack fields that were faulty, or be None where those are needed."""
+
+    at: Pointer
+    id: str | None
+    kind: str | None
+    inputs: tuple[str | None, ...]
+    spec: Node | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A document as far as it can be read. `pipeline` is None if any of it is faulty."""
+
+    pipeline: Pipeline | None
+    schedule: Schedule | None
+    nodes: tuple[DraftNode, ...]
+
+
+def read_structure(document: Any) -> tuple[Draft, list[Diagnostic]]:
+    """The typed document, and what is wrong with its structure."""
+    try:
+        pipeline = Pipeline.read(document)
+    except ValidationError as error:
+        return _salvage(document), [d for e in error.errors(include_url=False) for d in _told(e)]
+    nodes = (_draft_node(raw, node, ROOT / "nodes" / i) for i, (raw, node) in enumerate(_zip(document, pipeline)))
+    return Draft(pipeline, pipeline.schedule, tuple(nodes)), []
+
+
+def _zip(document: dict[str, Any], pipeline: Pipeline) -> Iterator[tuple[Any, Node]]:
+    return zip(document["nodes"], pipeline.nodes, strict=True)
+
+
+# --- what can be saved --------------------------------------------------------------------------------------------
+
+
+def _salvage(document: Any) -> Draft:
+    if not isinstance(document, dict):
+        return Draft(None, None, ())
+    nodes = document.get("nodes")
+    return Draft(
+        None,
+        _read_part(_SCHEDULE, document.get("schedule")),
+        tuple(
+            _draft_node(raw, _read_part(_NODE, raw), ROOT / "nodes" / i)
+            for i, raw in enumerate(nodes if isinstance(nodes, list) else ())
+        ),
+    )
+
+
+def _read_part(adapter: TypeAdapter[Any], raw: Any) -> Any:
+    """A part without those of its fields that are faulty, or None if it cannot do without them."""
+    try:
+        return adapter.validate_python(raw, by_alias=True, by_name=False)
+    except ValidationError as error:
+        faulty = {place[0] for e in error.errors(include_url=False) if (place := _place(e["loc"]))}
+    if not isinstance(raw, dict) or not faulty & raw.keys():
+        return None
+    return _read_part(adapter, {name: value for name, value in raw.items() if name not in faulty})
+
+
+def _draft_node(raw: Any, spec: Node | None, at: Pointer) -> DraftNode:
+    if not isinstance(raw, dict):
+        return DraftNode(at, None, None, (), None)
+    inputs = raw.get("inputs")
+    return DraftNode(
+        at,
+        _text(raw.get("id")),
+        _text(raw.get("kind")),
+        tuple(_text(name) for name in inputs) if isinstance(inputs, list) else (),
+        spec,
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+# --- from pydantic's errors to diagnostics ------------------------------------------------------------------------
+
+
+def _place(loc: tuple[int | str, ...]) -> Pointer:
+    """Where an error stands: without the steps into unions, which are negative, and the mark of keys."""
+    steps = [step for step in loc if not (isinstance(step, int) and step < 0)]
+    return Pointer(steps[:-1] if steps and steps[-1] == "[key]" else steps)
+
+
+def _told(error: Any) -> Iterator[Diagnostic]:
+    place = _place(error["loc"])
+    teller = _TELLERS.get(error["type"])
+    if teller is None:
+        yield diagnose("value.malformed", place, f"{shown(error['input'])}: {error['msg']}.")
+    else:
+        yield teller(error, place)
+
+
+def _missing(error: Any, at: Pointer) -> Diagnostic:
+    return faults.missing(Pointer(at[:-1]), str(at[-1]))
+
+
+def _unknown(error: Any, at: Pointer) -> Diagnostic:
+    model = _type_at(error["loc"][:-1])
+    known = [str(field.alias) for field in model.model_fields.values()]
+    return faults.unknown_field(Pointer(at[:-1]), str(at[-1]), known)
+
+
+def _wrong_tag(error: Any, at: Pointer) -> Diagnostic:
+    value, key = error["input"], error["ctx"]["key"]
+    if not isinstance(value, dict):
+        return faults.wrong_type(at, value, "object")
+    if key not in value:
+        return faults.missing(at, key)
+    return faults.not_allowed(at / key, value[key], error["ctx"]["allowed"])
+
+
+def _wrong_type(expected: str) -> Callable[[Any, Pointer], Diagnostic]:
+    return lambda error, at: faults.wrong_type(at, error["input"], expected)
+
+
+def _not_allowed(error: Any, at: Pointer) -> Diagnostic:
+    return faults.not_allowed(at, error["input"], get_args(_type_at(error["loc"])))
+
+
+def _malformed(error: Any, at: Pointer) -> Diagnostic:
+    value = error["input"]
+    if "decimal" not in error["ctx"]["pattern"]:
+        message = f"{shown(value)} is no id: a small letter, then up to 62 small letters, digits, _ and -."
+        return diagnose("value.malformed", at, message)
+    near = guess(value, SIMPLE_TYPES)
+    return diagnose(
+        "value.malformed",
+        at,
+        f"There is no column type {shown(value)}." + (f" Did you mean {near}?" if near else ""),
+        hint=f"There are {', '.join(SIMPLE_TYPES)}, decimal(p,s), and pg:<type> for any other type of PostgreSQL.",
+        fixes=[[{"op": "replace", "path": str(at), "value": near}]] if near else [],
+    )
+
+
+def _wrong_length(error: Any, at: Pointer) -> Diagnostic:
+    least = error["ctx"].get("min_length")
+    bound = f"at least {least}" if least is not None else f"at most {error['ctx']['max_length']}"
+    return diagnose("value.length", at, f"{shown(error['input'])} must have a length of {bound}.")
+
+
+_SIGNS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+
+
+def _out_of_range(error: Any, at: Pointer) -> Diagnostic:
+    ((sign, bound),) = error["ctx"].items()
+    return diagnose("value.out_of_range", at, f"{shown(error['input'])} must be {_SIGNS[sign]} {bound}.")
+
+
+_TELLERS: dict[str, Callable[[Any, Pointer], Diagnostic]] = {
+    "missing": _missing,
+    "extra_forbidden": _unknown,
+    "tag": _wrong_tag,
+    "literal_error": _not_allowed,
+    "scalar_type": lambda error, at: faults.wrong_type(at, error["input"], error["ctx"]["expected"]),
+    "string_type": _wrong_type("string"),
+    "int_type": _wrong_type("integer"),
+    "bool_type": _wrong_type("boolean"),
+    "list_type": _wrong_type("array"),
+    "dict_type": _wrong_type("object"),
+    "model_type": _wrong_type("object"),
+    "string_pattern_mismatch": _malformed,
+    "string_too_short": _wrong_length,
+    "string_too_long": _wrong_length,
+    "too_short": _wrong_length,
+    "too_long": _wrong_length,
+    "greater_than": _out_of_range,
+    "greater_than_equal": _out_of_range,
+    "less_than": _out_of_range,
+    "less_than_equal": _out_of_range,
+}
+
+
+def _type_at(loc: tuple[int | str, ...]) -> Any:
+    """The type that an error's place has in the document's types."""
+    kind: Any = Pipeline
+    for step in loc:
+        kind = _step_into(_bare(kind), step)
+    return _bare(kind)
+
+
+def _step_into(kind: Any, step: int | str) -> Any:
+    if isinstance(step, int):
+        return get_args(kind)[-step - 1 if step < 0 else 0]
+    if isinstance(kind, type) and issubclass(kind, Spec):
+        return next(field.annotation for field in kind.model_fields.values() if field.alias == step)
+    return get_args(kind)[1]
+
+
+def _bare(kind: Any) -> Any:
+    """A type without what annotates it and without None."""
+    if get_origin(kind) is Annotated:
+        return _bare(get_args(kind)[0])
+    if get_origin(kind) is Literal or NoneType not in get_args(kind):
+        return kind
+    return _bare(next(member for member in get_args(kind) if member is not NoneType))

@@ -1,0 +1,97 @@
+"""Rules about targets: those of their load modes, and those between targets and the tables around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ir.destinations import LOADABLE_KINDS, Destinations
+from ir.diagnostics import Diagnostic, diagnose
+from ir.graph import Graph, known_columns
+from ir.load_modes import MODE_FIELDS, TargetView, load_mode
+from ir.load_modes.base import Findings
+from ir.names import parse_table_name
+from ir.nodes import Source, Target, Validate
+from ir.pointers import Pointer
+
+
+class _Table(NamedTuple):
+    connection: str
+    schema: str
+    table: str
+
+
+def check_targets(graph: Graph, destinations: Destinations | None) -> Findings:
+    """All rules of this module."""
+    views = list(_views(graph, destinations or {}))
+    for view in views:
+        yield from load_mode(view.target.load_mode).check(view)
+        yield from _check_unused(view)
+        yield from _check_loadable(view)
+    yield from _check_loaded_twice(views)
+    yield from _check_quarantines(graph, views)
+
+
+def _views(graph: Graph, destinations: Destinations) -> Iterator[TargetView]:
+    projected = known_columns(graph)
+    count = {kind: sum(isinstance(node.spec, kind) for node in graph.nodes) for kind in (Source, Target)}
+    for node in graph.nodes:
+        if isinstance(node.spec, Target):
+            table = _table_of(node.spec)
+            yield TargetView(
+                node.spec, node.at, projected[node.at], destinations.get(table), table in destinations,
+                count[Source], count[Target],
+            )  # fmt: skip
+
+
+def _table_of(target: Target) -> _Table:
+    return _Table(target.connection, target.schema_, target.table)
+
+
+def _check_unused(view: TargetView) -> Iterator[Diagnostic]:
+    written = view.target.model_fields_set
+    for name in sorted((MODE_FIELDS - load_mode(view.target.load_mode).fields) & written):
+        alias = str(Target.model_fields[name].alias)
+        yield diagnose(
+            "target.field_unused",
+            view.at / alias,
+            f"The load mode {view.target.load_mode} does not use {alias}.",
+            fixes=[[{"op": "remove", "path": str(view.at / alias)}]],
+        )
+
+
+def _check_loadable(view: TargetView) -> Iterator[Diagnostic]:
+    found = view.destination
+    if found is not None and found.kind not in LOADABLE_KINDS:
+        yield diagnose("target.not_loadable", view.at / "table", f"{found.schema}.{found.table} is a {found.kind}.")
+    elif found is not None and not found.writable:
+        message = f"The connection's user must not insert into {found.schema}.{found.table}."
+        yield diagnose("target.not_loadable", view.at / "table", message)
+
+
+def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
+    """A table that one target replaces would lose what another has just loaded."""
+    first: dict[_Table, TargetView] = {}
+    for view in views:
+        other = first.setdefault(_table_of(view.target), view)
+        modes = [load_mode(v.target.load_mode) for v in (other, view)]
+        if other is not view and any(mode.replaces_all_rows for mode in modes):
+            message = f"{other.target.id} loads this table as well, and one of the two replaces all rows."
+            yield diagnose("target.loaded_twice", view.at / "table", message)
+
+
+def _check_quarantines(graph: Graph, views: Sequence[TargetView]) -> Iterator[Diagnostic]:
+    """A quarantine lies in the database of the targets that it serves, and must be none of their tables."""
+    tables = {table[1:] for view in views for table in [_table_of(view.target)]}
+    for node in graph.nodes:
+        quarantine = node.spec.quarantine if isinstance(node.spec, Validate) else None
+        if quarantine is not None and quarantine.table is not None and _parsed(quarantine.table) in tables:
+            place: Pointer = node.at / "quarantine" / "table"
+            yield diagnose("quarantine.is_target", place, "This is the table that a target of the pipeline loads.")
+
+
+def _parsed(text: str) -> tuple[str, str] | None:
+    try:
+        return parse_table_name(text)
+    except ValueError:
+        return None  # told by the quarantine's own check

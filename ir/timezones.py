@@ -1,0 +1,35 @@
+"""Names of time zones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.pointers import Pointer
+from ir.spelling import guess
+
+
+@cache
+def _known() -> frozenset[str]:
+    # `posixrules`, `localtime` and `Factory` depend on the machine or mean nothing.
+    return frozenset(available_timezones() - {"localtime", "posixrules", "Factory"})
+
+
+def timezone(name: str) -> ZoneInfo:
+    """The time zone of that name; raises ValueError. Only listed names are tried, for a name is also a file's path."""
+    if name not in _known():
+        raise ValueError(f"{name!r} is not a time zone")
+    return ZoneInfo(name)
+
+
+def check_timezone(name: str, at: Pointer) -> Iterator[Diagnostic]:
+    if name not in _known():
+        near = guess(name, _known())
+        yield diagnose(
+            "timezone.unknown",
+            at,
+            f"There is no time zone {shown(name)}." + (f" Did you mean {near}?" if near else ""),
+            fixes=[[{"op": "replace", "path": str(at), "value": near}]] if near else [],
+        )
