@@ -49,7 +49,7 @@ class ByTag:
             choose,
             custom_error_type="tag",
             custom_error_message="unknown tag",
-            custom_error_context={"key": self.key, "allowed": list(by_name)},
+            custom_error_context={"key": self.key, "allowed": " ".join(by_name)},
         )
 
 
@@ -87,8 +87,8 @@ class JsonScalar:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         bounds = {"minimum": self.ge, "exclusiveMinimum": self.gt, "maximum": self.le}
-        types = self.types[0] if len(self.types) == 1 else list(self.types)
-        return {"type": types} | {name: bound for name, bound in bounds.items() if bound is not None}
+        made: JsonSchemaValue = {"type": self.types[0] if len(self.types) == 1 else list(self.types)}
+        return made | {name: bound for name, bound in bounds.items() if bound is not None}
 
     def _check(self, value: Any) -> Any:
         if not any(self._is(name, value) for name in self.types):

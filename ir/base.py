@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, StringConstrai
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema
 
+from ir.annotations import AnyObject, JsonScalar, NoNewline
 from ir.diagnostics import Diagnostic
 from ir.pointers import Pointer
-from ir.annotations import AnyObject, JsonScalar, NoNewline
 
 
 def _refuse_nulls(schema: CoreSchema) -> None:
@@ -33,6 +33,7 @@ class Spec(BaseModel):
 
     model_config = ConfigDict(
         alias_generator=to_camel,
+        field_title_generator=lambda name, _: name.strip("_").replace("_", " ").capitalize(),
         populate_by_name=True,
         extra="forbid",
         frozen=True,

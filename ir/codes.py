@@ -116,7 +116,7 @@ _SCHEDULES = (
 )
 
 _EXPRESSIONS = (
-    _error("expression.malformed", "Write one expression over the columns, such as dep_delay / 60 or upper(trim(name))."),
+    _error("expression.malformed", "Write one expression over the columns, such as upper(trim(name))."),
     _error("expression.not_allowed", "Use columns, literals, operators and the functions that the help lists."),
     _error("expression.ambiguous", "Add parentheses, so that it reads one way only."),
 )

@@ -55,7 +55,8 @@ def _not_allowed(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
 
 def _wrong_length(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
     bound = "least" if str(error.validator).startswith("min") else "most"
-    yield diagnose("value.length", at, f"{shown(error.instance)} must have a length of at {bound} {error.validator_value}.")
+    message = f"{shown(error.instance)} must have a length of at {bound} {error.validator_value}."
+    yield diagnose("value.length", at, message)
 
 
 _SIGNS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "above", "exclusiveMaximum": "below"}

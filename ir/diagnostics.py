@@ -17,7 +17,7 @@ Patch = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One fault or warning. `line` and `column` count from 1, in characters; `fixes` are patches an editor can offer."""
+    """One fault or warning. `line` and `column` count characters from 1; `fixes` are patches to offer."""
 
     path: Pointer
     code: str

@@ -1,6 +1,8 @@
 """The Spark SQL functions that expressions may call: of one row, without side effects, the same on every try."""
 
-FUNCTIONS: frozenset[str] = frozenset(
+from ir.spelling import words
+
+FUNCTIONS: frozenset[str] = words(
     """
     abs acos acosh asin asinh atan atan2 atanh bround cbrt ceil ceiling conv cos cosh cot csc degrees e exp expm1
     factorial floor greatest hypot least ln log log10 log1p log2 mod negative pi pmod positive pow power radians rint
@@ -31,50 +33,50 @@ FUNCTIONS: frozenset[str] = frozenset(
     size sort_array try_element_at
 
     bigint binary boolean date decimal double float int smallint string timestamp tinyint
-    """.split()
+    """
 )
 
-NOT_REPEATABLE: frozenset[str] = frozenset(
+NOT_REPEATABLE: frozenset[str] = words(
     """
     current_catalog current_database current_date current_schema current_time current_timestamp current_timezone
     current_user curdate localtimestamp monotonically_increasing_id now rand randn random randstr session_user shuffle
     spark_partition_id uniform unix_timestamp user uuid version input_file_name input_file_block_length
     input_file_block_start
-    """.split()
+    """
 )
 """What may differ from one try of a run to the next, or from machine to machine."""
 
-WITHOUT_PARENTHESES: frozenset[str] = frozenset(
+WITHOUT_PARENTHESES: frozenset[str] = words(
     """
     current_catalog current_database current_date current_schema current_time current_timestamp current_user
     grouping__id localtimestamp session_user user
-    """.split()
+    """
 )
 """Those that Spark calls when their bare name is no column."""
 
 REFUSED: tuple[tuple[frozenset[str], str], ...] = (
     (
-        frozenset("reflect java_method try_reflect transform assert_true raise_error session_window window".split()),
+        words("reflect java_method try_reflect transform assert_true raise_error session_window window"),
         "it reaches beyond the row",
     ),
     (
-        frozenset(
+        words(
             """
             aggregate any any_value approx_count_distinct approx_percentile array_agg avg bool_and bool_or collect_list
             collect_set corr count count_if count_min_sketch covar_pop covar_samp every first first_value grouping
             grouping_id histogram_numeric kurtosis last last_value listagg max max_by mean median min min_by mode
             percentile percentile_approx regr_avgx regr_avgy regr_count skewness some std stddev stddev_pop
             stddev_samp string_agg sum try_avg try_sum var_pop var_samp variance
-            """.split()
+            """
         ),
         "it looks at many rows at once, an expression at one",
     ),
     (
-        frozenset("row_number rank dense_rank percent_rank cume_dist lag lead nth_value ntile".split()),
+        words("row_number rank dense_rank percent_rank cume_dist lag lead nth_value ntile"),
         "it looks at many rows at once, an expression at one",
     ),
     (
-        frozenset("explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple".split()),
+        words("explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple"),
         "it makes many rows of one",
     ),
 )

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.parsers.spark import SparkParser
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from ir.diagnostics import listed, shown
 from ir.errors import FlowError
@@ -47,10 +48,12 @@ class _Dialect(Spark):
     """Spark without sqlglot's knowledge of functions: each stays as it was written."""
 
     class Parser(SparkParser):
-        FUNCTIONS = {}
-        FUNCTION_PARSERS = {name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST")}
-        NO_PAREN_FUNCTIONS = {}
-        NO_PAREN_FUNCTION_PARSERS = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: SparkParser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST")
+        }
+        NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
         STRICT_CAST = True
 
 
@@ -75,7 +78,7 @@ def bind_expression(text: str, names: Mapping[str, str]) -> str:
     return _Writer(names).write(_parse(text))
 
 
-def _parse(text: str) -> exp.Expression:
+def _parse(text: str) -> exp.Expr:
     dialect = _Dialect()
     tokens = dialect.tokenize(text)
     if len(tokens) > MAX_TOKENS:
@@ -111,7 +114,7 @@ def _refused(message: str, hint: str = "", code: str = "expression.not_allowed")
 
 # --- writing ------------------------------------------------------------------------------------------------------
 
-_BINARY: dict[type[exp.Expression], str] = {
+_BINARY: dict[type[exp.Expr], str] = {
     exp.And: "AND",
     exp.Or: "OR",
     exp.EQ: "=",
@@ -143,7 +146,7 @@ _TESTS = (*_COMPARISONS, *_PREDICATES)
 _BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor)
 _TERMS = (exp.Add, exp.Sub)
 
-_AMBIGUOUS: tuple[tuple[tuple[type[exp.Expression], ...], tuple[type[exp.Expression], ...]], ...] = (
+_AMBIGUOUS: tuple[tuple[tuple[type[exp.Expr], ...], tuple[type[exp.Expr], ...]], ...] = (
     (_TESTS, _TESTS),
     (_TESTS, (exp.Not,)),
     (_BITS, _BITS),
@@ -181,7 +184,7 @@ class _Writer:
         self._names = names
         self._depth = 0
 
-    def write(self, node: exp.Expression) -> str:
+    def write(self, node: exp.Expr) -> str:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             raise _refused(f"The expression is nested more than {MAX_DEPTH} levels deep")
@@ -189,7 +192,7 @@ class _Writer:
         self._depth -= 1
         return text
 
-    def _write(self, node: exp.Expression) -> str:
+    def _write(self, node: exp.Expr) -> str:
         kind = type(node)
         self._require_clear(node)
         if kind in _BINARY:
@@ -200,7 +203,7 @@ class _Writer:
             raise _refused(f"{_describe(node)} is not allowed in an expression", hint=_HINTS.get(kind, ""))
         return _WRITERS[kind](self, node)
 
-    def _require_clear(self, node: exp.Expression) -> None:
+    def _require_clear(self, node: exp.Expr) -> None:
         children = tuple(node.iter_expressions())
         for parents, kinds in _AMBIGUOUS:
             # `a & b & c` and `a || b || c` read the same either way; two tests in a row do not.
@@ -210,22 +213,22 @@ class _Writer:
                 if isinstance(child, kinds) and not (type(child) is type(node) and isinstance(node, _BITS)):
                     raise _refused("Part of this expression can be read in two ways", code="expression.ambiguous")
 
-    def paren(self, node: exp.Expression) -> str:
+    def paren(self, node: exp.Expr) -> str:
         return f"({self.write(node.this)})"
 
-    def negated(self, node: exp.Expression) -> str:
+    def negated(self, node: exp.Expr) -> str:
         return f"(NOT {self.write(node.this)})"
 
-    def minus(self, node: exp.Expression) -> str:
+    def minus(self, node: exp.Expr) -> str:
         return f"(- {self.write(node.this)})"
 
-    def flipped(self, node: exp.Expression) -> str:
+    def flipped(self, node: exp.Expr) -> str:
         return f"(~ {self.write(node.this)})"
 
-    def literal(self, node: exp.Expression) -> str:
+    def literal(self, node: exp.Expr) -> str:
         return encode_literal(node.name) if node.args["is_string"] else str(node.name)
 
-    def column(self, node: exp.Expression) -> str:
+    def column(self, node: exp.Expr) -> str:
         parts = node.parts if isinstance(node, exp.Column) else [node]
         if not all(isinstance(part, exp.Identifier) for part in parts):
             raise _refused("A star is not allowed in an expression", hint="Name the columns.")
@@ -238,35 +241,35 @@ class _Writer:
         names = [self._names.get(root.name, root.name), *(part.name for part in parts[1:])]
         return ".".join("`" + name.replace("`", "``") + "`" for name in names)
 
-    def is_test(self, node: exp.Expression) -> str:
+    def is_test(self, node: exp.Expr) -> str:
         if not isinstance(node.expression, exp.Null | exp.Boolean):
             raise _refused("IS goes with NULL, TRUE or FALSE only")
         return f"({self.write(node.this)} IS {self.write(node.expression)})"
 
-    def is_in(self, node: exp.Expression) -> str:
+    def is_in(self, node: exp.Expr) -> str:
         _require_only(node, "this", "expressions")
         if not node.expressions:
             raise _refused("IN needs at least one value")
         return f"({self.write(node.this)} IN ({self._list(node.expressions)}))"
 
-    def between(self, node: exp.Expression) -> str:
+    def between(self, node: exp.Expr) -> str:
         _require_only(node, "this", "low", "high")
         low, high = self.write(node.args["low"]), self.write(node.args["high"])
         return f"({self.write(node.this)} BETWEEN {low} AND {high})"
 
-    def case(self, node: exp.Expression) -> str:
+    def case(self, node: exp.Expr) -> str:
         _require_only(node, "this", "ifs", "default")
         subject = [self.write(node.this)] if node.this else []
         branches = [f"WHEN {self.write(i.this)} THEN {self.write(i.args['true'])}" for i in node.args["ifs"]]
         default = [f"ELSE {self.write(node.args['default'])}"] if node.args.get("default") else []
         return " ".join(["(CASE", *subject, *branches, *default, "END)"])
 
-    def cast(self, node: exp.Expression) -> str:
+    def cast(self, node: exp.Expr) -> str:
         _require_only(node, "this", "to", "safe")
         name = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
         return f"{name}({self.write(node.this)} AS {_type(node.args['to'])})"
 
-    def interval(self, node: exp.Expression) -> str:
+    def interval(self, node: exp.Expr) -> str:
         unit = node.args.get("unit")
         amount = node.this
         if not isinstance(amount, exp.Literal) or not isinstance(unit, exp.Var):
@@ -276,17 +279,17 @@ class _Writer:
             raise _refused(f"{unit.name} is no unit of an interval; there are {listed(_INTERVAL_UNITS)}")
         return f"(INTERVAL {encode_literal(amount.name)} {name})"
 
-    def function(self, node: exp.Expression) -> str:
+    def function(self, node: exp.Expr) -> str:
         name = str(node.this).lower()
         if name not in FUNCTIONS:
             raise _unknown_function(name)
         return f"{name}({self._list(node.expressions)})"
 
-    def _list(self, nodes: list[exp.Expression]) -> str:
+    def _list(self, nodes: list[exp.Expr]) -> str:
         return ", ".join(self.write(node) for node in nodes)
 
 
-_WRITERS: dict[type[exp.Expression], Callable[[_Writer, exp.Expression], str]] = {
+_WRITERS: dict[type[exp.Expr], Callable[[_Writer, exp.Expr], str]] = {
     exp.Paren: _Writer.paren,
     exp.Not: _Writer.negated,
     exp.Neg: _Writer.minus,
@@ -306,14 +309,14 @@ _WRITERS: dict[type[exp.Expression], Callable[[_Writer, exp.Expression], str]] =
 }
 
 
-def _require_only(node: exp.Expression, *names: str) -> None:
+def _require_only(node: exp.Expr, *names: str) -> None:
     """Refuse parts of a node that would not be written."""
     for name, value in node.args.items():
         if name not in names and value:
             raise _refused(f"{_describe(node)} with {name.rstrip('_')} is not allowed in an expression")
 
 
-def _type(node: exp.Expression) -> str:
+def _type(node: exp.Expr) -> str:
     name = _CAST_TYPES.get(node.this)
     if name is None or (node.expressions and node.this != exp.DType.DECIMAL):
         raise _refused(
@@ -324,7 +327,7 @@ def _type(node: exp.Expression) -> str:
     return f"{name}({', '.join(str(int(size.name)) for size in node.expressions)})"
 
 
-_DESCRIPTIONS: dict[type[exp.Expression], str] = {
+_DESCRIPTIONS: dict[type[exp.Expr], str] = {
     exp.Alias: "A name given with AS",
     exp.Bracket: "An index in brackets",
     exp.Concat: "A text literal right behind another",
@@ -340,7 +343,7 @@ _DESCRIPTIONS: dict[type[exp.Expression], str] = {
     exp.Tuple: "A list of values",
     exp.Window: "A window function",
 }
-_HINTS: dict[type[exp.Expression], str] = {
+_HINTS: dict[type[exp.Expr], str] = {
     exp.Bracket: "Use element_at(column, 1), which counts from 1.",
     exp.Concat: "Write a quote inside a text as \\', and join texts with concat().",
     exp.NullSafeNEQ: "Write NOT (a <=> b).",
@@ -349,7 +352,7 @@ _HINTS: dict[type[exp.Expression], str] = {
 }
 
 
-def _describe(node: exp.Expression) -> str:
+def _describe(node: exp.Expr) -> str:
     return _DESCRIPTIONS.get(type(node), type(node).__name__)
 
 

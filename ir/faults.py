@@ -25,7 +25,8 @@ def unknown_field(at: Pointer, name: str, known: Sequence[str]) -> Diagnostic:
     hint = f"Known here are {listed(known)}." if known else ""
     fixes = [[{"op": "move", "from": str(at / name), "path": str(at / near)}]] if near else []
     fixes.append([{"op": "remove", "path": str(at / name)}])
-    return diagnose("field.unknown", at / name, f"There is no field {shown(name)} here.{guessed}", hint=hint, fixes=fixes)
+    message = f"There is no field {shown(name)} here.{guessed}"
+    return diagnose("field.unknown", at / name, message, hint=hint, fixes=fixes)
 
 
 def wrong_type(at: Pointer, value: Any, expected: str) -> Diagnostic:

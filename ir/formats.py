@@ -13,18 +13,18 @@ from ir.base import Spec
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.kinds import KindTable
 from ir.pointers import Pointer
-from ir.spelling import guess
+from ir.spelling import guess, words
 
 OnBadRow = Literal["reject", "abort"]
 OneCharacter = Annotated[str, Field(min_length=1, max_length=1)]
 
-ENCODINGS = frozenset(
+ENCODINGS = words(
     """
     utf-8 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 utf-32-le utf-32-be ascii iso8859-1 iso8859-2 iso8859-3 iso8859-4
     iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-9 iso8859-10 iso8859-11 iso8859-13 iso8859-14 iso8859-15 iso8859-16
     cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 cp437 cp850 cp852 cp866 cp932 cp949 cp950 koi8-r
     koi8-u mac-roman shift_jis euc_jp euc_kr gbk gb2312 gb18030 big5
-    """.split()
+    """
 )
 """Python's names of encodings of text; it has codecs of other kinds as well."""
 
@@ -45,7 +45,7 @@ class Delimited(Format):
     delimiter: OneCharacter = ","
     quote: OneCharacter = '"'
     encoding: str = "utf-8"
-    null_values: list[str] = []
+    null_values: list[str] = Field(default=[])
     on_bad_row: OnBadRow = "reject"
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:

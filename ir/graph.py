@@ -59,13 +59,15 @@ def _check_inputs(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
         if source.kind in _TARGETS:
             yield diagnose("inputs.is_target", place, f"{source.id} is a target, so nothing can read from it.")
     if node.kind in _READERS and len(node.inputs) != 1:
-        yield diagnose("inputs.count", node.at / "inputs", f"{node.id} reads from {len(node.inputs)} nodes, not from one.")
+        message = f"{node.id} reads from {len(node.inputs)} nodes, not from one."
+        yield diagnose("inputs.count", node.at / "inputs", message)
 
 
 def _unknown_input(name: str, at: Pointer, graph: Graph) -> Diagnostic:
     near = guess(name, graph.by_id)
     fixes = [[{"op": "replace", "path": str(at), "value": near}]] if near else []
-    return diagnose("inputs.unknown", at, f"There is no node {shown(name)}; there are {listed(graph.by_id)}.", fixes=fixes)
+    message = f"There is no node {shown(name)}; there are {listed(graph.by_id)}."
+    return diagnose("inputs.unknown", at, message, fixes=fixes)
 
 
 _READERS = frozenset(name for name, kind in NODES.items() if issubclass(kind, InnerNode))
@@ -81,7 +83,7 @@ def _check_readers(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
         for reader in readers:
             if reader.kind in NODES and reader.kind not in _AFTER_VALIDATE:
                 place = reader.at / "inputs" / reader.inputs.index(node.id)
-                message = f"{node.id} is a validate node and feeds {reader.id}, which is no target and no validate node."
+                message = f"{node.id} is a validate node and feeds {reader.id}, which is neither a target nor one."
                 yield diagnose("validate.must_feed_target", place, message)
 
 

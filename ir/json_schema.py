@@ -11,10 +11,12 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
 from pydantic_core import core_schema
 
+from ir.base import Spec
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
-class _Generator(GenerateJsonSchema):
+class SchemaGenerator(GenerateJsonSchema):
     """Leaves out defaults of null: a field that may be absent is not one that may be null."""
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
@@ -23,10 +25,13 @@ class _Generator(GenerateJsonSchema):
             del made["default"]
         return made
 
+    def encode_default(self, dflt: Any) -> Any:
+        return dflt.to_document() if isinstance(dflt, Spec) else super().encode_default(dflt)
+
 
 def schema_of(model: type[BaseModel], mode: JsonSchemaMode = "validation") -> dict[str, Any]:
     """The JSON Schema of a part of the document."""
-    return {"$schema": DIALECT} | model.model_json_schema(by_alias=True, schema_generator=_Generator, mode=mode)
+    return {"$schema": DIALECT} | model.model_json_schema(by_alias=True, schema_generator=SchemaGenerator, mode=mode)
 
 
 def _is_integer(checker: Any, value: Any) -> bool:

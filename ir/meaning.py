@@ -1,4 +1,4 @@
-"""The third phase of parsing: what types alone cannot say. Each rule looks at the whole draft and tells what it finds."""
+"""The third phase of parsing: what types alone cannot say. Each rule looks at the whole draft."""
 
 from __future__ import annotations
 

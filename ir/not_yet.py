@@ -1,4 +1,4 @@
-"""What this release can read but not run. A document that uses any of it is refused; the tables' tests read this too."""
+"""What this release can read but not run. A document that uses any of it is refused."""
 
 NOT_YET: tuple[tuple[str, str], ...] = (
     ("load mode", "blue_green"),

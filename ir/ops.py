@@ -179,7 +179,7 @@ class Deduplicate(Op):
             yield self.order_by, at / "orderBy"
 
 
-class Sql(Op):
+class SqlQuery(Op):
     """Replace the rows by those of a query over `input`."""
 
     op: Literal["sql"]
@@ -189,9 +189,11 @@ class Sql(Op):
         return Columns()
 
 
-OP_KINDS = (Rename, Cast, Select, Drop, Derive, Filter, FillNull, Trim, Deduplicate, Sql)
+OP_KINDS = (Rename, Cast, Select, Drop, Derive, Filter, FillNull, Trim, Deduplicate, SqlQuery)
 OPS: KindTable[type[Op]] = KindTable("op", ((tag_of(kind, "op"), kind) for kind in OP_KINDS))
-AnyOp = Annotated[Rename | Cast | Select | Drop | Derive | Filter | FillNull | Trim | Deduplicate | Sql, ByTag("op")]
+AnyOp = Annotated[
+    Rename | Cast | Select | Drop | Derive | Filter | FillNull | Trim | Deduplicate | SqlQuery, ByTag("op")
+]
 
 
 def _items(columns: Iterable[str], at: Pointer) -> Reads:

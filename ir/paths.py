@@ -1,4 +1,4 @@
-"""Paths below the workspace's folder, as documents write them. What links do to them is checked where they are opened."""
+"""Paths below the workspace's folder, as documents write them. Links are checked where they are opened."""
 
 from __future__ import annotations
 
@@ -19,5 +19,3 @@ def check_folder(path: str, at: Pointer, *, tokens: bool) -> Iterator[Diagnostic
         yield diagnose("value.length", at, f"The path is longer than {_LONGEST} bytes.")
     if tokens and (unknown := unknown_tokens(path)):
         yield diagnose("pattern.malformed", at, f"There is no date token {shown(unknown[0])}.")
-
-

@@ -17,7 +17,7 @@ class Metadata(Spec):
     name: Text | None = None
     description: Text | None = None
     owner: Text | None = None
-    tags: list[Text] = []
+    tags: list[Text] = Field(default=[])
 
 
 class Retry(Spec):

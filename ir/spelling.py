@@ -8,6 +8,11 @@ from collections.abc import Iterable
 _LONGEST = 64
 
 
+def words(text: str) -> frozenset[str]:
+    """The words of a text, for long tables of names."""
+    return frozenset(text.split())
+
+
 def guess(word: object, known: Iterable[str]) -> str | None:
     """The known word nearest to `word`, by letters alone or by likeness, or None."""
     if not isinstance(word, str) or len(word) > _LONGEST:

@@ -136,7 +136,7 @@ def _wrong_tag(error: Any, at: Pointer) -> Diagnostic:
         return faults.wrong_type(at, value, "object")
     if key not in value:
         return faults.missing(at, key)
-    return faults.not_allowed(at / key, value[key], error["ctx"]["allowed"])
+    return faults.not_allowed(at / key, value[key], error["ctx"]["allowed"].split())
 
 
 def _wrong_type(expected: str) -> Callable[[Any, Pointer], Diagnostic]:

@@ -13,10 +13,10 @@ from ir.connectors import local_fs
 from ir.connectors.base import Connector
 from ir.connectors.local_fs import LocalFsConfig
 from ir.diagnostics import Diagnostic
+from ir.json_schema import schema_of, validator_for
 from ir.kinds import KindTable
 from ir.nodes.source import Source
 from ir.pointers import Pointer
-from ir.json_schema import schema_of, validator_for
 
 CONNECTOR_KINDS = (
     local_fs.CONNECTOR,

@@ -52,7 +52,8 @@ class Atomicity(Spec):
             yield from check_folder(folder, at / name, tokens=True)
             place = folder.strip("/").removeprefix("./")
             if place in (*seen, "", "."):
-                yield diagnose("atomicity.folders", at / name, f"The folder {shown(folder)} already has another purpose.")
+                message = f"The folder {shown(folder)} already has another purpose."
+                yield diagnose("atomicity.folders", at / name, message)
             seen.add(place)
 
 

@@ -8,6 +8,6 @@ from ir.base import Text
 from ir.hooks.base import BaseHook
 
 
-class Sql(BaseHook):
+class SqlHook(BaseHook):
     type: Literal["sql"]
     statement: Text

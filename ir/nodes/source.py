@@ -33,7 +33,8 @@ class SourceColumn(Spec):
         if self.name == "":
             yield diagnose("identifier.empty", at / "name", "The column has an empty name.")
         if self.name.startswith(RESERVED_PREFIX):
-            yield diagnose("identifier.reserved", at / "name", f"Names that begin with {RESERVED_PREFIX} are Flow's own.")
+            message = f"Names that begin with {RESERVED_PREFIX} are Flow's own."
+            yield diagnose("identifier.reserved", at / "name", message)
         yield from check_type(self.type, at / "type")
         if self.format is not None:
             yield from self._check_format(self.format, at / "format")
@@ -70,8 +71,8 @@ class Source(NodeSpec):
 
 
 def _reads_back(text: str) -> bool:
-    day = datetime(2001, 2, 3, 14, 5, 6)  # noqa: DTZ001 - formats have no zone
+    day = datetime(2001, 2, 3, 14, 5, 6)
     try:
-        return datetime.strptime(day.strftime(text), text).date() == day.date()  # noqa: DTZ007
+        return datetime.strptime(day.strftime(text), text).date() == day.date()
     except ValueError:
         return False

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from pydantic import Field
+
 from ir.base import Spec
 from ir.checks import Check, DatasetLevel
 from ir.columns import Columns
@@ -30,7 +32,7 @@ class Quarantine(Spec):
 
 class Validate(InnerNode):
     kind: Literal["validate"]
-    row_level: list[Rule] = []
+    row_level: list[Rule] = Field(default=[])
     dataset_level: DatasetLevel | None = None
     quarantine: Quarantine | None = None
 
