@@ -62,6 +62,6 @@ fi
 echo "Installing Flow and its libraries into .venv (about 1 GB, once) ..."
 # Without a usable home pip has no cache and says so in every line.
 [ -w "${HOME:-/nonexistent}" ] || export PIP_NO_CACHE_DIR=1
-.venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -q -c requirements.lock -e ".[$extras]" \
+.venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -q --no-compile -c requirements.lock -e ".[$extras]" \
     >.venv/pip.log 2>&1 || { tail -n 5 .venv/pip.log >&2; explain_pip; }
 key .venv/bin/python >".venv/flow-$extras"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import sys
 import time
@@ -11,13 +10,14 @@ from typing import Any
 
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
+from flowapp.embedded.address import format_bind, parse_bind
 from flowapp.embedded.home import Home, flow_home
 from flowapp.embedded.ports import free_port, is_free
+from flowapp.embedded.probe import web_answers
 from flowapp.embedded.supervisor import Program, Supervisor
-from ir.errors import FlowError
 
 _CELERY = ("-m", "celery", "-q", "-A", "flowapp.celery", "worker", "--loglevel", "INFO")
-_QUIET = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+_ALONE = ("--without-gossip", "--without-mingle", "--without-heartbeat")
 _UVICORN = ("-m", "uvicorn", "flowapp.asgi:application", "--lifespan", "off", "--no-access-log", "--no-server-header")
 
 
@@ -32,14 +32,14 @@ def up(args: Namespace) -> Outcome:
     began = time.monotonic()
     home = Home(flow_home())
     home.make()
+    os.environ["FLOW_HOME"] = str(home.root)
     try:
-        host, wanted = parse_bind(os.environ.get("FLOW_BIND") or "127.0.0.1:8000")
+        host, wanted = parse_bind(os.environ.get("FLOW_BIND"))
         with control_plane(with_broker=True, migrate=True):
             _disconnect()
             port = _choose_port(host, wanted)
             supervisor = Supervisor(_programs(host, port), home.logs)
-            address = os.environ.get("FLOW_PUBLIC_URL") or f"http://{_bracketed(host)}:{port}"
-            clean = supervisor.run(lambda: _announce(supervisor, host, port, address, began))
+            clean = supervisor.run(lambda: _announce(supervisor, host, port, began))
     except KeyboardInterrupt:
         clean = True
     return said({"stopped": True, "clean": clean}, "Stopped." if clean else "Stopped at once; see the logs.")
@@ -53,21 +53,8 @@ def _choose_port(host: str, wanted: int) -> int:
     port = wanted if is_free(wanted, host) else free_port(range(wanted + 1, wanted + 100), host)
     if port != wanted:
         print(f"Port {wanted} is taken; using {port}.", flush=True)
-    os.environ["FLOW_BIND"] = f"{_bracketed(host)}:{port}"
+    os.environ["FLOW_BIND"] = format_bind(host, port)
     return port
-
-
-def parse_bind(bind: str) -> tuple[str, int]:
-    """`host:port` or `[v6]:port`; raises FlowError on anything else."""
-    host, _, port = bind.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        raise FlowError("settings.invalid", f"FLOW_BIND is {bind!r}; use host:port, such as 127.0.0.1:8000.")
-    return host, int(port)
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def _programs(host: str, port: int) -> list[Program]:
@@ -75,28 +62,16 @@ def _programs(host: str, port: int) -> list[Program]:
     return [
         Program("web", (sys.executable, *web)),
         Program("scheduler", (sys.executable, "-m", "django", "flow_scheduler")),
-        Program("worker", (sys.executable, *_CELERY, *_QUIET)),
+        Program("worker", (sys.executable, *_CELERY, *_ALONE)),
     ]
 
 
-def _announce(supervisor: Supervisor, host: str, port: int, address: str, began: float) -> bool:
-    if not _answers(host, port):
+def _announce(supervisor: Supervisor, host: str, port: int, began: float) -> bool:
+    if not web_answers(host, port):
         return False
+    address = os.environ.get("FLOW_PUBLIC_URL") or f"http://{format_bind(host, port)}"
     supervisor.say(f"\n  Flow is up at {address}  ({time.monotonic() - began:.1f} s; Ctrl-C stops it)\n")
     return True
-
-
-def _answers(host: str, port: int) -> bool:
-    """Whether the web process serves: the wildcard addresses are asked on the loopback."""
-    target = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-    connection = http.client.HTTPConnection(target, port, timeout=2)
-    try:
-        connection.request("GET", "/api/health/")
-        return connection.getresponse().status == http.HTTPStatus.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 def _disconnect() -> None:

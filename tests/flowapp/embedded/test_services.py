@@ -18,12 +18,13 @@ import psycopg
 import pytest
 import redis
 
-from flowapp.embedded import EmbeddedError, Services
+from flowapp.embedded.errors import EmbeddedError
 from flowapp.embedded.home import PROJECT, Home, load_secrets
 from flowapp.embedded.ports import free_port
 from flowapp.embedded.processes import is_running, wait_until
+from flowapp.embedded.services import Services
 
-HOLD = "import sys, time; from pathlib import Path; from flowapp.embedded import Services\n"
+HOLD = "import sys, time; from pathlib import Path; from flowapp.embedded.services import Services\n"
 HOLD += "services = Services.start(Path(sys.argv[1])); print('up', flush=True); time.sleep(60)"
 
 
