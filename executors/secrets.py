@@ -49,5 +49,5 @@ def _fernet() -> MultiFernet:
         raise Terminal(
             "secrets.key_malformed",
             f"{KEYS} holds something that is not a Fernet key (32 bytes in URL-safe base64).",
-            hint="Make one with python -c 'from cryptography.fernet import Fernet as F; print(F.generate_key().decode())'",
+            hint="Make one with cryptography: Fernet.generate_key().decode()",
         ) from None

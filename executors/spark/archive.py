@@ -13,7 +13,6 @@ import pyspark
 
 from executors.spark import java
 
-
 LAPSES_AFTER = 600
 """Seconds after which a claim on building counts as left behind."""
 

@@ -103,6 +103,7 @@ def _settings(java_options: str, *, local: bool) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": java_options,
         "spark.driver.memory": "1g",
+        "spark.python.daemon.module": "executors.spark.daemon",
     }
     if local:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

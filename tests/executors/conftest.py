@@ -1,0 +1,28 @@
+"""One Spark application for all tests of a run; it costs seconds to start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from cryptography.fernet import Fernet
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def encryption_keys() -> str:
+    """Keys in the environment, before the JVM that hands it on to the tasks is started."""
+    return os.environ.setdefault("FLOW_ENCRYPTION_KEYS", Fernet.generate_key().decode())
+
+
+@pytest.fixture(scope="session")
+def spark(encryption_keys: str) -> Iterator[SparkSession]:
+    """The application's session, warm."""
+    from executors.spark import session
+
+    yield session.get_session("inline")
+    session.stop_session()
