@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from executors.formats import csv
+from executors.formats import csv, json_array, jsonl, parquet
 from executors.formats.batches import Batches
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.kinds import KindTable
@@ -25,6 +25,9 @@ class FormatHandler(Protocol):
 _HANDLERS: tuple[tuple[str, Any], ...] = (
     ("csv", csv),
     ("tsv", csv),
+    ("json", json_array),
+    ("jsonl", jsonl),
+    ("parquet", parquet),
 )
 
 FORMATS: KindTable[FormatHandler] = KindTable("file format", _HANDLERS)

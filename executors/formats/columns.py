@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from executors.errors import Terminal
+from executors.model import SourceField
 from ir.nodes import SourceColumn
+from ir.types import STRING
 
 HIDDEN_PREFIX = "_flow_"
 
@@ -39,6 +41,11 @@ def names_without_header(width: int, declared: Sequence[SourceColumn]) -> list[s
     """The declared names in order, then `column_<position>`."""
     names = [column.name for column in declared[:width]]
     return names + [f"column_{position}" for position in range(len(names) + 1, width + 1)]
+
+
+def declared_fields(declared: Sequence[SourceColumn]) -> tuple[SourceField, ...]:
+    """The fields of a file without a record in a format that names columns record by record."""
+    return tuple(SourceField(column.name, STRING) for column in declared)
 
 
 def require_columns(file: str, names: Sequence[str], declared: Sequence[SourceColumn]) -> None:

@@ -15,7 +15,7 @@ from executors.errors import Terminal
 from executors.formats import columns
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.encodings import bom_length, escaped, is_utf8, is_valid, to_utf8
-from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, blocks_of, open_unchanged
+from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged
 from executors.formats.records import Chunk, Offsets, RecordFinder, quote_not_closed, whole_records
 from executors.formats.splits import SplitPlanner
 from executors.model import FileScan, SourceField, SourceFile, Split
@@ -45,7 +45,7 @@ def scan(
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
         planner = SplitPlanner(file.size, split_bytes if is_utf8(fmt.encoding) else max(1, file.size), fmt.header)
-        skipped = bom_length(_head(stream), file.name) if is_utf8(fmt.encoding) else 0
+        skipped = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
         position = skipped
         for block in to_utf8(blocks, fmt.encoding):
             planner.add(finder.starts(block) + position)
@@ -54,12 +54,6 @@ def scan(
         raise quote_not_closed(file.name, planner.records)
     fields = tuple(SourceField(name, STRING) for name in names)
     return FileScan(file, blocks.sha256, planner.records, fields, planner.splits(file, blocks.sha256), tuple(warnings))
-
-
-def _head(stream: BinaryIO) -> bytes:
-    head = stream.read(4)
-    stream.seek(0)
-    return head
 
 
 def read(

@@ -9,9 +9,11 @@ from executors.errors import Terminal
 
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+UNDECODABLE = "\udcff"
+"""Stands for what cannot be decoded; as UTF-8 it becomes a byte that UTF-8 never has, so that its record is found."""
+
 _MARK = "flow-undecodable"
-# What cannot be decoded becomes a byte that UTF-8 never has, so that the record holding it is found as broken.
-codecs.register_error(_MARK, lambda error: ("\udcff", error.end))  # type: ignore[attr-defined]
+codecs.register_error(_MARK, lambda error: (UNDECODABLE, error.end))  # type: ignore[attr-defined]
 
 
 def is_utf8(encoding: str) -> bool:
@@ -57,13 +59,21 @@ def _transcoded(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     yield decoder.decode(b"", final=True).encode("utf-8", "surrogateescape")
 
 
+def decoded(blocks: Iterable[bytes]) -> Iterator[str]:
+    """Blocks of UTF-8 as text, with UNDECODABLE for broken bytes."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors=_MARK)
+    for block in _without_bom(blocks):
+        yield decoder.decode(block)
+    yield decoder.decode(b"", final=True)
+
+
 def bom_length(head: bytes, name: str) -> int:
     """Bytes of a UTF-8 byte order mark at the head of a file; refuses a UTF-16 one."""
     if head.startswith(_UTF16_BOMS):
         raise Terminal(
             "source.encoding_differs",
             f"{name} is written in UTF-16, its format says UTF-8.",
-            hint='Set the format\'s encoding to "utf-16".',
+            hint="Set the format's encoding to utf-16, or write the file in UTF-8.",
         )
     return len(_UTF8_BOM) if head.startswith(_UTF8_BOM) else 0
 

@@ -55,6 +55,14 @@ def _changed(file: SourceFile, what: str) -> Transient:
     )
 
 
+def head_of(stream: BinaryIO) -> bytes:
+    """The first bytes of a file, enough for a byte order mark; reading begins at its start afterwards."""
+    stream.seek(0)
+    head = stream.read(4)
+    stream.seek(0)
+    return head
+
+
 def blocks_of(stream: BinaryIO, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Bytes `[start, end)` in blocks."""
     stream.seek(start)

@@ -1,0 +1,174 @@
+"""JSON: one array of objects in UTF-8, read element by element without holding the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from executors.errors import Terminal
+from executors.formats.batches import BadRecords, Batches, Framer, text_schema
+from executors.formats.columns import declared_fields, require_columns
+from executors.formats.encodings import UNDECODABLE, bom_length, decoded, escaped
+from executors.formats.files import BLOCK_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged
+from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
+from executors.formats.records import MOST_RECORD_BYTES
+from executors.model import FileScan, SourceField, SourceFile, Split
+from ir.formats import Json
+from ir.nodes import SourceColumn
+
+_SPACE = " \t\n\r"
+_SKIM = json.JSONDecoder(
+    object_pairs_hook=lambda pairs: None, parse_int=str, parse_float=str, parse_constant=lambda word: None
+)
+
+
+def scan(
+    file: SourceFile, fmt: Json, declared: Sequence[SourceColumn] = (), *, block_bytes: int = BLOCK_BYTES
+) -> FileScan:
+    """Stream a file once. One split. Raises Terminal `source.malformed` where the array is broken or cut off."""
+    found, records = FieldsFound(), 0
+    with open_unchanged(file) as stream:
+        bom_length(head_of(stream), file.name)
+        blocks = HashedBlocks(stream, block_bytes)
+        for text in elements(decoded(blocks), file.name):
+            records += 1
+            row, nested, _ = _row(text)
+            if row is not None:
+                found.add(row, nested)
+    fields = found.fields() if records else declared_fields(declared)
+    require_columns(file.name, [f.name for f in fields], declared)
+    splits = (Split(file, blocks.sha256, 0, file.size, 1, records),) if records else ()
+    return FileScan(file, blocks.sha256, records, fields, splits)
+
+
+def read(
+    split: Split,
+    fmt: Json,
+    fields: Sequence[SourceField],
+    declared: Sequence[SourceColumn] = (),
+    *,
+    block_bytes: int = BLOCK_BYTES,
+) -> Batches:
+    """The elements as text columns; one that is no object is a bad row. Raises Transient `source.changed`."""
+    framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
+    with open_unchanged(split.file) as stream:
+        blocks = blocks_of(stream, 0, split.file.size, block_bytes)
+        for texts in _grouped(elements(decoded(blocks), split.file.name), block_bytes):
+            good, bad = [], BadRecords()
+            for index, text in enumerate(texts):
+                row, _, reason = _row(text)
+                if row is None:
+                    bad.add(index, reason, escaped(text.encode("utf-8", "surrogateescape")))
+                else:
+                    good.append(row)
+            yield framer.batch(len(texts), columns_of(good, names), bad)
+
+
+def _row(text: str) -> tuple[Row | None, frozenset[str], str]:
+    """An element's row and nested keys, or None and the reason."""
+    if UNDECODABLE in text:
+        return None, frozenset(), "not valid utf-8"
+    try:
+        return *read_row(text), ""
+    except BadRecordError as error:
+        return None, frozenset(), str(error)
+
+
+def _grouped(texts: Iterable[str], most: int) -> Iterator[list[str]]:
+    group, size = [], 0
+    for text in texts:
+        group.append(text)
+        size += len(text)
+        if size >= most:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def elements(blocks: Iterable[str], name: str) -> Iterator[str]:
+    """The JSON text of each element of an array that comes in blocks of text."""
+    text = _Window(blocks, name)
+    text.take("[")
+    if text.peek() == "]":
+        text.take("]")
+    else:
+        while True:
+            yield text.value()
+            if text.peek() == "]":
+                text.take("]")
+                break
+            text.take(",")
+    if text.peek():
+        raise text.malformed("something follows the array")
+
+
+class _Window:
+    """A part of a long text that grows where a value needs more of it."""
+
+    def __init__(self, blocks: Iterable[str], name: str) -> None:
+        self._blocks, self._name = iter(blocks), name
+        self._text, self._at, self._before, self._values = "", 0, 0, 0
+
+    def peek(self) -> str:
+        """The next sign that is no space, '' at the end."""
+        while True:
+            rest = self._text[self._at : self._at + 1]
+            if rest and rest not in _SPACE:
+                return rest
+            if rest:
+                self._at += 1
+            elif not self._grow():
+                return ""
+
+    def take(self, sign: str) -> None:
+        if self.peek() != sign:
+            raise self.malformed(f"{sign} expected")
+        self._at += 1
+
+    def value(self) -> str:
+        """The exact text of the next value."""
+        self.peek()
+        while True:
+            end, why = self._end_of_value()
+            # A value that ends with the window may go on behind it.
+            if end is not None and end < len(self._text):
+                break
+            if not self._grow():
+                raise self.malformed(why or "it is cut off")
+        text, self._at = self._text[self._at : end], end
+        self._values += 1
+        return text
+
+    def _end_of_value(self) -> tuple[int | None, str]:
+        try:
+            return _SKIM.scan_once(self._text, self._at)[1], ""  # type: ignore[attr-defined]
+        except StopIteration:
+            return None, "a value is expected"
+        except RecursionError:
+            raise self.malformed("it is nested too deeply") from None
+        except json.JSONDecodeError as error:
+            return None, error.msg
+
+    def _grow(self) -> bool:
+        """Read on, at least as much as is held, so that long values are not tried too often."""
+        held = self._text[self._at :]
+        if len(held) > MOST_RECORD_BYTES:
+            raise self.malformed("no record ends here")
+        more, size = [], 0
+        for block in self._blocks:
+            more.append(block)
+            size += len(block)
+            if size > len(held):
+                break
+        self._before += self._at
+        self._text, self._at = held + "".join(more), 0
+        return size > 0
+
+    def malformed(self, why: str) -> Terminal:
+        return Terminal(
+            "source.malformed",
+            f"{self._name} is no JSON array: {why} after record {self._values}, "
+            f"at character {self._before + self._at + 1}.",
+            hint="Send the file again, or use the format jsonl if it holds one object a line.",
+        )

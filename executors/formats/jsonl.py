@@ -1,0 +1,75 @@
+"""JSON Lines: one object a line, in UTF-8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from executors.formats.batches import BadRecords, Batches, Framer, text_schema
+from executors.formats.columns import declared_fields, require_columns
+from executors.formats.encodings import bom_length, escaped, to_utf8
+from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged
+from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
+from executors.formats.records import Chunk, RecordFinder, whole_records
+from executors.formats.splits import SplitPlanner
+from executors.model import FileScan, SourceField, SourceFile, Split
+from ir.formats import Jsonl
+from ir.nodes import SourceColumn
+
+
+def scan(
+    file: SourceFile,
+    fmt: Jsonl,
+    declared: Sequence[SourceColumn] = (),
+    *,
+    split_bytes: int = SPLIT_BYTES,
+    block_bytes: int = BLOCK_BYTES,
+) -> FileScan:
+    """Stream a file once; every line is read for its keys. Raises Terminal for a missing declared column."""
+    found, planner = FieldsFound(), SplitPlanner(file.size, split_bytes)
+    with open_unchanged(file) as stream:
+        position = bom_length(head_of(stream), file.name)
+        blocks = HashedBlocks(stream, block_bytes)
+        for chunk in whole_records(to_utf8(blocks, "utf-8"), RecordFinder(), file.name):
+            planner.add(chunk.starts + position)
+            position += len(chunk.data)
+            for row, nested, _ in _rows(chunk):
+                if row is not None:
+                    found.add(row, nested)
+    fields = found.fields() if planner.records else declared_fields(declared)
+    require_columns(file.name, [f.name for f in fields], declared)
+    return FileScan(file, blocks.sha256, planner.records, fields, planner.splits(file, blocks.sha256))
+
+
+def read(
+    split: Split,
+    fmt: Jsonl,
+    fields: Sequence[SourceField],
+    declared: Sequence[SourceColumn] = (),
+    *,
+    block_bytes: int = BLOCK_BYTES,
+) -> Batches:
+    """The lines of a split as text columns; one that is no object is a bad row. Raises Transient `source.changed`."""
+    framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
+    with open_unchanged(split.file) as stream:
+        blocks = blocks_of(stream, split.start, split.end, block_bytes)
+        for chunk in whole_records(blocks, RecordFinder(), split.file.name):
+            good, bad = [], BadRecords()
+            for index, (row, _, reason) in enumerate(_rows(chunk)):
+                if row is None:
+                    bad.add(index, reason, escaped(chunk.record(index)))
+                else:
+                    good.append(row)
+            yield framer.batch(len(chunk.starts), columns_of(good, names), bad)
+
+
+def _rows(chunk: Chunk) -> Iterable[tuple[Row | None, frozenset[str], str]]:
+    """Each record's row and nested keys, or None and the reason."""
+    for index in range(len(chunk.starts)):
+        try:
+            row, nested = read_row(chunk.record(index).decode())
+        except UnicodeDecodeError:
+            yield None, frozenset(), "not valid utf-8"
+        except BadRecordError as error:
+            yield None, frozenset(), str(error)
+        else:
+            yield row, nested, ""

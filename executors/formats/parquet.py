@@ -1,0 +1,122 @@
+"""Parquet: splits are runs of row groups, values keep their types."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from executors.errors import Terminal
+from executors.formats.arrow_types import carry, column_type, shown_value
+from executors.formats.batches import BadRecords, Batches, Framer, typed_schema
+from executors.formats.columns import require_columns
+from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, open_unchanged
+from executors.model import FileScan, SourceField, SourceFile, Split
+from ir.formats import Parquet
+from ir.nodes import SourceColumn
+
+_MOST_ROWS = 1 << 16
+
+
+def scan(
+    file: SourceFile, fmt: Parquet, declared: Sequence[SourceColumn] = (), *, split_bytes: int = SPLIT_BYTES
+) -> FileScan:
+    """Hash a file and read its footer. Raises Terminal for a type without counterpart and a missing declared column."""
+    with open_unchanged(file) as stream:
+        blocks = HashedBlocks(stream)
+        for _ in blocks:
+            pass
+        with _opened(stream, file) as opened:
+            schema, footer = opened.schema_arrow, opened.metadata
+            sizes = [(footer.row_group(at).num_rows, footer.row_group(at).total_byte_size)
+                     for at in range(footer.num_row_groups)]  # fmt: skip
+    require_columns(file.name, schema.names, declared)
+    fields = tuple(SourceField(f.name, column_type(f.type, f.name, file.name)) for f in schema)
+    splits = tuple(_splits(file, blocks.sha256, sizes, split_bytes))
+    return FileScan(file, blocks.sha256, footer.num_rows, fields, splits)
+
+
+def _splits(file: SourceFile, sha256: str, sizes: Sequence[tuple[int, int]], split_bytes: int) -> Iterator[Split]:
+    """Row groups in order, joined until they are big enough."""
+    start, first, rows, held = 0, 1, 0, 0
+    for at, (group_rows, group_bytes) in enumerate(sizes, 1):
+        rows, held = rows + group_rows, held + group_bytes
+        if rows and (held >= split_bytes or at == len(sizes)):
+            yield Split(file, sha256, start, at, first, rows)
+            start, first, rows, held = at, first + rows, 0, 0
+
+
+def read(
+    split: Split,
+    fmt: Parquet,
+    fields: Sequence[SourceField],
+    declared: Sequence[SourceColumn] = (),
+    *,
+    block_bytes: int = BLOCK_BYTES,
+) -> Batches:
+    """The rows of a split, typed. A value that its column type cannot hold, such as nanoseconds, makes a bad row."""
+    framer = Framer(split, typed_schema(fields))
+    with open_unchanged(split.file) as stream, _opened(stream, split.file) as opened:
+        names = set(opened.schema_arrow.names)
+        wanted = [f for f in fields if f.name in names]
+        batches = opened.iter_batches(
+            batch_size=_rows_for(opened.metadata, split, block_bytes),
+            row_groups=list(range(split.start, split.end)),
+            columns=[f.name for f in wanted],
+            use_threads=False,
+        )
+        for batch in _reading(batches, split.file):
+            yield _framed(batch, wanted, framer)
+
+
+def _rows_for(footer: parquet.FileMetaData, split: Split, block_bytes: int) -> int:
+    size: int = sum(footer.row_group(at).total_byte_size for at in range(split.start, split.end))
+    return max(1, min(_MOST_ROWS, block_bytes * split.records // max(1, size)))
+
+
+def _framed(batch: pa.RecordBatch, wanted: Sequence[SourceField], framer: Framer) -> pa.RecordBatch:
+    bad, columns = BadRecords(), {}
+    for column in wanted:
+        columns[column.name], failed = carry(batch.column(column.name), column.type)
+        for index in pc.indices_nonzero(failed).to_pylist():
+            bad.add(index, f"column {column.name!r} does not fit {column.type}", _shown(batch.slice(index, 1)))
+    if bad.reasons:
+        keep = pa.array([index not in bad.reasons for index in range(batch.num_rows)])
+        columns = {name: values.filter(keep) for name, values in columns.items()}
+    return framer.batch(batch.num_rows, columns, bad)
+
+
+def _shown(row: pa.RecordBatch) -> str:
+    """One row as text, for people."""
+    return "; ".join(f"{name}: {shown_value(values)}" for name, values in zip(row.schema.names, row.columns, strict=True))
+
+
+@contextmanager
+def _opened(stream: BinaryIO, file: SourceFile) -> Iterator[parquet.ParquetFile]:
+    stream.seek(0, io.SEEK_SET)
+    try:
+        opened = parquet.ParquetFile(stream)
+    except (pa.ArrowException, OSError) as error:
+        raise _malformed(file, error) from error
+    with opened:
+        yield opened
+
+
+def _reading(batches: Iterator[pa.RecordBatch], file: SourceFile) -> Iterator[pa.RecordBatch]:
+    try:
+        yield from batches
+    except (pa.ArrowException, OSError) as error:
+        raise _malformed(file, error) from error
+
+
+def _malformed(file: SourceFile, error: Exception) -> Terminal:
+    return Terminal(
+        "source.malformed",
+        f"{file.name} cannot be read as Parquet: {str(error).splitlines()[0] if str(error) else 'it is broken'}.",
+        hint="The file may have been cut off: send it again.",
+    )
