@@ -103,10 +103,10 @@ def _carry_nested(values: pa.Array) -> Carried:
 
 
 def _nested_text(value: pa.Scalar) -> str | None:
-    """None also for what Python cannot hold, such as a timestamp in the year 10000."""
+    """None also for what has no JSON form: a timestamp in the year 10000, a map with the same key twice."""
     try:
-        return nested_json(value.as_py())
-    except (ValueError, OverflowError):
+        return nested_json(value.as_py(maps_as_pydicts="strict"))
+    except (ValueError, OverflowError, KeyError):
         return None
 
 
@@ -120,19 +120,14 @@ def shown_value(values: pa.Array) -> str:
 
 
 def nested_json(value: Any) -> str | None:
-    """The JSON text of a nested value: decimals keep their digits as text, times are ISO 8601, bytes are base64, maps
-    with text keys are objects, others lists of pairs."""
+    """The JSON text of a nested value: decimals keep their digits as text, times are ISO 8601, bytes are base64."""
     return None if value is None else json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(member) for key, member in value.items()}
+        return {str(_plain(key)): _plain(member) for key, member in value.items()}
     if isinstance(value, list):
-        if value and all(isinstance(pair, tuple) and isinstance(pair[0], str) for pair in value):
-            return {key: _plain(member) for key, member in value}
-        return [_plain(member) for member in value]
-    if isinstance(value, tuple):
         return [_plain(member) for member in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)

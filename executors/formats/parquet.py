@@ -93,7 +93,8 @@ def _framed(batch: pa.RecordBatch, wanted: Sequence[SourceField], framer: Framer
 
 def _shown(row: pa.RecordBatch) -> str:
     """One row as text, for people."""
-    return "; ".join(f"{name}: {shown_value(values)}" for name, values in zip(row.schema.names, row.columns, strict=True))
+    pairs = zip(row.schema.names, row.columns, strict=True)
+    return "; ".join(f"{name}: {shown_value(values)}" for name, values in pairs)
 
 
 @contextmanager
