@@ -19,10 +19,10 @@ import pytest
 from psycopg import sql
 
 from executors.model import Connection
-from flowapp.embedded import ServiceAddresses, Services
 from flowapp.embedded.home import Home, load_secrets
 from flowapp.embedded.ports import LOOPBACK, free_port
 from flowapp.embedded.postgres import ADMIN, WAREHOUSE
+from flowapp.embedded.services import ServiceAddresses, Services
 
 POSTGRES_URL = os.environ.get("FLOW_TEST_POSTGRES_URL", "")
 CONTROL_URL = os.environ.get("FLOW_TEST_DATABASE_URL", "")

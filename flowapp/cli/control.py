@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ir.errors import FlowError
 
 if TYPE_CHECKING:
-    from flowapp.embedded import Services
+    from flowapp.embedded.services import Services
 
 SETTINGS = "flowapp.settings"
 
@@ -31,7 +31,7 @@ def control_plane(*, with_broker: bool = False, migrate: bool = False) -> Iterat
     Yields the embedded services that stand in for what is not configured. This process' hold on them ends with the
     block; they stop when it was the last one. `migrate` brings a configured database up to date as well.
     """
-    from flowapp.embedded import Services
+    from flowapp.embedded.services import Services
 
     wanted = ["FLOW_DATABASE_URL", "FLOW_REDIS_URL"] if with_broker else ["FLOW_DATABASE_URL"]
     missing = [name for name in wanted if not os.environ.get(name)]
