@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 import psycopg
 import pytest
+from hypothesis import settings
 from psycopg import sql
 
 from executors.model import Connection
@@ -26,6 +27,10 @@ from flowapp.embedded.services import ServiceAddresses, Services
 
 POSTGRES_URL = os.environ.get("FLOW_TEST_POSTGRES_URL", "")
 CONTROL_URL = os.environ.get("FLOW_TEST_DATABASE_URL", "")
+
+# A busy machine must not fail a property for being slow once.
+settings.register_profile("flow", deadline=None)
+settings.load_profile("flow")
 
 PATH_MARKERS = {"executors/postgres": "postgres", "executors/spark": "spark", "browser": "browser"}
 FIXTURE_MARKERS = {"warehouse": "postgres", "django_db_setup": "postgres", "spark": "spark", "page": "browser"}
