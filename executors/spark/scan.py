@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -14,7 +15,7 @@ from executors.model import FileScan, SourceField, SourceFile, Split
 from executors.spark.errors import marking, translate
 from executors.spark.reader import frame_of_numbers
 from ir.connectors import typed_config
-from ir.nodes import Source
+from ir.nodes import Source, SourceColumn
 from ir.types import ColumnType
 
 
@@ -25,7 +26,7 @@ def scan_files(session: SparkSession, source: Source, files: Sequence[SourceFile
     """
     if not files:
         return []
-    task = ScanTask(source, tuple(files))
+    task = ScanTask(typed_config(source).format, tuple(source.columns or ()), tuple(files))
     with translate(source.id):
         rows = frame_of_numbers(session, len(files)).mapInArrow(task, "scan string").collect()
     return sorted((decode_scan(row["scan"]) for row in rows), key=lambda scan: scan.file.seq)
@@ -35,18 +36,18 @@ def scan_files(session: SparkSession, source: Source, files: Sequence[SourceFile
 class ScanTask:
     """Scans the file whose number it is given."""
 
-    source: Source
+    format: Any
+    declared: tuple[SourceColumn, ...]
     files: tuple[SourceFile, ...]
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with marking():
             for batch in numbers:
-                scans = [encode_scan(self.scan(number)) for number in batch.column(0).to_pylist()]
-                yield pa.RecordBatch.from_pydict({"scan": pa.array(scans, pa.string())})
+                scans = [self.scan(self.files[number]) for number in batch.column(0).to_pylist()]
+                yield pa.RecordBatch.from_pydict({"scan": pa.array(map(encode_scan, scans), pa.string())})
 
-    def scan(self, number: int) -> FileScan:
-        file_format = typed_config(self.source).format
-        return FORMATS[file_format.type].scan(self.files[number], file_format, self.source.columns or ())
+    def scan(self, file: SourceFile) -> FileScan:
+        return FORMATS[self.format.type].scan(file, self.format, self.declared)
 
 
 def encode_scan(scan: FileScan) -> str:

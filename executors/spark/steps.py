@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar import convert_column
+from executors.verdicts.target import without_empty
 from ir.types import ColumnType
 
 
@@ -94,7 +95,6 @@ def _run(program: Program, values: pa.Array) -> list[tuple[str, pa.Array]]:
 
 
 def _convert(values: pa.Array, step: Convert) -> tuple[pa.Array, pa.Array]:
-    if step.empty_as_null and step.to.kind != "string" and pa.types.is_string(values.type):
-        values = pc.if_else(pc.equal(values, ""), pa.scalar(None, pa.string()), values)
-    typed, bad = convert_column(values, step.to, step.format)
-    return typed, bad
+    if step.empty_as_null and step.to.kind != "string":
+        values = without_empty(values)
+    return convert_column(values, step.to, step.format)

@@ -1,0 +1,87 @@
+"""Runs one pass of a small path over real files into staging tables of the test's warehouse."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+from psycopg import sql
+from pyspark.sql import SparkSession
+
+from executors.model import Connection, FileScan, PassResult, RulePlan, SourceFile, StageColumn
+from executors.postgres.client import connect
+from executors.postgres.meta import ensure_meta
+from executors.postgres.staging import create_staging, drop_staging, staging_tables
+from executors.secrets import seal
+from executors.spark.columns import plan_columns
+from executors.spark.one_pass import PassPlan, run_pass
+from executors.spark.scan import scan_files
+from ir.pipeline import Path
+
+
+@dataclass
+class Staged:
+    """What a pass left in staging, of its winning tasks: rows in source order, rejects, and the result."""
+
+    result: PassResult
+    rows: list[tuple[Any, ...]]
+    rejects: list[dict[str, Any]]
+
+    def violations(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for rule in (rule for task in self.result.tasks for rule in task.rules):
+            counts[f"{rule.node}/{rule.rule_id}"] = counts.get(f"{rule.node}/{rule.rule_id}", 0) + rule.violations
+        return counts
+
+
+def scan_paths(spark: SparkSession, path: Path, files: Sequence[FilePath]) -> list[FileScan]:
+    found = [(file, file.stat()) for file in files]
+    return scan_files(
+        spark, path.source,
+        [SourceFile(seq, str(f), f.name, stat.st_size, stat.st_mtime_ns) for seq, (f, stat) in enumerate(found)],
+    )  # fmt: skip
+
+
+def stage(
+    spark: SparkSession, warehouse: Connection, path: Path, files: Sequence[FilePath], *,
+    stage_columns: Sequence[StageColumn] | None = None, fused: bool | None = None,
+) -> Staged:  # fmt: skip
+    """Scan, plan and run one pass; staging has the working columns with their types unless told otherwise."""
+    scans = scan_paths(spark, path, files)
+    fields = tuple({field.name: field for scan in scans for field in scan.fields}.values())
+    columns = stage_columns or [StageColumn(f.name, f.type) for f in plan_columns(spark, path, fields)]
+    rules = tuple(RulePlan(v.id, f"r{n}", rule) for v in path.validates for n, rule in enumerate(v.row_level))
+    tables = staging_tables(str(uuid.uuid4()), path.target.id, 1)
+    with connect(warehouse, autocommit=True) as connection:
+        ensure_meta(connection)
+        create_staging(connection, tables, columns)
+        try:
+            plan = PassPlan(
+                path, fields, tuple(split for scan in scans for split in scan.splits), tuple(columns), rules,
+                path.target.on_type_mismatch, tables, seal(warehouse), tables.run_id,
+            )  # fmt: skip
+            return _collect(connection, plan, run_pass(spark, plan, fused=fused))
+        finally:
+            drop_staging(connection, tables)
+
+
+def _collect(connection: Any, plan: PassPlan, result: PassResult) -> Staged:
+    names = sql.SQL(", ").join(sql.Identifier(column.name) for column in plan.stage_columns)
+    good = sql.SQL("SELECT {} FROM {} WHERE _flow_task = ANY(%s) ORDER BY _flow_file, _flow_record").format(
+        names, plan.tables.good_identifier
+    )
+    rejects = sql.SQL(
+        "SELECT node, rule_id, severity, disposition, record, row FROM {} WHERE _flow_task = ANY(%s)"
+        " ORDER BY file, record, rule_id"
+    ).format(plan.tables.rejects_identifier)
+    keys = ("node", "rule", "severity", "disposition", "record", "row")
+    found = connection.execute(rejects, [result.winners]).fetchall()
+    return Staged(
+        result,
+        connection.execute(good, [result.winners]).fetchall(),
+        [dict(zip(keys, (*row[:5], json.loads(row[5])), strict=True)) for row in found],
+    )
