@@ -1,0 +1,74 @@
+"""What tests of the control plane share: a workspace, a connection to the warehouse, and a small pipeline into it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from executors.model import Connection
+
+if TYPE_CHECKING:
+    from flowapp.accounts.models import Workspace
+    from flowapp.pipelines.models import Pipeline, PipelineVersion
+
+
+def make_document(ident: str = "numbers", schema: str = "public", **changes: Any) -> dict[str, Any]:
+    """A pipeline that loads CSV files into `<schema>.numbers`."""
+    config = {"path": "in", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"},
+              "waitPolicy": {"settleSeconds": 0}}  # fmt: skip
+    return {
+        "kind": "pipeline", "version": "1.0", "id": ident,
+        "nodes": [
+            {"id": "files", "kind": "source", "connector": "local_fs", "config": config,
+             "columns": [{"name": "id", "type": "integer"}]},
+            {"id": "load", "kind": "target", "inputs": ["files"], "connector": "postgres", "connection": "warehouse",
+             "schema": schema, "table": "numbers", "loadMode": "append"},
+        ],
+        **changes,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def workspace(db: None) -> Workspace:
+    from flowapp.accounts.models import Workspace
+
+    return Workspace.objects.create(slug="alices-team")
+
+
+@pytest.fixture
+def connected(workspace: Workspace, warehouse: Connection) -> Workspace:
+    """The workspace with a stored connection `warehouse`."""
+    from flowapp.connections.services import add_connection
+    from flowapp.connections.urls import ConnectionFields
+
+    fields = ConnectionFields(
+        "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
+    )
+    add_connection(workspace, "warehouse", fields)
+    return workspace
+
+
+@pytest.fixture
+def document(schema: str) -> Callable[..., dict[str, Any]]:
+    """Makes the small pipeline's document, with changes."""
+    return lambda ident="numbers", **changes: make_document(ident, schema, **changes)
+
+
+@pytest.fixture
+def save(connected: Workspace, schema: str) -> Callable[..., PipelineVersion]:
+    """Saves the small pipeline, with changes to its document."""
+    from flowapp.pipelines.services import save_version
+
+    def call(ident: str = "numbers", **changes: Any) -> PipelineVersion:
+        return save_version(connected, json.dumps(make_document(ident, schema, **changes)))
+
+    return call
+
+
+@pytest.fixture
+def pipeline(save: Callable[..., PipelineVersion]) -> Pipeline:
+    """The small pipeline, saved once."""
+    return save().pipeline
