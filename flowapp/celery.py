@@ -17,7 +17,7 @@ def configure() -> None:
     from django.conf import settings
 
     app.conf.update(
-        broker_url=settings.REDIS_URL or "redis://127.0.0.1:1",
+        broker_url=settings.REDIS_URL or "memory://",
         broker_connection_retry_on_startup=True,
         broker_transport_options={
             "visibility_timeout": 3600, "global_keyprefix": "flow:", "socket_connect_timeout": 3, "socket_timeout": 10,

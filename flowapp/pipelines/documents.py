@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ir.parse import parsePipelineIR
 from pydantic import TypeAdapter
 
+from ir.documents import Syntax
+from ir.parse import parsePipelineIR
 from ir.pipeline import Pipeline
 from ir.schedules import Schedule
 
 _SCHEDULE: TypeAdapter[Schedule] = TypeAdapter(Schedule)
 
 
-def syntax_of(text: str) -> str:
-    """`json` or `toml`; a JSON document begins with a brace, and no TOML document does."""
+def syntax_of(text: str) -> Syntax:
+    """How a document that parses is written: JSON begins with a brace, and no TOML does."""
     return "json" if text.lstrip("\ufeff \t\r\n").startswith("{") else "toml"
 
 
 @lru_cache(maxsize=64)
-def read_document(text: str) -> Pipeline:
+def read_document(text: str, syntax: Syntax | None = None) -> Pipeline:
     """The typed pipeline of a document's text; raises InvalidPipeline."""
-    return parsePipelineIR(text, syntax=syntax_of(text)).pipeline
+    return parsePipelineIR(text, syntax=syntax or syntax_of(text)).pipeline
 
 
 def read_schedule(document: object) -> Schedule:

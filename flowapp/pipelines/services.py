@@ -13,6 +13,7 @@ from flowapp.connections.services import resolve_connections
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import get_version
+from ir.documents import Syntax
 from ir.errors import FlowError
 from ir.pipeline import Pipeline as Document
 from ir.schedules import Schedule, next_fire
@@ -38,13 +39,14 @@ def save_version(
     author: User | None = None,
     message: str = "",
     expected_version: int | None = None,
+    syntax: Syntax | None = None,
 ) -> PipelineVersion:
     """Make the text the newest version of the pipeline that it names; the same text again makes none.
 
     `expected_version` is the number that the edit was made from, 0 for a new pipeline. Raises InvalidPipeline,
     UnknownConnection or VersionConflict.
     """
-    document = read_document(document_text)
+    document = read_document(document_text, syntax)
     resolve_connections(workspace, document)
     for _ in range(TRIES):
         pipeline = _get_or_create(workspace, document.id)
@@ -76,6 +78,7 @@ def _save_after(
         changes = {"latest_number": number, "name": document.metadata.name or "", **_schedule(pipeline, document)}
         if not unchanged.update(**changes):
             return None
+        pipeline.refresh_from_db()
         return PipelineVersion.objects.create(
             workspace_id=pipeline.workspace_id, pipeline=pipeline, number=number, author=author, message=message,
             document=text, sha256=digest,

@@ -36,7 +36,7 @@ def run_engine(job: RunJob, ports: Ports) -> RunReport:
     return run_pipeline(job, ports)
 
 
-def execute_claimed(claim: Claim, engine: Engine = run_engine, *, can_wait: bool = True) -> FlowError | None:
+def execute_claimed(claim: Claim, engine: Engine | None = None, *, can_wait: bool = True) -> FlowError | None:
     """Run a claimed attempt to its end and write down how it went; returns what ended it, if not success.
 
     `can_wait` says whether the run may go back to wait for files.
@@ -45,7 +45,7 @@ def execute_claimed(claim: Claim, engine: Engine = run_engine, *, can_wait: bool
     keeper = LeaseKeeper(claim, read_document(run.version.document).error_handling.max_minutes * 60)
     keeper.start()
     try:
-        error = _attempt(claim, run, engine, keeper, can_wait)
+        error = _attempt(claim, run, engine or run_engine, keeper, can_wait)
         if error is not None:
             end_badly(claim, run, keeper.reason or error)
         return error
@@ -98,7 +98,7 @@ def run_inline(
     if_busy: IfBusy = "refuse",
     load_again: str | None = None,
     user: User | None = None,
-    engine: Engine = run_engine,
+    engine: Engine | None = None,
 ) -> Run:
     """Queue a run and execute it in this process to its end, retries included. No worker or scheduler is needed.
 
@@ -111,7 +111,7 @@ def run_inline(
     return run_to_end(run, engine)
 
 
-def run_to_end(run: Run, engine: Engine = run_engine) -> Run:
+def run_to_end(run: Run, engine: Engine | None = None) -> Run:
     """Execute a queued run whenever it can be had, until it has ended, here or elsewhere."""
     owner = process_name()
     try:

@@ -112,7 +112,8 @@ def put_back(
     claim: Claim, run: Run, error: FlowError, seconds: float, *, state: State = State.QUEUED, **changes: Any
 ) -> None:
     """Back into the queue, due in so many seconds."""
-    at_once = seconds <= 0
+    # An inline run is not sent: its own process, or the next of its kind, takes it up.
+    at_once = seconds <= 0 and run.sent_at is not None
     changes |= {
         "state": state, "due_at": from_now(seconds), "lease_owner": "", "lease_until": None, "step": "",
         **_error_fields(error),

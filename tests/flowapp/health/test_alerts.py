@@ -1,0 +1,103 @@
+"""Alerts: the same trouble is one alert, and each kind knows what ends it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import executors
+from flowapp.health.alerts import ALERT_KINDS, KINDS, acknowledge, make_table, raise_alert, resolve, resolve_by
+from flowapp.health.models import Alert, AlertState
+from flowapp.health.selectors import alert_document, get_alert, list_alerts
+from ir.errors import FlowError
+
+pytestmark = pytest.mark.django_db
+
+
+def trouble(pipeline, message="It broke."):
+    raise_alert("run.failed", "error", message, "Look at the run.", pipeline=pipeline)
+
+
+def test_the_same_trouble_again_raises_the_count(pipeline):
+    trouble(pipeline)
+    trouble(pipeline, "It broke again.")
+    alert = Alert.objects.get()
+    assert (alert.count, alert.message) == (2, "It broke again.")
+
+
+def test_the_same_trouble_of_another_pipeline_is_another_alert(save):
+    trouble(save("one").pipeline)
+    trouble(save("two").pipeline)
+    assert Alert.objects.count() == 2
+
+
+def test_trouble_after_the_end_opens_a_new_alert(pipeline):
+    trouble(pipeline)
+    resolve(Alert.objects.get())
+    trouble(pipeline)
+    assert sorted(Alert.objects.values_list("state", "count")) == [(AlertState.OPEN, 1), (AlertState.RESOLVED, 1)]
+
+
+def test_an_acknowledged_alert_stays_so_when_it_happens_again(pipeline):
+    trouble(pipeline)
+    acknowledge(Alert.objects.get())
+    trouble(pipeline)
+    assert (Alert.objects.get().state, Alert.objects.get().count) == (AlertState.ACKNOWLEDGED, 2)
+
+
+def test_an_event_resolves_only_what_it_ends(save):
+    good, bad = save("good").pipeline, save("bad").pipeline
+    trouble(good)
+    trouble(bad)
+    raise_alert("schedule.missed", "warning", "Late.", "Look.", pipeline=good)
+    assert resolve_by("run.succeeded", pipeline_id=good.pk) == 1
+    unresolved = Alert.objects.exclude(state=AlertState.RESOLVED)
+    assert set(unresolved.values_list("kind", "pipeline__ident")) == {
+        ("schedule.missed", "good"),
+        ("run.failed", "bad"),
+    }
+
+
+@pytest.mark.parametrize("action", [acknowledge, resolve])
+def test_what_is_resolved_cannot_change(pipeline, action):
+    trouble(pipeline)
+    alert = Alert.objects.get()
+    resolve(alert)
+    with pytest.raises(FlowError) as refused:
+        action(alert)
+    assert refused.value.code == "alert.state"
+
+
+def test_another_workspaces_alert_is_unknown(pipeline):
+    from flowapp.accounts.models import Workspace
+
+    trouble(pipeline)
+    bobs = Workspace.objects.create(slug="bobs-team")
+    assert not list_alerts(bobs).exists()
+    with pytest.raises(FlowError) as refused:
+        get_alert(bobs, Alert.objects.get().pk)
+    assert refused.value.code == "alert.unknown"
+
+
+def test_alerts_of_the_installation_are_shown_in_every_workspace(workspace):
+    raise_alert("workers.none", "error", "No worker.", "Start one.")
+    assert alert_document(list_alerts(workspace).get())["kind"] == "workers.none"
+
+
+def test_a_kind_that_is_not_known_is_refused_with_those_that_are():
+    with pytest.raises(KeyError, match=r"run\.failed"):
+        raise_alert("run.flied", "error", "", "")
+
+
+def test_a_kind_cannot_be_listed_twice():
+    with pytest.raises(ValueError, match="twice"):
+        make_table((*KINDS, KINDS[0]))
+
+
+def test_every_kind_that_the_engine_raises_is_known():
+    source = "\n".join(path.read_text() for path in Path(executors.__path__[0]).rglob("*.py"))
+    raised = set(re.findall(r"\.alert\(\s*\"([a-z._]+)\"", source))
+    assert raised
+    assert raised <= set(ALERT_KINDS)

@@ -1,0 +1,62 @@
+"""An engine without Spark that loads for real: fence, one transaction with rows and commit marker, in a real table.
+
+Its hooks let a test stop it, wait in it or kill it at a given step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from psycopg import sql
+
+from executors.model import NodeReport, RuleCount, RunJob, RunReport
+from executors.ports import Ports
+from executors.postgres import meta
+from executors.postgres.client import connect, translate
+
+ROWS = 3
+COUNTS = {"rows_in": ROWS, "rows_out": ROWS, "rows_read": ROWS, "rows_loaded": ROWS, "rows_inserted": ROWS}
+
+
+@dataclass
+class TableEngine:
+    """Inserts `ROWS` rows into the target, once per run. `at` maps a step to what happens when it is entered."""
+
+    at: dict[str, Callable[[RunJob, Ports], None]] = field(default_factory=dict)
+    report: RunReport = field(default_factory=RunReport)
+
+    def __call__(self, job: RunJob, ports: Ports) -> RunReport:
+        (target,) = job.pipeline.targets()
+        with translate(target.id), connect(job.connections[target.connection], autocommit=True) as connection:
+            self._enter("start", job, ports)
+            meta.ensure_meta(connection)
+            key = (job.tenant, job.pipeline.id, target.id)
+            meta.raise_fence(connection, *key, job.token)
+            found = meta.find_commits(connection, job.run_id)
+            self._enter("pass", job, ports)
+            if not found:
+                self._enter("load", job, ports)
+                ref = meta.RunRef(job.run_id, *key, job.attempt, job.token)
+                with connection.transaction():
+                    meta.require_fence(connection, ref)
+                    insert = sql.SQL("INSERT INTO {} SELECT generate_series(1, %s)")
+                    connection.execute(insert.format(sql.Identifier(target.schema_, target.table)), [ROWS])
+                    meta.write_commit(connection, ref, {"node": COUNTS}, ["a" * 64])
+                    self._during("transaction", job, ports)
+                self._during("after commit", job, ports)
+                found = meta.find_commits(connection, job.run_id)
+            ports.events.committed(found[0])
+            self._enter("finish", job, ports)
+        self.report.nodes = [NodeReport(target.id, "target", **COUNTS)]
+        self.report.rules = [RuleCount("check", "r1", "notNull", "id", "skip", 0)]
+        return self.report
+
+    def _enter(self, step: str, job: RunJob, ports: Ports) -> None:
+        ports.events.step(step)
+        self._during(step, job, ports)
+
+    def _during(self, step: str, job: RunJob, ports: Ports) -> None:
+        ports.cancellation.check()
+        if step in self.at:
+            self.at[step](job, ports)

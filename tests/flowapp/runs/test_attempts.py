@@ -1,0 +1,265 @@
+"""How attempts end: loaded, tried again, put back, failed, cancelled; and what is known afterwards."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+from django.db import connections
+from table_engine import ROWS, TableEngine
+
+from executors.errors import Cancelled, TargetBusy, Terminal, Transient, WaitForFiles
+from executors.model import CheckReport, RunReport, RunWarning
+from executors.postgres import meta
+from executors.postgres.client import connect
+from flowapp.clock import from_now
+from flowapp.health.models import Alert, AlertState
+from flowapp.runs.dispatch import execute_claimed, run_inline
+from flowapp.runs.endings import backoff
+from flowapp.runs.leases import claim_run, take_over
+from flowapp.runs.models import CommitRecord, Run, State, Trigger
+from flowapp.runs.selectors import run_document
+from flowapp.runs.services import cancel_run, queue_run
+from ir.errors import FlowError
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sent")]
+
+
+def raising(error: BaseException):
+    def at(job, ports):
+        raise error
+
+    return at
+
+
+def attempt(run: Run, engine: TableEngine) -> Run:
+    """Claim the run, make one attempt at it, and give it as it stands afterwards."""
+    Run.objects.filter(pk=run.pk).update(due_at=from_now(0))
+    claim = claim_run(run.pk, "worker")
+    assert claim
+    execute_claimed(claim, engine)
+    return Run.objects.select_related("pipeline", "version", "workspace").get(pk=run.pk)
+
+
+def open_alerts() -> list[str]:
+    return list(Alert.objects.exclude(state=AlertState.RESOLVED).values_list("kind", flat=True))
+
+
+def test_a_load_is_told_as_the_engine_counted_it(pipeline, target):
+    run = run_inline(pipeline, engine=TableEngine())
+    assert target() == ROWS
+    document = run_document(run)
+    assert document["state"] == "succeeded"
+    assert document["nodes"] == [
+        {"id": "load", "kind": "target", "rowsIn": 3, "rowsOut": 3, "rowsRead": 3, "rowsLoaded": 3, "rowsInserted": 3,
+         "durationMs": 0}
+    ]  # fmt: skip
+    assert document["rules"][0] == {"node": "check", "rule": "r1", "type": "notNull", "field": "id", "onFail": "skip",
+                                    "violations": 0}  # fmt: skip
+    assert document["error"] is None
+    assert document["startedAt"].endswith("Z")
+    assert CommitRecord.objects.get().run_id == run.pk
+
+
+def test_keys_of_the_run_document_are_those_of_the_command_line(pipeline, target):
+    document = run_document(run_inline(pipeline, engine=TableEngine()))
+    assert list(document) == ["run", "pipeline", "version", "attempt", "state", "startedAt", "endedAt", "nodes", "rules",
+                              "checks", "quarantine", "warnings", "error"]  # fmt: skip
+
+
+def test_warnings_of_the_run_show_in_its_state(pipeline, target):
+    report = RunReport(warnings=[RunWarning("rows.rejected", "load", "1 row was rejected.")],
+                       checks=[CheckReport("check", "rowCount", True, None, 3)])  # fmt: skip
+    run = run_inline(pipeline, engine=TableEngine(report=report))
+    assert run.state == State.SUCCEEDED_WITH_WARNINGS
+    assert run_document(run)["checks"][0]["observed"] == 3
+
+
+def test_a_terminal_failure_is_not_tried_again(pipeline, target):
+    engine = TableEngine(at={"pass": raising(Terminal("rows.bad", "2 rows are bad.", hint="Mend them.", node="load"))})
+    run = attempt(queue_run(pipeline, Trigger.SCHEDULE), engine)
+    assert run.state == State.FAILED
+    assert run_document(run)["error"] == {"code": "rows.bad", "node": "load", "message": "2 rows are bad.",
+                                          "hint": "Mend them."}  # fmt: skip
+    assert open_alerts() == ["run.failed"]
+
+
+def test_the_next_success_resolves_the_alert_of_a_failure(pipeline, target):
+    attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine(at={"pass": raising(Terminal("rows.bad", "Bad."))}))
+    attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine())
+    assert open_alerts() == []
+
+
+@pytest.mark.parametrize(("trigger", "attempts"), [(Trigger.MANUAL, 1), (Trigger.SCHEDULE, 3)])
+def test_transient_failures_are_tried_again_as_often_as_the_trigger_says(pipeline, target, trigger, attempts):
+    engine = TableEngine(at={"pass": raising(Transient("target.unreachable", "Gone."))})
+    run = queue_run(pipeline, trigger)
+    for _ in range(attempts - 1):
+        assert attempt(run, engine).state == State.QUEUED
+    run = attempt(run, engine)
+    assert (run.state, run.attempt, run.failures) == (State.FAILED, attempts, attempts - 1)
+
+
+def test_back_off_doubles(pipeline):
+    run = queue_run(pipeline, Trigger.SCHEDULE)
+    waits = []
+    for run.failures in (0, 1, 2, 20):
+        waits.append(backoff(run))
+    assert waits == [10, 20, 40, 3600]
+
+
+def test_a_busy_target_puts_the_run_back_without_counting(pipeline, target):
+    run = queue_run(pipeline, Trigger.MANUAL)
+    run = attempt(run, TableEngine(at={"start": raising(TargetBusy("target.busy", "Busy."))}))
+    assert (run.state, run.failures) == (State.QUEUED, 0)
+    assert attempt(run, TableEngine()).state == State.SUCCEEDED
+
+
+def test_a_run_without_files_waits_for_them(pipeline, target):
+    missing = WaitForFiles("source.no_files", "None yet.", minutes=5, node="files")
+    run = attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine(at={"start": raising(missing)}))
+    assert (run.state, run.waits) == (State.WAITING, 1)
+    assert claim_run(run.pk, "worker") is None, "it is not due for five minutes"
+
+
+def test_an_unforeseen_error_fails_the_run_and_names_no_values(pipeline, target):
+    run = attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine(at={"pass": raising(ValueError("secret value"))}))
+    assert (run.state, run.error_code) == (State.FAILED, "run.crashed")
+    assert "secret value" not in run.error_message
+
+
+def test_cancelling_a_queued_run_ends_it_at_once(pipeline):
+    run = cancel_run(queue_run(pipeline, Trigger.MANUAL))
+    assert (run.state, run.error_code) == (State.CANCELLED, "run.cancelled")
+    with pytest.raises(FlowError) as refused:
+        cancel_run(run)
+    assert refused.value.code == "run.ended"
+
+
+def closing(function):
+    """The function, for a thread of its own, with its database connections closed in the end."""
+
+    def call(*args):
+        try:
+            function(*args)
+        finally:
+            connections.close_all()
+
+    return call
+
+
+def wait_for_interrupt(job, ports):
+    """What an engine does that is busy until somebody interrupts it."""
+    interrupted = threading.Event()
+    ports.cancellation.on_cancel(interrupted.set)
+    assert interrupted.wait(timeout=20)
+    raise Cancelled("spark.interrupted", "Interrupted.")
+
+
+def test_cancelling_a_running_run_interrupts_the_engine_within_seconds(pipeline, target):
+    run = queue_run(pipeline, Trigger.MANUAL)
+    began = threading.Event()
+
+    def work(job, ports):
+        began.set()
+        wait_for_interrupt(job, ports)
+
+    claim = claim_run(run.pk, "worker")
+    worker = threading.Thread(target=closing(execute_claimed), args=(claim, TableEngine(at={"pass": work})))
+    worker.start()
+    assert began.wait(timeout=10)
+    started = time.monotonic()
+    cancel_run(run)
+    worker.join(timeout=20)
+    assert time.monotonic() - started < 5
+    run.refresh_from_db()
+    assert (run.state, run.error_code) == (State.CANCELLED, "run.cancelled")
+    assert target() == 0
+
+
+def test_the_time_limit_fails_the_run(pipeline, target, save):
+    limited = save(errorHandling={"maxMinutes": 0.02}).pipeline
+    run = attempt(queue_run(limited, Trigger.MANUAL), TableEngine(at={"pass": wait_for_interrupt}))
+    assert (run.state, run.error_code) == (State.FAILED, "run.time_limit")
+
+
+def test_a_worker_that_is_overtaken_leaves_everything_to_the_other(pipeline, target, expire):
+    def overtaken(job, ports):
+        run = Run.objects.get(pk=job.run_id)
+        expire(run)
+        run.refresh_from_db()
+        assert take_over(run, "other")
+
+    run = queue_run(pipeline, Trigger.MANUAL)
+    run = attempt(run, TableEngine(at={"pass": overtaken}))
+    assert (run.state, run.lease_owner, run.error_code) == (State.RUNNING, "other", "")
+    assert target() == 0
+
+
+def test_a_target_that_has_seen_newer_tokens_is_not_loaded(pipeline, target):
+    """As after the control database was restored to an older state."""
+
+    def raise_fence_far_ahead(job, ports):
+        with connect(job.connections["warehouse"], autocommit=True) as connection:
+            meta.ensure_meta(connection)
+            meta.raise_fence(connection, job.tenant, job.pipeline.id, "load", job.token + 1000)
+
+    run = attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine(at={"start": raise_fence_far_ahead}))
+    assert (run.state, run.error_code) == (State.FAILED, "fence.ahead")
+    assert target() == 0
+
+
+def test_a_failure_after_the_commit_is_no_failure(pipeline, target):
+    engine = TableEngine(at={"after commit": raising(Terminal("files.stuck", "The file cannot be moved."))})
+    run = attempt(queue_run(pipeline, Trigger.MANUAL), engine)
+    assert (run.state, run.finishing) == (State.QUEUED, True)
+    run = attempt(run, TableEngine())
+    assert (run.state, run.attempt) == (State.SUCCEEDED, 2)
+    assert target() == ROWS
+
+
+def test_if_finishing_fails_too_the_markers_numbers_stand(pipeline, target):
+    stuck = Terminal("files.stuck", "The file cannot be moved.")
+    run = attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine(at={"after commit": raising(stuck)}))
+    run = attempt(run, TableEngine(at={"pass": raising(stuck)}))
+    document = run_document(run)
+    assert document["state"] == "succeeded_with_warnings"
+    assert document["nodes"][0]["rowsLoaded"] == ROWS
+    assert document["warnings"][0]["code"] == "files.stuck"
+    assert target() == ROWS
+
+
+def test_what_has_committed_cannot_be_cancelled(pipeline, target):
+    """The cancelled run turns out to have loaded: it says so instead."""
+    engine = TableEngine(at={"after commit": raising(Cancelled("run.cancelled", "Cancelled."))})
+    run = attempt(queue_run(pipeline, Trigger.MANUAL), engine)
+    assert attempt(run, TableEngine()).state == State.SUCCEEDED
+    assert target() == ROWS
+
+
+def test_a_run_cannot_be_failed_while_its_target_cannot_be_asked(pipeline, target, monkeypatch):
+    from flowapp.runs import endings
+    from flowapp.runs.recovery import take_back_lost
+
+    real = endings.fence_and_find
+    monkeypatch.setattr(endings, "fence_and_find", raising_any(Transient("target.unreachable", "No answer.")))
+    engine = TableEngine(at={"transaction": raising(Terminal("load.broken", "Broken."))})
+    run = attempt(queue_run(pipeline, Trigger.MANUAL), engine)
+    assert (run.state, run.ending) == (State.RUNNING, State.FAILED)
+    assert open_alerts() == ["target.unreachable_for_fence"]
+
+    monkeypatch.setattr(endings, "fence_and_find", real)
+    Run.objects.filter(pk=run.pk).update(lease_until=from_now(-1))
+    assert take_back_lost() == 1
+    run.refresh_from_db()
+    assert (run.state, run.error_code) == (State.FAILED, "load.broken")
+    assert open_alerts() == ["run.failed"]
+    assert target() == 0
+
+
+def raising_any(error):
+    def call(*args, **kwargs):
+        raise error
+
+    return call
