@@ -34,14 +34,22 @@ def die_with_parent(number: signal.Signals) -> Callable[[], None] | None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process with this id exists, whoever owns it."""
+    """Whether a process with this id exists, whoever owns it. One that only waits to be reaped does not count."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    return not _is_zombie(pid)
+
+
+def _is_zombie(pid: int) -> bool:
+    """In a container the first process may never reap orphans. Only Linux tells."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z"
+    except OSError:
+        return False
 
 
 def command_line(pid: int) -> str:
