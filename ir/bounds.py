@@ -57,9 +57,4 @@ def _check_order(low: Any, high: Any, at: Pointer, names: tuple[str, str]) -> It
     if type(low) is not type(high):
         yield diagnose("bounds.malformed", at / names[1], f"{names[0]} and {names[1]} are not of one kind.")
     elif low > high:
-        swap = [
-            {"op": "move", "from": str(at / names[0]), "path": str(at / "swap")},
-            {"op": "move", "from": str(at / names[1]), "path": str(at / names[0])},
-            {"op": "move", "from": str(at / "swap"), "path": str(at / names[1])},
-        ]
-        yield diagnose("bounds.reversed", at / names[0], f"{names[0]} is above {names[1]}.", fixes=[swap])
+        yield diagnose("bounds.reversed", at / names[0], f"{names[0]} is above {names[1]}.")

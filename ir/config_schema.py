@@ -88,6 +88,9 @@ def _is_tag(error: ValidationError) -> bool:
 
 
 def _wrong_tag(errors: Sequence[ValidationError], error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+    if (tag := _missing_tag(errors, error.instance)) is not None:
+        yield faults.missing(at, tag)
+        return
     tags = [sub for sub in errors if sub.validator == "const" and len(sub.relative_path) == 1]
     if tags:
         yield from _not_allowed_tag(tags, at)
@@ -96,6 +99,13 @@ def _wrong_tag(errors: Sequence[ValidationError], error: ValidationError, at: Po
     else:
         expected = {sub.validator_value for sub in errors if sub.validator == "type" and not sub.relative_path}
         yield faults.wrong_type(at, error.instance, " or ".join(sorted(map(str, expected))) or "value of another form")
+
+
+def _missing_tag(errors: Iterable[ValidationError], value: Any) -> str | None:
+    """The first field that every branch asks for and the value lacks."""
+    asked = [sub.validator_value for sub in errors if sub.validator == "required" and not sub.relative_path]
+    common = [name for name in asked[0] if all(name in names for names in asked)] if asked else []
+    return next((name for name in common if name not in value), None)
 
 
 def _not_allowed_tag(tags: Iterable[ValidationError], at: Pointer) -> Iterator[Diagnostic]:

@@ -127,7 +127,8 @@ class _Copier:
         if self._values > MAX_VALUES:
             raise _stop("document.too_large", f"There are more than {MAX_VALUES} values.")
         if len(at) > MAX_DEPTH:
-            raise _stop("document.too_deep", f"Values stand more than {MAX_DEPTH} levels deep.")
+            self.faults.append(diagnose("document.too_deep", at, f"Values stand more than {MAX_DEPTH} levels deep."))
+            return None
         if isinstance(value, dict):
             return {self._key(key, at): self.copy(item, at / str(key)) for key, item in value.items()}
         if isinstance(value, list):

@@ -66,7 +66,7 @@ def parse_expression(text: str) -> Expression:
         writer = _Writer()
         return Expression(writer.write(_parse(text)), tuple(writer.columns))
     except ParseError as error:
-        raise _malformed(text, error.errors[0]["description"].lower()) from error
+        raise _malformed(text, error.errors[0]["description"].split(" for <")[0].lower()) from error
     except SqlglotError as error:
         raise _malformed(text, str(error).lower()) from error
     except RecursionError as error:

@@ -83,7 +83,7 @@ def _check_readers(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
         for reader in readers:
             if reader.kind in NODES and reader.kind not in _AFTER_VALIDATE:
                 place = reader.at / "inputs" / reader.inputs.index(node.id)
-                message = f"{node.id} is a validate node and feeds {reader.id}, which is neither a target nor one."
+                message = f"{node.id} may feed targets and validate nodes only, not {reader.id}."
                 yield diagnose("validate.must_feed_target", place, message)
 
 

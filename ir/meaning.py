@@ -79,7 +79,7 @@ def _unknown_connector(name: str, at: Pointer, table: KindTable[object]) -> Diag
         fix = [{"op": "replace", "path": str(at), "value": "sftp"}]
         return diagnose("connector.use_sftp", at, f"There is no connector {name}, on purpose.", fixes=[fix])
     near = guess(name, table)
-    message = f"There is no {table.family} {shown(name)}; there are {listed(table)}."
+    message = f"There is no {table.family} {shown(name)}; known are {listed(table)}."
     fixes = [[{"op": "replace", "path": str(at), "value": near}]] if near else []
     return diagnose("connector.unknown", at, message, fixes=fixes)
 

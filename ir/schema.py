@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from ir.connectors import CONNECTORS
@@ -22,10 +23,9 @@ _COMMENT = (
 def schema_document() -> dict[str, Any]:
     """The schema (draft 2020-12) that editors, the server and the command line share."""
     configs = {connector.name: connector.config for connector in CONNECTORS.values() if connector.config is not None}
+    models: list[type[BaseModel]] = [Pipeline, *configs.values()]
     refs, shared = models_json_schema(
-        [(model, "validation") for model in (Pipeline, *configs.values())],
-        by_alias=True,
-        schema_generator=SchemaGenerator,
+        [(model, "validation") for model in models], by_alias=True, schema_generator=SchemaGenerator
     )
     shared["$defs"][Source.__name__]["allOf"] = [
         _settings_of(name, refs[config, "validation"]) for name, config in configs.items()

@@ -17,7 +17,7 @@ from ir.pipeline import Pipeline
 from ir.pointers import ROOT, Pointer
 from ir.schedules import Schedule
 from ir.spelling import guess
-from ir.types import SIMPLE_TYPES
+from ir.types import OTHER_NAMES, SIMPLE_TYPES
 
 _NODE: TypeAdapter[Node] = TypeAdapter(Node)
 _SCHEDULE: TypeAdapter[Schedule] = TypeAdapter(Schedule)
@@ -152,7 +152,7 @@ def _malformed(error: Any, at: Pointer) -> Diagnostic:
     if "decimal" not in error["ctx"]["pattern"]:
         message = f"{shown(value)} is no id: a small letter, then up to 62 small letters, digits, _ and -."
         return diagnose("value.malformed", at, message)
-    near = guess(value, SIMPLE_TYPES)
+    near = OTHER_NAMES.get(value.lower()) or guess(value, SIMPLE_TYPES)
     return diagnose(
         "value.malformed",
         at,

@@ -25,6 +25,25 @@ TYPE_PATTERN = (
 TypeName = Annotated[str, StringConstraints(pattern=TYPE_PATTERN), NoNewline()]
 """A column type as documents write it: `integer`, `decimal(12,2)`, `pg:inet` …"""
 
+OTHER_NAMES = {
+    "int": "integer",
+    "int4": "integer",
+    "int8": "bigint",
+    "long": "bigint",
+    "double": "float",
+    "real": "float",
+    "numeric": "decimal(18,2)",
+    "decimal": "decimal(18,2)",
+    "text": "string",
+    "varchar": "string",
+    "bool": "boolean",
+    "datetime": "timestamp",
+    "jsonb": "json",
+    "bytea": "binary",
+    "bytes": "binary",
+}
+"""What other systems call these types, for hints alone: documents have one name for each."""
+
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 

@@ -1,0 +1,70 @@
+"""The cases under `tests/fixtures/pipelines`: documents in files, with the diagnostics that they give beside them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ir.destinations import Destination, DestinationColumn, Destinations
+from ir.documents import Syntax
+from ir.types import STRING
+
+FOLDER = Path(__file__).parent.parent / "fixtures" / "pipelines"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A document and the diagnostics due. `code` is the one that the case is there to show."""
+
+    name: str
+    text: bytes
+    syntax: Syntax
+    expected: list[dict[str, Any]]
+    destinations: Destinations | None
+
+    @property
+    def code(self) -> str:
+        return self.name.split("--")[0]
+
+
+def list_cases(kind: str) -> list[Case]:
+    """The cases in `valid` or `invalid`."""
+    return [_read_case(path) for path in sorted((FOLDER / kind).glob("*.expect.json"))]
+
+
+def _read_case(expect: Path) -> Case:
+    name = expect.name.removesuffix(".expect.json")
+    document = expect.with_name(f"{name}.json")
+    syntax: Syntax = "json"
+    if not document.exists():
+        document, syntax = expect.with_name(f"{name}.toml"), "toml"
+    destinations = expect.with_name(f"{name}.destinations.json")
+    return Case(
+        name,
+        document.read_bytes(),
+        syntax,
+        json.loads(expect.read_text()),
+        _destinations(json.loads(destinations.read_text())) if destinations.exists() else None,
+    )
+
+
+def _destinations(tables: list[dict[str, Any]]) -> Destinations:
+    return {
+        (table["connection"], table["schema"], table["table"]): Destination(
+            table["schema"],
+            table["table"],
+            tuple(DestinationColumn(name, STRING, "text") for name in table["columns"]),
+            tuple(frozenset(key) for key in table["uniqueKeys"]),
+            table.get("kind", "table"),
+            table.get("writable", True),
+        )
+        for table in tables
+    }
+
+
+def document(name: str) -> dict[str, Any]:
+    """A fresh copy of the valid document of that name."""
+    loaded: dict[str, Any] = json.loads((FOLDER / "valid" / f"{name}.json").read_text())
+    return loaded

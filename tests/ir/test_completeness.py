@@ -1,0 +1,116 @@
+"""Nothing is declared in one place and forgotten in another."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from typing import get_args
+
+import pytest
+
+import ir
+import ir.load_modes
+from ir.checks import CHECKS, DatasetLevel
+from ir.codes import CODES
+from ir.connectors import CONNECTORS, TARGET_CONNECTORS
+from ir.formats import FORMATS
+from ir.hooks import HOOKS
+from ir.kinds import KindTable
+from ir.load_modes import LOAD_MODES, MODE_FIELDS
+from ir.nodes import NODES
+from ir.nodes.target import LoadModeName, Target
+from ir.not_yet import NOT_YET
+from ir.ops import OPS
+from ir.rules import RULES
+from tests.ir.cases import document, list_cases
+
+FAMILIES: dict[str, KindTable] = {
+    "load mode": LOAD_MODES,
+    "hook": HOOKS,
+    "op": OPS,
+    "source connector": CONNECTORS,
+    "format": FORMATS,
+    "check": CHECKS,
+}
+# Told only of documents that no file should hold: they are made in `test_documents`.
+MADE = {"document.too_large"}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_has_a_case(code):
+    shown = {d["code"] for kind in ("valid", "invalid") for case in list_cases(kind) for d in case.expected}
+    assert code in shown | MADE
+
+
+@pytest.mark.parametrize("case", list_cases("invalid"), ids=lambda case: case.name)
+def test_every_case_shows_the_code_that_it_is_named_after(case):
+    assert case.code == "several" or case.code in {d["code"] for d in case.expected}
+
+
+@pytest.mark.parametrize(("family", "name"), [kind for kind in NOT_YET if kind[0] != "target field"])
+def test_what_is_not_available_is_a_known_kind(family, name):
+    assert name in FAMILIES[family]
+
+
+def test_what_is_not_available_is_named_once():
+    assert len(set(NOT_YET)) == len(NOT_YET)
+
+
+def test_every_kind_that_runs_stands_in_the_document_of_everything():
+    text = json.dumps(document("everything")) + json.dumps(document("truncate.prefer_blue_green"))
+    text += json.dumps(document("minimal"))
+    tables = [*FAMILIES.items(), ("node", NODES), ("row rule", RULES), ("target connector", TARGET_CONNECTORS)]
+    runs = [name for family, table in tables for name in table if (family, name) not in NOT_YET]
+    assert [name for name in runs if f'"{name}"' not in text] == []
+
+
+@pytest.mark.parametrize(("family", "name"), NOT_YET)
+def test_every_kind_that_does_not_run_has_a_case_that_refuses_it(family, name):
+    refused = [case for case in list_cases("invalid") if "kind.not_available" in {d["code"] for d in case.expected}]
+    if family == "source connector" and name != "s3":
+        refused = [case for case in refused if case.name == "kind.not_available--connector"]
+        name = "s3"
+    if family == "format" and name != "avro":
+        refused = [case for case in refused if case.name == "kind.not_available--format"]
+        name = "avro"
+    assert any(f'"{name}"'.encode() in case.text for case in refused)
+
+
+def test_load_modes_of_the_type_are_those_of_the_table():
+    assert set(get_args(LoadModeName)) == set(LOAD_MODES)
+
+
+def test_each_load_mode_has_a_file_of_its_own():
+    files = {module.name for module in pkgutil.iter_modules(ir.load_modes.__path__)} - {"base"}
+    assert files == set(LOAD_MODES)
+
+
+@pytest.mark.parametrize("mode", LOAD_MODES.values(), ids=lambda mode: mode.name)
+def test_a_load_mode_says_what_it_is_in_words(mode):
+    assert mode.sentence.endswith(".")
+    assert mode.runs
+    assert mode.needs.endswith(".")
+
+
+def test_fields_of_load_modes_are_fields_of_targets():
+    assert set(Target.model_fields) >= MODE_FIELDS
+
+
+def test_dataset_checks_of_the_type_are_those_of_the_table():
+    assert {field.alias for field in DatasetLevel.model_fields.values()} == set(CHECKS)
+
+
+@pytest.mark.parametrize("module", [m.name for m in pkgutil.walk_packages(ir.__path__, "ir.")])
+def test_each_module_can_be_imported_and_says_what_it_holds(module):
+    assert importlib.import_module(module).__doc__
+
+
+def test_a_table_refuses_two_kinds_of_one_name():
+    with pytest.raises(ValueError, match="two kinds 'a' of thing"):
+        KindTable("thing", [("a", 1), ("a", 2)])
+
+
+def test_a_miss_lists_what_is_known():
+    with pytest.raises(KeyError, match=r"no thing 'c'; known are a, b"):
+        KindTable("thing", [("a", 1), ("b", 2)])["c"]
