@@ -9,7 +9,7 @@ from rich.console import Console
 
 from flowapp.cli.exits import INVALID
 from flowapp.cli.outcome import Outcome, show_lines
-from ir.diagnostics import Diagnostic, Skipped
+from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped
 
 _COLOURS = {"error": "red", "warning": "yellow"}
 
@@ -23,11 +23,11 @@ def document_of(diagnostics: Sequence[Diagnostic], skipped: Sequence[Skipped]) -
     }
 
 
-def invalid(diagnostics: Sequence[Diagnostic], skipped: Sequence[Skipped], name: str = "") -> Outcome:
+def invalid(error: InvalidPipeline, name: str = "document") -> Outcome:
     """The outcome of a command that was given an invalid document."""
     return Outcome(
-        document_of(diagnostics, skipped),
-        lambda console: show_diagnostics(console, diagnostics, name),
+        document_of(error.diagnostics, error.skipped),
+        lambda console: show_diagnostics(console, error.diagnostics, name),
         INVALID,
         to_stderr=True,
     )
@@ -37,8 +37,9 @@ def show_diagnostics(console: Console, diagnostics: Sequence[Diagnostic], name: 
     """One block each: place, severity, message, code, path and hint."""
     for diagnostic in diagnostics:
         place = ":".join(str(part) for part in (name, diagnostic.line, diagnostic.column) if part)
-        head = f"{place}: {diagnostic.severity}: " if place else f"{diagnostic.severity}: "
-        console.print(head + diagnostic.message, style=_COLOURS[diagnostic.severity], markup=False)
+        console.print(
+            f"{place}: {diagnostic.severity}: {diagnostic.message}", style=_COLOURS[diagnostic.severity], markup=False
+        )
         show_lines(console, [f"  [{diagnostic.code}] at {str(diagnostic.path) or 'the top'}"])
         if diagnostic.hint:
             show_lines(console, [f"  {diagnostic.hint}"])

@@ -29,7 +29,7 @@ def read_file(name: str) -> tuple[bytes, str]:
     path = Path(name)
     if path.suffix not in SYNTAX_BY_SUFFIX:
         known = " or ".join(SYNTAX_BY_SUFFIX)
-        raise UnreadableFile(name, f"its name ends in neither {known}", "Pipelines are JSON or TOML.")
+        raise UnreadableFile(name, f"its name does not end in {known}", "Pipelines are JSON or TOML.")
     try:
         return path.read_bytes(), SYNTAX_BY_SUFFIX[path.suffix]
     except OSError as error:

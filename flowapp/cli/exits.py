@@ -13,6 +13,7 @@ from rich.console import Console
 
 from flowapp.cli.outcome import Outcome, show_lines
 from flowapp.embedded.home import flow_home
+from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 
 FAILED, INVALID, REFUSED, HOOK_FAILED, CANCELLED = 1, 2, 3, 4, 5
@@ -33,11 +34,10 @@ def fail(error: BaseException) -> Outcome:
     """The outcome of a command that raised."""
     if isinstance(error, KeyboardInterrupt):
         return _problem("interrupted", "Stopped before the end.", "", INTERRUPTED)
-    diagnostics = getattr(error, "diagnostics", None)
-    if diagnostics is not None:
+    if isinstance(error, InvalidPipeline):
         from flowapp.cli.diagnostics import invalid
 
-        return invalid(diagnostics)
+        return invalid(error)
     if isinstance(error, FlowError):
         return _told(error)
     return _crashed(error)

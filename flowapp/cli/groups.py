@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from flowapp.cli import alerts, connection, demo, errors, pipeline, run, runs, token, up, user
+from flowapp.cli import (
+    alerts,
+    connection,
+    demo,
+    errors,
+    pipeline,
+    run,
+    runs,
+    schema,
+    token,
+    up,
+    user,
+    validate,
+)  # fmt: skip
 from flowapp.cli.parser import Parser, add_json_option
 
-GROUPS = (up, demo, run, runs, errors, pipeline, connection, alerts, user, token)
+GROUPS = (up, demo, validate, run, runs, errors, pipeline, connection, alerts, user, token, schema)
 
 
 def build_parser() -> Parser:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from flowapp.cli.documents import read_file
-from flowapp.cli.outcome import Outcome, listed, said, show_lines
+from flowapp.cli.outcome import Outcome, listed, said
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import current_workspace
 
@@ -80,10 +80,12 @@ def save_pipeline(args: Namespace) -> Outcome:
 
 
 def save_file(name: str) -> PipelineVersion:
-    """Make a file's content the newest version of the pipeline that it names."""
+    """Make a file's content the newest version of the pipeline that it names; raises InvalidPipeline."""
     from flowapp.pipelines.services import save_version
+    from ir.parse import parsePipelineIR
 
-    content, _ = read_file(name)
+    content, syntax = read_file(name)
+    parsePipelineIR(content, syntax=syntax)
     return save_version(current_workspace(), content.decode())
 
 
@@ -112,12 +114,10 @@ def restore_pipeline(args: Namespace) -> Outcome:
 
 def convert_file(args: Namespace) -> Outcome:
     """Lossless but for TOML's comments. What is invalid is refused first."""
-    from ir.documents import read_document
     from ir.parse import parsePipelineIR
 
     content, syntax = read_file(args.file)
-    parsePipelineIR(content, syntax=syntax)
-    text = WRITERS[args.to](read_document(content, syntax).value)
+    text = WRITERS[args.to](parsePipelineIR(content, syntax=syntax).document)
     return Outcome({"syntax": args.to, "text": text}, lambda console: _print_text(console, text))
 
 

@@ -33,7 +33,7 @@ def validate_file(args: Namespace) -> Outcome:
         if args.online:
             parsed = parsePipelineIR(content, syntax=syntax, destinations=_look(parsed))
     except InvalidPipeline as error:
-        return invalid(error.diagnostics, error.skipped, args.file)
+        return invalid(error, args.file)
     return Outcome(document_of(parsed.warnings, parsed.skipped), lambda console: _show(console, parsed, args))
 
 
