@@ -51,8 +51,13 @@ def test_without_the_database_nothing_is_green(tmp_path, redis_url):
         "response = Client(SERVER_NAME='localhost').get('/api/health/')\n"
         "print(response.status_code, *(part['status'] for part in response.json().values()), sep='|')\n"
     )
-    environment = {"PATH": "/usr/bin:/bin", "DJANGO_SETTINGS_MODULE": "flowapp.settings", "FLOW_HOME": str(tmp_path),
-                   "FLOW_DATABASE_URL": "postgresql://nobody:secretword@127.0.0.1:1/none", "FLOW_REDIS_URL": redis_url}  # fmt: skip
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "DJANGO_SETTINGS_MODULE": "flowapp.settings",
+        "FLOW_HOME": str(tmp_path),
+        "FLOW_DATABASE_URL": "postgresql://nobody:secretword@127.0.0.1:1/none",
+        "FLOW_REDIS_URL": redis_url,
+    }
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "503|down|ok|cannot tell|cannot tell", done.stderr
     assert "secretword" not in done.stdout + done.stderr
