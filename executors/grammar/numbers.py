@@ -23,6 +23,7 @@ _PLAIN_INTEGER = {
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _FLOAT_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _PLAIN_FLOAT = r"^-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,2})?$"
+_MOST_DIGITS = 38
 _SAFE_LENGTH = 200
 """With at most so many digits and two of exponent, a double neither overflows nor vanishes."""
 
@@ -85,7 +86,8 @@ def parse_decimal(values: pa.Array, to: ColumnType) -> Parsed:
     travel = travel_of(to)
     if travel.as_text:
         return read_in_stages(values, travel.arrow, [], _wide_decimal_of(to))
-    if not has_letters(values):
+    # Arrow cuts longer texts off in silence.
+    if not has_letters(values) and longest(values) <= _MOST_DIGITS:
         try:
             return pc.cast(values, travel.arrow), none_bad(len(values))
         except pa.ArrowInvalid:

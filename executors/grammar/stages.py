@@ -71,6 +71,13 @@ def read_in_stages(
 def _read_one_by_one(
     text: pa.Array, typed: pa.Array, left: pa.BooleanArray, one: Callable[[str], object | None]
 ) -> Parsed:
-    rest = pa.array([one(value) for value in text.filter(left).to_pylist()], typed.type)
+    rest = _array([one(value) for value in text.filter(left).to_pylist()], typed.type)
     typed = pc.replace_with_mask(typed, left, rest)
     return typed, pc.and_(left, pc.is_null(typed))
+
+
+def _array(values: list[object | None], arrow: pa.DataType) -> pa.Array:
+    if pa.types.is_decimal(arrow):
+        # Directly, Arrow refuses scales above the precision.
+        return pc.cast(pa.array(values, pa.decimal128(38, arrow.scale)), arrow)
+    return pa.array(values, arrow)

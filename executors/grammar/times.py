@@ -117,7 +117,8 @@ def parse_timestamp(values: pa.Array, to: ColumnType) -> Parsed:
 def parse_timestamptz(values: pa.Array, to: ColumnType) -> Parsed:
     arrow = pa.timestamp("us", "UTC")
     stages = [
-        (f"^{_PLAIN_TIMESTAMP}{_PLAIN_ZONE}$", _cast_to(arrow)),
+        # An offset can move a time of the year 9999 into 10000.
+        (f"^[1-8]{_PLAIN_TIMESTAMP.removeprefix('[1-9]')}{_PLAIN_ZONE}$", _cast_to(arrow)),
         (f"^{_PLAIN_TIMESTAMP}$", _cast_utc),
     ]
     return read_in_stages(values, arrow, stages, timestamptz_of)
