@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ir.errors import FlowError
+
+if TYPE_CHECKING:
+    from executors.model import RunReport
 
 
 class Failure(FlowError):
-    """A run cannot go on."""
+    """A run cannot go on. `report` is what the run had done until then, once the engine has let go of it."""
+
+    report: RunReport | None = None
 
 
 class Transient(Failure):

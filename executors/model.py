@@ -197,6 +197,11 @@ class NodeReport:
     rows_warned: int | None = None
     duration_ms: int = 0
 
+    @classmethod
+    def nothing(cls, target: str) -> NodeReport:
+        """The report of a target for which nothing new has come."""
+        return cls(target, "target", **{name: 0 for name in cls.__dataclass_fields__ if name.startswith("rows_")})
+
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:

@@ -33,7 +33,7 @@ class LoadUnits(Protocol):
     """The state of files, by pipeline and SHA-256. Names do not count: the same bytes are one unit."""
 
     def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
-        """The fence token up to which loads of each file are forgotten ("load again"); files never forgotten are absent.
+        """The fence token up to which loads of each file are forgotten ("load again"); others are absent.
 
         What was loaded stands in the target's commit markers, in the transaction of the rows; a commit whose token is
         not above this one does not count.

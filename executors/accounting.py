@@ -1,0 +1,108 @@
+"""From counts to the numbers people see, and the checks that they reconcile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from executors.errors import Terminal
+from executors.model import NodeReport, PassResult, RecordRef, RuleCount, RunWarning
+from executors.verdicts.tally import add_counts
+from ir.nodes import Source, Transform, Validate
+from ir.ops import Filter
+from ir.pipeline import Path
+from ir.rules import rule_id
+
+
+def planned_rules(path: Path) -> list[RuleCount]:
+    """Every explicit rule of the path with a count of zero, in the order of the document."""
+    return [
+        RuleCount(validate.id, rule_id(rule), rule.type, rule.field, rule.on_fail, 0)
+        for validate in path.validates
+        for rule in validate.row_level
+    ]
+
+
+def merge_rules(planned: Sequence[RuleCount], found: Sequence[RuleCount]) -> list[RuleCount]:
+    """One count per node and rule: the planned ones first, zeros included, then those that only violations bring."""
+    merged: dict[tuple[str, str], RuleCount] = {}
+    for count in (*planned, *found):
+        key = count.node, count.rule_id
+        merged[key] = add_counts(merged[key], count) if key in merged else count
+    return list(merged.values())
+
+
+def filter_nodes(path: Path) -> list[str]:
+    return [t.id for t in path.transforms if any(isinstance(op, Filter) for op in t.ops)]
+
+
+def filtered_rows(path: Path, read: int, arrived: int) -> int:
+    """How many rows the filters took; without a filter none may be missing. Raises Terminal `rows.lost`."""
+    missing = read - arrived
+    if missing < 0 or (missing and not filter_nodes(path)):
+        raise Terminal(
+            "rows.lost",
+            f"The scan counted {read:,} rows and {arrived:,} arrived, though no filter stands between.",
+            node=path.source.id,
+            hint="Nothing was loaded. Please report this with the file's format and size.",
+        )
+    return missing
+
+
+def stop_on_abort(rules: Sequence[RuleCount], names: Mapping[int, str]) -> None:
+    """Raise Terminal `rule.abort` for the violated abort rules. `names` are the files' names by their place."""
+    violated = [rule for rule in rules if rule.on_fail == "abort" and rule.violations]
+    if not violated:
+        return
+    texts = [
+        f"{_rule_text(rule)} failed on {rule.violations:,} rows ({places(rule.first, names)})" for rule in violated
+    ]
+    raise Terminal(
+        "rule.abort",
+        f"{'; '.join(texts)}. Nothing was loaded.",
+        node=violated[0].node,
+        hint="Mend the rows at the source, or let the rule (for types: onTypeMismatch) skip or warn instead of abort.",
+    )
+
+
+def _rule_text(rule: RuleCount) -> str:
+    return f"Rule {rule.type} on {rule.field!r}" if rule.field else f"Rule {rule.type}"
+
+
+def places(refs: Sequence[RecordRef], names: Mapping[int, str]) -> str:
+    """`flights.csv record 3, 17; other.csv record 1`"""
+    by_file: dict[int, list[str]] = {}
+    for ref in refs:
+        by_file.setdefault(ref.file, []).append(f"{ref.record}")
+    return "; ".join(f"{names[file]} record {', '.join(records)}" for file, records in by_file.items())
+
+
+_SAID = {"skip": ("rows.rejected", "rows rejected"), "warn": ("rows.warned", "rows loaded with a warning")}
+
+
+def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
+    """What skip and warn violations say in the run's own list of warnings."""
+    return [
+        RunWarning(
+            _SAID[rule.on_fail][0], rule.node, f"{_rule_text(rule)}: {rule.violations:,} {_SAID[rule.on_fail][1]}."
+        )
+        for rule in rules
+        if rule.violations and rule.on_fail in _SAID
+    ]
+
+
+def node_reports(path: Path, read: int, filtered: int, result: PassResult) -> list[NodeReport]:
+    """The counts of the nodes before the target: each passes on what it neither filters nor drops."""
+    dropped: Counter[str] = Counter()
+    for task in result.tasks:
+        dropped.update(task.dropped_at)
+    filters = filter_nodes(path)
+    reports: list[NodeReport] = []
+    rows = read
+    nodes: list[Source | Transform | Validate] = [path.source, *path.transforms, *path.validates]
+    for node in nodes:
+        out = rows - dropped[node.id] - (filtered if filters and node.id == filters[-1] else 0)
+        reports.append(NodeReport(node.id, node.kind, rows_in=rows, rows_out=out))
+        rows = out
+    reports[0].rows_read = read
+    return reports

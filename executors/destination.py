@@ -1,0 +1,55 @@
+"""The table that a target loads: refused early if it cannot be, made if missing, taken away if that was in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from executors.errors import Failure, Transient
+from executors.model import Destination, SourceField, StageColumn
+from executors.postgres.ddl import Conn
+from executors.postgres.inspect import inspect_target, require_loadable, require_privileges
+from executors.postgres.load_modes import load_handler
+from executors.postgres.plan import plan_stage_columns
+from executors.postgres.target import CreatedTable, columns_to_create, create_target, drop_target_if_ours
+from ir.load_modes import load_mode
+from ir.nodes import Target
+
+
+def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
+    """Refuse what no load can write to, before anything is read. None if the table is still to be made."""
+    dest = inspect_target(conn, target.schema_, target.table)
+    if dest is not None:
+        require_loadable(dest)
+        require_privileges(conn, dest, load_handler(target.load_mode).privileges)
+    return dest
+
+
+@contextmanager
+def ready_table(
+    conn: Conn, target: Target, working: Sequence[SourceField]
+) -> Iterator[tuple[Destination, tuple[StageColumn, ...]]]:
+    """The table and its staging columns. A table that had to be made is dropped again if its first load fails."""
+    dest, created = _find_or_create(conn, target, working)
+    try:
+        yield dest, plan_stage_columns(target, working, dest)
+    except Failure:
+        if created is not None:
+            drop_target_if_ours(conn, created)
+        raise
+
+
+def _find_or_create(
+    conn: Conn, target: Target, working: Sequence[SourceField]
+) -> tuple[Destination, CreatedTable | None]:
+    if dest := refuse_unloadable(conn, target):
+        return dest, None
+    columns = columns_to_create(target, working)
+    key = target.upsert_key if load_mode(target.load_mode).needs_key else None
+    created = create_target(conn, target.schema_, target.table, columns, key or ())
+    dest = refuse_unloadable(conn, target)
+    if dest is None:
+        raise Transient(
+            "target.vanished", f"{target.schema_}.{target.table} was dropped again meanwhile.", node=target.id
+        )
+    return dest, created

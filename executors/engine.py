@@ -1,0 +1,180 @@
+"""The order of a run: fence, take files in, and for each target one pass, checks, guard and one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from executors.destination import refuse_unloadable
+from executors.errors import Failure, LeaseLost, Terminal
+from executors.intake import FileIntake, Intake
+from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
+from executors.ports import Ports
+from executors.postgres import meta
+from executors.postgres.client import connect, interrupt
+from executors.postgres.ddl import Conn
+from executors.spark.scan import scan_files
+from executors.spark.session import interrupt as interrupt_session
+from executors.spark.session import new_run_session
+from executors.target_load import TargetLoad
+from ir.load_modes import load_mode
+from ir.nodes import Source, Target
+from ir.pipeline import Path
+
+
+def run_pipeline(job: RunJob, ports: Ports) -> RunReport:
+    """Run one attempt to its end.
+
+    Returns what was done; raises the `Failure` that ended it, whose `report` holds what is known until then.
+    """
+    with ExitStack() as stack:
+        run = _Run(job, ports, stack)
+        try:
+            run.start()
+            for lane in run.lanes:
+                run.load(lane)
+            run.finish()
+        except Failure as failure:
+            cause = run.cause_of(failure)
+            run.give_up(cause)
+            cause.report = run.report
+            raise cause from failure
+    return run.report
+
+
+@dataclass(slots=True)
+class _Lane:
+    """One target of the run: its way from the source, the connection that loads it, and the files it takes."""
+
+    path: Path
+    connection: Conn
+    commit: LoadCommit | None = None
+    hashes: set[str] = field(default_factory=set)
+    done: bool = False
+
+
+class _Run:
+    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
+        self.job, self.ports, self.report = job, ports, RunReport()
+        self.lanes: list[_Lane] = []
+        self._stack = stack
+        self._intake = FileIntake(job, ports, self._scan)
+
+    # --- before anything is read ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Fence every target, look for what an earlier attempt has committed, and refuse what cannot be loaded."""
+        self.ports.events.step("start")
+        for target in self.job.pipeline.targets():
+            name = f"flow run {self.job.run_id}"
+            connection = connect(self.job.connections[target.connection], autocommit=True, application_name=name)
+            lane = _Lane(self.job.pipeline.path_to(target), self._stack.enter_context(connection))
+            self.lanes.append(lane)
+            self._prepare(lane)
+        self._session = new_run_session()
+        self.ports.cancellation.on_cancel(self._interrupt)
+
+    def _prepare(self, lane: _Lane) -> None:
+        target, connection = lane.path.target, lane.connection
+        meta.ensure_meta(connection)
+        meta.raise_fence(connection, *self._key(target), self.job.token)
+        commits = meta.find_commits(connection, self.job.run_id)
+        lane.commit = next((commit for commit in commits if commit.node == target.id), None)
+        self._refuse_older_state(lane)
+        refuse_unloadable(connection, target)
+
+    def _key(self, target: Target) -> tuple[str, str, str]:
+        return self.job.tenant, self.job.pipeline.id, target.id
+
+    def _refuse_older_state(self, lane: _Lane) -> None:
+        target = lane.path.target
+        known = self.ports.last_commit(target.id)
+        if known and not meta.last_commit_exists(lane.connection, *self._key(target), known):
+            raise Terminal(
+                "target.went_back",
+                f"{target.schema_}.{target.table} no longer holds the load of run {known}: the database was restored "
+                "or failed over to an older state.",
+                node=target.id,
+                hint="Compare the table with its source, then load what is missing again, with a reason.",
+            )
+
+    def _interrupt(self) -> None:
+        interrupt_session(self._session)
+        for lane in self.lanes:
+            interrupt(lane.connection)
+
+    def _scan(self, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
+        return scan_files(self._session, source, files)
+
+    # --- one target -------------------------------------------------------------------------------------------
+
+    def load(self, lane: _Lane) -> None:
+        """Load one target, unless an earlier attempt of this run has done so."""
+        if lane.commit:
+            self._finish_committed(lane, lane.commit)
+            return
+        intake = self._intake.open(lane.path.source)
+        self.report.warnings += [warning for warning in intake.warnings if warning not in self.report.warnings]
+        lane.hashes = set(intake.hashes)
+        if scans := self._files_to_load(lane, intake):
+            load = TargetLoad(self.job, self.ports, self.report, self._session, lane.path, lane.connection, scans)
+            self.ports.events.committed(load.run())
+            for node in self.report.nodes:
+                self.ports.events.node_finished(node)
+        else:
+            self._tell_nothing_new(lane, intake)
+        lane.done = True
+
+    def _files_to_load(self, lane: _Lane, intake: Intake) -> list[FileScan]:
+        """The files that this target has not loaded yet; all of them or none for modes that replace all rows."""
+        key = self._key(lane.path.target)
+        forgotten = self.ports.units.forgotten(intake.hashes)
+        if load_mode(lane.path.target.load_mode).replaces_all_rows:
+            last = meta.last_files(lane.connection, *key)
+            same = last is not None and last[1] == lane.hashes and all(last[0] > forgotten.get(h, -1) for h in last[1])
+            return [] if same else intake.scans
+        loaded = meta.files_loaded(lane.connection, *key, intake.hashes)
+        known = {sha256 for sha256, token in loaded.items() if token > forgotten.get(sha256, -1)}
+        for scan in intake.scans:
+            if scan.sha256 in known:
+                self.ports.units.skip(intake.source.id, scan.file, scan.sha256, "The same bytes were loaded before.")
+        return [scan for scan in intake.scans if scan.sha256 not in known]
+
+    def _tell_nothing_new(self, lane: _Lane, intake: Intake) -> None:
+        target = lane.path.target
+        self.report.nothing_new = True
+        text = "No file came." if intake.missed else f"All {len(intake.scans):,} matching files are already loaded."
+        self.ports.events.log("info", f"Nothing new for {target.id}. {text}", target.id)
+        self._add_node(NodeReport.nothing(target.id))
+
+    def _finish_committed(self, lane: _Lane, commit: LoadCommit) -> None:
+        """An earlier attempt committed this target: take its numbers from the marker and read nothing."""
+        self.ports.events.committed(commit)
+        self._add_node(NodeReport(commit.node, "target", **commit.counts["node"]))
+        self.ports.events.log("info", f"Attempt {commit.attempt} had already loaded this target.", commit.node)
+        lane.hashes, lane.done = set(commit.files_done), True
+
+    def _add_node(self, report: NodeReport) -> None:
+        self.report.nodes.append(report)
+        self.ports.events.node_finished(report)
+
+    # --- the end ----------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        self.ports.events.step("finish")
+        self._intake.finish(failed=set())
+
+    def cause_of(self, failure: Failure) -> Failure:
+        """Why the run really ends: what was interrupted fails with errors of its own."""
+        try:
+            self.ports.cancellation.check()
+        except Failure as cause:
+            return cause
+        return failure
+
+    def give_up(self, cause: Failure) -> None:
+        """Put files away. A worker that lost its lease touches nothing: another one owns the run."""
+        if not isinstance(cause, LeaseLost):
+            failed = {sha256 for lane in self.lanes if not lane.done for sha256 in lane.hashes}
+            self._intake.finish(failed, cause.message)

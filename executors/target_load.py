@@ -1,0 +1,250 @@
+"""From the files of one target to its commit: plan, one pass, refusals, checks, guard, one transaction."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from executors import accounting
+from executors.destination import ready_table
+from executors.errors import Failure, LeaseLost, Terminal
+from executors.intake import fields_of, splits_of
+from executors.model import (
+    Destination,
+    FileScan,
+    LoadCommit,
+    NodeReport,
+    PassResult,
+    RuleCount,
+    RulePlan,
+    RunJob,
+    RunReport,
+    RunWarning,
+    SourceField,
+    StageColumn,
+)
+from executors.ports import Ports
+from executors.postgres import checks, quarantine, staging
+from executors.postgres.ddl import Conn
+from executors.postgres.load import LoadCounts, LoadFile, LoadPlan, RunRef, commit_load
+from executors.secrets import seal
+from executors.spark.columns import plan_columns
+from executors.spark.one_pass import PassPlan, run_pass
+from ir.checks import Check
+from ir.load_modes import load_mode
+from ir.pipeline import Path
+from ir.rules import rule_id
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class TargetLoad:
+    """One load of one target. `run` returns the commit; until it has committed nothing of the target has changed."""
+
+    def __init__(
+        self,
+        job: RunJob,
+        ports: Ports,
+        report: RunReport,
+        session: SparkSession,
+        path: Path,
+        conn: Conn,
+        scans: Sequence[FileScan],
+    ) -> None:
+        self._job, self._ports, self._report, self._session = job, ports, report, session
+        self._path, self._conn, self._scans = path, conn, scans
+        self._target = path.target
+        self._ref = RunRef(job.run_id, job.tenant, job.pipeline.id, path.target.id, job.attempt, job.token)
+        self._tables = staging.staging_tables(job.run_id, path.target.id, job.attempt)
+        self._kept = quarantine_tables(path)
+        self._read = sum(scan.records for scan in scans)
+        self._result = PassResult(())
+        self._rules: list[RuleCount] = []
+        self._started = time.monotonic()
+
+    def run(self) -> LoadCommit:
+        fields = fields_of(self._scans)
+        working = plan_columns(self._session, self._path, fields)
+        with ready_table(self._conn, self._target, working) as (dest, columns):
+            self._probe()
+            staging.create_staging(self._conn, self._tables, columns)
+            try:
+                self._pass(fields, columns)
+                self._check()
+                return self._commit(dest, columns)
+            except LeaseLost:
+                raise
+            except Failure as error:
+                self._keep_rejects(error)
+                raise
+            finally:
+                staging.drop_staging(self._conn, self._tables)
+
+    def _step(self, name: str) -> None:
+        self._ports.cancellation.check()
+        self._ports.events.step(name, self._target.id)
+
+    def _probe(self) -> None:
+        """What would only be found out after the pass is found out before it."""
+        self._step("probe")
+        for table in dict.fromkeys(self._kept.values()):
+            quarantine.ensure_quarantine(self._conn, table)
+        checks.probe_checks(self._conn, self._checks())
+
+    def _checks(self) -> list[tuple[str, str, Check]]:
+        return [
+            (validate.id, kind, check)
+            for validate in self._path.validates
+            if validate.dataset_level is not None
+            for kind, check in validate.dataset_level.checks()
+        ]
+
+    # --- the pass ---------------------------------------------------------------------------------------------
+
+    def _pass(self, fields: tuple[SourceField, ...], columns: tuple[StageColumn, ...]) -> None:
+        self._step("pass")
+        plan = PassPlan(
+            path=self._path,
+            fields=fields,
+            splits=splits_of(self._scans),
+            stage_columns=columns,
+            rules=tuple(RulePlan(v.id, rule_id(rule), rule) for v in self._path.validates for rule in v.row_level),
+            on_type_mismatch=self._target.on_type_mismatch,
+            tables=self._tables,
+            sealed_connection=seal(self._job.connections[self._target.connection]),
+            run_id=self._job.run_id,
+        )
+        self._result = run_pass(self._session, plan)
+        self._filtered = accounting.filtered_rows(self._path, self._read, self._result.total("rows_arrived"))
+        found = [rule for task in self._result.tasks for rule in task.rules]
+        self._rules = accounting.merge_rules(accounting.planned_rules(self._path), found)
+        self._report.rules += self._rules
+        accounting.stop_on_abort(self._rules, {scan.file.seq: scan.file.name for scan in self._scans})
+
+    # --- what staging says ------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        """Run the dataset checks on the staged rows."""
+        self._step("check")
+        done = checks.run_checks(self._conn, self._tables, self._result.winners, self._checks())
+        self._report.checks += done
+        self._report.warnings += [
+            RunWarning("check.failed", c.node, str(c.message)) for c in done if not c.ok and c.on_fail == "warn"
+        ]
+        if broken := [c for c in done if not c.ok and c.on_fail == "abort"]:
+            raise Terminal(
+                "check.abort",
+                f"{'; '.join(f'{c.check}: {c.message}' for c in broken)}. Nothing was loaded.",
+                node=broken[0].node,
+                hint="Mend the source, or let the check warn instead of abort.",
+            )
+
+    # --- the load ---------------------------------------------------------------------------------------------
+
+    def _commit(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadCommit:
+        self._step("guard")
+        self._guard_empty()
+        self._step("load")
+        counts = commit_load(self._conn, self._load_plan(dest, columns))
+        report = self._target_report(counts)
+        self._tell(report, counts)
+        return LoadCommit(
+            self._job.run_id,
+            self._target.id,
+            self._job.attempt,
+            {"load": counts.to_json(), "node": asdict(report)},
+            self._job.token,
+            files_done=[scan.sha256 for scan in self._scans],
+        )
+
+    def _guard_empty(self) -> None:
+        """Rows are counted as the tasks reported them: a staging that lost its rows is not an empty source."""
+        staged = self._result.total("rows_staged")
+        if staged or not load_mode(self._target.load_mode).replaces_all_rows or not self._target.fail_on_empty_source:
+            return
+        raise Terminal(
+            "source.empty",
+            f"No row is left to replace {self._target.schema_}.{self._target.table} with: {self._read:,} read, "
+            f"{self._filtered:,} filtered, {self._result.total('rows_rejected'):,} rejected. The table is as it was.",
+            node=self._target.id,
+            hint="If an empty source may clear the table, set failOnEmptySource to false on this target.",
+        )
+
+    def _load_plan(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadPlan:
+        return LoadPlan(
+            run=self._ref,
+            dest=dest,
+            columns=columns,
+            tables=self._tables,
+            winners=self._result.winners,
+            staged=self._result.total("rows_staged"),
+            rejected=self._result.total("rows_rejected"),
+            load_mode=self._target.load_mode,
+            upsert_key=self._target.upsert_key or (),
+            files=[LoadFile(scan.file.seq, scan.file.name, scan.sha256) for scan in self._scans],
+            quarantine=self._kept,
+            node_counts=self._node_counts(),
+        )
+
+    def _node_counts(self) -> dict[str, int]:
+        return {
+            "rows_in": self._result.total("rows_staged"),
+            "rows_read": self._read,
+            "rows_filtered": self._filtered,
+            "rows_rejected": self._result.total("rows_rejected"),
+            "rows_warned": self._result.total("rows_warned"),
+        }
+
+    def _target_report(self, counts: LoadCounts) -> NodeReport:
+        milliseconds = int((time.monotonic() - self._started) * 1000)
+        return NodeReport(
+            self._target.id, "target", **self._node_counts(), **counts.node_fields(), duration_ms=milliseconds
+        )
+
+    def _tell(self, report: NodeReport, counts: LoadCounts) -> None:
+        """Fill the run's report with what has been committed."""
+        known = {node.id for node in self._report.nodes}
+        before = accounting.node_reports(self._path, self._read, self._filtered, self._result)
+        self._report.nodes += [node for node in before if node.id not in known] + [report]
+        self._report.warnings += accounting.violation_warnings(self._rules)
+        if counts.suppressed:
+            self._report.warnings.append(
+                RunWarning(
+                    "rows.suppressed", self._target.id, f"A trigger of the table swallowed {counts.suppressed:,} rows."
+                )
+            )
+        self._count_kept(counts.quarantine_rows, counts.quarantine_entries)
+
+    def _count_kept(self, rows: int, entries: int) -> None:
+        self._report.quarantine_rows += rows
+        self._report.quarantine_entries += entries
+        tables = [table for table in self._kept.values() if table not in self._report.quarantine_tables]
+        self._report.quarantine_tables += dict.fromkeys(tables)
+        violated = sum(rule.violations for rule in self._rules)
+        if entries < violated:
+            self._report.warnings.append(
+                RunWarning(
+                    "rejects.not_kept",
+                    self._target.id,
+                    f"{violated - entries:,} of {violated:,} violations were counted but not kept: "
+                    "their node has no quarantine.",
+                )
+            )
+
+    def _keep_rejects(self, error: Failure) -> None:
+        """The rejected rows of a load that failed, in a transaction of their own."""
+        rows, entries = quarantine.keep_rejects(self._conn, self._ref, self._tables, self._result.winners, self._kept)
+        self._count_kept(rows, entries)
+
+
+def quarantine_tables(path: Path) -> dict[str, str]:
+    """Which table keeps the rows that a node rejects: a validate node its own, all other nodes the last one's."""
+    kept = {v.id: v.quarantine.table for v in path.validates if v.quarantine and v.quarantine.enabled}
+    if kept:
+        last = list(kept.values())[-1]
+        for node in (path.source, *path.transforms, path.target):
+            kept[node.id] = last
+    return {node: table for node, table in kept.items() if table is not None}

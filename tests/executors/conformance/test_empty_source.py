@@ -1,0 +1,89 @@
+"""A failed source is never an empty one, and an empty one clears a table only when it is told to."""
+
+from __future__ import annotations
+
+import pytest
+
+from executors.errors import Failure, Terminal
+from tests.executors.conformance.world import World, target_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+
+@pytest.fixture
+def filled(world: World) -> World:
+    world.sql(
+        "create table t (id int primary key, name text); insert into t select n, 'old' from generate_series(1, 5) n"
+    )
+    return world
+
+
+def count(world: World) -> int:
+    return int(world.sql("select count(*) from t")[0][0])
+
+
+def test_truncate_of_an_empty_file_is_refused_with_the_numbers(filled: World) -> None:
+    filled.write("a", "id,name\n")
+    with pytest.raises(Terminal) as stopped:
+        filled.run(filled.document(mode="truncate"))
+    assert stopped.value.code == "source.empty"
+    assert "failOnEmptySource" in stopped.value.hint
+    assert count(filled) == 5
+
+
+def test_truncate_of_rows_that_all_rules_drop_is_refused_too(filled: World) -> None:
+    filled.write("a", "id,name\n1,\n2,\n")
+    with pytest.raises(Terminal) as stopped:
+        filled.run(filled.document(mode="truncate", rules=[{"type": "notNull", "field": "name", "onFail": "skip"}]))
+    assert stopped.value.code == "source.empty"
+    assert "2 rejected" in stopped.value.message
+    assert count(filled) == 5
+
+
+def test_a_truly_empty_source_may_clear_the_table_when_it_is_told_to(filled: World) -> None:
+    filled.write("a", "id,name\n")
+    report = filled.run(filled.document(mode="truncate", failOnEmptySource=False))
+    assert count(filled) == 0
+    assert target_of(report).rows_loaded == 0
+
+
+@pytest.mark.parametrize("guard", [True, False])
+def test_a_source_that_breaks_never_clears_the_table(filled: World, guard: bool) -> None:
+    filled.write("a", b'[{"id": 1, "name": "x"}, {"id": 2')
+    with pytest.raises(Failure) as stopped:
+        filled.run(filled.document(mode="truncate", format="json", failOnEmptySource=guard))
+    assert stopped.value.code == "source.malformed"
+    assert count(filled) == 5
+
+
+@pytest.mark.parametrize("guard", [True, False])
+def test_a_file_that_changes_under_the_run_never_clears_the_table(filled: World, guard: bool) -> None:
+    path = filled.write("a", "id,name\n1,x\n")
+
+    def shorten(step: str, node: str | None) -> None:
+        if step == "pass":
+            path.write_text("id,name\n")
+
+    filled.memory.on_step = shorten
+    with pytest.raises(Failure) as stopped:
+        filled.run(filled.document(mode="truncate", failOnEmptySource=guard))
+    assert stopped.value.code == "source.changed"
+    assert count(filled) == 5
+
+
+@pytest.mark.parametrize("action", ["alert", "skip"])
+def test_a_miss_is_not_an_empty_source(filled: World, action: str) -> None:
+    (filled.folder / "in").mkdir()
+    document = filled.document(mode="truncate", failOnEmptySource=False,
+                               source={"waitPolicy": {"onMissAction": action}})  # fmt: skip
+    report = filled.run(document)
+    assert report.nothing_new
+    assert count(filled) == 5
+    assert bool(filled.memory.alerts) == (action == "alert")
+
+
+def test_a_miss_fails_the_run_by_default(filled: World) -> None:
+    (filled.folder / "in").mkdir()
+    with pytest.raises(Terminal) as stopped:
+        filled.run(filled.document(mode="truncate"))
+    assert stopped.value.code == "source.no_files"

@@ -1,0 +1,73 @@
+"""What upsert promises beyond the other modes."""
+
+from __future__ import annotations
+
+import pytest
+
+from executors.errors import Failure
+from tests.executors.conformance.world import World, reconciles, target_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+
+def test_the_last_row_of_a_key_in_source_order_wins_every_time(world: World) -> None:
+    world.sql("create table t (id int primary key, name text)")
+    world.write("a", "id,name\n1,a\n1,b\n2,c\n")
+    world.write("b", "id,name\n2,d\n")
+    report = world.run(world.document(mode="upsert"))
+    assert world.rows() == [(1, "b"), (2, "d")]
+    assert (target_of(report).rows_replaced, target_of(report).rows_inserted) == (2, 2)
+    assert reconciles(report)
+
+
+def test_changed_rows_are_updated_and_equal_rows_left_alone(world: World) -> None:
+    world.sql("create table t (id int primary key, name text); insert into t values (1, 'a'), (2, 'b')")
+    world.write("a", "id,name\n1,a\n2,B\n3,c\n")
+    report = world.run(world.document(mode="upsert"))
+    assert world.rows() == [(1, "a"), (2, "B"), (3, "c")]
+    t = target_of(report)
+    assert (t.rows_inserted, t.rows_updated, t.rows_unchanged) == (1, 1, 1)
+
+
+def test_null_and_a_value_are_different(world: World) -> None:
+    world.sql("create table t (id int primary key, name text); insert into t values (1, null), (2, 'b')")
+    world.write("a", "id,name\n1,a\n2,\n")
+    report = world.run(world.document(mode="upsert"))
+    assert world.rows() == [(1, "a"), (2, None)]
+    assert target_of(report).rows_updated == 2
+
+
+@pytest.mark.parametrize(
+    "unusable",
+    [
+        "select 1",
+        "create unique index on t (id) where name is not null",
+        "alter table t add unique (id) deferrable",
+        "create unique index on t (abs(id))",
+        "alter table t add unique (id, name)",
+    ],
+)
+def test_a_key_without_a_usable_unique_index_is_refused_with_the_ddl_that_fixes_it(world: World, unusable: str) -> None:
+    world.sql("create table t (id int, name text)")
+    world.sql(unusable)
+    world.write("a", "id,name\n1,a\n")
+    with pytest.raises(Failure) as stopped:
+        world.run(world.document(mode="upsert"))
+    assert stopped.value.code == "upsert.key_not_unique"
+    assert "UNIQUE" in stopped.value.hint.upper()
+    assert ("pass", "load") not in world.memory.steps
+    assert world.rows() == []
+
+
+def test_a_trigger_that_swallows_rows_is_counted_and_told(world: World) -> None:
+    world.sql("""
+        create table t (id int primary key, name text);
+        create function swallow() returns trigger language plpgsql as
+            $$begin if new.name = 'no' then return null; end if; return new; end$$;
+        create trigger s before insert or update on t for each row execute function swallow()""")
+    world.write("a", "id,name\n1,yes\n2,no\n")
+    report = world.run(world.document(mode="upsert"))
+    assert world.rows("id") == [(1,)]
+    assert target_of(report).rows_suppressed == 1
+    assert "rows.suppressed" in [w.code for w in report.warnings]
+    assert reconciles(report)

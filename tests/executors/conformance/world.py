@@ -1,0 +1,234 @@
+"""A small world for whole runs: a files folder, a warehouse schema, documents and ports that remember."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from executors.engine import run_pipeline
+from executors.errors import Failure
+from executors.model import Connection, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
+from executors.ports import Ports
+from ir import parsePipelineIR
+
+Row = Mapping[str, Any]
+
+
+# --- files of each format, holding the same rows ----------------------------------------------------------------
+
+
+def delimited(rows: Sequence[Row], delimiter: str) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(rows[0] if rows else [])
+    for row in rows:
+        # None is an empty cell and '' a quoted one; the csv module cannot write that difference.
+        out.write(delimiter.join(_cell(value) for value in row.values()) + "\n")
+    return out.getvalue().encode()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return f'"{text.replace(chr(34), chr(34) * 2)}"' if isinstance(value, str) else text
+
+
+def parquet(rows: Sequence[Row]) -> bytes:
+    out = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), out)
+    return out.getvalue()
+
+
+FORMATS: dict[str, Callable[[Sequence[Row]], bytes]] = {
+    "csv": lambda rows: delimited(rows, ","),
+    "tsv": lambda rows: delimited(rows, "\t"),
+    "json": lambda rows: json.dumps([dict(row) for row in rows]).encode(),
+    "jsonl": lambda rows: "".join(json.dumps(dict(row)) + "\n" for row in rows).encode(),
+    "parquet": parquet,
+}
+
+
+# --- ports that remember ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Memory:
+    """All ports in one: events and units are kept, `on_step` may interfere, `stop` ends the run."""
+
+    steps: list[tuple[str, str | None]] = field(default_factory=list)
+    nodes: list[NodeReport] = field(default_factory=list)
+    commits: dict[str, LoadCommit] = field(default_factory=dict)
+    alerts: list[tuple[str, str]] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    states: dict[str, str] = field(default_factory=dict)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    forgotten_tokens: dict[str, int] = field(default_factory=dict)
+    on_step: Callable[[str, str | None], None] = lambda step, node: None
+    on_committed: Callable[[LoadCommit], None] = lambda commit: None
+    stop: Failure | None = None
+    interrupt: Callable[[], None] | None = None
+
+    def ports(self) -> Ports:
+        return Ports(self, self, self, lambda node: self.commits[node].run_id if node in self.commits else None)
+
+    def step(self, name: str, node: str | None = None) -> None:
+        self.steps.append((name, node))
+        self.on_step(name, node)
+
+    def node_finished(self, report: NodeReport) -> None:
+        self.nodes.append(report)
+
+    def committed(self, commit: LoadCommit) -> None:
+        self.on_committed(commit)
+        self.commits[commit.node] = commit
+
+    def log(self, level: str, message: str, node: str | None = None) -> None:
+        self.lines.append(message)
+
+    def alert(self, kind: str, severity: str, message: str, next_step: str, node: str | None = None) -> None:
+        self.alerts.append((kind, message))
+
+    def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
+        return {h: self.forgotten_tokens[h] for h in hashes if h in self.forgotten_tokens}
+
+    def claim(self, node: str, files: Mapping[str, SourceFile]) -> None:
+        self.states.update(dict.fromkeys(files, "processing"))
+
+    def finish(self, hashes: Iterable[str], state: str, reason: str = "") -> None:
+        self.states.update(dict.fromkeys(hashes, state))
+
+    def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None:
+        self.skipped.append((file.name, reason))
+
+    def check(self) -> None:
+        if self.stop:
+            raise self.stop
+
+    def on_cancel(self, interrupt: Callable[[], None]) -> None:
+        self.interrupt = interrupt
+
+
+# --- the world --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class World:
+    """One pipeline's surroundings. `run` makes one attempt of a new run unless told otherwise."""
+
+    folder: Path
+    warehouse: Connection
+    schema: str
+    memory: Memory = field(default_factory=Memory)
+    tenant: str = field(default_factory=lambda: str(uuid.uuid4()))
+    tokens: Any = field(default_factory=lambda: itertools.count(1))
+
+    def write(self, name: str, content: bytes | str) -> Path:
+        path = self.folder / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        w = self.warehouse
+        with psycopg.connect(
+            host=w.host,
+            port=w.port,
+            dbname=w.database,
+            user=w.user,
+            password=w.password,
+            autocommit=True,
+            options=f"-c search_path={self.schema}",
+        ) as c:
+            cursor = c.execute(query, values)
+            return cursor.fetchall() if cursor.description else []
+
+    def document(
+        self,
+        *,
+        format: str = "csv",
+        mode: str = "append",
+        rules: Sequence[Mapping[str, Any]] = (),
+        checks: Mapping[str, Any] | None = None,
+        ops: Sequence[Mapping[str, Any]] = (),
+        source: Mapping[str, Any] | None = None,
+        columns: Sequence[Mapping[str, Any]] | None = None,
+        quarantine: bool = True,
+        **target: Any,
+    ) -> dict[str, Any]:
+        """source → (transform) → validate → target over `in/*` into the table `t`."""
+        config = {
+            "path": "in/",
+            "pattern": {"type": "glob", "value": "*"},
+            "format": {"type": format},
+            "waitPolicy": {"settleSeconds": 0},
+            **(source or {}),
+        }
+        nodes: list[dict[str, Any]] = [{"id": "src", "kind": "source", "connector": "local_fs", "config": config}]
+        if columns:
+            nodes[0]["columns"] = list(columns)
+        if ops:
+            nodes.append({"id": "shape", "kind": "transform", "inputs": ["src"], "ops": list(ops)})
+        check: dict[str, Any] = {"id": "check", "kind": "validate", "inputs": [nodes[-1]["id"]]}
+        check["rowLevel"] = list(rules)
+        if checks:
+            check["datasetLevel"] = dict(checks)
+        if quarantine:
+            check["quarantine"] = {"enabled": True, "table": f"{self.schema}.rejected"}
+        nodes.append(check)
+        if mode == "upsert":
+            target.setdefault("upsertKey", ["id"])
+        nodes.append(
+            {
+                "id": "load",
+                "kind": "target",
+                "inputs": ["check"],
+                "connector": "postgres",
+                "connection": "warehouse",
+                "schema": self.schema,
+                "table": "t",
+                "loadMode": mode,
+                **target,
+            }
+        )
+        return {"kind": "pipeline", "version": "1.0", "id": "case", "nodes": nodes}
+
+    def run(
+        self, document: Mapping[str, Any], *, run_id: str | None = None, attempt: int = 1, token: int | None = None
+    ) -> RunReport:
+        job = RunJob(
+            run_id=run_id or str(uuid.uuid4()),
+            tenant=self.tenant,
+            pipeline=parsePipelineIR(dict(document)).pipeline,
+            version=1,
+            attempt=attempt,
+            token=token or next(self.tokens),
+            connections={"warehouse": self.warehouse},
+            files_folder=self.folder,
+        )
+        return run_pipeline(job, self.memory.ports())
+
+    def rows(self, columns: str = "*", table: str = "t") -> list[tuple[Any, ...]]:
+        return self.sql(f"select {columns} from {table} order by 1")
+
+
+def target_of(report: RunReport) -> NodeReport:
+    return next(node for node in report.nodes if node.kind == "target")
+
+
+def reconciles(report: RunReport) -> bool:
+    """Every number of the target adds up, as people read it."""
+    t = target_of(report)
+    taken = t.rows_filtered + t.rows_rejected + t.rows_replaced + t.rows_behind_mark + t.rows_suppressed + t.rows_loaded
+    return t.rows_read == taken and t.rows_loaded == t.rows_inserted + t.rows_updated + t.rows_unchanged
