@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import psycopg
 import pytest
@@ -145,7 +145,9 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("server")
     from django.conf import settings
 
-    settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"flow_test_{secrets.token_hex(4)}"
+    name = f"flow_test_{secrets.token_hex(4)}"
+    is_file = settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
+    settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = str(HOME.root / name) if is_file else name
 
 
 @pytest.fixture(scope="session")
@@ -153,7 +155,7 @@ def process_environment(django_db_setup: None, redis_url: str) -> dict[str, str]
     """The environment of child processes that share the session's control database and broker."""
     from django.db import connection
 
-    database = connection.settings_dict["NAME"]
+    database = quote(connection.settings_dict["NAME"])
     url = urlsplit(os.environ["FLOW_DATABASE_URL"])
     return {**os.environ, "FLOW_DATABASE_URL": url._replace(path=f"/{database}").geturl(), "FLOW_REDIS_URL": redis_url}
 
