@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 import psycopg
 from django.db import connection as control
 
 from flowapp.connections.urls import InvalidConnection
 
-LOCAL_HOSTS = {"", "localhost", "127.0.0.1", "::1"}
+THIS_MACHINE = "this machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,8 @@ def refuse_control_address(host: str, port: int, database: str, user: str) -> No
     if control.vendor != "postgresql":
         return
     own = control.settings_dict
-    same_server = _plain_host(host) == _plain_host(own["HOST"]) and port == int(own["PORT"] or 5432)
-    if same_server and (database == own["NAME"] or user == own["USER"]):
+    is_alike = port == int(own["PORT"] or 5432) and (database == own["NAME"] or user == own["USER"])
+    if is_alike and _addresses_of(host) & _addresses_of(own["HOST"]):
         raise _is_control()
 
 
@@ -47,8 +49,19 @@ def identify(cursor: psycopg.Cursor) -> Server:
     return Server(system, database, role)
 
 
-def _plain_host(host: str) -> str:
-    return "localhost" if host.lower() in LOCAL_HOSTS or host.startswith("/") else host.lower()
+def _addresses_of(host: str) -> set[str]:
+    """The name itself and what it resolves to; all ways to this machine are one."""
+    if not host or host.startswith("/"):
+        return {THIS_MACHINE}
+    try:
+        found = {str(info[4][0]) for info in socket.getaddrinfo(host, None)}
+    except OSError:
+        found = set()
+    return {THIS_MACHINE if _is_loopback(address) else address for address in found} | {host.lower()}
+
+
+def _is_loopback(address: str) -> bool:
+    return ip_address(address.partition("%")[0]).is_loopback
 
 
 def _is_control() -> InvalidConnection:

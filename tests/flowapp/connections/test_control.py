@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import select
+import socket
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -20,7 +24,9 @@ def own(alices) -> ConnectionFields:
     return ConnectionFields("postgres", own["HOST"], int(own["PORT"]), own["NAME"], own["USER"], own["PASSWORD"])
 
 
-@pytest.mark.parametrize("change", [{}, {"host": "LOCALHOST"}, {"host": "::1"}, {"user": "x"}, {"database": "x"}])
+@pytest.mark.parametrize(
+    "change", [{}, {"host": "LOCALHOST"}, {"host": "::1"}, {"host": "127.1"}, {"user": "x"}, {"database": "x"}]
+)
 def test_the_control_database_or_role_is_refused_by_address(alices, own, change):
     with pytest.raises(InvalidConnection) as caught:
         add_connection(alices, "sly", replace(own, **change))
@@ -32,14 +38,34 @@ def test_another_database_of_that_server_as_another_role_is_fine(alices, awkward
     assert add_connection(alices, "fine", awkward).name == "fine"
 
 
+@pytest.fixture
+def tunnel(own) -> Iterator[int]:
+    """A port of this machine that leads to the control database's server."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=_carry, args=(listener, (own.host, own.port)), daemon=True).start()
+        yield listener.getsockname()[1]
+
+
+def _carry(listener: socket.socket, server: tuple[str, int]) -> None:
+    """Pass on one connection until either side ends it."""
+    client, _ = listener.accept()
+    with client, socket.create_connection(server) as upstream:
+        ways = {client: upstream, upstream: client}
+        while True:
+            for ready in select.select(list(ways), [], [])[0]:
+                if not (data := ready.recv(65536)):
+                    return
+                ways[ready].sendall(data)
+
+
 @pytest.mark.parametrize("change", [{}, {"database": "postgres"}])
-def test_the_control_database_or_role_under_another_address_is_found_by_connecting(alices, own, change):
-    add_connection(alices, "sly", replace(own, host="127.1", **change))
+def test_the_control_database_or_role_behind_another_port_is_found_by_connecting(alices, own, tunnel, change):
+    add_connection(alices, "sly", replace(own, port=tunnel, **change))
 
     assert probe_connection(alices, "sly").last_test["error"]["code"] == "connection.is_control"
 
 
-def test_the_control_database_as_another_role_is_found_by_connecting(alices, own, awkward):
-    add_connection(alices, "sly", replace(awkward, host="127.1", database=own.database))
+def test_the_control_database_as_another_role_is_found_by_connecting(alices, own, awkward, tunnel):
+    add_connection(alices, "sly", replace(awkward, port=tunnel, database=own.database))
 
     assert probe_connection(alices, "sly").last_test["error"]["code"] == "connection.is_control"
