@@ -53,6 +53,9 @@ class LoadPlan:
     def fills_file_hash(self) -> bool:
         return bool(self.files) and self.dest.column(SOURCE_FILE_HASH) is not None
 
+    def stage_column(self, name: str) -> StageColumn:
+        return next(c for c in self.columns if c.name == name)
+
     def destination_column(self, name: str) -> DestinationColumn:
         column = self.dest.column(name)
         if column is None:
@@ -106,7 +109,7 @@ def column_list(names: Sequence[str]) -> sql.Composed:
 
 
 def staged_values(plan: LoadPlan) -> sql.Composed:
-    """The values of `insert_columns` over `staged_rows`."""
+    """The values of `insert_columns` over staged rows as `s` and their files as `f`."""
     values = [staged_value(plan, c) for c in plan.columns]
     if plan.fills_file_hash:
         values.append(sql.SQL("f.sha256").format())
@@ -116,22 +119,27 @@ def staged_values(plan: LoadPlan) -> sql.Composed:
 def staged_value(plan: LoadPlan, column: StageColumn, row: str = "s") -> sql.Composed:
     """A staged value in the target's type, without its length or precision: those the INSERT itself applies, which
     refuses what an explicit cast would cut."""
-    value = sql.SQL("{}.{}").format(sql.Identifier(row), sql.Identifier(column.name))
-    if not travel_of(column.type).as_text:
-        return value
-    return sql.SQL("{}::{}").format(value, sql.SQL(plan.destination_column(column.name).base))
+    value, base = sql.Identifier(row, column.name), plan.destination_column(column.name).base
+    # `bpchar` compares without trailing blanks, so it must be one before it is compared.
+    if travel_of(column.type).as_text or base == "bpchar":
+        return sql.SQL("{}::{}").format(value, sql.SQL(base))
+    return sql.SQL("{}").format(value)
 
 
-def staged_rows(plan: LoadPlan) -> sql.Composed:
-    """FROM and WHERE over the winning tasks' staged rows, as `s`, with their files, as `f`.
+def winning_rows(plan: LoadPlan) -> sql.Composed:
+    """A sub-select of the winning tasks' staged rows.
 
-    Values stand in the statement as literals: with parameters psycopg would read a `%` in a column's name.
+    Values stand in our statements as literals: with parameters psycopg would read a `%` in a column's name.
     """
-    files = _files(plan) if plan.fills_file_hash else sql.SQL("").format()
-    return sql.SQL("FROM {} AS s{} WHERE {}").format(plan.tables.good_identifier, files, is_winner(plan.winners, "s"))
+    return sql.SQL("(SELECT w.* FROM {} AS w WHERE {})").format(
+        plan.tables.good_identifier, is_winner(plan.winners, "w")
+    )
 
 
-def _files(plan: LoadPlan) -> sql.Composed:
+def file_join(plan: LoadPlan) -> sql.Composed:
+    """The join of the files, as `f`, to staged rows, as `s`, where the load fills the file's hash; else nothing."""
+    if not plan.fills_file_hash:
+        return sql.Composed([])
     return sql.SQL(
         " LEFT JOIN ROWS FROM (unnest({}::int[]), unnest({}::text[])) AS f(seq, sha256) ON f.seq = s.{}"
     ).format(

@@ -6,13 +6,25 @@ from psycopg import sql
 
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.base import LoadHandler
-from executors.postgres.load_plan import LoadPlan, ModeCounts, column_list, insert_columns, staged_rows, staged_values
+from executors.postgres.load_plan import (
+    LoadPlan,
+    ModeCounts,
+    column_list,
+    file_join,
+    insert_columns,
+    staged_values,
+    winning_rows,
+)
 
 
 def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
     """Insert by column name, never by position."""
-    statement = sql.SQL("INSERT INTO {} ({}) SELECT {} {}").format(
-        plan.target.identifier, column_list(insert_columns(plan)), staged_values(plan), staged_rows(plan)
+    statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} AS s{}").format(
+        plan.target.identifier,
+        column_list(insert_columns(plan)),
+        staged_values(plan),
+        winning_rows(plan),
+        file_join(plan),
     )
     return ModeCounts(inserted=conn.execute(statement).rowcount)
 

@@ -2,13 +2,150 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from psycopg import sql
+
+from executors.model import StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.base import LoadHandler
-from executors.postgres.load_plan import LoadPlan, ModeCounts
+from executors.postgres.load_plan import (
+    LoadPlan,
+    ModeCounts,
+    column_list,
+    file_join,
+    insert_columns,
+    staged_value,
+    staged_values,
+    winning_rows,
+)
+from executors.postgres.plan import SOURCE_FILE_HASH
+from executors.postgres.staging import FILE, RECORD, TASK, one_number
+from executors.postgres.unique_keys import UniqueKey, find_unique_key
+
+_RETURNS_OLD = 180000
+"""From this server version RETURNING tells the row before the update."""
 
 
 def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
-    raise NotImplementedError
+    """Equal rows are found by a join and left alone; ON CONFLICT judges the rest as the table then stands."""
+    conn.execute("SET LOCAL work_mem = '64MB'")
+    _analyze(conn, plan)
+    key = find_unique_key(conn, plan.target, plan.upsert_key)
+    keys = _count_keys(conn, plan, key)
+    replaced = plan.staged - keys
+    source = _last_of_each_key(plan, key) if replaced else winning_rows(plan)
+    # Row triggers can swallow rows; there the equal ones must not be told from what is missing in the end.
+    equal = _count_equal(conn, plan, key, source) if plan.dest.row_triggers else None
+    row = conn.execute(_statement(conn, plan, key, source)).fetchone()
+    inserted, updated = row or (0, 0)
+    return ModeCounts(inserted, updated, keys - inserted - updated if equal is None else equal, replaced)
+
+
+def _analyze(conn: Conn, plan: LoadPlan) -> None:
+    """Without statistics the planner takes a million staged rows for a few thousand and joins row by row."""
+    names = column_list([TASK, *plan.upsert_key])
+    conn.execute(sql.SQL("ANALYZE {} ({})").format(plan.tables.good_identifier, names))
+
+
+def _count_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int:
+    query = sql.SQL("SELECT count(*) FROM (SELECT FROM {} AS s GROUP BY {}) AS k")
+    return one_number(conn, query.format(winning_rows(plan), _key_values(plan, key)))
+
+
+def _key_values(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    return sql.SQL(", ").join(c.collated(staged_value(plan, plan.stage_column(c.name))) for c in key.columns)
+
+
+def _last_of_each_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    """The winning rows; of those with one key the last in source order."""
+    return sql.SQL(
+        "(SELECT DISTINCT ON ({keys}) s.* FROM {rows} AS s ORDER BY {keys}, s.{file} DESC, s.{record} DESC)"
+    ).format(
+        keys=_key_values(plan, key),
+        rows=winning_rows(plan),
+        file=sql.Identifier(FILE),
+        record=sql.Identifier(RECORD),
+    )
+
+
+def _count_equal(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> int:
+    query = sql.SQL("SELECT count(*) FROM {} AS s JOIN {} AS x ON {} WHERE NOT ({})").format(
+        source, plan.target.identifier, _same_key(plan, key), _differs(plan, "x", lambda c: staged_value(plan, c))
+    )
+    return one_number(conn, query)
+
+
+def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
+    """INSERT … ON CONFLICT DO UPDATE; answers the numbers of inserted and of updated rows."""
+    updates = [c.name for c in _value_columns(plan)] + ([SOURCE_FILE_HASH] if plan.fills_file_hash else [])
+    return sql.SQL(
+        "WITH written AS ("
+        "INSERT INTO {target} AS t ({columns}) SELECT {values} FROM {source} AS s"
+        " LEFT JOIN {target} AS x ON {same_key}{files}"
+        " WHERE x.{first_key} IS NULL OR {differs_from_staged}"
+        " ON CONFLICT ({key}) DO UPDATE SET {assignments} WHERE {differs_from_excluded}"
+        " {returning_is_new})"
+        " SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written"
+    ).format(
+        target=plan.target.identifier,
+        columns=column_list(insert_columns(plan)),
+        values=staged_values(plan),
+        source=source,
+        same_key=_same_key(plan, key),
+        files=file_join(plan),
+        first_key=sql.Identifier(key.columns[0].name),
+        differs_from_staged=_differs(plan, "x", lambda c: staged_value(plan, c)),
+        key=column_list(plan.upsert_key),
+        assignments=sql.SQL(", ").join(sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(n)) for n in updates),
+        differs_from_excluded=_differs(plan, "t", lambda c: sql.Identifier("excluded", c.name)),
+        returning_is_new=_returning_is_new(conn, plan, key),
+    )
+
+
+def _same_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    return sql.SQL(" AND ").join(
+        c.equals(sql.Identifier("x", c.name), staged_value(plan, plan.stage_column(c.name))) for c in key.columns
+    )
+
+
+def _value_columns(plan: LoadPlan) -> list[StageColumn]:
+    return [c for c in plan.columns if c.name not in plan.upsert_key]
+
+
+def _differs(plan: LoadPlan, row: str, other: Callable[[StageColumn], sql.Composable]) -> sql.Composed:
+    """A condition: the values of `row` are not those of `other`; NULL equals NULL."""
+    columns = _value_columns(plan)
+    ours = [_comparable(plan, c, sql.Identifier(row, c.name)) for c in columns]
+    theirs = [_comparable(plan, c, other(c)) for c in columns]
+    comma = sql.SQL(", ")
+    return sql.SQL("ROW({}) IS DISTINCT FROM ROW({})").format(comma.join(ours), comma.join(theirs))
+
+
+def _comparable(plan: LoadPlan, column: StageColumn, value: sql.Composable) -> sql.Composed:
+    """A form in which unequal values are unequal: texts byte by byte (a collation may call different texts equal),
+    types of which some have no equality as text."""
+    if column.type.kind == "pg" or plan.destination_column(column.name).base == "json":
+        return sql.SQL('{}::text COLLATE "C"').format(value)
+    if column.type.kind == "string":
+        return sql.SQL('{} COLLATE "C"').format(value)
+    return sql.SQL("{}").format(value)
+
+
+def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    if conn.info.server_version >= _RETURNS_OLD:
+        return sql.SQL("RETURNING WITH (OLD AS was) was.{} IS NULL AS is_new").format(
+            sql.Identifier(key.columns[0].name)
+        )
+    if plan.dest.kind == "partitioned table":
+        # Before 18 these return no system columns. The sub-select sees the table as it was before the statement.
+        same = (c.equals(sql.Identifier("was", c.name), sql.Identifier("t", c.name)) for c in key.columns)
+        return sql.SQL("RETURNING NOT EXISTS (SELECT FROM {} AS was WHERE {}) AS is_new").format(
+            plan.target.identifier, sql.SQL(" AND ").join(same)
+        )
+    # ON CONFLICT locks the old row before it updates it, and a row version keeps the lock of its own transaction as
+    # xmax; a row that was inserted has none.
+    return sql.SQL("RETURNING t.xmax = 0 AS is_new").format()
 
 
 HANDLER = LoadHandler("upsert", ("INSERT", "SELECT", "UPDATE"), _merge)

@@ -1,0 +1,83 @@
+"""Unique indexes as PostgreSQL compares them: the operator and collation of each key column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from psycopg import sql
+
+from executors.postgres.ddl import Conn
+from executors.postgres.names import TableName
+
+# Equality by name would be looked up on the (empty) search path; the index knows its own operator.
+_KEYS = """
+SELECT ic.relname, a.attname, cn.nspname, c.collname, opn.nspname, op.oprname, i.indnullsnotdistinct
+FROM pg_index i
+JOIN pg_class ic ON ic.oid = i.indexrelid
+JOIN pg_class tc ON tc.oid = i.indrelid
+JOIN pg_namespace tn ON tn.oid = tc.relnamespace
+CROSS JOIN LATERAL ROWS FROM (
+    unnest(i.indkey::smallint[]), unnest(i.indclass::oid[]), unnest(i.indcollation::oid[])
+) WITH ORDINALITY AS k(attnum, opclass, coll, place)
+JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+JOIN pg_opclass oc ON oc.oid = k.opclass
+JOIN pg_amop ao ON ao.amopfamily = oc.opcfamily AND ao.amopstrategy = 3
+               AND ao.amoplefttype = oc.opcintype AND ao.amoprighttype = oc.opcintype
+JOIN pg_operator op ON op.oid = ao.amopopr
+JOIN pg_namespace opn ON opn.oid = op.oprnamespace
+LEFT JOIN pg_collation c ON c.oid = k.coll
+LEFT JOIN pg_namespace cn ON cn.oid = c.collnamespace
+WHERE tn.nspname = %s AND tc.relname = %s AND i.indisunique AND i.indisvalid AND i.indisready AND i.indimmediate
+      AND i.indpred IS NULL AND i.indexprs IS NULL
+ORDER BY i.indexrelid, k.place"""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A column of a unique index."""
+
+    name: str
+    collation: tuple[str, str] | None
+    operator: tuple[str, str]
+
+    def collated(self, value: sql.Composable) -> sql.Composed:
+        """`value` under the index's collation, which two columns of different tables need to be compared at all."""
+        if self.collation is None:
+            return sql.SQL("({})").format(value)
+        return sql.SQL("({} COLLATE {})").format(value, sql.Identifier(*self.collation))
+
+    def equals(self, one: sql.Composable, other: sql.Composable) -> sql.Composed:
+        """The index's own equality between two values."""
+        schema, name = self.operator
+        # An operator's name holds operator characters only, so it needs no quoting and has none.
+        symbol = sql.SQL("OPERATOR({}.{})").format(sql.Identifier(schema), sql.SQL(name))
+        return sql.SQL("{} {} {}").format(one, symbol, self.collated(other))
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueKey:
+    """A valid, immediate, full unique index on plain columns."""
+
+    index: str
+    columns: tuple[KeyColumn, ...]
+    nulls_not_distinct: bool
+
+
+def list_unique_keys(conn: Conn, table: TableName) -> list[UniqueKey]:
+    rows = conn.execute(_KEYS, [table.schema, table.table]).fetchall()
+    found: dict[str, list[KeyColumn]] = {}
+    nulls: dict[str, bool] = {}
+    for index, name, coll_schema, coll_name, op_schema, op_name, nulls_not_distinct in rows:
+        collation = (coll_schema, coll_name) if coll_name else None
+        found.setdefault(index, []).append(KeyColumn(name, collation, (op_schema, op_name)))
+        nulls[index] = nulls_not_distinct
+    return [UniqueKey(index, tuple(columns), nulls[index]) for index, columns in found.items()]
+
+
+def find_unique_key(conn: Conn, table: TableName, columns: Sequence[str]) -> UniqueKey:
+    """The unique index on exactly these columns; LookupError if it is gone."""
+    for key in list_unique_keys(conn, table):
+        if {c.name for c in key.columns} == set(columns):
+            return key
+    raise LookupError(f"{table} has no unique index on {', '.join(columns)}")

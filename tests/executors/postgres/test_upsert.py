@@ -1,0 +1,159 @@
+"""upsert: what is inserted, updated, left alone and replaced, and how it is counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from executors.errors import Terminal
+from executors.postgres.load import LoadFile
+
+
+def numbers(counts):
+    return counts.inserted, counts.updated, counts.unchanged, counts.replaced, counts.suppressed
+
+
+@pytest.fixture(params=["", " PARTITION BY HASH (k)"], ids=["plain", "partitioned"])
+def table(request, make):
+    """`t (k, v)` with the row (1, 'a')."""
+    make(f"CREATE TABLE t (k integer PRIMARY KEY, v text){request.param}")
+    if request.param:
+        for part in range(2):
+            make(f"CREATE TABLE t{part} PARTITION OF t FOR VALUES WITH (MODULUS 2, REMAINDER {part})")
+    make("INSERT INTO t VALUES (1, 'a')")
+    return "t"
+
+
+def test_rows_are_inserted_updated_and_left_alone(loading, table, make, rows):
+    make("INSERT INTO t VALUES (2, 'b'), (3, NULL)")
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "changed"), (2, "b"), (3, None), (4, "new")])
+    counts = load.commit()
+    assert numbers(counts) == (1, 1, 2, 0, 0)
+    assert counts.loaded == 4
+    assert rows("SELECT * FROM t ORDER BY k") == [(1, "changed"), (2, "b"), (3, None), (4, "new")]
+
+
+def test_an_equal_row_is_not_written(loading, table, rows):
+    before = rows("SELECT ctid, xmin FROM t")
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "a")])
+    assert numbers(load.commit()) == (0, 0, 1, 0, 0)
+    assert rows("SELECT ctid, xmin FROM t") == before
+
+
+def test_of_a_repeated_key_the_last_in_source_order_wins(loading, table, rows):
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.files = (LoadFile(0, "a.csv", "a" * 64), LoadFile(1, "b.csv", "b" * 64))
+    load.stage([(5, "b-1"), (1, "a")], task=1, file=1)
+    load.stage([(5, "a-1"), (5, "a-2"), (1, "x")], task=2, file=0)
+    assert numbers(load.commit()) == (1, 0, 1, 3, 0)
+    assert rows("SELECT * FROM t ORDER BY k") == [(1, "a"), (5, "b-1")]
+
+
+def test_a_second_run_of_the_same_batch_changes_nothing(loading, table, rows):
+    for expected in [(2, 0, 0, 1, 0), (0, 0, 2, 1, 0)]:
+        load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+        load.stage([(7, "a"), (7, "b"), (8, "c")])
+        assert numbers(load.commit()) == expected
+    assert rows("SELECT * FROM t WHERE k > 1 ORDER BY k") == [(7, "b"), (8, "c")]
+
+
+def test_columns_that_the_source_lacks_keep_their_values(loading, make, rows):
+    make("CREATE TABLE t (k integer PRIMARY KEY, v text, w text DEFAULT 'd')")
+    make("INSERT INTO t VALUES (1, 'a', 'kept')")
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "b"), (2, "c")])
+    load.commit()
+    assert rows("SELECT * FROM t ORDER BY k") == [(1, "b", "kept"), (2, "c", "d")]
+
+
+def test_the_file_hash_alone_makes_no_row_different(loading, make, rows):
+    make("CREATE TABLE t (k integer PRIMARY KEY, v text, _source_file_hash text)")
+    make("INSERT INTO t VALUES (1, 'a', 'old'), (2, 'b', 'old')")
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "a"), (2, "changed")])
+    assert numbers(load.commit()) == (0, 1, 1, 0, 0)
+    assert rows("SELECT _source_file_hash FROM t ORDER BY k") == [("old",), ("a" * 64,)]
+
+
+def test_rows_that_a_trigger_swallows_are_told_from_equal_ones(loading, make, rows):
+    make("CREATE TABLE t (k integer PRIMARY KEY, v text)")
+    make("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    make("CREATE FUNCTION no_x() RETURNS trigger LANGUAGE plpgsql AS"
+         " $$BEGIN IF NEW.v = 'x' THEN RETURN NULL; END IF; RETURN NEW; END$$")  # fmt: skip
+    make("CREATE TRIGGER no_x BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION no_x()")
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "a"), (2, "x"), (3, "x"), (4, "c"), (5, "d")])
+    assert numbers(load.commit()) == (2, 0, 1, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "old", "new"),
+    [
+        ("varchar(5)", "string", "a", "A"),
+        ("char(3)", "string", "a", "b"),
+        ("json", "json", '{"a": 1}', '{"a": 2}'),
+        ("jsonb", "json", '{"a": 1}', '{"a": 2}'),
+        ("point", "string", "(1,2)", "(1,3)"),
+        ("text[]", "string", "{a,b}", "{a,c}"),
+        ("numeric", "string", "1.5", "1.6"),
+        ("inet", "string", "10.0.0.1", "10.0.0.2"),
+        ("uuid", "uuid", "6f1c1f9e-0000-4000-8000-000000000001", "6f1c1f9e-0000-4000-8000-000000000002"),
+    ],
+)
+def test_changes_are_seen_in_every_type(loading, make, rows, declared, kind, old, new):
+    make(f"CREATE TABLE t (k integer PRIMARY KEY, v {declared})")
+    make(f"INSERT INTO t VALUES (1, '{old}'), (2, '{old}')")
+    load = loading("t", "k integer", f"v {kind}", mode="upsert", upsert_key=["k"])
+    load.stage([(1, old), (2, new)])
+    assert numbers(load.commit()) == (0, 1, 1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("declared", "first", "second"),
+    [
+        ('text COLLATE "C"', "a", "b"),
+        ("char(4)", "a", "b"),
+        ("uuid", "6f1c1f9e-0000-4000-8000-000000000001", "6f1c1f9e-0000-4000-8000-000000000002"),
+        ("inet", "10.0.0.1", "10.0.0.2"),
+        ("smallint", "1", "2"),
+        ("text[]", "{a}", "{b}"),
+    ],
+)
+def test_keys_of_many_types_match(loading, make, rows, declared, first, second):
+    make(f"CREATE TABLE t (k {declared} PRIMARY KEY, v text)")
+    make(f"INSERT INTO t VALUES ('{first}', 'old')")
+    load = loading("t", "k", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(first, "x"), (first, "y"), (second, "z")])
+    assert numbers(load.commit()) == (1, 1, 0, 1, 0)
+
+
+def test_a_case_insensitive_key_is_matched_as_its_index_does(loading, make, rows):
+    if not rows("SELECT 1 FROM pg_collation WHERE collname = 'und-x-icu'"):
+        pytest.skip("this server is built without ICU, so it has no such collations")
+    make("CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)")
+    make("CREATE TABLE t (k text COLLATE ci PRIMARY KEY, v text COLLATE ci)")
+    make("INSERT INTO t VALUES ('Ann', 'x')")
+    load = loading("t", "k", "v", mode="upsert", upsert_key=["k"])
+    load.stage([("ANN", "first"), ("ann", "X")])
+    assert numbers(load.commit()) == (0, 1, 0, 1, 0)
+    assert rows("SELECT * FROM t") == [("Ann", "X")]
+
+
+def test_keys_of_several_columns_in_any_order(loading, make, rows):
+    make('CREATE TABLE t (a integer, "B" text, v text, UNIQUE (a, "B"))')
+    make("INSERT INTO t VALUES (1, 'x', 'old')")
+    load = loading("t", "v", "B", "a integer", mode="upsert", upsert_key=["B", "a"])
+    load.stage([("new", "x", 1), ("other", "y", 1)])
+    assert numbers(load.commit()) == (1, 1, 0, 0, 0)
+
+
+def test_another_unique_index_of_the_target_stops_the_load_without_telling_values(loading, make, rows):
+    make("CREATE TABLE t (k integer PRIMARY KEY, mail text CONSTRAINT one_mail UNIQUE)")
+    make("INSERT INTO t VALUES (1, 'secret@x')")
+    load = loading("t", "k integer", "mail", mode="upsert", upsert_key=["k"])
+    load.stage([(2, "secret@x")])
+    with pytest.raises(Terminal, match="one_mail") as raised:
+        load.commit()
+    assert raised.value.code == "target.constraint"
+    assert "secret" not in f"{raised.value} {raised.value.hint} {raised.value.__cause__}"
