@@ -40,13 +40,12 @@ def scan(
     """
     finder = _finder(fmt)
     with open_unchanged(file) as stream:
+        position = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
         names, warnings = _names(stream, file, fmt, declared)
         columns.require_columns(file.name, names, declared)
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
         planner = SplitPlanner(file.size, split_bytes if is_utf8(fmt.encoding) else max(1, file.size), fmt.header)
-        skipped = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
-        position = skipped
         for block in to_utf8(blocks, fmt.encoding):
             planner.add(finder.starts(block) + position)
             position += len(block)
