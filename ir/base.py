@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, StringConstraints
@@ -12,6 +13,12 @@ from pydantic_core import CoreSchema
 from ir.annotations import AnyObject, JsonScalar, NoNewline
 from ir.diagnostics import Diagnostic
 from ir.pointers import Pointer
+
+
+@cache
+def _aliases(spec: type[Spec]) -> dict[str, str]:
+    """The names that fields have in documents, by their names in Python."""
+    return {name: str(field.alias) for name, field in spec.model_fields.items()}
 
 
 def _refuse_nulls(schema: CoreSchema) -> None:
@@ -68,9 +75,9 @@ class Spec(BaseModel):
     def parts(self, at: Pointer) -> Iterator[tuple[Spec, Pointer]]:
         """This part and all those below it, each with its place."""
         yield self, at
+        aliases = _aliases(type(self))
         for name in self.model_fields_set:
-            field_at = at / str(type(self).model_fields[name].alias)
-            value = getattr(self, name)
+            value, field_at = getattr(self, name), at / aliases[name]
             if isinstance(value, Spec):
                 yield from value.parts(field_at)
             elif isinstance(value, list):

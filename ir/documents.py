@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -133,19 +134,25 @@ class _Copier:
             return {self._key(key, at): self.copy(item, at / str(key)) for key, item in value.items()}
         if isinstance(value, list):
             return [self.copy(item, at / i) for i, item in enumerate(value)]
+        if type(value) is str and _is_storable(value):
+            return value
         self.faults.extend(_scalar_faults(value, at))
         return _as_plain(value)
 
     def _key(self, key: Any, at: Pointer) -> str:
         if not isinstance(key, str):
             self.faults.append(diagnose("value.not_json", at, f"The key {shown(key)} is no text."))
-        self.faults.extend(_text_faults(str(key), at / str(key)))
-        return str(key)
+        name = str(key)
+        if not _is_storable(name):
+            self.faults.append(_not_storable(name, at / name))
+        return _storable(name)
 
 
 def _as_plain(value: Any) -> Any:
     """The value without any subclass around it, or None where JSON has no such value."""
-    for plain in (bool, int, str):
+    if isinstance(value, str):
+        return _storable(value)
+    for plain in (bool, int):
         if isinstance(value, plain):
             return plain(value)
     return float(value) if isinstance(value, float) and math.isfinite(value) else None
@@ -160,7 +167,8 @@ def _scalar_faults(value: Any, at: Pointer) -> Iterator[Diagnostic]:
         case bool():
             return
         case str():
-            yield from _text_faults(value, at)
+            if not _is_storable(value):
+                yield _not_storable(value, at)
         case int() if abs(value) > MAX_SAFE_INTEGER:
             yield not_exact(at, str(value) if value.bit_length() < 1000 else "an integer of that size")
         case float() if not math.isfinite(value):
@@ -178,8 +186,18 @@ def _scalar_faults(value: Any, at: Pointer) -> Iterator[Diagnostic]:
             yield diagnose("value.not_json", at, f"A value of type {type(value).__name__} is not JSON.")
 
 
-def _text_faults(text: str, at: Pointer) -> Iterator[Diagnostic]:
-    if "\x00" in text:
-        yield diagnose("text.not_storable", at, "The text holds a NUL character.")
-    if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
-        yield diagnose("text.not_storable", at, "The text holds half of a surrogate pair.")
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def _is_storable(text: str) -> bool:
+    return _NOT_STORABLE.search(text) is None
+
+
+def _not_storable(text: str, at: Pointer) -> Diagnostic:
+    what = "a NUL character" if "\x00" in text else "half of a surrogate pair"
+    return diagnose("text.not_storable", at, f"The text holds {what}.")
+
+
+def _storable(text: str) -> str:
+    """The text with a mark for what was told as a fault, so that later phases can go on."""
+    return _NOT_STORABLE.sub("\ufffd", text)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
+from ir.base import Spec
 from ir.connectors import CONNECTORS, TARGET_CONNECTORS, check_source_config, typed_config
+from ir.connectors.base import Connector
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.graph import Graph, check_graph, known_columns
@@ -29,6 +32,10 @@ class _Subject:
     def specs(self) -> Iterator[tuple[Node, Pointer]]:
         return ((node.spec, node.at) for node in self.draft.nodes if node.spec is not None)
 
+    @cached_property
+    def parts(self) -> list[tuple[Spec, Pointer]]:
+        return [part for spec, at in self.specs() for part in spec.parts(at)]
+
 
 def check_meaning(draft: Draft, destinations: Destinations | None) -> list[Diagnostic | Skipped]:
     """What all rules find."""
@@ -47,34 +54,31 @@ def _check_graph(subject: _Subject) -> Findings:
 
 def _check_parts(subject: _Subject) -> Findings:
     """What each part says of itself."""
-    for spec, at in subject.specs():
-        for part, place in spec.parts(at):
-            yield from part.check(place)
+    for part, place in subject.parts:
+        yield from part.check(place)
 
 
-_OPEN_FAMILIES: tuple[KindTable[object], ...] = (CONNECTORS, TARGET_CONNECTORS)  # type: ignore[assignment]
+_OPEN_FAMILIES = {table.family: table for table in (CONNECTORS, TARGET_CONNECTORS)}
 """Families whose names the types do not list, because packages may add to them."""
 
 
 def _check_kinds(subject: _Subject) -> Findings:
     """Kinds that nobody knows, and those that this release cannot run."""
-    for spec, at in subject.specs():
-        for part, place in spec.parts(at):
-            yield from _check_names(part.kinds(place))
-        if isinstance(spec, Source) and spec.connector in CONNECTORS:
-            yield from _check_config(spec, at / "config")
+    for part, place in subject.parts:
+        yield from _check_names(part.kinds(place))
+        if isinstance(part, Source) and part.connector in CONNECTORS:
+            yield from _check_config(part, place / "config")
 
 
 def _check_names(named: Iterator[tuple[str, str, Pointer]]) -> Findings:
-    tables = {table.family: table for table in _OPEN_FAMILIES}
     for family, name, place in named:
         if (family, name) in NOT_YET:
             yield diagnose("kind.not_available", place, f"The {family} {name} is not available in this release.")
-        elif family in tables and name not in tables[family]:
-            yield _unknown_connector(name, place, tables[family])
+        elif family in _OPEN_FAMILIES and name not in _OPEN_FAMILIES[family]:
+            yield _unknown_connector(name, place, _OPEN_FAMILIES[family])
 
 
-def _unknown_connector(name: str, at: Pointer, table: KindTable[object]) -> Diagnostic:
+def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector]) -> Diagnostic:
     if name in ("ftp", "ftps"):
         fix = [{"op": "replace", "path": str(at), "value": "sftp"}]
         return diagnose("connector.use_sftp", at, f"There is no connector {name}, on purpose.", fixes=[fix])

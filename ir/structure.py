@@ -106,13 +106,15 @@ def _text(value: Any) -> str | None:
 
 
 def _place(loc: tuple[int | str, ...]) -> Pointer:
-    """Where an error stands: without the steps into unions, which are negative, and the mark of keys."""
+    """Where an error stands: without the steps into unions, which are negative."""
     steps = [step for step in loc if not (isinstance(step, int) and step < 0)]
-    return Pointer(steps[:-1] if steps and steps[-1] == "[key]" else steps)
+    return Pointer(steps)
 
 
 def _told(error: Any) -> Iterator[Diagnostic]:
     place = _place(error["loc"])
+    if error["type"] == "string_too_long" and place[-1] == "[key]":  # pydantic's mark of a key of an open object
+        place = Pointer(place[:-1])
     teller = _TELLERS.get(error["type"])
     if teller is None:
         yield diagnose("value.malformed", place, f"{shown(error['input'])}: {error['msg']}.")

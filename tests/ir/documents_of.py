@@ -1,0 +1,152 @@
+"""Hypothesis strategies for pipeline documents that are valid, and for JSON values that are anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from ir.limits import MAX_SAFE_INTEGER
+from ir.types import SIMPLE_TYPES
+
+ids = st.from_regex(r"[a-z][a-z0-9_-]{0,20}", fullmatch=True)
+texts = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=20)
+columns = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=12).filter(
+    lambda name: not name.startswith("_flow_")
+)
+types = st.sampled_from([*SIMPLE_TYPES, "decimal(12,2)", "pg:inet"])
+numbers = st.integers(-MAX_SAFE_INTEGER, MAX_SAFE_INTEGER) | st.floats(allow_nan=False, allow_infinity=False)
+positive = st.integers(1, 1000) | st.floats(0.001, 1000)
+json_values = st.recursive(
+    st.booleans() | numbers | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def objects(required: dict[str, Any], optional: dict[str, Any] | None = None) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(required, optional=optional or {})
+
+
+def _distinct(strategy: st.SearchStrategy[str], least: int = 1) -> st.SearchStrategy[list[str]]:
+    return st.lists(strategy, min_size=least, max_size=4, unique=True)
+
+
+formats = st.one_of(
+    objects(
+        {"type": st.sampled_from(["csv", "tsv"])},
+        {
+            "header": st.booleans(),
+            "delimiter": st.sampled_from([";", "|", "ß"]),
+            "quote": st.sampled_from(["'", '"']),
+            "encoding": st.sampled_from(["utf-8", "UTF-16", "latin-1"]),
+            "nullValues": st.lists(texts, max_size=2),
+            "onBadRow": st.sampled_from(["reject", "abort"]),
+        },
+    ),
+    objects({"type": st.sampled_from(["json", "jsonl"])}, {"onBadRow": st.sampled_from(["reject", "abort"])}),
+    objects({"type": st.just("parquet")}),
+)
+patterns = st.one_of(
+    objects({"type": st.just("glob"), "value": st.sampled_from(["*.csv", "a[1-3]?.csv", "_h.csv"])}),
+    objects({"type": st.just("regex"), "value": st.sampled_from(["^a+$", r"\d{4}\.csv"])}),
+    objects(
+        {"type": st.just("date_template"), "value": st.just("{YYYYMMDD}*.csv")},
+        {"timezone": st.sampled_from(["UTC", "Europe/Berlin"])},
+    ),
+)
+configs = objects(
+    {"path": st.sampled_from(["", "in", "in/2025/"]), "pattern": patterns, "format": formats},
+    {
+        "ordering": st.sampled_from(["latest_by_mtime", "fifo_by_name", "lexicographic", "process_all"]),
+        "waitPolicy": objects(
+            {},
+            {
+                "maxRetries": st.integers(0, 1000),
+                "intervalMinutes": positive,
+                "settleSeconds": positive,
+                "onMissAction": st.sampled_from(["alert", "skip", "fail"]),
+            },
+        ),
+    },
+)
+source_columns = st.lists(
+    objects({"name": columns, "type": types}, {"nullable": st.booleans()}),
+    max_size=4,
+    unique_by=lambda column: column["name"],
+)
+ops = st.one_of(
+    objects({"op": st.just("trim"), "columns": _distinct(columns)}),
+    objects({"op": st.just("cast"), "columns": st.dictionaries(columns, types, min_size=1, max_size=3)}),
+    objects(
+        {
+            "op": st.just("fillNull"),
+            "columns": st.dictionaries(columns, texts | numbers | st.booleans(), min_size=1, max_size=3),
+        }
+    ),
+    objects({"op": st.just("filter"), "where": st.sampled_from(["1 = 1", "length('x') > 0"])}),
+    objects({"op": st.just("derive"), "columns": st.dictionaries(columns, st.just("1 + 1"), min_size=1, max_size=3)}),
+)
+on_fail = st.sampled_from(["abort", "warn", "skip"])
+rules = st.one_of(
+    objects({"type": st.just("notNull"), "field": columns, "onFail": on_fail}),
+    objects({"type": st.just("regex"), "field": columns, "onFail": on_fail, "pattern": st.just("^a*$")}),
+    objects({"type": st.just("maxLength"), "field": columns, "onFail": on_fail, "max": st.integers(0, 10_000)}),
+    objects({"type": st.just("range"), "field": columns, "onFail": on_fail, "min": numbers | st.just("2025-01-31")}),
+    objects({"type": st.just("fieldType"), "field": columns, "onFail": on_fail, "expected": st.just("uuid")}),
+)
+dataset_level = objects(
+    {},
+    {
+        "rowCount": objects({"min": st.integers(0, 9), "onFail": st.just("warn")})
+        | st.lists(objects({"max": st.integers(0, 9), "onFail": st.just("abort")}), max_size=2),
+        "fkIntegrity": objects(
+            {"column": columns, "refTable": st.just("a.b"), "refColumn": columns, "onFail": st.just("warn")}
+        ),
+    },
+)
+schedules = objects(
+    {"kind": st.just("cron"), "expression": st.sampled_from(["0 2 * * *", "*/5 8-18 * * MON-FRI"])},
+    {"timezone": st.sampled_from(["UTC", "America/New_York"])},
+) | objects({"kind": st.just("every"), "interval": st.sampled_from(["1m", "15m", "24h", "2w"])})
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> dict[str, Any]:
+    """A valid document: one source, any number of transforms and validate nodes, one or two targets."""
+    names = draw(st.lists(ids, min_size=6, max_size=6, unique=True))
+    shared = objects({}, {"name": texts, "description": texts, "ui": objects({"x": numbers, "y": numbers})})
+    chain = [
+        {"kind": "source", "connector": "local_fs", "config": draw(configs)}
+        | draw(objects({}, {"columns": source_columns}))
+    ]
+    if draw(st.booleans()):
+        chain.append({"kind": "transform", "ops": draw(st.lists(ops, min_size=1, max_size=3))})
+    if draw(st.booleans()):
+        chain.append({"kind": "validate"} | draw(objects({}, {"rowLevel": st.lists(rules, max_size=3),
+                                                              "datasetLevel": dataset_level})))  # fmt: skip
+    targets = [draw(_targets(table)) for table in ("t", "u")[: draw(st.integers(1, 2))]]
+    nodes = []
+    for i, node in enumerate([*chain, *targets]):
+        above = names[min(i, len(chain)) - 1]
+        nodes.append({"id": names[i]} | draw(shared) | node | ({"inputs": [above]} if i else {}))
+    head = {"kind": "pipeline", "version": "1.0", "id": draw(ids), "nodes": nodes}
+    return head | draw(objects({}, {"schedule": schedules, "metadata": objects({}, {"tags": st.lists(texts)})}))
+
+
+def _targets(table: str) -> st.SearchStrategy[dict[str, Any]]:
+    return objects(
+        {
+            "kind": st.just("target"),
+            "connector": st.just("postgres"),
+            "connection": ids,
+            "schema": st.just("public"),
+            "table": st.just(table),
+            "loadMode": st.sampled_from(["append", "truncate"]),
+        },
+        {
+            "onTypeMismatch": st.sampled_from(["abort", "skip", "null"]),
+            "emptyAsNull": st.booleans(),
+            "failOnEmptySource": st.booleans(),
+        },
+    )
