@@ -98,6 +98,11 @@ def _fitting_decimal(values: pa.Array, to: ColumnType) -> Parsed:
     return typed, none_bad(len(values))
 
 
+def _whole_decimal(values: pa.Array, to: ColumnType) -> Parsed:
+    """Decimals into integer types: a fraction of zeros is none."""
+    return parse_column(pc.replace_substring_regex(canonical_text(values), r"\.0*$", ""), to)
+
+
 def _same(values: pa.Array, to: ColumnType) -> Parsed:
     return pc.cast(values, travel_of(to).arrow), none_bad(len(values))
 
@@ -131,6 +136,8 @@ _DIRECT: dict[tuple[str, str], Callable[[pa.Array, ColumnType], Parsed]] = {
     ("float", "integer"): _whole,
     ("float", "bigint"): _whole,
     ("float", "float"): _nearest,
+    ("decimal", "integer"): _whole_decimal,
+    ("decimal", "bigint"): _whole_decimal,
     ("decimal", "float"): _nearest,
     ("decimal", "decimal"): _fitting_decimal,
     ("boolean", "boolean"): _same,

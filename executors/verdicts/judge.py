@@ -61,13 +61,9 @@ def _judge_rules(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> 
     for node, bound in groupby(plan.rules, key=lambda bound: bound.node):
         for rule_plan in bound:
             rule = rule_plan.rule
-            mask = row_rule_mask(
-                rule, batch.column(plan.working[rule.field]), empty_is_null=rule.field in emptied
-            )
+            mask = row_rule_mask(rule, batch.column(plan.working[rule.field]), empty_is_null=rule.field in emptied)
             message = ROW_RULES[rule.type].message(rule)
-            findings.add(
-                node, rule_plan.rule_id, rule.type, rule.field, rule.on_fail, mask, message, keep_zero=True
-            )
+            findings.add(node, rule_plan.rule_id, rule.type, rule.field, rule.on_fail, mask, message, keep_zero=True)
         findings.leave(node)
 
 

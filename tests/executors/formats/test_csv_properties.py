@@ -89,7 +89,9 @@ def test_splits_follow_each_other_without_gap(reader: Any, table: list[list[str]
     csv.writer(out, quoting=csv.QUOTE_ALL).writerows([["x", "y", "z"], *table])
     splits = reader.scan(out.getvalue().encode(), Csv(type="csv"), split_bytes=split_bytes).splits
     assert [split.start for split in splits[1:]] == [split.end for split in splits[:-1]]
-    assert [split.first_record for split in splits] == [1 + sum(s.records for s in splits[:at]) for at in range(len(splits))]
+    assert [split.first_record for split in splits] == [
+        1 + sum(s.records for s in splits[:at]) for at in range(len(splits))
+    ]
     assert sum(split.records for split in splits) == len(table)
 
 
@@ -102,7 +104,9 @@ def test_splits_are_about_as_big_as_asked_for(reader: Any) -> None:
 
 @settings(max_examples=200)
 @given(
-    records=st.lists(st.sampled_from([b"a,b", b"\xff,b", b'"x\n\xfe",b', b"a", b"a,b,c", b'"q""",', b"\xc3\xa9,b"]), max_size=12),
+    records=st.lists(
+        st.sampled_from([b"a,b", b"\xff,b", b'"x\n\xfe",b', b"a", b"a,b,c", b'"q""",', b"\xc3\xa9,b"]), max_size=12
+    ),
     split_bytes=SIZES,
     block_bytes=SIZES,
 )

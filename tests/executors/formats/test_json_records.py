@@ -28,9 +28,19 @@ def rows_of(reader: Any, records: list[str], fmt: Any) -> list[dict[str, Any]]:
 
 @FORMS
 def test_values_are_the_text_they_are_written_as(reader: Any, fmt: Any) -> None:
-    record = '{"a": 1.50, "b": -0, "c": 1E+05, "d": 123456789012345678901234567890, "e": true, "f": false, "g": "x\\ny"}'
+    record = (
+        '{"a": 1.50, "b": -0, "c": 1E+05, "d": 123456789012345678901234567890, "e": true, "f": false, "g": "x\\ny"}'
+    )
     assert rows_of(reader, [record], fmt) == [
-        {"a": "1.50", "b": "-0", "c": "1E+05", "d": "123456789012345678901234567890", "e": "true", "f": "false", "g": "x\ny"}
+        {
+            "a": "1.50",
+            "b": "-0",
+            "c": "1E+05",
+            "d": "123456789012345678901234567890",
+            "e": "true",
+            "f": "false",
+            "g": "x\ny",
+        }
     ]
 
 
@@ -43,12 +53,21 @@ def test_nested_values_are_their_exact_text(reader: Any, fmt: Any) -> None:
 @FORMS
 def test_null_and_an_absent_key_are_null_and_an_empty_text_is_not(reader: Any, fmt: Any) -> None:
     rows = rows_of(reader, ['{"a": null, "b": ""}', "{}", '{"c": "null"}'], fmt)
-    assert rows == [{"a": None, "b": "", "c": None}, {"a": None, "b": None, "c": None}, {"a": None, "b": None, "c": "null"}]
+    assert rows == [
+        {"a": None, "b": "", "c": None},
+        {"a": None, "b": None, "c": None},
+        {"a": None, "b": None, "c": "null"},
+    ]
 
 
 @FORMS
 def test_fields_are_all_keys_in_order_of_appearance(reader: Any, fmt: Any) -> None:
-    records = ['{"b": 1, "n": null, "j": [1], "m": "x"}', '{"a": 1, "b": 2}', '{"j": null, "m": {}, "k": {}}', '{"m": 1}']
+    records = [
+        '{"b": 1, "n": null, "j": [1], "m": "x"}',
+        '{"a": 1, "b": 2}',
+        '{"j": null, "m": {}, "k": {}}',
+        '{"m": 1}',
+    ]
     fields = reader.scan(document(records, fmt), fmt).fields
     assert [(field.name, str(field.type)) for field in fields] == [
         ("b", "string"), ("n", "string"), ("j", "json"), ("m", "string"), ("a", "string"), ("k", "json"),
@@ -79,7 +98,18 @@ def test_what_is_no_row_is_bad(reader: Any, bad_rows: Callable[..., Any], fmt: A
 
 @pytest.mark.parametrize(
     "record",
-    ["{bad}", '{"a": 1', '{"a": 1}}', '{"a" 1}', '{"a": 1,}', '{"a": [1,]}', '{"a": [1]} x', '{"a": {"b": 01}}', "[", '{"a":'],
+    [
+        "{bad}",
+        '{"a": 1',
+        '{"a": 1}}',
+        '{"a" 1}',
+        '{"a": 1,}',
+        '{"a": [1,]}',
+        '{"a": [1]} x',
+        '{"a": {"b": 01}}',
+        "[",
+        '{"a":',
+    ],
 )
 def test_a_broken_line_is_bad_and_the_next_is_not(reader: Any, record: str) -> None:
     content = document([record, '{"a": 2}'], JSONL)
@@ -125,16 +155,20 @@ def test_no_record_is_an_empty_source_with_the_declared_columns(reader: Any, fmt
 
 @pytest.mark.parametrize(
     ("content", "record"),
-    [(b"", 0), (b"[", 0), (b"[1", 0), (b"[{}", 0), (b"[{},", 1), (b"[{},]", 1), (b"{}", 0), (b"[] x", 0), (b'[{}, {"a":1]', 1),
-     (b"[{} {}]", 1), (b"[" * 100_000, 0)],
+    [(b"", 0), (b"[", 0), (b"[1", 0), (b"[{}", 0), (b"[{},", 1), (b"[{},]", 1), (b"{}", 0), (b"[] x", 0),
+     (b'[{}, {"a":1]', 1), (b"[{} {}]", 1), (b"[" * 100_000, 0)],
 )  # fmt: skip
 def test_a_broken_array_fails_the_file_and_says_where(reader: Any, content: bytes, record: int) -> None:
-    with pytest.raises(Terminal, match=rf"data.csv is no JSON array: .* after record {record}, at character \d+") as refused:
+    with pytest.raises(
+        Terminal, match=rf"data.csv is no JSON array: .* after record {record}, at character \d+"
+    ) as refused:
         reader.scan(content, JSON)
     assert refused.value.code == "source.malformed"
 
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
+scalars = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
+)
 values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner))
 records_of_anything = st.lists(st.dictionaries(st.sampled_from(["a", "b", "ключ"]), values, max_size=3), max_size=6)
 
