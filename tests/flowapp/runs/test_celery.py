@@ -1,0 +1,120 @@
+"""A real broker and a real worker with its thread pool, in this process; only Spark is left out."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from celery.contrib.testing.worker import start_worker
+from celery.worker import state as worker_state
+from table_engine import ROWS, TableEngine
+
+import executors
+from executors.errors import Transient
+from flowapp.celery import RUN_TASK, app
+from flowapp.health.models import Heartbeat
+from flowapp.runs import dispatch, leases, tasks
+from flowapp.runs import worker as worker_process
+from flowapp.runs.leases import claim_run
+from flowapp.runs.models import Run, State, Trigger
+from flowapp.runs.ports import BEFORE_LOAD
+from flowapp.runs.services import queue_run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def worker(redis_url, settings, transactional_db):
+    """A worker that takes runs from the broker."""
+    settings.WARM_SPARK = False
+    assert app.conf.broker_url == redis_url
+    app.control.purge()
+    with start_worker(app, pool="threads", concurrency=2, perform_ping_check=False, shutdown_timeout=30):
+        yield
+    worker_process.stop()
+
+
+def wait_for(condition, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def state_of(run: Run) -> str:
+    return Run.objects.values_list("state", flat=True).get(pk=run.pk)
+
+
+def test_a_queued_run_is_taken_by_a_worker_and_loads(worker, pipeline, target, monkeypatch):
+    monkeypatch.setattr(dispatch, "run_engine", TableEngine())
+    run = queue_run(pipeline, Trigger.MANUAL)
+    wait_for(lambda: state_of(run) == State.SUCCEEDED)
+    assert target() == ROWS
+    assert Heartbeat.objects.get().role == "worker"
+
+
+def test_a_run_that_is_delivered_again_while_it_runs_is_left_alone(worker, pipeline, target, monkeypatch):
+    """As a broker does whose visibility timeout is shorter than the run."""
+    loading, go_on = threading.Event(), threading.Event()
+
+    def wait(job, ports):
+        loading.set()
+        assert go_on.wait(timeout=20)
+
+    claims = []
+    monkeypatch.setattr(dispatch, "run_engine", TableEngine(at={"load": wait}))
+    monkeypatch.setattr(leases, "claim_run", lambda *args: claims.append(claim_run(*args)) or claims[-1])
+    run = queue_run(pipeline, Trigger.MANUAL)
+    assert loading.wait(timeout=20)
+    for _ in range(3):
+        app.send_task(RUN_TASK, (str(run.pk),))
+    wait_for(lambda: len(claims) == 4)
+    assert claims[1:] == [None, None, None]
+    assert state_of(run) == State.RUNNING
+    go_on.set()
+    wait_for(lambda: state_of(run) == State.SUCCEEDED)
+    run.refresh_from_db()
+    assert run.attempt == 1
+    assert target() == ROWS
+
+
+def test_a_message_about_a_run_that_is_not_there_harms_nothing(worker, pipeline, target, monkeypatch):
+    monkeypatch.setattr(dispatch, "run_engine", TableEngine())
+    app.send_task(RUN_TASK, ("00000000-0000-0000-0000-000000000000",))
+    run = queue_run(pipeline, Trigger.MANUAL)
+    wait_for(lambda: state_of(run) == State.SUCCEEDED)
+
+
+def test_a_worker_whose_spark_is_gone_puts_its_run_back_and_leaves(pipeline, target, monkeypatch, sent):
+    def lost(job, ports):
+        raise Transient("spark.lost", "The JVM is gone.")
+
+    monkeypatch.setattr(dispatch, "run_engine", TableEngine(at={"pass": lost}))
+    monkeypatch.setattr(worker_state, "should_stop", None)
+    run = queue_run(pipeline, Trigger.MANUAL)
+    tasks.run(str(run.pk))
+    assert worker_state.should_stop == os.EX_TEMPFAIL
+    run.refresh_from_db()
+    assert (run.state, run.losses, run.failures) == (State.QUEUED, 1, 0)
+
+
+def test_messages_are_json_and_hold_the_runs_id_alone(pipeline, redis_url):
+    app.control.purge()
+    run = queue_run(pipeline, Trigger.MANUAL)
+    with app.connection_for_read() as connection:
+        message = connection.SimpleQueue(app.conf.task_default_queue).get(timeout=5)
+    message.ack()
+    assert message.content_type == "application/json"
+    args, kwargs, _ = message.payload
+    assert (args, kwargs) == ([str(run.pk)], {})
+    assert app.conf.accept_content == ["json"]
+
+
+def test_every_step_before_the_load_is_known_as_such():
+    source = "\n".join(path.read_text() for path in Path(executors.__path__[0]).rglob("*.py"))
+    steps = set(re.findall(r"[._]step\(\"([a-z]+)\"", source))
+    assert steps - BEFORE_LOAD == {"load", "finish"}
