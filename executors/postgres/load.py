@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from psycopg import errors
 
 from executors.errors import TargetBusy, Terminal, Transient
@@ -12,6 +14,7 @@ from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts
 from executors.postgres.meta import RunRef, find_commit, require_fence, write_commit
 from executors.postgres.names import quoted
+from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.staging import count_good, count_rejected
 
 __all__ = ["LoadCounts", "LoadFile", "LoadPlan", "RunRef", "commit_load"]
@@ -31,6 +34,9 @@ def commit_load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         _lock_target(conn, plan)
         _require_staging(conn, plan)
         counts = _reconciled(plan, load_handler(plan.load_mode).load(conn, plan))
+        kept_rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
+        close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
+        counts = replace(counts, quarantine_rows=kept_rows, quarantine_entries=entries)
         write_commit(conn, plan.run, _marker(plan, counts), [f.sha256 for f in plan.files])
     return counts
 

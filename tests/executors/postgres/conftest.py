@@ -127,7 +127,7 @@ Loader = Callable[..., Loading]
 
 @pytest.fixture
 def loading(warehouse: Connection, conn: psycopg.Connection, schema: str) -> Iterator[Loader]:
-    """`loading("t", "id integer", "name", mode=…, run_id=…)` plans a load of an existing table and makes its staging."""
+    """`loading("t", "id integer", "name", mode=…)` plans a load of an existing table and makes its staging."""
     made: list[StagingTables] = []
 
     def start(table: str, *columns: str, mode: str = "append", run_id: str = "", attempt: int = 1, token: int = 1,

@@ -1,0 +1,242 @@
+"""Quarantine tables: where rejected rows are kept, one entry per violated rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from executors.errors import Terminal
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, create_table, ddl, ensure_schema, exists
+from executors.postgres.failures import failure_of
+from executors.postgres.inspect import inspect_target
+from executors.postgres.meta import RunRef, find_commit, require_fence
+from executors.postgres.names import TableName, quoted, shortened
+from executors.postgres.staging import StagingTables, is_winner, one_number
+from executors.postgres.valid_input import is_valid_input
+
+_COLUMNS = {
+    "pipelineId": "text NOT NULL",
+    "runId": "text NOT NULL",
+    "nodeId": "text NOT NULL",
+    "ruleId": "text NOT NULL",
+    "row": "jsonb NOT NULL",
+    "createdAt": "timestamp with time zone NOT NULL DEFAULT now()",
+    "rowId": "text NOT NULL",
+    "field": "text",
+    "message": "text NOT NULL",
+    "severity": "text NOT NULL",
+    "disposition": "text NOT NULL",
+    "attempt": "integer NOT NULL",
+    "targetNode": "text NOT NULL",
+    "sourceFile": "text",
+    "sourceRecord": "bigint",
+    "rowFrom": "text NOT NULL",
+    "status": "text NOT NULL DEFAULT 'open'",
+    "fixedRow": "jsonb",
+    "fixedBy": "text",
+}
+"""Columns beside `id`. `rowId` is shared by the entries of one row; `disposition` is dropped, loaded or not_loaded (the
+run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored or fixed."""
+
+_INDEXES = {
+    "_pipeline_idx": '("pipelineId", "runId")',
+    "_not_loaded_idx": '("pipelineId", "targetNode", "sourceFile")'
+    " WHERE disposition = 'not_loaded' AND status = 'open'",
+}
+_UNIQUE = {"_row_idx": '("runId", "targetNode", attempt, "rowId", "nodeId", "ruleId")'}
+
+_PROBE = {
+    "pipelineId": "probe",
+    "runId": "probe",
+    "nodeId": "probe",
+    "ruleId": "probe",
+    "row": Jsonb({}),
+    "rowId": "probe",
+    "message": "probe",
+    "severity": "skip",
+    "disposition": "dropped",
+    "attempt": 1,
+    "targetNode": "probe",
+    "rowFrom": "source",
+}
+
+
+@translate()
+def ensure_quarantine(conn: Conn, table: str) -> None:
+    """Create a quarantine table, or prove that the one there can be written to, before anything is read.
+
+    Raises Terminal `quarantine.unusable` naming what the table lacks.
+    """
+    name = TableName.parse(table)
+    found = inspect_target(conn, name.schema, name.table)
+    if found is None:
+        _create(conn, name)
+        found = inspect_target(conn, name.schema, name.table)
+    have = {c.name: c.declared for c in found.columns} if found else {}
+    _require_columns(name, have)
+    _require_writable(conn, name)
+
+
+def _create(conn: Conn, name: TableName) -> None:
+    columns = sql.SQL(", ").join(
+        sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(kind)) for column, kind in _COLUMNS.items()
+    )
+    with ddl(conn):
+        if exists(conn, name.schema, name.table):
+            return
+        ensure_schema(conn, name.schema)
+        create_table(conn, name.identifier, sql.SQL("id bigserial PRIMARY KEY, {}").format(columns))
+        for unique, indexes in (("", _INDEXES), ("UNIQUE ", _UNIQUE)):
+            for suffix, on in indexes.items():
+                index = sql.Identifier(shortened(name.table, suffix))
+                conn.execute(
+                    sql.SQL("CREATE {}INDEX {} ON {} {}").format(sql.SQL(unique), index, name.identifier, sql.SQL(on))
+                )
+
+
+def _require_columns(name: TableName, have: Mapping[str, str]) -> None:
+    wanted = {"id": "bigint", **{column: kind.split(" NOT NULL")[0] for column, kind in _COLUMNS.items()}}
+    missing = [column for column in wanted if column not in have]
+    wrong = [column for column, kind in wanted.items() if column in have and have[column] != kind]
+    if missing or wrong:
+        lacks = [f"no column {c!r}" for c in missing] + [f"{c!r} is {have[c]}, not {wanted[c]}" for c in wrong]
+        raise _unusable(name, f"it has {', '.join(lacks)}")
+
+
+def _require_writable(conn: Conn, name: TableName) -> None:
+    """Insert a row and take it back: only so are triggers, constraints and privileges known to agree."""
+    statement = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
+        name.identifier,
+        sql.SQL(", ").join(map(sql.Identifier, _PROBE)),
+        sql.SQL(", ").join(map(sql.Literal, _PROBE.values())),
+    )
+    try:
+        with conn.transaction(force_rollback=True):
+            conn.execute(statement)
+            conn.execute(
+                sql.SQL("DELETE FROM {} WHERE {} = 'probe'").format(name.identifier, sql.Identifier("pipelineId"))
+            )
+    except psycopg.Error as error:
+        failure = failure_of(error)
+        if not isinstance(failure, Terminal):
+            raise
+        raise _unusable(name, failure.message) from error
+
+
+def _unusable(name: TableName, why: str) -> Terminal:
+    return Terminal(
+        "quarantine.unusable",
+        f"The quarantine table {name} cannot keep rejected rows: {why}.",
+        hint=f"Name another table in the validate node, or rename this one away and let Flow make its own: "
+        f"ALTER TABLE {quoted(name.schema, name.table)} RENAME TO …",
+    )
+
+
+def write_rejects(
+    conn: Conn,
+    run: RunRef,
+    tables: StagingTables,
+    winners: Sequence[int],
+    kept: Mapping[str, str],
+    *,
+    disposition: str | None = None,
+) -> tuple[int, int]:
+    """Move the reject stage into the quarantine tables, in the caller's transaction; returns (rows, entries) kept.
+
+    `kept` maps a node to the table that keeps its rejects. What older attempts of this run and target left is replaced.
+    """
+    entries = 0
+    for table in dict.fromkeys(kept.values()):
+        nodes = [node for node, place in kept.items() if place == table]
+        entries += _replace(conn, run, TableName.parse(table), _rejects(tables, winners, nodes), disposition)
+    rows = _count_rows(conn, _rejects(tables, winners, list(kept))) if entries else 0
+    return rows, entries
+
+
+def _rejects(tables: StagingTables, winners: Sequence[int], nodes: Sequence[str]) -> sql.Composed:
+    return sql.SQL("{} AS r WHERE {} AND r.node = ANY({}::text[])").format(
+        tables.rejects_identifier, is_winner(winners, "r"), sql.Literal(list(nodes))
+    )
+
+
+def _count_rows(conn: Conn, rejects: sql.Composed) -> int:
+    return one_number(conn, sql.SQL("SELECT count(DISTINCT r.row_id) FROM {}").format(rejects))
+
+
+def _replace(conn: Conn, run: RunRef, name: TableName, rejects: sql.Composed, disposition: str | None) -> int:
+    conn.execute(
+        sql.SQL('DELETE FROM {} WHERE "pipelineId" = {} AND "runId" = {} AND "targetNode" = {}').format(
+            name.identifier, sql.Literal(run.pipeline), sql.Literal(run.run_id), sql.Literal(run.node)
+        )
+    )
+    values = {
+        "pipelineId": sql.Literal(run.pipeline),
+        "runId": sql.Literal(run.run_id),
+        "nodeId": sql.SQL("r.node"),
+        "ruleId": sql.SQL("r.rule_id"),
+        "row": _json_row(conn),
+        "rowId": sql.SQL("r.row_id"),
+        "field": sql.SQL("r.field"),
+        "message": sql.SQL("r.message"),
+        "severity": sql.SQL("r.severity"),
+        "disposition": sql.SQL("r.disposition") if disposition is None else sql.Literal(disposition),
+        "attempt": sql.Literal(run.attempt),
+        "targetNode": sql.Literal(run.node),
+        "sourceFile": sql.SQL("r.source_file"),
+        "sourceRecord": sql.SQL("r.record"),
+        "rowFrom": sql.SQL("r.row_from"),
+    }
+    statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY r.file, r.record, r.node, r.rule_id").format(
+        name.identifier,
+        sql.SQL(", ").join(map(sql.Identifier, values)),
+        sql.SQL(", ").join(values.values()),
+        rejects,
+    )
+    return conn.execute(statement).rowcount
+
+
+def _json_row(conn: Conn) -> sql.Composed:
+    """The row as jsonb. What jsonb does not take is kept as text and marked, so that no row fails the quarantine."""
+    row = sql.SQL("r.row")
+    return sql.SQL("CASE WHEN {} THEN r.row::jsonb ELSE jsonb_build_object('_flow_text', r.row) END").format(
+        is_valid_input(conn, row, "jsonb")
+    )
+
+
+def close_not_loaded(conn: Conn, run: RunRef, kept: Mapping[str, str], files: Sequence[str]) -> None:
+    """Close the entries of earlier runs that loaded nothing, now that their files are loaded; in the caller's
+    transaction."""
+    for table in dict.fromkeys(kept.values()):
+        conn.execute(
+            sql.SQL(
+                'UPDATE {} SET status = \'fixed\', "fixedBy" = {} WHERE "pipelineId" = {} AND "targetNode" = {}'
+                " AND \"sourceFile\" = ANY({}::text[]) AND disposition = 'not_loaded' AND status = 'open'"
+                ' AND "runId" <> {}'
+            ).format(
+                TableName.parse(table).identifier,
+                sql.Literal(f"run {run.run_id}"),
+                sql.Literal(run.pipeline),
+                sql.Literal(run.node),
+                sql.Literal(list(files)),
+                sql.Literal(run.run_id),
+            )
+        )
+
+
+@translate()
+def keep_rejects(
+    conn: Conn, run: RunRef, tables: StagingTables, winners: Sequence[int], kept: Mapping[str, str]
+) -> tuple[int, int]:
+    """Keep the rejects of a load that failed, in a transaction of their own; returns (rows, entries) kept.
+
+    Does nothing if the load has committed after all (a lost answer). Raises LeaseLost behind a newer fence.
+    """
+    with conn.transaction():
+        require_fence(conn, run)
+        if find_commit(conn, run):
+            return 0, 0
+        return write_rejects(conn, run, tables, winners, kept, disposition="not_loaded")
