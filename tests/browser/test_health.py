@@ -1,0 +1,18 @@
+"""What the web process says of itself, as a browser gets it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_health_address_tells_the_state_of_every_part(live_server: Any, page: Page) -> None:
+    response = page.goto(f"{live_server.url}/api/health/")
+    assert response is not None
+    assert response.status == 200
+    document = response.json()
+    assert set(document) == {"database", "broker", "workers", "scheduler"}
+    assert document["database"]["status"] == "ok"
