@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ir.base import Spec
-from ir.connectors import CONNECTORS, TARGET_CONNECTORS, check_source_config, typed_config
+from ir.connectors import CONNECTORS, TARGET_CONNECTORS, read_config
 from ir.connectors.base import Connector
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
@@ -89,11 +89,12 @@ def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector]) -> D
 
 
 def _check_config(source: Source, at: Pointer) -> Findings:
-    faults = list(check_source_config(source, at))
+    """The settings of a source: their structure, then their meaning."""
+    config, faults = read_config(source, at)
     yield from faults
-    if not faults and CONNECTORS[source.connector].config is not None:
-        for part, place in typed_config(source).parts(at):
-            yield from _check_names(part.kinds(place))
+    for part, place in config.parts(at) if config is not None else ():
+        yield from part.check(place)
+        yield from _check_names(part.kinds(place))
 
 
 def _check_columns(subject: _Subject) -> Findings:

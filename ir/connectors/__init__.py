@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from jsonschema.protocols import Validator
+from pydantic import ValidationError
 
+from ir.base import Spec
 from ir.config_schema import check_config
 from ir.connectors import local_fs
 from ir.connectors.base import Connector
 from ir.connectors.local_fs import LocalFsConfig
-from ir.diagnostics import Diagnostic
+from ir.diagnostics import Diagnostic, diagnose
 from ir.json_schema import schema_of, validator_for
 from ir.kinds import KindTable
 from ir.nodes.source import Source
@@ -47,21 +48,32 @@ def _validator(connector: str) -> Validator | None:
     return validator_for(schema) if schema is not None else None
 
 
-def check_source_config(source: Source, at: Pointer) -> Iterator[Diagnostic]:
-    """What is wrong in a source's settings: first their structure, and if that is right, their meaning."""
+def read_config(source: Source, at: Pointer) -> tuple[Spec | None, list[Diagnostic]]:
+    """A source's settings in their own type, and what is wrong with their structure.
+
+    Neither is given for a connector that declares no settings. The type decides; the schema words the faults, so that
+    they read alike for connectors that have a schema alone.
+    """
     validator = _validator(source.connector)
     if validator is None:
-        return
-    faults = list(check_config(validator, source.config, at))
-    yield from faults
-    if not faults:
-        for part, place in typed_config(source).parts(at):
-            yield from part.check(place)
+        return None, []
+    try:
+        return _read(source), []
+    except ValidationError as error:
+        faults = list(check_config(validator, source.config, at))
+        return None, faults or [diagnose("value.malformed", at, f"{error.errors()[0]['msg']}.")]
+
+
+def _read(source: Source) -> Spec:
+    config = CONNECTORS[source.connector].config
+    if config is None:
+        raise KeyError(f"the settings of {source.connector} have no type yet")
+    return config.read(source.config)
 
 
 def typed_config(source: Source) -> LocalFsConfig:
-    """The settings of a source that was parsed, in their own type."""
-    config = CONNECTORS[source.connector].config
-    if config is not LocalFsConfig:
-        raise KeyError(f"the settings of {source.connector} have no type yet")
-    return LocalFsConfig.read(source.config)
+    """The settings of a file source that was parsed, in their own type."""
+    config = _read(source)
+    if not isinstance(config, LocalFsConfig):
+        raise KeyError(f"{source.connector} is not a source of local files")
+    return config
