@@ -22,6 +22,7 @@ from ir.types import ColumnType
 
 _FLOAT, _DATE, _TIMESTAMPTZ = ColumnType("float"), ColumnType("date"), ColumnType("timestamptz")
 _DIGITS = 38
+_FAR = Decimal("1e400")  # beyond any column's values
 
 
 def violations(rule: Range, values: pa.Array, empty_is_null: bool) -> pa.BooleanArray:
@@ -71,7 +72,7 @@ def _is_huge(*bounds: Decimal | None) -> bool:
 def _rounded(bound: Decimal, scale: int, rounding: str) -> int | Decimal:
     """The nearest number of that scale that is not outside."""
     with localcontext(prec=2000):
-        value = bound.quantize(Decimal(1).scaleb(-scale), rounding=rounding)
+        value = max(-_FAR, min(_FAR, bound)).quantize(Decimal(1).scaleb(-scale), rounding=rounding)
     return value if scale else int(value)
 
 
@@ -79,11 +80,12 @@ def _decimals_outside(values: pa.Array, low: Decimal | None, high: Decimal | Non
     """Compare at the column's own scale, with bounds cut to what 38 digits can hold."""
     scale = values.type.scale
     kind = pa.decimal128(_DIGITS, scale)
-    most = Decimal(10**_DIGITS - 1).scaleb(-scale)
 
     def bound(value: Decimal, rounding: str) -> pa.Scalar:
         with localcontext(prec=2000):
-            return pa.scalar(max(-most, min(most, Decimal(_rounded(value, scale, rounding)))), kind)
+            most = Decimal(10**_DIGITS - 1).scaleb(-scale)
+            cut = max(-most, min(most, Decimal(_rounded(value, scale, rounding))))
+        return pa.scalar(f"{cut:f}").cast(kind)
 
     return _either(
         values,
@@ -109,14 +111,14 @@ def _text_outside(values: pa.Array, low: Decimal | None, high: Decimal | None) -
     for bound, is_outside in ((low, Decimal.__lt__), (high, Decimal.__gt__)):
         if bound is not None:
             tied = pc.fill_null(pc.equal(numbers, float(bound)), False)
-            outside = pc.if_else(tied, _exactly(text, tied, bound, is_outside), outside)
+            outside = pc.or_(outside, _exactly(text, tied, bound, is_outside))
     return outside
 
 
 def _exactly(
     text: pa.Array, tied: pa.BooleanArray, bound: Decimal, is_outside: Callable[[Decimal, Decimal], bool]
 ) -> pa.BooleanArray:
-    """The exact answer where `tied`; each distinct text is looked at once."""
+    """The exact answer where `tied`, false elsewhere; each distinct text is looked at once."""
     if not tied.true_count:
         return tied
     coded = text.filter(tied).dictionary_encode()
