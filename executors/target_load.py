@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from executors import accounting
@@ -29,6 +28,7 @@ from executors.ports import Ports
 from executors.postgres import checks, quarantine, staging
 from executors.postgres.ddl import Conn
 from executors.postgres.load import LoadCounts, LoadFile, LoadPlan, RunRef, commit_load
+from executors.postgres.meta import marker_of
 from executors.secrets import seal
 from executors.spark.columns import plan_columns
 from executors.spark.one_pass import PassPlan, run_pass
@@ -149,16 +149,8 @@ class TargetLoad:
         self._guard_empty()
         self._step("load")
         counts = commit_load(self._conn, self._load_plan(dest, columns))
-        report = self._target_report(counts)
-        self._tell(report, counts)
-        return LoadCommit(
-            self._job.run_id,
-            self._target.id,
-            self._job.attempt,
-            {"load": counts.to_json(), "node": asdict(report)},
-            self._job.token,
-            files_done=[scan.sha256 for scan in self._scans],
-        )
+        self._tell(counts)
+        return marker_of(self._conn, self._ref)
 
     def _guard_empty(self) -> None:
         """Rows are counted as the tasks reported them: a staging that lost its rows is not an empty source."""
@@ -204,11 +196,11 @@ class TargetLoad:
             self._target.id, "target", **self._node_counts(), **counts.node_fields(), duration_ms=milliseconds
         )
 
-    def _tell(self, report: NodeReport, counts: LoadCounts) -> None:
+    def _tell(self, counts: LoadCounts) -> None:
         """Fill the run's report with what has been committed."""
         known = {node.id for node in self._report.nodes}
         before = accounting.node_reports(self._path, self._read, self._filtered, self._result)
-        self._report.nodes += [node for node in before if node.id not in known] + [report]
+        self._report.nodes += [node for node in before if node.id not in known] + [self._target_report(counts)]
         self._report.warnings += accounting.violation_warnings(self._rules)
         if counts.suppressed:
             self._report.warnings.append(

@@ -9,7 +9,7 @@ from typing import Any
 from psycopg import errors, sql
 from psycopg.types.json import Jsonb
 
-from executors.errors import LeaseLost, TargetBusy
+from executors.errors import LeaseLost, TargetBusy, Transient
 from executors.model import LoadCommit
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, create_table, ddl, ensure_schema, exists
@@ -162,6 +162,16 @@ def find_commit(conn: Conn, run: RunRef) -> LoadCommit | None:
     """The marker of this run and node, read in the caller's transaction."""
     row = conn.execute(f"{_COMMIT} WHERE run_id = %s AND node = %s", [run.run_id, run.node]).fetchone()
     return LoadCommit(*row) if row else None
+
+
+@translate()
+def marker_of(conn: Conn, run: RunRef) -> LoadCommit:
+    """The marker of a load that has just committed; raises Transient `target.lost` if the server has lost it since."""
+    with conn.transaction():
+        commit = find_commit(conn, run)
+    if commit is None:
+        raise Transient("target.lost", "The database no longer has the load that it committed.", node=run.node)
+    return commit
 
 
 def write_commit(conn: Conn, run: RunRef, counts: Mapping[str, Any], files_done: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ logging.getLogger("SQLQueryContextLogger").propagate = False
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 
 _FAILURES = {kind.__name__: kind for kind in (Transient, Terminal, Cancelled, LeaseLost, TargetBusy)}
-_MARKED = re.compile(r"<flow-failure>(.*?)</flow-failure>", re.DOTALL)
+_MARKED = re.compile(r"<flow-failure>([0-9a-f]+)</flow-failure>")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _DATA_STATE = re.compile(r"SQLSTATE: (?:22\w{3}|P0001)|\[INVALID_FORMAT\.MISMATCH_INPUT\]")
 _FRAGMENT = re.compile(r"== SQL \(line \d+, position \d+\) ==\n(.*?)\n\s*\^+", re.DOTALL)

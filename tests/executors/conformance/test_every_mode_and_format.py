@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import uuid
 from decimal import Decimal
 
 import pytest
@@ -175,7 +176,7 @@ def test_a_newer_claim_shuts_an_older_worker_out(world: World, mode: str) -> Non
 def test_a_crash_after_the_commit_loads_nothing_twice(world: World, mode: str) -> None:
     world.sql(TABLE.replace(" primary key", "") if mode == "append" else TABLE)
     world.write("a", FORMATS["csv"](ROWS))
-    document, run_id = world.document(mode=mode), "00000000-0000-4000-8000-000000000001"
+    document, run_id = world.document(mode=mode), str(uuid.uuid4())
 
     class PowerCut(BaseException):
         pass
