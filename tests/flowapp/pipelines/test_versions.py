@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from together import at_once
 
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import get_pipeline, get_version, list_versions, pipeline_document, version_document
 from flowapp.pipelines.services import VersionConflict, restore_version, save_version, set_paused
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
+from tests.flowapp.together import at_once
 
 pytestmark = pytest.mark.django_db
 HOURLY = {"kind": "every", "interval": "1h"}

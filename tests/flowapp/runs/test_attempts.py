@@ -7,7 +7,6 @@ import time
 
 import pytest
 from django.db import connections
-from table_engine import ROWS, TableEngine
 
 from executors.errors import Cancelled, TargetBusy, Terminal, Transient, WaitForFiles
 from executors.model import CheckReport, RunReport, RunWarning
@@ -22,6 +21,7 @@ from flowapp.runs.models import CommitRecord, Run, State, Trigger
 from flowapp.runs.selectors import run_document
 from flowapp.runs.services import cancel_run, queue_run
 from ir.errors import FlowError
+from tests.flowapp.runs.table_engine import ROWS, TableEngine
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sent")]
 

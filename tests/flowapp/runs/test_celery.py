@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from celery.contrib.testing.worker import start_worker
 from celery.worker import state as worker_state
-from table_engine import ROWS, TableEngine
 
 import executors
 from executors.errors import Transient
@@ -23,6 +22,7 @@ from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, State, Trigger
 from flowapp.runs.ports import BEFORE_LOAD
 from flowapp.runs.services import queue_run
+from tests.flowapp.runs.table_engine import ROWS, TableEngine
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

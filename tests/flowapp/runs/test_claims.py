@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from together import at_once
 
 from executors.errors import LeaseLost
 from executors.model import LoadCommit, NodeReport, SourceFile
@@ -13,6 +12,7 @@ from flowapp.runs.models import NodeRun, Run, RunLog, State, Trigger
 from flowapp.runs.ports import make_ports
 from flowapp.runs.services import queue_run
 from ir.errors import FlowError
+from tests.flowapp.together import at_once
 
 pytestmark = pytest.mark.usefixtures("sent")
 

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-from table_engine import ROWS, TableEngine
 
 from flowapp.files.models import LoadUnit
 from flowapp.health.models import Alert
@@ -18,6 +17,7 @@ from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, State, Trigger
 from flowapp.runs.recovery import take_back_lost
 from flowapp.runs.services import cancel_run, queue_run
+from tests.flowapp.runs.table_engine import ROWS, TableEngine
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sent")]
 SCRIPT = Path(__file__).with_name("worker_process.py")

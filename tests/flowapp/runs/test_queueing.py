@@ -75,9 +75,8 @@ def test_a_pipeline_without_versions_is_not_run(workspace):
 
 @pytest.mark.django_db(transaction=True)
 def test_the_next_run_is_sent_when_the_one_before_ends(pipeline, sent, target):
-    from table_engine import TableEngine
-
     from flowapp.runs.dispatch import execute_claimed
+    from tests.flowapp.runs.table_engine import TableEngine
 
     first, second = (queue_run(pipeline, Trigger.MANUAL) for _ in range(2))
     sent.clear()

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import DatabaseError
 from django.db.models.functions import Now
-from together import at_once
 
 from flowapp.clock import from_now
 from flowapp.health.heartbeats import beat
@@ -20,6 +19,7 @@ from flowapp.runs.models import Run, State, Trigger
 from flowapp.runs.scheduler import claim_chore, resend_queued, tick, watch_queue, watch_workers
 from flowapp.runs.schedules import fire_due
 from flowapp.runs.services import queue_run
+from tests.flowapp.together import at_once
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2025, 6, 1, 12, 0, tzinfo=UTC)

@@ -1,0 +1,62 @@
+"""The whole way with the real engine: a file, Spark, one transaction in PostgreSQL, and what is known afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowapp.files.models import LoadUnit
+from flowapp.runs.dispatch import run_inline
+from flowapp.runs.models import CommitRecord, State
+from flowapp.runs.selectors import list_log, run_document
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.usefixtures("sent")]
+
+
+@pytest.fixture
+def put_file(settings, tmp_path, connected):
+    """Writes a file where the pipeline looks."""
+    settings.FILES_ROOT = tmp_path
+    folder = tmp_path / connected.slug / "in"
+    folder.mkdir(parents=True)
+    return lambda name, text: (folder / name).write_text(text)
+
+
+def test_a_file_is_loaded_once_and_again_only_when_asked(pipeline, target, put_file):
+    put_file("a.csv", "id\n1\n2\n3\n")
+    first = run_inline(pipeline)
+    document = run_document(first)
+    assert (document["state"], document["error"]) == ("succeeded", None)
+    (load,) = [node for node in document["nodes"] if node["id"] == "load"]
+    assert (load["rowsRead"], load["rowsLoaded"], load["rowsInserted"], load["rowsRejected"]) == (3, 3, 3, 0)
+    assert target() == 3
+    assert LoadUnit.objects.get().state == "committed"
+    assert CommitRecord.objects.get().node == "load"
+    assert first.step == ""
+
+    second = run_inline(pipeline)
+    assert (second.state, second.report["nothingNew"], target()) == (State.SUCCEEDED, True, 3)
+
+    put_file("copy.csv", "id\n1\n2\n3\n")
+    third = run_inline(pipeline)
+    assert (third.report["nothingNew"], target()) == (True, 3)
+
+    again = run_inline(pipeline, load_again="The table was emptied.")
+    assert again.state in (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS)
+    assert target() == 6
+    assert list_log(second).exists()
+
+
+def test_a_failed_load_leaves_nothing_and_says_why(pipeline, target, put_file):
+    put_file("a.csv", "id\n1\nx\n")
+    run = run_inline(pipeline)
+    error = run_document(run)["error"]
+    assert run.state == State.FAILED
+    assert error["node"] == "files"
+    assert error["code"]
+    assert target() == 0
+    assert LoadUnit.objects.get().state == "failed"
+
+
+def test_no_file_fails_the_run(pipeline, target, put_file):
+    run = run_inline(pipeline)
+    assert (run.state, run.error_code) == (State.FAILED, "source.no_files")
