@@ -22,7 +22,7 @@ from ir.pipeline import Pipeline as Document
 
 COLUMNS = (
     "id", "pipelineId", "runId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
-    "sourceFile", "sourceRecord", "row", "createdAt",
+    "sourceFile", "sourceRecord", "rowId", "rowFrom", "row", "createdAt",
 )  # fmt: skip
 """What is told of an entry: one violated rule of one row."""
 
