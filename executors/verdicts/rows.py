@@ -14,6 +14,8 @@ from executors.grammar import canonical_text
 RAW_KEY = "_flow_raw"
 """Holds the text of a record that its format cannot read."""
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
 ESCAPED_KEY = "_flow_escaped"
 """Names the columns whose NUL characters are written `\\0`, and their backslashes `\\\\`."""
 
@@ -55,7 +57,7 @@ def _dump(row: dict[str, Any]) -> str:
                 escaped.append(name)
     if escaped:
         row[ESCAPED_KEY] = escaped
-    return json.dumps(row, ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(row)
 
 
 def _escaped(text: str) -> tuple[str, bool]:
