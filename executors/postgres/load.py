@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from psycopg import errors
 
-from executors.errors import TargetBusy, Terminal, Transient
+from executors.accounting import places
+from executors.errors import TargetBusy, Terminal
 from executors.model import LoadCommit
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
@@ -15,7 +16,8 @@ from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCou
 from executors.postgres.meta import RunRef, find_commit, require_fence, write_commit
 from executors.postgres.names import quoted
 from executors.postgres.quarantine import close_not_loaded, write_rejects
-from executors.postgres.staging import count_good, count_rejected
+from executors.postgres.refused import find_repeats
+from executors.postgres.staging import require_staging
 
 __all__ = ["LoadCounts", "LoadFile", "LoadPlan", "RunRef", "commit_load"]
 
@@ -27,18 +29,36 @@ def commit_load(conn: Conn, plan: LoadPlan) -> LoadCounts:
     newer fence, TargetBusy while another load holds the table, Transient `staging.lost`, Terminal `rows.lost`. A lost
     connection is Transient too, and then the marker tells whether the commit happened.
     """
-    with translate(plan.run.node), conn.transaction():
+    try:
+        with translate(plan.run.node):
+            return _load(conn, plan)
+    except Terminal as failure:
+        if isinstance(failure.__cause__, errors.UniqueViolation):
+            _name_places(conn, plan, failure, failure.__cause__.diag.constraint_name or "")
+        raise
+
+
+def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
+    with conn.transaction():
         require_fence(conn, plan.run)
         if committed := find_commit(conn, plan.run):
             return _counts_of(committed)
         _lock_target(conn, plan)
-        _require_staging(conn, plan)
+        require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
         counts = _reconciled(plan, load_handler(plan.load_mode).load(conn, plan))
         kept_rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
         close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
         counts = replace(counts, quarantine_rows=kept_rows, quarantine_entries=entries)
         write_commit(conn, plan.run, _marker(plan, counts), [f.sha256 for f in plan.files])
     return counts
+
+
+def _name_places(conn: Conn, plan: LoadPlan, failure: Terminal, index: str) -> None:
+    """Say where the rows stand that repeat a key; the database tells only that there is one."""
+    with translate(plan.run.node):
+        refs = find_repeats(conn, plan, index)
+    if refs:
+        failure.message += f" Rows: {places(refs, {f.seq: f.name for f in plan.files})}."
 
 
 def _counts_of(commit: LoadCommit) -> LoadCounts:
@@ -65,20 +85,6 @@ def _lock_target(conn: Conn, plan: LoadPlan) -> None:
             node=plan.run.node,
             hint="The run waits in the queue until that load has ended.",
         ) from error
-
-
-def _require_staging(conn: Conn, plan: LoadPlan) -> None:
-    """Staging is UNLOGGED and emptied by a server crash without an error, so what the tasks reported must be there."""
-    staged = count_good(conn, plan.tables, plan.winners)
-    rejected = count_rejected(conn, plan.tables, plan.winners)
-    if (staged, rejected) != (plan.staged, plan.rejected):
-        raise Transient(
-            "staging.lost",
-            f"Staging holds {staged:,} rows and {rejected:,} rejected ones; the tasks reported {plan.staged:,} and "
-            f"{plan.rejected:,}.",
-            node=plan.run.node,
-            hint="The database server has probably restarted; the source is read again.",
-        )
 
 
 def _reconciled(plan: LoadPlan, done: ModeCounts) -> LoadCounts:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from psycopg import errors, sql
 
+from executors.errors import Transient
 from executors.model import StageColumn
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, create_table, ddl
@@ -83,6 +84,21 @@ def count_staged(conn: Conn, tables: StagingTables, winners: Sequence[int]) -> t
     """Rows of the winning tasks: (staged, rejected). A rejected row counts once, however many rules it broke."""
     with conn.transaction():
         return count_good(conn, tables, winners), count_rejected(conn, tables, winners)
+
+
+def require_staging(
+    conn: Conn, tables: StagingTables, winners: Sequence[int], staged: int, rejected: int, node: str
+) -> None:
+    """Staging is UNLOGGED and emptied by a server crash without an error: what the tasks reported must be there."""
+    found = count_good(conn, tables, winners), count_rejected(conn, tables, winners)
+    if found != (staged, rejected):
+        raise Transient(
+            "staging.lost",
+            f"Staging holds {found[0]:,} rows and {found[1]:,} rejected ones; the tasks reported {staged:,} and "
+            f"{rejected:,}.",
+            node=node,
+            hint="The database server has probably restarted; the source is read again.",
+        )
 
 
 def count_good(conn: Conn, tables: StagingTables, winners: Sequence[int]) -> int:

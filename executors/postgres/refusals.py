@@ -1,0 +1,186 @@
+"""What a target may refuse a staged row for, each as an SQL condition on the row `s`: types that travel as text,
+CHECK constraints, foreign keys and unique keys. What cannot be told by query is left to PostgreSQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import sql
+
+from executors.model import StageColumn
+from executors.postgres.ddl import Conn
+from executors.postgres.load_plan import LoadPlan, staged_value
+from executors.postgres.staging import FILE, RECORD, is_winner
+from executors.postgres.unique_keys import UniqueKey, list_unique_keys
+from executors.postgres.valid_input import is_valid_input
+from executors.types import travel_of
+
+_CHECKS = """
+SELECT c.conname, pg_get_expr(c.conbin, c.conrelid),
+       (SELECT array_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = c.conrelid AND a.attnum = ANY(c.conkey))
+FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid JOIN pg_namespace n ON n.oid = t.relnamespace
+WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'c' AND c.conkey <> '{}' ORDER BY c.conname"""
+
+# A table that refers to itself may find its parents in the same batch, so its own foreign key is left to PostgreSQL.
+_FOREIGN_KEYS = """
+SELECT c.conname, rn.nspname, r.relname, array_agg(a.attname ORDER BY k.place), array_agg(ra.attname ORDER BY k.place),
+       array_agg(opn.nspname ORDER BY k.place), array_agg(op.oprname ORDER BY k.place),
+       array_agg(cn.nspname ORDER BY k.place), array_agg(co.collname ORDER BY k.place)
+FROM pg_constraint c
+JOIN pg_class t ON t.oid = c.conrelid JOIN pg_namespace n ON n.oid = t.relnamespace
+JOIN pg_class r ON r.oid = c.confrelid JOIN pg_namespace rn ON rn.oid = r.relnamespace
+CROSS JOIN LATERAL ROWS FROM (unnest(c.conkey), unnest(c.confkey), unnest(c.conpfeqop))
+    WITH ORDINALITY AS k(attnum, refnum, operator, place)
+JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum
+JOIN pg_attribute ra ON ra.attrelid = c.confrelid AND ra.attnum = k.refnum
+JOIN pg_operator op ON op.oid = k.operator JOIN pg_namespace opn ON opn.oid = op.oprnamespace
+LEFT JOIN pg_collation co ON co.oid = ra.attcollation LEFT JOIN pg_namespace cn ON cn.oid = co.collnamespace
+WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'f' AND c.conparentid = 0 AND c.confrelid <> c.conrelid
+      AND has_schema_privilege(rn.oid, 'USAGE') AND has_table_privilege(r.oid, 'SELECT')
+GROUP BY c.oid, c.conname, rn.nspname, r.relname ORDER BY c.conname"""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reason to refuse a row: its rule id and kind, what to say, and the condition on the staged row `s`.
+
+    `nullable_column` is the column whose NULL would mend the row, if one would.
+    """
+
+    kind: str
+    name: str
+    field: str | None
+    message: str
+    condition: sql.Composed
+    nullable_column: str | None = None
+
+    @property
+    def rule_id(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+
+def list_refusals(conn: Conn, plan: LoadPlan) -> list[Refusal]:
+    """What can be told of each row by itself: types, CHECK constraints, foreign keys."""
+    values = {c.name: _safe_value(conn, plan, c) for c in plan.columns}
+    return [*_types(conn, plan), *_checks(conn, plan, values), *_foreign_keys(conn, plan, values)]
+
+
+def _types(conn: Conn, plan: LoadPlan) -> list[Refusal]:
+    found = []
+    for column in plan.columns:
+        if travel_of(column.type).as_text:
+            found.append(
+                Refusal(
+                    "type",
+                    column.name,
+                    column.name,
+                    f"does not fit {plan.destination_column(column.name).declared}",
+                    sql.SQL("NOT ({})").format(_fits(conn, plan, column)),
+                    nullable_column=column.name if column.nullable else None,
+                )
+            )
+    return found
+
+
+def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
+    """A condition: the staged text is a value of the column's type. `numeric(p,s)` would round without a word."""
+    value, dest = sql.Identifier("s", column.name), plan.destination_column(column.name)
+    valid = is_valid_input(conn, value, dest.declared)
+    if dest.base != "numeric" or dest.declared == dest.base:
+        return valid
+    return sql.SQL("CASE WHEN {} THEN {} IS NOT DISTINCT FROM {} ELSE false END").format(
+        valid,
+        sql.SQL("{}::numeric").format(value),
+        sql.SQL("{}::{}").format(value, sql.SQL(dest.declared)),
+    )
+
+
+def _safe_value(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
+    """The staged value in the column's type; NULL where it does not fit, which is a refusal of its own."""
+    value = staged_value(plan, column)
+    if not travel_of(column.type).as_text:
+        return sql.SQL("{}::{}").format(value, sql.SQL(plan.destination_column(column.name).base))
+    return sql.SQL("CASE WHEN {} THEN {} END").format(_fits(conn, plan, column), value)
+
+
+def _checks(conn: Conn, plan: LoadPlan, values: dict[str, sql.Composed]) -> list[Refusal]:
+    found = []
+    for name, expression, columns in conn.execute(_CHECKS, [plan.dest.schema, plan.dest.table]).fetchall():
+        if not set(columns) <= set(values):
+            continue
+        row = sql.SQL(", ").join(sql.SQL("{} AS {}").format(values[c], sql.Identifier(c)) for c in columns)
+        condition = sql.SQL("EXISTS (SELECT FROM (SELECT {}) AS v WHERE ({}) IS FALSE)").format(
+            row, sql.SQL(expression)
+        )
+        field = columns[0] if len(columns) == 1 else None
+        found.append(Refusal("check", name, field, f"breaks the check constraint {name!r}", condition))
+    return found
+
+
+def _foreign_keys(conn: Conn, plan: LoadPlan, values: dict[str, sql.Composed]) -> list[Refusal]:
+    rows = conn.execute(_FOREIGN_KEYS, [plan.dest.schema, plan.dest.table]).fetchall()
+    return [_foreign_key(row, values) for row in rows if set(row[3]) <= set(values)]
+
+
+def _foreign_key(row: tuple[Any, ...], values: dict[str, sql.Composed]) -> Refusal:
+    name, schema, table, columns, ref_columns, op_schemas, ops, coll_schemas, colls = row
+    given = sql.SQL(" AND ").join(sql.SQL("{} IS NOT NULL").format(values[c]) for c in columns)
+    same = []
+    for i, column in enumerate(columns):
+        value: sql.Composable = values[column]
+        if colls[i]:
+            value = sql.SQL("({}) COLLATE {}").format(value, sql.Identifier(coll_schemas[i], colls[i]))
+        same.append(
+            sql.SQL("r.{} OPERATOR({}.{}) ({})").format(
+                sql.Identifier(ref_columns[i]), sql.Identifier(op_schemas[i]), sql.SQL(ops[i]), value
+            )
+        )
+    condition = sql.SQL("{} AND NOT EXISTS (SELECT FROM {} AS r WHERE {})").format(
+        given, sql.Identifier(schema, table), sql.SQL(" AND ").join(same)
+    )
+    field = columns[0] if len(columns) == 1 else None
+    return Refusal("foreignKey", name, field, f"refers to no row of {schema}.{table}", condition)
+
+
+def list_repeats(conn: Conn, plan: LoadPlan) -> list[Refusal]:
+    """Unique keys that a staged row would repeat: a row before it in source order or, unless all of them are replaced,
+    a row of the target. None for upsert: whether another row of the target may take the key is PostgreSQL's to say."""
+    if plan.upsert_key:
+        return []
+    given = {c.name for c in plan.columns}
+    keys = [k for k in list_unique_keys(conn, plan.target) if {c.name for c in k.columns} <= given]
+    return [_repeat(plan, key) for key in keys]
+
+
+def _repeat(plan: LoadPlan, key: UniqueKey) -> Refusal:
+    conditions = [_repeats_staged(plan, key)]
+    if plan.load_mode == "append":
+        conditions.append(_repeats_target(plan, key))
+    field = key.columns[0].name if len(key.columns) == 1 else None
+    condition = sql.SQL("({})").format(sql.SQL(" OR ").join(conditions))
+    return Refusal("unique", key.index, field, f"repeats a key of the unique index {key.index!r}", condition)
+
+
+def _repeats_staged(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    values = [staged_value(plan, plan.stage_column(c.name), "w") for c in key.columns]
+    given = sql.SQL(" AND ").join(sql.SQL("{} IS NOT NULL").format(v) for v in values)
+    collated = sql.SQL(", ").join(c.collated(v) for c, v in zip(key.columns, values, strict=True))
+    return sql.SQL(
+        "s.ctid IN (SELECT q.ctid FROM (SELECT w.ctid, row_number() OVER (PARTITION BY {keys}"
+        " ORDER BY w.{file}, w.{record}) AS n FROM {rows} AS w WHERE {winner} AND {given}) AS q WHERE q.n > 1)"
+    ).format(
+        keys=collated,
+        file=sql.Identifier(FILE),
+        record=sql.Identifier(RECORD),
+        rows=plan.tables.good_identifier,
+        winner=is_winner(plan.winners, "w"),
+        given=given if not key.nulls_not_distinct else sql.SQL("true"),
+    )
+
+
+def _repeats_target(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    same = sql.SQL(" AND ").join(
+        c.equals(sql.Identifier("x", c.name), staged_value(plan, plan.stage_column(c.name))) for c in key.columns
+    )
+    return sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {})").format(plan.target.identifier, same)

@@ -1,0 +1,204 @@
+"""Staged rows that the target would refuse, found by query before the load and moved to the reject stage.
+
+What stands in the way is listed by `refusals`; here the rows are found, noted, taken out and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from psycopg import sql
+
+from executors.model import RecordRef, RuleCount, TaskCount
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.load_plan import LoadPlan
+from executors.postgres.refusals import Refusal, list_refusals, list_repeats
+from executors.postgres.staging import FILE, RECORD, TASK, is_winner, one_number, require_staging
+
+OnTypeMismatch = Literal["abort", "skip", "null"]
+
+REFUSED_TASK = -1
+"""Stands for the task attempt in what is written here; Spark's own are never negative."""
+
+MOST_PLACES = 20
+
+
+@translate()
+def refuse_rows(conn: Conn, plan: LoadPlan, on_type_mismatch: OnTypeMismatch) -> TaskCount | None:
+    """Take the rows that the target would refuse out of staging; None if there is nothing to look for.
+
+    The answer counts like one more task that staged fewer than no rows: added to the pass's result, its totals, rules
+    and winners are right again. With `null` a bad value becomes NULL where its column takes that, and the row stays.
+    Raises Transient `staging.lost`.
+    """
+    with conn.transaction():
+        rounds = [list_refusals(conn, plan)]
+        if on_type_mismatch != "abort":
+            # In the other case a repeated key fails the load, which costs nothing where there is none.
+            rounds += [[repeat] for repeat in list_repeats(conn, plan)]
+        if not any(rounds):
+            return None
+        require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
+        return _Refuser(conn, plan, on_type_mismatch).run(rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refuser:
+    conn: Conn
+    plan: LoadPlan
+    on_type_mismatch: OnTypeMismatch
+
+    def run(self, rounds: list[list[Refusal]]) -> TaskCount:
+        warned, removed = self._count_warned(), 0
+        rules: list[RuleCount] = []
+        for refusals in rounds:
+            found = [rule for refusal in refusals if (rule := self._note(refusal))]
+            if found:
+                removed += self._take_out()
+                self._make_null(refusals)
+            rules += found
+        return TaskCount(
+            REFUSED_TASK,
+            rows_arrived=0,
+            rows_staged=-removed,
+            rows_rejected=removed,
+            rows_warned=self._count_warned() - warned,
+            rules=tuple(rules),
+            dropped_at={self.plan.run.node: removed} if removed else {},
+        )
+
+    def _severity(self, refusal: Refusal) -> str:
+        if self.on_type_mismatch != "null":
+            return self.on_type_mismatch
+        return "warn" if refusal.nullable_column else "skip"
+
+    def _note(self, refusal: Refusal) -> RuleCount | None:
+        """Write an entry for each row that is refused for this; None if there is none."""
+        severity = self._severity(refusal)
+        violations = self.conn.execute(self._entries(refusal, severity)).rowcount
+        if not violations:
+            return None
+        first = self._first_places(refusal) if severity == "abort" else ()
+        return RuleCount(self.plan.run.node, refusal.rule_id, refusal.kind, refusal.field, severity, violations, first)
+
+    def _entries(self, refusal: Refusal, severity: str) -> sql.Composed:
+        run, files = self.plan.run, self.plan.files
+        return sql.SQL(
+            "INSERT INTO {rejects} ({task}, file, record, row_id, node, rule_id, field, message, severity, disposition,"
+            " row, row_from, source_file)"
+            " SELECT {mine}, s.{file}, s.{record},"
+            " left(encode(sha256(convert_to({id_text}, 'UTF8')), 'hex'), 32),"
+            " {node}, {rule}, {field}, {message}, {severity}, {disposition},"
+            " (to_jsonb(s.*) - ARRAY[{task_name}, {file_name}, {record_name}])::text, 'input', f.name"
+            " FROM {rows} AS s LEFT JOIN ROWS FROM"
+            " (unnest({seqs}::int[]), unnest({names}::text[]), unnest({hashes}::text[])) AS f(seq, name, sha256)"
+            " ON f.seq = s.{file} WHERE {winner} AND {refused}"
+        ).format(
+            rejects=self.plan.tables.rejects_identifier,
+            rows=self.plan.tables.good_identifier,
+            task=sql.Identifier(TASK),
+            file=sql.Identifier(FILE),
+            record=sql.Identifier(RECORD),
+            task_name=sql.Literal(TASK),
+            file_name=sql.Literal(FILE),
+            record_name=sql.Literal(RECORD),
+            mine=sql.Literal(REFUSED_TASK),
+            # The same text as in `executors.rejects.row_id`.
+            id_text=sql.SQL("concat({}, f.sha256, E'\\n', s.{})").format(
+                sql.Literal(f"{run.run_id}\n{run.node}\n"), sql.Identifier(RECORD)
+            ),
+            node=sql.Literal(run.node),
+            rule=sql.Literal(refusal.rule_id),
+            field=sql.Literal(refusal.field),
+            message=sql.Literal(refusal.message),
+            severity=sql.Literal(severity),
+            disposition=sql.Literal("loaded" if severity == "warn" else "dropped"),
+            seqs=sql.Literal([f.seq for f in files]),
+            names=sql.Literal([f.name for f in files]),
+            hashes=sql.Literal([f.sha256 for f in files]),
+            winner=is_winner(self.plan.winners, "s"),
+            refused=refusal.condition,
+        )
+
+    def _first_places(self, refusal: Refusal) -> tuple[RecordRef, ...]:
+        query = sql.SQL(
+            "SELECT r.file, r.record FROM {} AS r WHERE r.{} = {} AND r.rule_id = {} ORDER BY 1, 2 LIMIT {}"
+        ).format(
+            self.plan.tables.rejects_identifier,
+            sql.Identifier(TASK),
+            sql.Literal(REFUSED_TASK),
+            sql.Literal(refusal.rule_id),
+            sql.Literal(MOST_PLACES),
+        )
+        return tuple(RecordRef(file, record) for file, record in self.conn.execute(query).fetchall())
+
+    def _take_out(self) -> int:
+        """Delete the refused rows from staging, and say of all their entries, the pass's too, that they dropped."""
+        names = {
+            "good": self.plan.tables.good_identifier,
+            "rejects": self.plan.tables.rejects_identifier,
+            "task": sql.Identifier(TASK),
+            "file": sql.Identifier(FILE),
+            "record": sql.Identifier(RECORD),
+            "mine": sql.Literal(REFUSED_TASK),
+        }
+        self.conn.execute(
+            sql.SQL(
+                "UPDATE {rejects} AS r SET disposition = 'dropped' FROM {rejects} AS d"
+                " WHERE d.{task} = {mine} AND d.disposition = 'dropped'"
+                " AND r.row_id = d.row_id AND r.disposition = 'loaded'"
+            ).format(**names)
+        )
+        return self.conn.execute(
+            sql.SQL(
+                "DELETE FROM {good} AS s USING (SELECT DISTINCT file, record FROM {rejects}"
+                " WHERE {task} = {mine} AND disposition = 'dropped') AS d"
+                " WHERE s.{file} = d.file AND s.{record} = d.record AND {winner}"
+            ).format(winner=is_winner(self.plan.winners, "s"), **names)
+        ).rowcount
+
+    def _make_null(self, refusals: list[Refusal]) -> None:
+        for refusal in refusals:
+            if refusal.nullable_column and self.on_type_mismatch == "null":
+                self.conn.execute(
+                    sql.SQL("UPDATE {} AS s SET {} = NULL WHERE {} AND {}").format(
+                        self.plan.tables.good_identifier,
+                        sql.Identifier(refusal.nullable_column),
+                        is_winner(self.plan.winners, "s"),
+                        refusal.condition,
+                    )
+                )
+
+    def _count_warned(self) -> int:
+        winners = [*self.plan.winners, REFUSED_TASK]
+        return one_number(
+            self.conn,
+            sql.SQL("SELECT count(DISTINCT r.row_id) FROM {} AS r WHERE r.disposition = 'loaded' AND {}").format(
+                self.plan.tables.rejects_identifier, is_winner(winners, "r")
+            ),
+        )
+
+
+def find_repeats(conn: Conn, plan: LoadPlan, index: str) -> tuple[RecordRef, ...]:
+    """Where the first staged rows stand that repeat a key of a unique index; nothing is changed."""
+    with conn.transaction():
+        repeats = [r for r in list_repeats(conn, plan) if r.name == index]
+        query = sql.SQL(
+            "SELECT s.{file}, s.{record} FROM {rows} AS s WHERE {winner} AND {refused} ORDER BY 1, 2 LIMIT {n}"
+        )
+        return tuple(
+            RecordRef(file, record)
+            for repeat in repeats
+            for file, record in conn.execute(
+                query.format(
+                    file=sql.Identifier(FILE),
+                    record=sql.Identifier(RECORD),
+                    rows=plan.tables.good_identifier,
+                    winner=is_winner(plan.winners, "s"),
+                    refused=repeat.condition,
+                    n=sql.Literal(MOST_PLACES),
+                )
+            ).fetchall()
+        )
