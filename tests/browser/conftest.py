@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from flowapp.embedded.ports import LOOPBACK, free_port
+from flowapp.embedded.probe import web_answers
+from flowapp.embedded.processes import wait_until
 
 # Playwright keeps an event loop in the main thread, where Django would refuse every query from then on.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -24,6 +31,12 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 
 @pytest.fixture(scope="session")
-def base_url() -> str:
-    """Tests give whole addresses. The plug-in's own fixture is written in a way that pytest has deprecated."""
-    return ""
+def base_url(process_environment: dict[str, str]) -> Iterator[str]:
+    """The address of a web process on the session's databases; `page.goto("/…")` is relative to it."""
+    port = str(free_port())
+    environment = {**process_environment, "FLOW_BIND": f"{LOOPBACK}:{port}"}
+    command = [sys.executable, "-m", "uvicorn", "flowapp.asgi:application", "--lifespan", "off", "--port", port]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as web:
+        assert wait_until(lambda: web_answers(LOOPBACK, int(port)), 60), "the web process did not come up"
+        yield f"http://{LOOPBACK}:{port}"
+        web.terminate()
