@@ -104,7 +104,7 @@ class _Offsets:
 def _nearest(places: dict[Pointer, int], pointer: Pointer) -> int:
     """What is known of the pointer itself, or of the nearest part above it."""
     while pointer not in places:
-        pointer = Pointer(pointer[:-1])
+        pointer = pointer.parent
     return places[pointer]
 
 
@@ -152,9 +152,10 @@ def _as_plain(value: Any) -> Any:
     """The value without any subclass around it, or None where JSON has no such value."""
     if isinstance(value, str):
         return _storable(value)
-    for plain in (bool, int):
-        if isinstance(value, plain):
-            return plain(value)
+    if isinstance(value, bool):
+        return bool(value)
+    if isinstance(value, int):
+        return int(value) if abs(value) <= MAX_SAFE_INTEGER else None
     return float(value) if isinstance(value, float) and math.isfinite(value) else None
 
 

@@ -4,4 +4,6 @@ MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
 MAX_NODES = 1_000
+MAX_FAULTS = 1_000
+"""Faults of structure that are told one by one."""
 MAX_SAFE_INTEGER = 2**53 - 1

@@ -34,26 +34,38 @@ def parsePipelineIR(
     """
     read = read_document(document, syntax)
     draft, structural = read_structure(read.value)
-    faults = [*read.faults, *_not_within(read.faults, structural)]
+    faults = [*read.faults, *_without_echoes(structural, read.faults)]
     findings = check_meaning(draft, destinations)
-    skipped = tuple(finding for finding in findings if isinstance(finding, Skipped))
     found = [finding for finding in findings if isinstance(finding, Diagnostic)]
-    diagnostics = _in_order(read, [*faults, *_not_within(faults, found)])
+    skipped = tuple(finding for finding in findings if isinstance(finding, Skipped))
+    diagnostics = _in_order(read, _without_misspelt([*faults, *_without_echoes(found, faults)]))
     if draft.pipeline is None or any(d.severity == "error" for d in diagnostics):
         raise InvalidPipeline(diagnostics, skipped)
     return Parsed(draft.pipeline, read.value, tuple(diagnostics), skipped)
 
 
-def _not_within(faults: list[Diagnostic], later: list[Diagnostic]) -> list[Diagnostic]:
-    """Those of a later phase that are not just echoes: at or below a faulty value, or at what a misspelt key meant."""
-    places = {fault.path for fault in faults} | {
-        Pointer(fault.path[:-1]) / step["path"].rsplit("/", 1)[-1]
-        for fault in faults
-        for fix in fault.fixes
+def _without_echoes(later: list[Diagnostic], faults: list[Diagnostic]) -> list[Diagnostic]:
+    """Those of a later phase that do not stand at or below a value that is faulty already."""
+    places = {fault.path for fault in faults if fault.path} | _meant(faults)
+    return [d for d in later if not any(Pointer(d.path[:i]) in places for i in range(1, len(d.path) + 1))]
+
+
+def _without_misspelt(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """Without the fields that are missing only because they are misspelt."""
+    meant = _meant(diagnostics)
+    return [d for d in diagnostics if d.code != "field.missing" or d.path not in meant]
+
+
+def _meant(diagnostics: list[Diagnostic]) -> set[Pointer]:
+    """Where misspelt fields would stand: next to where they do."""
+    return {
+        d.path.parent / step["path"].rsplit("/", 1)[-1]
+        for d in diagnostics
+        if d.code == "field.unknown"
+        for fix in d.fixes
         for step in fix
         if step["op"] == "move"
     }
-    return [d for d in later if not any(Pointer(d.path[:i]) in places for i in range(1, len(d.path) + 1))]
 
 
 def _in_order(read: Document, diagnostics: list[Diagnostic]) -> list[Diagnostic]:

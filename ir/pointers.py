@@ -14,9 +14,10 @@ class Pointer(tuple[str | int, ...]):
     def __str__(self) -> str:
         return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in self)
 
-    def is_within(self, other: Pointer) -> bool:
-        """Whether this is `other` or stands below it."""
-        return self[: len(other)] == other
+    @property
+    def parent(self) -> Pointer:
+        """The place of the object or list that holds this one."""
+        return Pointer(self[:-1])
 
 
 ROOT = Pointer()

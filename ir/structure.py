@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from ir import faults
 from ir.base import Spec
 from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.limits import MAX_FAULTS
 from ir.nodes import Node
 from ir.pipeline import Pipeline
 from ir.pointers import ROOT, Pointer
@@ -48,7 +49,7 @@ def read_structure(document: Any) -> tuple[Draft, list[Diagnostic]]:
     try:
         pipeline = Pipeline.read(document)
     except ValidationError as error:
-        return _salvage(document), [d for e in error.errors(include_url=False) for d in _told(e)]
+        return _salvage(document), list(_all_told(error))
     nodes = (_draft_node(raw, node, ROOT / "nodes" / i) for i, (raw, node) in enumerate(_zip(document, pipeline)))
     return Draft(pipeline, pipeline.schedule, tuple(nodes)), []
 
@@ -111,10 +112,19 @@ def _place(loc: tuple[int | str, ...]) -> Pointer:
     return Pointer(steps)
 
 
+def _all_told(error: ValidationError) -> Iterator[Diagnostic]:
+    errors = error.errors(include_url=False)
+    for single in errors[:MAX_FAULTS]:
+        yield from _told(single)
+    if len(errors) > MAX_FAULTS:
+        message = f"{len(errors) - MAX_FAULTS} more faults are not shown."
+        yield diagnose("document.too_many_faults", ROOT, message)
+
+
 def _told(error: Any) -> Iterator[Diagnostic]:
     place = _place(error["loc"])
     if error["type"] == "string_too_long" and place[-1] == "[key]":  # pydantic's mark of a key of an open object
-        place = Pointer(place[:-1])
+        place = place.parent
     teller = _TELLERS.get(error["type"])
     if teller is None:
         yield diagnose("value.malformed", place, f"{shown(error['input'])}: {error['msg']}.")
@@ -123,13 +133,13 @@ def _told(error: Any) -> Iterator[Diagnostic]:
 
 
 def _missing(error: Any, at: Pointer) -> Diagnostic:
-    return faults.missing(Pointer(at[:-1]), str(at[-1]))
+    return faults.missing(at.parent, str(at[-1]))
 
 
 def _unknown(error: Any, at: Pointer) -> Diagnostic:
     model = _type_at(error["loc"][:-1])
     known = [str(field.alias) for field in model.model_fields.values()]
-    return faults.unknown_field(Pointer(at[:-1]), str(at[-1]), known)
+    return faults.unknown_field(at.parent, str(at[-1]), known)
 
 
 def _wrong_tag(error: Any, at: Pointer) -> Diagnostic:

@@ -22,8 +22,9 @@ _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)",
 class TomlSyntaxError(ValueError):
     """The text is no TOML. `line` and `column` count from 1; None at the end of the text."""
 
-    def __init__(self, error: tomllib.TOMLDecodeError) -> None:
-        message, line, column = _PLACE.fullmatch(str(error)).groups()  # type: ignore[union-attr]
+    def __init__(self, error: ValueError) -> None:
+        placed = _PLACE.fullmatch(str(error))
+        message, line, column = placed.groups() if placed else (str(error), None, None)
         super().__init__(message)
         self.is_repeated_key = message.startswith(("Cannot overwrite", "Cannot declare"))
         self.line = int(line) if line else None
@@ -37,7 +38,7 @@ def read_toml(text: str) -> dict[str, Any]:
     """
     try:
         return tomllib.loads(text, parse_float=_number)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
         raise TomlSyntaxError(error) from error
 
 

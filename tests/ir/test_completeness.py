@@ -34,7 +34,7 @@ FAMILIES: dict[str, KindTable] = {
     "check": CHECKS,
 }
 # Told only of documents that no file should hold: they are made in `test_documents`.
-MADE = {"document.too_large"}
+MADE = {"document.too_large", "document.too_many_faults"}
 
 
 @pytest.mark.parametrize("code", CODES)
