@@ -28,6 +28,7 @@ from executors.ports import Ports
 from executors.postgres import checks, quarantine, staging
 from executors.postgres.ddl import Conn
 from executors.postgres.load import LoadCounts, LoadFile, LoadPlan, RunRef, commit_load
+from executors.postgres.refused import refuse_rows
 from executors.postgres.meta import marker_of
 from executors.secrets import seal
 from executors.spark.columns import plan_columns
@@ -73,6 +74,7 @@ class TargetLoad:
             staging.create_staging(self._conn, self._tables, columns)
             try:
                 self._pass(fields, columns)
+                self._refuse(dest, columns)
                 self._check()
                 return self._commit(dest, columns)
             except LeaseLost:
@@ -119,9 +121,21 @@ class TargetLoad:
         )
         self._result = run_pass(self._session, plan)
         self._filtered = accounting.filtered_rows(self._path, self._read, self._result.total("rows_arrived"))
+        self._count_rules()
+
+    def _refuse(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
+        """Take out the staged rows that the table itself would refuse; they count like those of one more task."""
+        self._step("refuse")
+        refused = refuse_rows(self._conn, self._load_plan(dest, columns), self._target.on_type_mismatch)
+        if refused is not None:
+            self._result = PassResult((*self._result.tasks, refused))
+            self._count_rules()
+
+    def _count_rules(self) -> None:
         found = [rule for task in self._result.tasks for rule in task.rules]
+        known = {id(rule) for rule in self._rules}
         self._rules = accounting.merge_rules(accounting.planned_rules(self._path), found)
-        self._report.rules += self._rules
+        self._report.rules = [rule for rule in self._report.rules if id(rule) not in known] + self._rules
         accounting.stop_on_abort(self._rules, {scan.file.seq: scan.file.name for scan in self._scans})
 
     # --- what staging says ------------------------------------------------------------------------------------
