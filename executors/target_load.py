@@ -28,8 +28,8 @@ from executors.ports import Ports
 from executors.postgres import checks, quarantine, staging
 from executors.postgres.ddl import Conn
 from executors.postgres.load import LoadCounts, LoadFile, LoadPlan, RunRef, commit_load
-from executors.postgres.refused import refuse_rows
 from executors.postgres.meta import marker_of
+from executors.postgres.refused import refuse_rows
 from executors.secrets import seal
 from executors.spark.columns import plan_columns
 from executors.spark.one_pass import PassPlan, run_pass
