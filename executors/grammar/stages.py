@@ -31,6 +31,12 @@ def text_bytes(values: pa.Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]]
 
 
+def holds_nul(values: pa.Array) -> bool:
+    """Whether any value of a string array holds a NUL character."""
+    data = text_bytes(values)
+    return data.size > 0 and not data.min()
+
+
 def has_letters(values: pa.Array) -> bool:
     """Whether any byte is above '9'. Without one, casts cannot meet hex digits, exponents, words or foreign digits."""
     data = text_bytes(values)

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from executors.grammar import canonical_text
+from executors.grammar.stages import holds_nul
 
 RAW_KEY = "_flow_raw"
 """Holds the text of a record that its format cannot read."""
@@ -25,16 +26,20 @@ def row_texts(batch: pa.RecordBatch, columns: Mapping[str, str]) -> list[str]:
 
     Integers, booleans and finite floats are JSON values; everything else is its canonical text.
     """
-    names = [_escaped(name)[0] for name in columns]
+    names = [_escape(name) for name in columns]
     lists = [_json_values(batch.column(column)) for column in columns.values()]
-    return [_dump(dict(zip(names, values, strict=True))) for values in zip(*lists, strict=True)] if lists else [
-        "{}"
-    ] * batch.num_rows  # fmt: skip
+    rows = [dict(zip(names, values, strict=True)) for values in zip(*lists, strict=True)]
+    if any(_has_nul(batch.column(column)) for column in columns.values()):
+        for row in rows:
+            _mark_escaped(row)
+    return [_ENCODER.encode(row) for row in rows]
 
 
 def raw_text(raw: str | None) -> str:
     """The object that stands for a record that could not be read."""
-    return _dump({RAW_KEY: raw})
+    row = {RAW_KEY: raw}
+    _mark_escaped(row)
+    return _ENCODER.encode(row)
 
 
 def _json_values(values: pa.Array) -> list[Any]:
@@ -48,19 +53,16 @@ def _json_values(values: pa.Array) -> list[Any]:
     return canonical_text(values).to_pylist()  # type: ignore[no-any-return]
 
 
-def _dump(row: dict[str, Any]) -> str:
-    escaped = []
-    for name, value in row.items():
-        if isinstance(value, str):
-            row[name], changed = _escaped(value)
-            if changed:
-                escaped.append(name)
+def _has_nul(values: pa.Array) -> bool:
+    return bool(pa.types.is_string(values.type) and holds_nul(values))
+
+
+def _mark_escaped(row: dict[str, Any]) -> None:
+    """Escape the values that hold NUL, and say which they are."""
+    escaped = [name for name, value in row.items() if isinstance(value, str) and "\0" in value]
     if escaped:
-        row[ESCAPED_KEY] = escaped
-    return _ENCODER.encode(row)
+        row.update({name: _escape(row[name]) for name in escaped}, **{ESCAPED_KEY: escaped})
 
 
-def _escaped(text: str) -> tuple[str, bool]:
-    if "\0" not in text:
-        return text, False
-    return text.replace("\\", "\\\\").replace("\0", "\\0"), True
+def _escape(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\0", "\\0") if "\0" in text else text

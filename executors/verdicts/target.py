@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar import convert_column
-from executors.grammar.stages import text_bytes
+from executors.grammar.stages import holds_nul
 from executors.model import StageColumn
 from executors.rules.max_length import too_long
 from executors.types import travel_of
@@ -57,8 +57,7 @@ def without_empty(values: pa.Array) -> pa.Array:
 
 def _text_problems(column: StageColumn, text: pa.Array) -> list[Problem]:
     problems = []
-    data = text_bytes(text)
-    if data.size and not data.min():
+    if holds_nul(text):
         has_nul = pc.fill_null(pc.match_substring(text, "\0"), False)
         problems.append(Problem("text", has_nul, "holds a NUL character"))
     if column.max_length is not None:
