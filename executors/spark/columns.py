@@ -11,12 +11,13 @@ from pyspark.sql import types as spark
 
 from executors.errors import Terminal
 from executors.model import SourceField
-from executors.spark.compiled import Compiled, Derive, Expression, Keep, RunPrograms, Stage, Working
+from executors.spark.compiled import Compiled, Derive, Expression, RunPrograms, Stage, Working
 from executors.spark.errors import analysing
-from executors.spark.steps import Convert, Program, Step, flags_of
+from executors.spark.parcels import BROKEN
+from executors.spark.steps import Convert, Program, Step, flags_of, outputs_of
 from executors.spark.transforms import apply_op
 from executors.spark.types import column_type, is_native, spark_type
-from executors.verdicts import BAD, CastFlag
+from executors.verdicts import CastFlag
 from ir.expressions import ExpressionError, bind_expression, parse_expression
 from ir.pipeline import Path
 from ir.types import STRING, ColumnType
@@ -57,6 +58,8 @@ class Compiler:
         self.stages: list[Stage] = []
         self.casts: list[CastFlag] = []
         self.expressions: list[Expression] = []
+        self.needed: dict[str, None] = {}
+        self.kept: str | None = None
         self._carry_foreign_types()
         self._declare(path)
 
@@ -67,7 +70,7 @@ class Compiler:
     def finish(self) -> Compiled:
         return Compiled(
             self.source, tuple(self.read), tuple(self.stages), dict(self.working), tuple(self.casts), self.frame,
-            tuple(self.expressions),
+            tuple(self.expressions), tuple(self.needed), self.kept,
         )  # fmt: skip
 
     def refuse(self, code: str, message: str, hint: str = "") -> Terminal:
@@ -123,7 +126,7 @@ class Compiler:
         outs = {name: f"c{len(self.frame) + place}" for place, name in enumerate(bound)}
         types = self._analyse({outs[name]: (columns[name], sql) for name, (sql, _) in bound.items()})
         self.stages.append(
-            Derive(tuple((outs[n], self._guard(sql, "NULL", flags)) for n, (sql, flags) in bound.items()))
+            Derive(tuple((outs[n], self._guarded(sql, flags)) for n, (sql, flags) in bound.items()))
         )
         for name, (_, flags) in bound.items():
             self.frame[outs[name]] = kind = self._type_of(types[outs[name]], columns[name])
@@ -139,7 +142,10 @@ class Compiler:
         return found
 
     def keep(self, condition: str) -> None:
-        """Keep the rows for which the condition is true, and those that only the sink may judge."""
+        """Mark the rows for which the condition is true, and those that only the sink may judge; it drops the others.
+
+        They go on until then because rows and the batches that they were read in must stay in step.
+        """
         sql, flags = self._bind(condition)
         kind = self._analyse({"condition": (condition, sql)})["condition"]
         if not isinstance(kind, spark.BooleanType):
@@ -147,7 +153,12 @@ class Compiler:
                 "filter.not_boolean", f"{condition!r} gives {kind.simpleString()}, not true or false.",
                 "Compare with something: amount > 0.",
             )  # fmt: skip
-        self.stages.append(Keep(self._guard(sql, "true", flags)))
+        keep = f"_flow_keep_{len(self.stages)}"
+        gone = f"WHEN NOT {self.kept} THEN FALSE " if self.kept else ""
+        self.stages.append(
+            Derive(((keep, f"CASE {gone}WHEN {self._bad(flags)} THEN TRUE ELSE coalesce({sql}, FALSE) END"),))
+        )
+        self.kept = keep
 
     def _bind(self, text: str) -> tuple[str, frozenset[str]]:
         """The checked expression over frame columns, and the cast flags that its value hangs on."""
@@ -159,17 +170,21 @@ class Compiler:
         self.expressions.append(Expression(self.node, self.place, text, sql))
         return sql, frozenset().union(*(flags for _, flags in columns.values()))
 
-    def _guard(self, sql: str, otherwise: str, flags: Iterable[str]) -> str:
-        """Rows that are bad already must neither fail an expression nor be filtered away unseen."""
-        bad = [f"{BAD} IS NOT NULL", *(sorted(flags) if self._keeps_bad else ())]
-        return f"CASE WHEN {' OR '.join(bad)} THEN {otherwise} ELSE ({sql}) END"
+    def _guarded(self, sql: str, flags: Iterable[str]) -> str:
+        """Rows that are bad or filtered away must not fail an expression."""
+        gone = f" OR NOT {self.kept}" if self.kept else ""
+        return f"CASE WHEN {self._bad(flags)}{gone} THEN NULL ELSE {sql} END"
+
+    def _bad(self, flags: Iterable[str]) -> str:
+        """True for rows that no filter may hide: those unread, and those whose verdict hangs on a failed cast."""
+        return " OR ".join([BROKEN, *(sorted(flags) if self._keeps_bad else ())])
 
     def _need(self, name: str) -> tuple[str, frozenset[str]]:
         """A frame column that holds the value typed (text for types that Spark lacks), and the flags it hangs on."""
         column = self.get(name)
         steps = column.steps
         if not steps:
-            return column.base, column.flags
+            return self._use(column.base, column.flags)
         if not is_native(column.type):
             # Text serves the expression; whether it is what it should be stays for the sink to say.
             steps = steps[:-1]
@@ -180,7 +195,7 @@ class Compiler:
 
     def _materialise(self, column: Working, steps: tuple[Step, ...], kind: ColumnType) -> tuple[str, frozenset[str]]:
         if not steps:
-            return column.base, column.flags
+            return self._use(column.base, column.flags)
         out = f"m{len(self.frame)}"
         program = Program(column.base, steps, out)
         self.frame |= {out: kind, **dict.fromkeys(flags_of(steps), ColumnType("boolean"))}
@@ -188,7 +203,13 @@ class Compiler:
             self.read.append(program)
         else:
             self.stages.append(RunPrograms((program,)))
-        return out, column.flags | set(flags_of(steps))
+        return self._use(out, column.flags | set(flags_of(steps)))
+
+    def _use(self, base: str, flags: frozenset[str]) -> tuple[str, frozenset[str]]:
+        """Have the frame carry what an expression looks at, where the reader makes it."""
+        read = {name for name, _ in self.source} | set(outputs_of(self.read))
+        self.needed |= dict.fromkeys(name for name in (base, *sorted(flags)) if name in read)
+        return base, flags
 
     def _analyse(self, expressions: Mapping[str, tuple[str, str]]) -> dict[str, spark.DataType]:
         """The types of expressions over the frame, by Spark; raises Terminal `expression.invalid`."""

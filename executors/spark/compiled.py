@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from executors.model import SourceField
-from executors.spark.steps import Program, Step, flags_of
+from executors.spark.steps import Program, Step, flags_of, outputs_of
 from executors.verdicts import CastFlag
 from ir.types import ColumnType
 
@@ -41,25 +41,22 @@ class Derive:
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
-    """Keeps the rows for which the condition is true."""
-
-    condition: str
-
-
-@dataclass(frozen=True, slots=True)
 class RunPrograms:
     """Runs programs on computed columns, between two stages of expressions."""
 
     programs: tuple[Program, ...]
 
 
-Stage = Derive | Keep | RunPrograms
+Stage = Derive | RunPrograms
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """`frame` gives the type of every frame column beside the hidden ones, those of the source (`source`) first."""
+    """`frame` gives the type of every frame column beside the hidden ones.
+
+    `source` are those that the file gives, `read` makes more of them in the reader, `needed` are the ones among both
+    that expressions look at. `keep` is the boolean column that tells which rows the filters let through, if any.
+    """
 
     source: tuple[tuple[str, SourceField], ...]
     read: tuple[Program, ...]
@@ -68,6 +65,8 @@ class Compiled:
     casts: tuple[CastFlag, ...]
     frame: dict[str, ColumnType]
     expressions: tuple[Expression, ...]
+    needed: tuple[str, ...] = ()
+    keep: str | None = None
 
     @property
     def fields(self) -> tuple[SourceField, ...]:
@@ -94,6 +93,14 @@ class Compiled:
         tried = {flag for program in (*self.read, *self._between(), *self.sink_programs())
                  for flag in flags_of(program.steps)}  # fmt: skip
         return tuple(cast for cast in self.casts if cast.column in tried)
+
+    def computed(self) -> list[str]:
+        """The frame columns that the stages make and the sink looks at."""
+        read = {name for name, _ in self.source} | set(outputs_of(self.read))
+        wanted = [column.base for column in self.working.values()] + [cast.column for cast in self.sink_casts()]
+        made = [self.keep] if self.keep else []
+        pending = set(outputs_of(self.sink_programs()))
+        return [*made, *dict.fromkeys(name for name in wanted if name not in read and name not in pending)]
 
     def _between(self) -> list[Program]:
         return [program for stage in self.stages if isinstance(stage, RunPrograms) for program in stage.programs]

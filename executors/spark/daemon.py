@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pyspark.worker  # noqa: F401
-from pyspark.daemon import manager  # type: ignore[attr-defined]
+from pyspark.daemon import manager
 
 import executors.spark.scan
 import executors.spark.sink  # noqa: F401

@@ -16,9 +16,8 @@ from executors.spark.compiled import Expression
 from ir.errors import FlowError
 
 # pyspark writes every error as JSON to standard error, with the row values that the message holds.
-logging.getLogger("SQLQueryContextLogger").addHandler(logging.NullHandler())
-logging.getLogger("SQLQueryContextLogger").propagate = False
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+logging.getLogger("py4j").setLevel(logging.ERROR)
 
 _FAILURES = {kind.__name__: kind for kind in (Transient, Terminal, Cancelled, LeaseLost, TargetBusy)}
 _MARKED = re.compile(r"<flow-failure>([0-9a-f]+)</flow-failure>")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, StructField, StructType
 
 from executors.model import PassResult, RulePlan, SourceField, Split, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.spark.columns import compile_path
-from executors.spark.compiled import Compiled, Derive, Keep, RunPrograms, Stage
+from executors.spark.compiled import Compiled, Derive, RunPrograms, Stage
 from executors.spark.errors import translate
-from executors.spark.reader import ReadTask, frame_of_numbers, frame_schema, group_splits
+from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
+from executors.spark.reader import ReadTask, frame_of_numbers, group_splits
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
-from executors.spark.steps import Program, ProgramsTask, outputs_of
+from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
 from executors.verdicts import JudgePlan
 from ir.connectors import typed_config
@@ -59,7 +60,8 @@ def run_pass(session: SparkSession, plan: PassPlan, *, fused: bool | None = None
     if fused or (fused is None and not compiled.stages):
         counts = numbers.mapInArrow(FusedTask(reader, sink), COUNTS)
     else:
-        counts = _frame(numbers, reader, compiled).mapInArrow(sink, COUNTS)
+        frame = _frame(numbers, reader, compiled)
+        counts = frame.mapInArrow(UnpackTask(sink, tuple(frame.columns[1:]), compiled.keep), COUNTS)
     with translate(plan.path.target.id, compiled.expressions):
         rows = counts.collect()
     return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
@@ -82,24 +84,25 @@ def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
 
 
 def _frame(numbers: DataFrame, reader: ReadTask, compiled: Compiled) -> DataFrame:
-    """The rows after all stages: hidden columns, source columns, computed columns and cast flags."""
-    read = [name for name, _ in compiled.source] + outputs_of(compiled.read)
-    frame = numbers.mapInArrow(reader, frame_schema({name: compiled.frame[name] for name in read}))
+    """Parcels of whole batches, and beside them, row by row, what the stages have computed."""
+    schema = StructType([*_PACKED, *_schema(compiled, compiled.needed)])
+    frame = numbers.mapInArrow(PackTask(reader, compiled.needed), schema)
     for stage in compiled.stages:
         frame = _add(frame, stage, compiled)
-    return frame
+    return frame.select(PARCEL, *compiled.computed())
+
+
+_PACKED = (StructField(PARCEL, BinaryType()), StructField(BROKEN, BooleanType()))
 
 
 def _add(frame: DataFrame, stage: Stage, compiled: Compiled) -> DataFrame:
     match stage:
         case Derive(columns):
             return frame.select("*", *(F.expr(sql).alias(name) for name, sql in columns))
-        case Keep(condition):
-            return frame.filter(F.expr(condition))
         case RunPrograms(programs):
-            return frame.mapInArrow(ProgramsTask(programs), _with(frame, programs, compiled))
+            added = _schema(compiled, outputs_of(programs))
+            return frame.mapInArrow(ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
 
 
-def _with(frame: DataFrame, programs: Sequence[Program], compiled: Compiled) -> StructType:
-    added = [StructField(name, spark_type(compiled.frame[name])) for name in outputs_of(programs)]
-    return StructType([*frame.schema.fields, *added])
+def _schema(compiled: Compiled, names: Iterable[str]) -> list[StructField]:
+    return [StructField(name, spark_type(compiled.frame[name])) for name in names]

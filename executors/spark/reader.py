@@ -12,24 +12,17 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as spark
 
 from executors.formats import FORMATS
 from executors.grammar import canonical_text
 from executors.model import SourceField, Split
 from executors.spark.errors import marking
 from executors.spark.steps import Program, run_programs
-from executors.spark.types import spark_type
 from executors.verdicts import BAD, FILE, RAW, RECORD
 from ir.nodes import SourceColumn
 from ir.types import ColumnType
 
-HIDDEN: dict[str, spark.DataType] = {
-    FILE: spark.IntegerType(),
-    RECORD: spark.LongType(),
-    BAD: spark.StringType(),
-    RAW: spark.StringType(),
-}
+HIDDEN = (FILE, RECORD, BAD, RAW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +61,6 @@ def _carried(values: pa.Array, kind: ColumnType) -> pa.Array:
 def frame_of_numbers(session: SparkSession, tasks: int) -> DataFrame:
     """One row and one task for each number from 0 on."""
     return session.range(0, tasks, 1, tasks)
-
-
-def frame_schema(columns: dict[str, ColumnType]) -> spark.StructType:
-    fields = {**HIDDEN, **{name: spark_type(kind) for name, kind in columns.items()}}
-    return spark.StructType([spark.StructField(name, kind) for name, kind in fields.items()])
 
 
 def group_splits(splits: Sequence[Split], most: int) -> tuple[tuple[Split, ...], ...]:

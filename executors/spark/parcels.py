@@ -1,0 +1,106 @@
+"""Batches that pass through the JVM unopened, so that only what expressions look at is taken apart into rows there.
+
+The first row of every batch carries the whole batch as one value; the rows beside it carry the columns that expressions
+need. No stage drops, adds or moves rows, so the sink can put both together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executors.errors import Terminal
+from executors.spark.errors import marking
+from executors.spark.reader import ReadTask
+from executors.spark.sink import SinkTask
+from executors.verdicts import BAD
+
+PARCEL, BROKEN = "_flow_parcel", "_flow_broken"
+"""The batch, NULL but in its first row; and whether the row's record could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackTask:
+    """Reads a task's splits into parcels, with the needed columns beside them."""
+
+    reader: ReadTask
+    needed: tuple[str, ...]
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (pack(batch, self.needed) for batch in self.reader(numbers) if batch.num_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackTask:
+    """Puts the `computed` columns beside the parcels' own, drops the rows filtered away and stages the rest."""
+
+    sink: SinkTask
+    computed: tuple[str, ...]
+    keep: str | None
+
+    def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with marking():
+            yield self.sink.stage(self._kept(batch) for batch in unpack(frames, self.computed))
+
+    def _kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.filter(batch.column(self.keep)) if self.keep else batch
+
+
+def pack(batch: pa.RecordBatch, needed: tuple[str, ...]) -> pa.RecordBatch:
+    """A batch of at least one row as rows of parcel, broken flag and needed columns."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, batch.schema) as stream:
+        stream.write_batch(batch)
+    first = pa.array([out.getvalue().to_pybytes()], pa.binary())
+    parcel = pa.concat_arrays([first, pa.nulls(batch.num_rows - 1, pa.binary())])
+    arrays = [parcel, pc.is_valid(batch.column(BAD)), *(batch.column(name) for name in needed)]
+    return pa.RecordBatch.from_arrays(arrays, [PARCEL, BROKEN, *needed])
+
+
+def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The batches again, each with its computed columns, in one or more pieces as the JVM has cut them.
+
+    Raises Terminal `rows.lost` if rows are missing.
+    """
+    batch, done = None, 0
+    for frame in frames:
+        for piece in _pieces(frame):
+            if piece.column(PARCEL)[0].is_valid:
+                _require_all(batch, done)
+                batch, done = _open(piece.column(PARCEL)[0]), 0
+            if batch is None or done + piece.num_rows > batch.num_rows:
+                raise _rows_lost()
+            own = batch.slice(done, piece.num_rows)
+            done += piece.num_rows
+            yield pa.RecordBatch.from_arrays(
+                [*own.columns, *(piece.column(name) for name in computed)], [*own.schema.names, *computed]
+            )
+    _require_all(batch, done)
+
+
+def _pieces(frame: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The rows of a frame's batch, cut before every parcel."""
+    starts = pc.indices_nonzero(pc.is_valid(frame.column(PARCEL))).to_pylist()
+    cuts = sorted({0, *starts, frame.num_rows})
+    return (frame.slice(start, end - start) for start, end in pairwise(cuts))
+
+
+def _open(parcel: pa.BinaryScalar) -> pa.RecordBatch:
+    with pa.ipc.open_stream(parcel.as_buffer()) as stream:
+        return stream.read_next_batch()
+
+
+def _require_all(batch: pa.RecordBatch | None, done: int) -> None:
+    if batch is not None and done != batch.num_rows:
+        raise _rows_lost()
+
+
+def _rows_lost() -> Terminal:
+    return Terminal(
+        "rows.lost", "Rows that were read did not arrive where they are judged.",
+        hint="Nothing was loaded. Please report this with the pipeline.",
+    )  # fmt: skip
