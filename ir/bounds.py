@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -9,6 +10,9 @@ from typing import Any
 
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.pointers import Pointer
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIMESTAMP = re.compile(_DATE.pattern + r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?")
 
 Bound = Decimal | date | datetime
 
@@ -29,12 +33,11 @@ def parse_bound(value: int | float | str) -> Bound:
 
 
 def _parse_time(text: str) -> date | datetime:
-    if len(text) == 10:
+    if _DATE.fullmatch(text):
         return date.fromisoformat(text)
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is not None or "-" not in text[:5]:
-        raise ValueError(f"{text!r} is not a timestamp without an offset")
-    return moment
+    if _TIMESTAMP.fullmatch(text):
+        return datetime.fromisoformat(text)
+    raise ValueError(f"{text!r} is no number, no date and no timestamp without an offset")
 
 
 def check_bounds(low: Any, high: Any, at: Pointer, names: tuple[str, str] = ("min", "max")) -> Iterator[Diagnostic]:

@@ -46,9 +46,38 @@ def test_it_refuses_and_takes_the_same_damaged_texts_as_python():
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "{", "[1,]", '{"a":1,}', "{,}", "[,1]", "01", "+1", "1.", ".5", "1e", "-", "tru", "nan", "'a'", '"a',
-     '"\t"', '"\\x"', '"\\u12"', "{1:2}", '{"a" 1}', '{"a":1 "b":2}', "[1 2]", "1 2", "\u00a01", "[1]]", "/*x*/1", "undefined"],
-)  # fmt: skip
+    [
+        "",
+        " ",
+        "{",
+        "[1,]",
+        '{"a":1,}',
+        "{,}",
+        "[,1]",
+        "01",
+        "+1",
+        "1.",
+        ".5",
+        "1e",
+        "-",
+        "tru",
+        "nan",
+        "'a'",
+        '"a',
+        '"\t"',
+        '"\\x"',
+        '"\\u12"',
+        "{1:2}",
+        '{"a" 1}',
+        '{"a":1 "b":2}',
+        "[1 2]",
+        "1 2",
+        "\u00a01",
+        "[1]]",
+        "/*x*/1",
+        "undefined",
+    ],
+)
 def test_a_text_that_is_no_json_is_refused_at_a_place(text):
     with pytest.raises(JsonSyntaxError) as caught:
         JsonReader(text).read()
@@ -69,18 +98,43 @@ def test_keys_that_are_equal_only_once_unescaped_are_repeated():
 
 @pytest.mark.parametrize(
     "number",
-    ["0", "-0", "1", "0.1", "0.10", "-1.5e3", "1E+2", str(MAX_SAFE_INTEGER), f"-{MAX_SAFE_INTEGER}", "1e17",
-     "123456.789", "0.30000000000000004", "5e-324", "1.7976931348623157e308"],
-)  # fmt: skip
+    [
+        "0",
+        "-0",
+        "1",
+        "0.1",
+        "0.10",
+        "-1.5e3",
+        "1E+2",
+        str(MAX_SAFE_INTEGER),
+        f"-{MAX_SAFE_INTEGER}",
+        "1e17",
+        "123456.789",
+        "0.30000000000000004",
+        "5e-324",
+        "1.7976931348623157e308",
+    ],
+)
 def test_a_number_that_a_double_holds_is_exact(number):
     assert is_exact(number)
 
 
 @pytest.mark.parametrize(
     "number",
-    [str(MAX_SAFE_INTEGER + 1), f"-{MAX_SAFE_INTEGER + 1}", "9007199254740993.0", "0.12345678901234567890", "1e400",
-     "-1e400", "1e-400", "1.00000000000000000001", "9" * 401, "0." + "0" * 500 + "1", "1e99999999999"],
-)  # fmt: skip
+    [
+        str(MAX_SAFE_INTEGER + 1),
+        f"-{MAX_SAFE_INTEGER + 1}",
+        "9007199254740993.0",
+        "0.12345678901234567890",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "1.00000000000000000001",
+        "9" * 401,
+        "0." + "0" * 500 + "1",
+        "1e99999999999",
+    ],
+)
 def test_a_number_that_a_double_would_change_is_not_exact(number):
     assert not is_exact(number)
 
