@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from executors.errors import Terminal, WaitForFiles
-from executors.model import FileScan, RunJob, RunWarning, SourceField, SourceFile, Split
+from executors.model import FileScan, RunJob, RunWarning, SourceFile, Split
 from executors.ports import Ports
 from executors.sources import FileSource, load_source
 from ir.connectors import typed_config
@@ -28,22 +28,6 @@ class Intake:
     @property
     def hashes(self) -> list[str]:
         return [scan.sha256 for scan in self.scans]
-
-
-def fields_of(scans: Sequence[FileScan]) -> tuple[SourceField, ...]:
-    """The union of the files' columns, in order of first appearance."""
-    found: dict[str, SourceField] = {}
-    for scan in scans:
-        for source_field in scan.fields:
-            known = found.setdefault(source_field.name, source_field)
-            if known.type != source_field.type:
-                raise Terminal(
-                    "source.types_differ",
-                    f"Column {source_field.name!r} is {known.type} in one file and {source_field.type} in "
-                    f"{scan.file.name}.",
-                    hint="Load the files by separate sources, or write the column with one type.",
-                )
-    return tuple(found.values())
 
 
 def splits_of(scans: Sequence[FileScan]) -> tuple[Split, ...]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from executors import accounting
 from executors.destination import ready_table
 from executors.errors import Failure, LeaseLost, Terminal
-from executors.intake import fields_of, splits_of
+from executors.formats.unions import union_of_fields
+from executors.intake import splits_of
 from executors.model import (
     Destination,
     FileScan,
@@ -67,7 +68,7 @@ class TargetLoad:
         self._started = time.monotonic()
 
     def run(self) -> LoadCommit:
-        fields = fields_of(self._scans)
+        fields = union_of_fields(self._scans)
         working = plan_columns(self._session, self._path, fields)
         with ready_table(self._conn, self._target, working) as (dest, columns):
             self._probe()
