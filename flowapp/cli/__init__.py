@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import NoReturn
 
-from flowapp.cli.exits import INTERRUPTED, fail
+from flowapp.cli.exits import FAILED, INTERRUPTED, fail
 from flowapp.cli.groups import build_parser
 from flowapp.cli.outcome import Outcome
 
@@ -26,13 +26,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with _reserved_stdout() if as_json else nullcontext(), _terminated_like_interrupted():
             outcome = _attempt(arguments)
-        outcome.print(as_json)
+        return _print(outcome, as_json)
     except BrokenPipeError:
         # The reader (`| head`) has gone; without this Python would complain once more while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except KeyboardInterrupt:
         return INTERRUPTED
-    return outcome.status
+    return FAILED
 
 
 def _attempt(arguments: Sequence[str]) -> Outcome:
@@ -41,6 +41,18 @@ def _attempt(arguments: Sequence[str]) -> Outcome:
         return _execute(build_parser().parse_args(arguments))
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
         return fail(error)
+
+
+def _print(outcome: Outcome, as_json: bool) -> int:
+    """Show the outcome, or why that cannot be done; returns the exit status."""
+    try:
+        outcome.print(as_json)
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # noqa: BLE001
+        outcome = fail(error)
+        outcome.print(as_json)
+    return outcome.status
 
 
 def _execute(args: Namespace) -> Outcome:

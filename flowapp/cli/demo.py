@@ -32,13 +32,14 @@ def run_demo(args: Namespace) -> Outcome:
     pipelines = load_demo(workspace, args.services.addresses.warehouse if embedded else None)
     seen_before = all(find_result(pipeline) for pipeline in pipelines)
     outcome = ended(run_missing(pipelines, _run))
+    places = list(_places(workspace, embedded))
 
     def show(console: Console) -> None:
         if seen_before:
             show_lines(console, ["The demo has run before; this is its last result.", ""])
         outcome.show(console)
         if outcome.status == 0:
-            show_lines(console, ["", "Where to look:", *_places(workspace, embedded)])
+            show_lines(console, ["", "Where to look:", *places])
 
     return Outcome(outcome.document, show, outcome.status)
 

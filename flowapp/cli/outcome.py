@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+UNLIMITED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,17 @@ def _plain(value: Any) -> str:
 
 
 def stdout() -> Console:
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return Console(highlight=False, width=_width(sys.stdout))
 
 
 def stderr() -> Console:
     """Where progress and messages go."""
-    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+    return Console(stderr=True, highlight=False, width=_width(sys.stderr))
+
+
+def _width(stream: TextIO) -> int | None:
+    """A terminal's own width; what goes to a file or another program is never wrapped or cut."""
+    return None if stream.isatty() else UNLIMITED
 
 
 def said(document: dict[str, Any], *lines: str) -> Outcome:
@@ -74,10 +81,10 @@ def show_table(console: Console, columns: dict[str, str], rows: Iterable[dict[st
     for place, heading in enumerate(columns.values()):
         right = any(_is_number(line[place]) for line in cells)
         justify = "right" if right else "left"
-        table.add_column(heading, justify=justify, overflow="fold", no_wrap=not console.is_terminal)
+        table.add_column(heading, justify=justify, overflow="fold", no_wrap=console.width == UNLIMITED)
     for line in cells:
         table.add_row(*(Text(cell_text(value)) for value in line))
-    console.print(table, soft_wrap=False, crop=False, width=None if console.is_terminal else 10_000)
+    console.print(table)
 
 
 def cell_text(value: Any) -> str:

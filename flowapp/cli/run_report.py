@@ -53,7 +53,7 @@ def show_run(console: Console, document: Document, *, nothing_new: bool = False)
 
 def _node_lines(node: Document) -> Iterator[str]:
     """The equation of a target: all rows that were read are accounted for."""
-    if node.get("rowsRead") is None:
+    if node.get("rowsLoaded") is None:
         return
     yield f"{node['id']}: {equation(node)}"
     parts = [f"{node[f'rows{name}']:,} {name.lower()}" for name in ("Inserted", "Updated", "Unchanged")
@@ -79,9 +79,11 @@ def _show_titled(console: Console, title: str, columns: dict[str, str], rows: li
 def _quarantine_lines(document: Document) -> Iterator[str]:
     quarantine = document["quarantine"]
     if quarantine["rows"]:
-        tables = ", ".join(quarantine["tables"])
+        rejected = sum(node.get("rowsRejected") or 0 for node in document["nodes"] if "rowsLoaded" in node)
+        warned = quarantine["rows"] - rejected
+        loaded = f", {warned:,} of which were loaded with a warning" if warned > 0 else ""
         yield ""
-        yield f"Quarantine: {quarantine['rows']:,} rows ({quarantine['entries']:,} entries) in {tables}"
+        yield f"Quarantine: {quarantine['rows']:,} rows in {', '.join(quarantine['tables'])}{loaded}"
         yield f"  flow errors list --run {document['run']}"
 
 

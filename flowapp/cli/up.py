@@ -6,15 +6,17 @@ import os
 import sys
 import time
 from argparse import Namespace
+from socket import socket
 from typing import Any
 
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
 from flowapp.embedded.address import format_bind, parse_bind
 from flowapp.embedded.home import Home, flow_home
-from flowapp.embedded.ports import free_port, is_free
+from flowapp.embedded.ports import reserve_port
 from flowapp.embedded.probe import web_answers
 from flowapp.embedded.supervisor import Program, Supervisor
+from ir.errors import FlowError
 
 _CELERY = ("-m", "celery", "-q", "-A", "flowapp.celery", "worker", "--loglevel", "INFO")
 _ALONE = ("--without-gossip", "--without-mingle", "--without-heartbeat")
@@ -37,30 +39,36 @@ def up(args: Namespace) -> Outcome:
         host, wanted = parse_bind(os.environ.get("FLOW_BIND"))
         with control_plane(with_broker=True, migrate=True):
             _disconnect()
-            port = _choose_port(host, wanted)
-            supervisor = Supervisor(_programs(host, port), home.logs)
-            clean = supervisor.run(lambda: _announce(supervisor, host, port, began))
+            with _reserve(host, wanted) as listener:
+                port = listener.getsockname()[1]
+                supervisor = Supervisor(_programs(listener.fileno()), home.logs)
+                clean = supervisor.run(lambda: _announce(supervisor, host, port, began))
     except KeyboardInterrupt:
         clean = True
     return said({"stopped": True, "clean": clean}, "Stopped." if clean else "Stopped at once; see the logs.")
 
 
-def _choose_port(host: str, wanted: int) -> int:
-    """The wanted port, or the next free one after it; children read it from FLOW_BIND.
-
-    It is chosen once the services have theirs.
-    """
-    port = wanted if is_free(wanted, host) else free_port(range(wanted + 1, wanted + 100), host)
+def _reserve(host: str, wanted: int) -> socket:
+    """The web's socket on the wanted port or the next free one, chosen once the services have theirs."""
+    try:
+        listener = reserve_port(wanted, host)
+    except OSError as error:
+        raise FlowError(
+            "bind.refused",
+            f"Nothing can listen on {format_bind(host, wanted)}: {error.strerror}.",
+            hint="Set FLOW_BIND to an address of this machine.",
+        ) from error
+    port = listener.getsockname()[1]
     if port != wanted:
         print(f"Port {wanted} is taken; using {port}.", flush=True)
     os.environ["FLOW_BIND"] = format_bind(host, port)
-    return port
+    return listener
 
 
-def _programs(host: str, port: int) -> list[Program]:
-    web = (*_UVICORN, "--host", host, "--port", str(port), "--timeout-graceful-shutdown", "3")
+def _programs(listener: int) -> list[Program]:
+    web = (*_UVICORN, "--fd", str(listener), "--timeout-graceful-shutdown", "3")
     return [
-        Program("web", (sys.executable, *web)),
+        Program("web", (sys.executable, *web), [listener]),
         Program("scheduler", (sys.executable, "-m", "django", "flow_scheduler")),
         Program("worker", (sys.executable, *_CELERY, *_ALONE)),
     ]
