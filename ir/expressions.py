@@ -214,7 +214,7 @@ class _Writer:
                     raise _refused("Part of this expression can be read in two ways", code="expression.ambiguous")
 
     def paren(self, node: exp.Expr) -> str:
-        return f"({self.write(node.this)})"
+        return self.write(node.this)  # operators write parentheses of their own
 
     def negated(self, node: exp.Expr) -> str:
         return f"(NOT {self.write(node.this)})"
@@ -254,8 +254,8 @@ class _Writer:
 
     def between(self, node: exp.Expr) -> str:
         _require_only(node, "this", "low", "high")
-        low, high = self.write(node.args["low"]), self.write(node.args["high"])
-        return f"({self.write(node.this)} BETWEEN {low} AND {high})"
+        value, low, high = (self.write(node.args[name]) for name in ("this", "low", "high"))
+        return f"({value} BETWEEN {low} AND {high})"
 
     def case(self, node: exp.Expr) -> str:
         _require_only(node, "this", "ifs", "default")
