@@ -45,14 +45,15 @@ def scan(
         columns.require_columns(file.name, names, declared)
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
-        planner = SplitPlanner(file.size, split_bytes if is_utf8(fmt.encoding) else max(1, file.size), fmt.header)
+        planner = SplitPlanner(file.size, split_bytes, skip=int(fmt.header))
         for block in to_utf8(blocks, fmt.encoding):
             planner.add(finder.starts(block) + position)
             position += len(block)
     if finder.in_quotes:
         raise quote_not_closed(file.name, planner.records)
+    plan = planner.splits if is_utf8(fmt.encoding) else planner.one_split
     fields = tuple(SourceField(name, STRING) for name in names)
-    return FileScan(file, blocks.sha256, planner.records, fields, planner.splits(file, blocks.sha256), tuple(warnings))
+    return FileScan(file, blocks.sha256, planner.records, fields, plan(file, blocks.sha256), tuple(warnings))
 
 
 def read(

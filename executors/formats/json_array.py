@@ -12,6 +12,7 @@ from executors.formats.encodings import UNDECODABLE, bom_length, decoded, escape
 from executors.formats.files import BLOCK_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
 from executors.formats.records import MOST_RECORD_BYTES
+from executors.formats.splits import whole_file
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Json
 from ir.nodes import SourceColumn
@@ -37,8 +38,7 @@ def scan(
                 found.add(row, nested)
     fields = found.fields() if records else declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
-    splits = (Split(file, blocks.sha256, 0, file.size, 1, records),) if records else ()
-    return FileScan(file, blocks.sha256, records, fields, splits)
+    return FileScan(file, blocks.sha256, records, fields, whole_file(file, blocks.sha256, records))
 
 
 def read(

@@ -2,54 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from executors.formats.records import Offsets
 from executors.model import SourceFile, Split
 
 
-@dataclass(slots=True)
 class SplitPlanner:
-    """Given the offsets of all records in order, keeps a start about every `step` bytes.
+    """Given the offsets of all records in order, keeps a start about every `split_bytes`.
 
     The first `skip` records are no data (the header).
     """
 
-    size: int
-    split_bytes: int
-    skip: int = 0
-    seen: int = 0
-    _points: list[tuple[int, int]] = field(default_factory=list)
-    _next: int = 0
-
-    def __post_init__(self) -> None:
-        parts = max(1, -(-self.size // self.split_bytes))
-        self._step = max(1, -(-self.size // parts))
-
-    _step: int = field(init=False, default=1)
+    def __init__(self, size: int, split_bytes: int, skip: int = 0) -> None:
+        parts = max(1, -(-size // split_bytes))
+        self._size, self._skip = size, skip
+        self._step = max(1, -(-size // parts))
+        self._points: list[tuple[int, int]] = []  # offset, data records before it
+        self._next, self._seen = 0, 0
 
     @property
     def records(self) -> int:
-        return max(0, self.seen - self.skip)
+        return max(0, self._seen - self._skip)
 
     def add(self, starts: Offsets) -> None:
         """Take the absolute offsets of the next records."""
-        first = max(0, self.skip - self.seen)
+        first = max(0, self._skip - self._seen)
         while first < len(starts):
             at = first + int(np.searchsorted(starts[first:], self._next))
             if at >= len(starts):
                 break
             offset = int(starts[at])
-            self._points.append((offset, self.seen + at - self.skip))
+            self._points.append((offset, self._seen + at - self._skip))
             self._next = (offset // self._step + 1) * self._step
             first = at + 1
-        self.seen += len(starts)
+        self._seen += len(starts)
+
+    def one_split(self, file: SourceFile, sha256: str) -> tuple[Split, ...]:
+        """The whole file, where offsets in it are not those of the records."""
+        return whole_file(file, sha256, self.records)
 
     def splits(self, file: SourceFile, sha256: str) -> tuple[Split, ...]:
-        ends = [*self._points[1:], (self.size, self.records)]
+        ends = [*self._points[1:], (self._size, self.records)]
         return tuple(
             Split(file, sha256, start, end, before + 1, after - before)
             for (start, before), (end, after) in zip(self._points, ends, strict=False)
         )
+
+
+def whole_file(file: SourceFile, sha256: str, records: int) -> tuple[Split, ...]:
+    """One split, or none for a file without a record."""
+    return (Split(file, sha256, 0, file.size, 1, records),) if records else ()

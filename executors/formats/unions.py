@@ -16,7 +16,7 @@ _WIDER: dict[frozenset[str], ColumnType] = {
 
 
 def union_of_fields(scans: Iterable[FileScan]) -> tuple[SourceField, ...]:
-    """All columns of the files, in order of first appearance. Raises Terminal where a column's types have no common one."""
+    """All columns of the files, in order of first appearance. Raises Terminal where types have no common one."""
     found: dict[str, SourceField] = {}
     for scan in scans:
         for field in scan.fields:

@@ -188,6 +188,13 @@ def test_encodings_are_read(reader: Any, encoding: str, block_bytes: int) -> Non
     assert [(row["_flow_record"], row["name"], row["n"]) for row in rows] == [(1, "Grüße\n€", "1"), (2, "x", "2")]
 
 
+def test_text_that_grows_in_utf8_is_still_one_split(reader: Any) -> None:
+    fmt = Csv(type="csv", encoding="latin-1")
+    scan = reader.scan(b"a\n" + b"\xe9\n" * 1000, fmt, split_bytes=10)
+    assert [(split.first_record, split.records) for split in scan.splits] == [(1, 1000)]
+    assert [row["_flow_record"] for row in reader.read(scan, fmt, block_bytes=64)] == list(range(1, 1001))
+
+
 def test_bytes_that_an_encoding_lacks_are_a_bad_row(reader: Any, bad_rows: Callable[..., Any]) -> None:
     fmt = Csv(type="csv", encoding="cp1252")
     rows = reader.read(reader.scan(b"a,b\n\x81,1\n\x80,2\n", fmt), fmt)

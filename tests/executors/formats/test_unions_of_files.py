@@ -34,6 +34,6 @@ def test_types_that_have_a_common_one_get_it(one: str, other: str, common: str) 
 
 @pytest.mark.parametrize(("one", "other"), [("string", "bigint"), ("decimal(5,2)", "decimal(6,2)")])
 def test_other_types_are_refused_by_name(one: str, other: str) -> None:
-    with pytest.raises(Terminal, match="'a'.*2.parquet") as refused:
+    with pytest.raises(Terminal, match=r"'a'.*2\.parquet") as refused:
         union(scan("1.parquet", a=one), scan("2.parquet", a=other))
     assert refused.value.code == "source.types_differ"
