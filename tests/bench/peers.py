@@ -1,12 +1,11 @@
-"""Time what a user would pick instead, on the benchmark CSV: peers.py CSV DSN CASE…  → one JSON line per case.
+"""Time what a user would pick instead, on the benchmark CSV.
 
-Cases: floor_append floor_pk floor_upsert (psycopg: COPY into an UNLOGGED table, then the one statement), dlt_append dlt_replace
-dlt_merge (pip: dlt[postgres] pyarrow adbc-driver-postgresql; best settings found: Arrow tables, parquet load files),
-ingestr_append ingestr_replace ingestr_merge (pip: ingestr==1.1.0, the newest wheel that carries its binary; needs a TCP DSN). For upsert and merge the table is filled first,
-untimed. Times are of the work, the peer's own process start included; run the product interleaved with these.
+Floors (psycopg): COPY into an UNLOGGED table, then the one statement. dlt (pip: dlt[postgres] pyarrow
+adbc-driver-postgresql; best settings found: Arrow tables, parquet load files). ingestr (pip: ingestr==1.1.0, the newest
+wheel that carries its binary; needs a TCP DSN). For upsert and merge the table is filled first, untimed. Times are of
+the work, the peer's own process start included.
 """
 
-import json
 import os
 import subprocess
 import sys
@@ -116,11 +115,3 @@ def ingestr(case: str, path: str, dsn: str):
     if case == "merge":
         timed(command)
     return timed(command)
-
-
-if __name__ == "__main__":
-    csv_path, dsn, *cases = sys.argv[1:]
-    for name in cases:
-        tool, case = name.split("_", 1)
-        seconds = {"floor": floor, "dlt": dlt, "ingestr": ingestr}[tool](case, csv_path, dsn)
-        print(json.dumps({"case": name, "seconds": round(seconds, 2)}), flush=True)

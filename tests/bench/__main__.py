@@ -1,0 +1,174 @@
+"""`make bench`: the product beside its floor and its peers, interleaved, on one machine in one run.
+
+    python -m tests.bench [--rows N] [--runs N] [--peers] [CASE …]
+
+Prints one line per case: medians, the ratio to the floor, and the aim. Absolute times are those of this machine; only
+ratios of one run mean anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from executors.model import Connection
+from flowapp.embedded.services import Services
+from tests.bench import peers
+from tests.bench.memory import PeakMemory
+from tests.bench.product import EXPRESSIONS, RULES, make_target, run_once
+
+HERE = Path(__file__).parent
+
+
+@dataclass
+class Bench:
+    warehouse: Connection
+    dsn: str
+    folder: Path
+    rows: int
+    runs: int
+
+    def csv(self, rows: int) -> Path:
+        """The benchmark file of that many rows, made once per machine."""
+        path = self.folder / "files" / f"orders-{rows}.csv"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part = path.with_suffix(".part")
+            subprocess.run([sys.executable, HERE / "orders_csv.py", str(rows), part], check=True)
+            part.rename(path)
+        return path
+
+    def floor(self, case: str) -> float:
+        return peers.floor(case, str(self.csv(self.rows)), self.dsn)
+
+    def append(self, **options: object) -> float:
+        make_target(self.dsn, peers.DDL)
+        return run_once(self.warehouse, self.csv(self.rows), **options)[0]  # type: ignore[arg-type]
+
+    def upsert(self, table: str) -> float:
+        """Upsert into a table that holds every key; `table` is a copy of the rows it holds."""
+        make_target(self.dsn, peers.DDL, fill_from=table)
+        seconds, _ = run_once(self.warehouse, self.csv(self.rows), mode="upsert", rules=[])
+        return seconds
+
+    def fill(self) -> None:
+        """`bench_same` holds the file's rows but the bad ones' mails, `bench_other` the same keys with other values."""
+        import psycopg
+
+        make_target(self.dsn, peers.DDL)
+        run_once(self.warehouse, self.csv(self.rows), rules=[])
+        with psycopg.connect(self.dsn, autocommit=True) as c:
+            c.execute("drop table if exists bench_same, bench_other")
+            c.execute("create table bench_same as select * from public.orders")
+            c.execute("create table bench_other as select * from public.orders")
+            c.execute("update bench_other set note = 'other'")
+            c.execute("vacuum full bench_other")
+
+
+def interleave(times: int, *ways: Callable[[], float]) -> list[float]:
+    """The median seconds of each way, run in turn."""
+    taken = [[way() for way in ways] for _ in range(times)]
+    return [statistics.median(column) for column in zip(*taken, strict=True)]
+
+
+def say(what: str, seconds: float, floor: float, aim: str, beside: str = "its floor") -> None:
+    print(f"{what:<58} {seconds:7.2f} s  {floor:7.2f} s {beside:<12} {seconds / floor:5.2f} ×   aim {aim}", flush=True)
+
+
+def append(bench: Bench) -> None:
+    floor, product = interleave(bench.runs, lambda: bench.floor("pk"), bench.append)
+    say("append: CSV, five rules, quarantine, key on target", product, floor, "≤ 1.3 ×")
+
+
+def expressions(bench: Bench) -> None:
+    floor, product = interleave(bench.runs, lambda: bench.floor("pk"), lambda: bench.append(ops=EXPRESSIONS))
+    say("append with a cast, a derive and a filter", product, floor, "≤ 1.6 ×")
+
+
+def rules(bench: Bench) -> None:
+    without, with_rules = interleave(bench.runs, lambda: bench.append(rules=[]), lambda: bench.append(rules=RULES))
+    say("five rules against none", with_rules, without, "≤ 1.1 ×", "no rules")
+
+
+def upsert_changed(bench: Bench) -> None:
+    bench.fill()
+    floor, product = interleave(bench.runs, lambda: bench.floor("upsert"), lambda: bench.upsert("bench_other"))
+    say("upsert: every row changed", product, floor, "≤ 1.15 ×")
+
+
+def upsert_unchanged(bench: Bench) -> None:
+    bench.fill()
+    floor, product = interleave(bench.runs, lambda: bench.floor("upsert"), lambda: bench.upsert("bench_same"))
+    say("upsert: no row changed", product, floor, "≤ 0.6 ×")
+
+
+def growth(bench: Bench) -> None:
+    """Five times the rows: time and peak memory of this process tree (driver, JVM, Python workers)."""
+    taken: dict[int, tuple[float, int]] = {}
+    for rows in (bench.rows, 5 * bench.rows):
+        make_target(bench.dsn, peers.DDL)
+        csv = bench.csv(rows)
+        with PeakMemory() as memory:
+            seconds, _ = run_once(bench.warehouse, csv)
+        taken[rows] = seconds, memory.peak
+    (small, small_peak), (large, large_peak) = taken[bench.rows], taken[5 * bench.rows]
+    say(f"{5 * bench.rows:,} rows against {bench.rows:,}", large, small, "≤ 5.2 ×", "the fifth")
+    print(f"{'':<58} {large_peak >> 20:7,} MB {small_peak >> 20:7,} MB {'the fifth':<12} "
+          f"{large_peak / small_peak:5.2f} ×   aim ≤ 1.2 × peak memory", flush=True)  # fmt: skip
+
+
+def tools(bench: Bench) -> None:
+    """What a user would pick instead, as whole processes, where they are installed (PEER_PYTHON)."""
+    python = os.environ.get("PEER_PYTHON")
+    if not python:
+        print("peers left out: PEER_PYTHON names no Python with dlt[postgres], adbc-driver-postgresql and ingestr")
+        return
+    os.environ["DLT_PYTHON"], os.environ["INGESTR"] = python, str(Path(python).with_name("ingestr"))
+    csv = str(bench.csv(bench.rows))
+    for case, floor_case in (("append", "append"), ("merge", "upsert")):
+        for tool in (peers.ingestr, peers.dlt):
+            floor, seconds = interleave(min(bench.runs, 3), lambda f=floor_case: bench.floor(f),
+                                        lambda t=tool, c=case: t(c, csv, bench.dsn))  # fmt: skip
+            say(f"peer: {tool.__name__} {case}, whole process", seconds, floor, "–")
+
+
+CASES: dict[str, Callable[[Bench], None]] = {
+    case.__name__: case for case in (append, expressions, rules, upsert_changed, upsert_unchanged, growth, tools)
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"one of {', '.join(CASES)}")
+    options = parser.parse_args()
+    with ExitStack() as stack:
+        home = Path(os.environ.setdefault("FLOW_HOME", tempfile.gettempdir() + "/flow-bench"))
+        services = stack.enter_context(Services.start(home, ["postgres"]))
+        from cryptography.fernet import Fernet
+
+        os.environ.setdefault("FLOW_ENCRYPTION_KEYS", Fernet.generate_key().decode())
+        fields = services.addresses.warehouse
+        dsn = "postgresql://{user}:{password}@{host}:{port}/{database}".format(**fields)
+        bench = Bench(Connection("warehouse", **fields), dsn, home, options.rows, options.runs)  # type: ignore[arg-type]
+        from executors.spark import session
+
+        session.get_session("worker")
+        session.warm_up()
+        stack.callback(session.stop_session)
+        bench.append()
+        for name in options.cases or CASES:
+            CASES[name](bench)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""The product under the benchmark: whole runs of the engine in this process, on a warm Spark session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from executors.model import Connection, NodeReport
+from tests.executors.conformance.world import World, reconciles, target_of
+
+COLUMNS = [
+    {"name": "order_id", "type": "bigint"},
+    {"name": "customer_id", "type": "bigint"},
+    {"name": "age", "type": "integer"},
+    {"name": "amount", "type": "decimal(12,2)"},
+    {"name": "updated_at", "type": "timestamp"},
+]
+RULES = [
+    {"type": "notNull", "field": "order_id", "onFail": "abort"},
+    {"type": "regex", "field": "email", "pattern": "^.+@.+$", "onFail": "skip"},
+    {"type": "range", "field": "age", "min": 0, "max": 150, "onFail": "warn"},
+    {"type": "maxLength", "field": "note", "max": 200, "onFail": "skip"},
+    {"type": "fieldType", "field": "customer_id", "expected": "integer", "onFail": "skip"},
+]
+EXPRESSIONS = [
+    {"op": "cast", "columns": {"customer_id": "bigint"}},
+    {"op": "derive", "columns": {"note": "concat(note, ' ', country)"}},
+    {"op": "filter", "where": "age >= 20"},
+]
+
+
+def run_once(
+    warehouse: Connection, csv: Path, *, mode: str = "append", rules: Sequence[Mapping[str, Any]] = RULES,
+    ops: Sequence[Mapping[str, Any]] = (), **target: Any,
+) -> tuple[float, NodeReport]:  # fmt: skip
+    """Seconds of one run that loads the file into `public.orders`, and what it says of the target."""
+    world = World(csv.parent.parent, warehouse, "public")
+    document = world.document(
+        mode=mode, rules=rules, ops=ops, columns=COLUMNS if not ops else COLUMNS[:1] + COLUMNS[2:],
+        source={"path": f"{csv.parent.name}/", "pattern": {"type": "glob", "value": csv.name}}, table="orders",
+        **({"upsertKey": ["order_id"]} if mode == "upsert" else {}), **target,
+    )  # fmt: skip
+    start = time.perf_counter()
+    report = world.run(document)
+    seconds = time.perf_counter() - start
+    if not reconciles(report):
+        raise AssertionError(f"the numbers do not add up: {target_of(report)}")
+    return seconds, target_of(report)
+
+
+def make_target(dsn: str, ddl: str, fill_from: str | None = None) -> None:
+    """An empty `public.orders`, or one holding the rows of another table."""
+    with psycopg.connect(dsn, autocommit=True) as c:
+        c.execute("drop table if exists public.orders, public.rejected")
+        c.execute(f"create table public.orders ({ddl}, primary key (order_id))")
+        if fill_from:
+            c.execute(f"insert into public.orders select * from {fill_from}")
+            c.execute("vacuum analyze public.orders")
