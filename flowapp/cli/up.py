@@ -13,7 +13,7 @@ from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
 from flowapp.embedded.address import format_bind, parse_bind
 from flowapp.embedded.home import Home, flow_home
-from flowapp.embedded.ports import reserve_port
+from flowapp.embedded.ports import let_go_at_once, reserve_port
 from flowapp.embedded.probe import web_answers
 from flowapp.embedded.supervisor import Program, Supervisor
 from ir.errors import FlowError
@@ -40,9 +40,8 @@ def up(args: Namespace) -> Outcome:
         with control_plane(with_broker=True, migrate=True):
             _disconnect()
             with _reserve(host, wanted) as listener:
-                port = listener.getsockname()[1]
                 supervisor = Supervisor(_programs(listener.fileno()), home.logs)
-                clean = supervisor.run(lambda: _announce(supervisor, host, port, began))
+                clean = supervisor.run(lambda: _announce(supervisor, listener, began))
     except KeyboardInterrupt:
         clean = True
     return said({"stopped": True, "clean": clean}, "Stopped." if clean else "Stopped at once; see the logs.")
@@ -74,9 +73,11 @@ def _programs(listener: int) -> list[Program]:
     ]
 
 
-def _announce(supervisor: Supervisor, host: str, port: int, began: float) -> bool:
+def _announce(supervisor: Supervisor, listener: socket, began: float) -> bool:
+    host, port = listener.getsockname()[:2]
     if not web_answers(host, port):
         return False
+    let_go_at_once(listener)
     address = os.environ.get("FLOW_PUBLIC_URL") or f"http://{format_bind(host, port)}"
     supervisor.say(f"\n  Flow is up at {address}  ({time.monotonic() - began:.1f} s; Ctrl-C stops it)\n")
     return True

@@ -12,9 +12,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
@@ -29,11 +29,11 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Program:
-    """A command to be kept running. `environment` is added to ours."""
+    """A command to be kept running, with the file descriptors that it inherits."""
 
     name: str
     command: Sequence[str]
-    environment: Mapping[str, str] = field(default_factory=dict)
+    descriptors: Sequence[int] = ()
 
 
 class Terminal:
@@ -116,11 +116,16 @@ class Runner:
         self._log.close()
 
     def _start(self, selector: selectors.BaseSelector) -> None:
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1", **self.program.environment}
         self._process = subprocess.Popen(
-            self.program.command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, start_new_session=True, preexec_fn=die_with_parent(signal.SIGKILL),
-        )  # fmt: skip
+            self.program.command,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=self.program.descriptors,
+            start_new_session=True,
+            preexec_fn=die_with_parent(signal.SIGKILL),
+        )
         self._started = time.monotonic()
         assert self._process.stdout is not None  # noqa: S101
         selector.register(self._process.stdout, selectors.EVENT_READ, self)
