@@ -31,6 +31,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load import LoadCounts, LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.refused import refuse_rows
+from executors.rules import require_rule_columns
 from executors.secrets import seal
 from executors.spark.columns import plan_columns
 from executors.spark.one_pass import PassPlan, run_pass
@@ -70,6 +71,7 @@ class TargetLoad:
     def run(self) -> LoadCommit:
         fields = union_of_fields(self._scans)
         working = plan_columns(self._session, self._path, fields)
+        require_rule_columns(self._path.validates, [column.name for column in working])
         with ready_table(self._conn, self._target, working) as (dest, columns):
             self._probe()
             staging.create_staging(self._conn, self._tables, columns)

@@ -5,15 +5,17 @@ NULL passes every rule but `notNull`. On columns that are not text, rules on tex
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from executors.errors import Terminal
 from executors.rules import field_type, max_length, not_null, range, regex
 from ir.kinds import KindTable
+from ir.nodes import Validate
 
 Violations = Callable[[Any, pa.Array, bool], pa.BooleanArray]
 
@@ -36,6 +38,19 @@ _HANDLERS = (
 )
 
 ROW_RULES: KindTable[RowRuleHandler] = KindTable("row rule", _HANDLERS)
+
+
+def require_rule_columns(validates: Iterable[Validate], columns: Sequence[str]) -> None:
+    """Refuse a rule on a column that the rows do not have; raises Terminal `column.unknown`."""
+    for validate in validates:
+        for rule in validate.row_level:
+            if rule.field not in columns:
+                raise Terminal(
+                    "column.unknown",
+                    f"The {rule.type} rule is on the column {rule.field!r}, which the rows do not have.",
+                    hint=f"The columns here are {', '.join(columns)}.",
+                    node=validate.id,
+                )
 
 
 def row_rule_mask(rule: Any, values: pa.Array, *, empty_is_null: bool = False) -> pa.BooleanArray:

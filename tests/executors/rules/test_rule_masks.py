@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executors.rules import ROW_RULES, row_rule_mask
+from executors.errors import Terminal
+from executors.rules import ROW_RULES, require_rule_columns, row_rule_mask
 from ir import rules as ir_rules
+from ir.nodes import Validate
 from ir.rules import FieldType, MaxLength, NotNull, Range, Regex
 
 AGES = pa.array([None, "-1", "151", "150", "abc", "NaN"])
@@ -48,6 +50,14 @@ def violating(rule: Any, values: pa.Array, **options: bool) -> list[Any]:
 
 def test_every_rule_of_a_document_has_a_handler() -> None:
     assert set(ROW_RULES) == set(ir_rules.RULES)
+
+
+def test_a_rule_on_a_column_that_is_not_there_is_refused() -> None:
+    node = Validate(id="check", kind="validate", inputs=["src"], row_level=[not_null()])
+    require_rule_columns([node], ["x", "y"])
+    with pytest.raises(Terminal, match="'x'") as refused:
+        require_rule_columns([node], ["X", "y"])
+    assert (refused.value.code, refused.value.node) == ("column.unknown", "check")
 
 
 @pytest.mark.parametrize(
