@@ -24,9 +24,8 @@ FLOW_STREAMING_ENABLED = env.read_flag("FLOW_STREAMING_ENABLED")
 FILES_ROOT = Path(os.environ.get("FLOW_FILES_ROOT") or FLOW_HOME / "files").expanduser().resolve()
 
 _public = urlsplit(FLOW_PUBLIC_URL)
-ALLOWED_HOSTS = [_public.hostname or "localhost"]
-if not PRODUCTION:
-    ALLOWED_HOSTS += ["localhost", "127.0.0.1", "[::1]"]
+# Loopback names are for health checks on the machine itself; links are made from FLOW_PUBLIC_URL alone.
+ALLOWED_HOSTS = [_public.hostname or "localhost", "localhost", "127.0.0.1", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
 

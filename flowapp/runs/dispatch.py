@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError, connections
 
-from executors.errors import Cancelled, Terminal
+from executors.errors import Cancelled, Terminal, Transient
 from executors.model import RunJob, RunReport
 from executors.ports import Ports
 from flowapp.accounts.models import User
@@ -65,6 +66,10 @@ def _attempt(claim: Claim, run: Run, engine: Engine, keeper: LeaseKeeper, can_wa
     except KeyboardInterrupt:
         end_badly(claim, run, Cancelled("run.interrupted", "The process that ran it was interrupted."))
         raise
+    except (OperationalError, InterfaceError) as error:
+        logger.warning("Run %s could not be written down: %s", run.pk, type(error).__name__)
+        connections.close_all()
+        return Transient("control.unreachable", "The control database went away during the run.")
     except Exception as error:
         logger.exception("Run %s crashed", run.pk)
         return Terminal(

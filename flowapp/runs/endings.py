@@ -19,8 +19,8 @@ from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.health.heartbeats import process_name
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
-from flowapp.runs.broker import send_next_of, send_run
-from flowapp.runs.leases import Claim, claim_run
+from flowapp.runs.broker import send_next_of
+from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.models import CLAIMABLE, Run, State
 from flowapp.runs.reports import save_commit, save_report
 from flowapp.runs.targets import fence_and_find, has_loaded_all
@@ -56,6 +56,8 @@ def end_badly(claim: Claim, run: Run, error: FlowError) -> None:
         _keep_report(claim, run, error)
     if isinstance(error, TargetBusy):
         put_back(claim, run, error, BUSY_SECONDS)
+    elif isinstance(error, WorkerStopping):
+        put_back(claim, run, error, 0)
     elif isinstance(error, WaitForFiles):
         put_back(claim, run, error, error.minutes * 60, state=State.WAITING, waits=F("waits") + 1)
     elif isinstance(error, Cancelled):
@@ -124,8 +126,6 @@ def put_back(
         release_units(run, UnitState.PENDING, "")
         if not claim.held().update(**changes):
             raise claim.lost()
-        if at_once:
-            transaction.on_commit(lambda: send_run(run.pk))
         transaction.on_commit(lambda: send_next_of(run.pipeline_id))
 
 

@@ -14,13 +14,17 @@ from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from executors.errors import Cancelled, Failure, LeaseLost
+from executors.errors import Cancelled, Failure, LeaseLost, Transient
 from flowapp.clock import from_now
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CLAIMABLE, Run, State
 
 logger = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
+
+
+class WorkerStopping(Transient):
+    """The process that runs it is to end; the run is taken up by another, and nothing counts against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,15 @@ def take_over(run: Run, owner: str) -> Claim | None:
     return Claim(run.pk, run.pipeline_id, run.attempt, token, owner)
 
 
+_keepers: set[LeaseKeeper] = set()
+
+
+def interrupt_all() -> None:
+    """Let every run of this process go back to the queue: the process is to end. Returns at once."""
+    for keeper in list(_keepers):
+        keeper.release()
+
+
 class LeaseKeeper(threading.Thread):
     """Renews a claim's lease, and ends the run when a person, the time limit or another owner says so.
 
@@ -122,13 +135,20 @@ class LeaseKeeper(threading.Thread):
     def on_cancel(self, interrupt: Callable[[], None]) -> None:
         self._interrupt = interrupt
 
+    def release(self) -> None:
+        """Let the run go back to the queue, as soon as the engine can be left."""
+        if self._reason is None:
+            self._reason = WorkerStopping("worker.stopping", "The worker was told to end; the run is taken up again.")
+
     def run(self) -> None:
+        _keepers.add(self)
         try:
             while not self._stopped.wait(min(LOOK_SECONDS, settings.LEASE_SECONDS / 3)):
                 self._look()
                 if self._reason is not None and self._interrupt is not None:
                     self._interrupt()
         finally:
+            _keepers.discard(self)
             connections.close_all()
 
     def stop(self) -> None:

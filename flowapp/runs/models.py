@@ -92,6 +92,7 @@ class Run(models.Model):
             models.Index(fields=["workspace", "-queued_at", "id"], name="run_newest"),
             models.Index(fields=["workspace", "state", "-queued_at", "id"], name="run_by_state"),
             models.Index(fields=["pipeline", "-queued_at", "id"], name="run_of_pipeline"),
+            models.Index(fields=["pipeline", "queued_at"], name="run_active", condition=models.Q(state__in=ACTIVE)),
             models.Index(fields=["due_at"], name="run_due", condition=models.Q(state__in=CLAIMABLE)),
             models.Index(fields=["lease_until"], name="run_leased", condition=models.Q(state=State.RUNNING)),
         )

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import IntegrityError, connections, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -18,7 +18,7 @@ from flowapp.health.heartbeats import forget_dead
 from flowapp.health.selectors import count_alive
 from flowapp.runs.broker import send_run
 from flowapp.runs.janitor import delete_old_rows, sweep_staging
-from flowapp.runs.models import CLAIMABLE, Chore, Run
+from flowapp.runs.models import CLAIMABLE, Chore, Run, State
 from flowapp.runs.recovery import take_back_lost
 from flowapp.runs.schedules import fire_due
 
@@ -42,17 +42,25 @@ def tick(now: datetime | None = None) -> None:
 
 
 def resend_queued(_: datetime) -> int:
-    """Send again what is due and was not sent for a while: messages may be lost, and waiting runs come due."""
+    """Send again what is due and was not sent for a while: messages may be lost, and waiting runs come due.
+
+    What waits for its pipeline's running run is sent when that ends.
+    """
     unsent = Q(sent_at=None, queued_at__lt=from_now(-settings.RESEND_SECONDS)) | Q(
         sent_at__lt=from_now(-settings.RESEND_SECONDS)
     )
-    due = Run.objects.filter(state__in=CLAIMABLE, due_at__lte=Now()).filter(unsent)
+    due = Run.objects.filter(state__in=CLAIMABLE, due_at__lte=Now()).filter(unsent).exclude(pipeline__in=_busy())
     sent = 0
     for run in due.order_by("due_at").only("pk", "sent_at")[:AT_ONCE]:
         if Run.objects.filter(pk=run.pk, sent_at=run.sent_at, state__in=CLAIMABLE).update(sent_at=Now()):
             send_run(run.pk)
             sent += 1
     return sent
+
+
+def _busy() -> QuerySet[Run, dict[str, object]]:
+    """The pipelines that have a running run."""
+    return Run.objects.filter(state=State.RUNNING).values("pipeline")
 
 
 def watch_workers(_: datetime) -> None:
@@ -66,9 +74,8 @@ def watch_workers(_: datetime) -> None:
 
 def watch_queue(_: datetime) -> None:
     """Tell when workers live and yet a run that nothing holds back is not taken."""
-    busy = Run.objects.filter(state="running").values("pipeline_id")
-    stuck = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-STUCK_SECONDS)).exclude(pipeline_id__in=busy)
-    waiting = stuck.exclude(sent_at=None).count()
+    stuck = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-STUCK_SECONDS)).exclude(sent_at=None)
+    waiting = stuck.exclude(pipeline__in=_busy()).count()
     if not waiting:
         resolve_by("queue.empty")
     elif count_alive("worker"):

@@ -7,12 +7,13 @@ import os
 from functools import cache
 from typing import Any
 
-from celery.signals import worker_init, worker_shutdown
+from celery.signals import worker_init, worker_shutdown, worker_shutting_down
 from celery.worker import state as worker_state
 from django.conf import settings
 
 from flowapp.health.alerts import resolve_by
 from flowapp.health.heartbeats import HeartbeatThread, process_name
+from flowapp.runs.leases import interrupt_all
 
 logger = logging.getLogger(__name__)
 _heartbeats: list[HeartbeatThread] = []
@@ -41,6 +42,12 @@ def start(**_: Any) -> None:
         from executors.spark.session import warm_up
 
         warm_up()
+
+
+@worker_shutting_down.connect
+def hurry(**_: Any) -> None:
+    """Runs are not waited for, they go back to the queue."""
+    interrupt_all()
 
 
 @worker_shutdown.connect

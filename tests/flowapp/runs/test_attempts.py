@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from django.db import connection as control
 from django.db import connections
 
 from executors.errors import Cancelled, TargetBusy, Terminal, Transient, WaitForFiles
@@ -16,7 +17,7 @@ from flowapp.clock import from_now
 from flowapp.health.models import Alert, AlertState
 from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.endings import backoff
-from flowapp.runs.leases import claim_run, take_over
+from flowapp.runs.leases import claim_run, interrupt_all, take_over
 from flowapp.runs.models import CommitRecord, Run, State, Trigger
 from flowapp.runs.selectors import run_document
 from flowapp.runs.services import cancel_run, queue_run
@@ -183,6 +184,42 @@ def test_the_time_limit_fails_the_run(pipeline, target, save):
     limited = save(errorHandling={"maxMinutes": 0.02}).pipeline
     run = attempt(queue_run(limited, Trigger.MANUAL), TableEngine(at={"pass": wait_for_interrupt}))
     assert (run.state, run.error_code) == (State.FAILED, "run.time_limit")
+
+
+def test_a_worker_that_is_to_end_puts_its_run_back_uncounted(pipeline, target, sent):
+    run = queue_run(pipeline, Trigger.MANUAL)
+    sent.clear()
+
+    def told_to_end(job, ports):
+        interrupt_all()
+        ports.cancellation.check()
+
+    run = attempt(run, TableEngine(at={"pass": told_to_end}))
+    assert (run.state, run.failures, run.losses) == (State.QUEUED, 0, 0)
+    assert sent == [str(run.pk)]
+    assert attempt(run, TableEngine()).state == State.SUCCEEDED
+
+
+def test_a_control_database_that_goes_away_in_between_is_no_fault_of_the_run(pipeline, target):
+    def drop_connection(job, ports):
+        control.connection.close()
+        ports.events.step("scan")
+
+    run = attempt(queue_run(pipeline, Trigger.SCHEDULE), TableEngine(at={"pass": drop_connection}))
+    assert (run.state, run.error_code) == (State.QUEUED, "control.unreachable")
+
+
+def test_a_connections_password_is_told_nowhere(connected, pipeline, target, caplog):
+    from flowapp.connections.models import Connection
+    from flowapp.connections.secrets import encrypt
+
+    Connection.objects.update(user="postgres_nobody", secret=encrypt("P@ss:w/rd%?"))
+    run = attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine())
+    assert run.state == State.FAILED
+    told = [run_document(run), list(Alert.objects.values()), list(run.log.values()), caplog.text]
+    assert "target.auth_failed" in str(told)
+    for part in ("P@ss", "w/rd", "P%40ss", "w%2Frd"):
+        assert part not in str(told)
 
 
 def test_a_worker_that_is_overtaken_leaves_everything_to_the_other(pipeline, target, expire):
