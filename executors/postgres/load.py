@@ -22,6 +22,10 @@ from executors.postgres.staging import require_staging
 __all__ = ["LoadCounts", "LoadFile", "LoadPlan", "RunRef", "commit_load"]
 
 
+LOCK_TIMEOUT = "30s"
+"""How long a load waits for the locks of its table."""
+
+
 def commit_load(conn: Conn, plan: LoadPlan) -> LoadCounts:
     """Load the staged rows and write the commit marker, in one transaction.
 
@@ -77,7 +81,7 @@ def _lock_target(conn: Conn, plan: LoadPlan) -> None:
             "SELECT pg_advisory_xact_lock(hashtextextended('flow.load ' || %s, 0))",
             [quoted(plan.target.schema, plan.target.table)],
         )
-        conn.execute("SET LOCAL lock_timeout = '30s'")
+        conn.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
     except errors.LockNotAvailable as error:
         raise TargetBusy(
             "target.busy",

@@ -1,0 +1,171 @@
+"""Sessions: what is pinned, and what their errors say and never say."""
+
+from __future__ import annotations
+
+import pickle
+import secrets
+import threading
+import time
+import traceback
+from dataclasses import replace
+from urllib.parse import quote, quote_plus
+
+import pytest
+from psycopg import sql
+
+from executors.errors import Failure, Terminal, Transient
+from executors.model import Connection
+from executors.postgres.client import connect, interrupt, translate
+
+PASSWORD = "P@ss:w/rd%?"
+
+
+ODD_SETTINGS = (
+    "datestyle = 'SQL, DMY'",
+    "timezone = 'Asia/Tokyo'",
+    "search_path = 'public'",
+    "default_transaction_read_only = on",
+    "statement_timeout = '9s'",
+    "extra_float_digits = -15",
+)
+
+
+@pytest.fixture
+def stranger(server, warehouse):
+    """A role with an awkward password and no rights beyond CONNECT."""
+    name = f"flow_stranger_{secrets.token_hex(4)}"
+    with connect(server, autocommit=True) as admin:
+        admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(name), sql.Literal(PASSWORD)))
+        yield replace(warehouse, user=name, password=PASSWORD)
+        admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+
+
+def everything_told(error: BaseException) -> str:
+    return "".join(traceback.format_exception(error)) + repr(error) + str(vars(error))
+
+
+def test_settings_are_pinned_whatever_the_role_says(stranger, server):
+    with connect(server, autocommit=True) as admin:
+        for setting in ODD_SETTINGS:
+            admin.execute(sql.SQL("ALTER ROLE {} SET {}").format(sql.Identifier(stranger.user), sql.SQL(setting)))
+    with connect(stranger, application_name="flow run 42") as session:
+        shown = session.execute(
+            "SELECT '2025-02-01'::date::text, '2025-02-01 00:00Z'::timestamptz::text, (0.1::float8 + 0.2)::text,"
+            " current_setting('search_path'), current_setting('transaction_read_only'),"
+            " current_setting('statement_timeout'), current_setting('application_name')"
+        ).fetchone()
+    assert shown == ("2025-02-01", "2025-02-01 00:00:00+00", "0.30000000000000004", "", "off", "0", "flow run 42")
+
+
+def test_any_character_may_stand_in_a_password(stranger):
+    with connect(stranger) as session:
+        assert session.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "code"),
+    [
+        ({"host": "no-such-host.invalid"}, Transient, "target.unreachable"),
+        ({"port": 1}, Transient, "target.unreachable"),
+        ({"password": PASSWORD + "x"}, Terminal, "target.auth_failed"),
+        ({"user": "nobody_here"}, Terminal, "target.auth_failed"),
+        ({"database": "nowhere"}, Terminal, "target.database_unknown"),
+    ],
+)
+def test_a_failed_connection_is_told_without_the_password(request, stranger, server, change, kind, code):
+    if code == "target.auth_failed" and not server.password and "password" in change:
+        pytest.skip("this server asks for no password")
+    broken: Connection = replace(stranger, **change)
+    with pytest.raises(kind) as raised:
+        connect(broken)
+    assert raised.value.code == code
+    assert raised.value.hint
+    told = everything_told(raised.value)
+    for form in (broken.password, PASSWORD, quote(PASSWORD), quote(PASSWORD, safe=""), quote_plus(PASSWORD), "w/rd"):
+        assert form not in told
+
+
+def test_an_interrupted_statement_ends_within_seconds(warehouse):
+    with connect(warehouse, autocommit=True) as session:
+        timer = threading.Timer(0.3, interrupt, [session])
+        started = time.monotonic()
+        timer.start()
+        with pytest.raises(Transient, match=r"target\.cancelled"), translate():
+            session.execute("SELECT pg_sleep(30)")
+        assert time.monotonic() - started < 5
+        assert session.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_session_that_the_server_ended_is_lost(server, warehouse):
+    with connect(warehouse, autocommit=True) as session, connect(server, autocommit=True) as admin:
+        admin.execute("SELECT pg_terminate_backend(%s)", [session.info.backend_pid])
+        with pytest.raises(Transient) as raised, translate("load"):
+            session.execute("SELECT 1")
+        assert (raised.value.code, raised.value.node) == ("target.lost", "load")
+        with pytest.raises(Transient, match=r"target\.lost"), translate():
+            session.execute("SELECT 1")
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "code"),
+    [
+        ("INSERT INTO t VALUES (-12345)", Terminal, "target.constraint"),
+        ("INSERT INTO t VALUES (1), (1)", Terminal, "target.constraint"),
+        ("INSERT INTO t VALUES (NULL)", Terminal, "target.constraint"),
+        ("INSERT INTO t SELECT 'secret12345'::text::integer", Terminal, "target.value_refused"),
+        ("SELECT 12345 / 0", Terminal, "target.value_refused"),
+        ("DO $$BEGIN RAISE EXCEPTION 'row 12345'; END$$", Terminal, "target.trigger_failed"),
+        ("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = '40P01', MESSAGE = '12345'; END$$", Transient, "target.deadlock"),
+        ("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = '12345'; END$$", Transient,
+         "target.serialization"),
+        ("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = 'XX000', MESSAGE = '12345'; END$$", Terminal, "target.failed"),
+        ("SELECT * FROM missing", Terminal, "target.table_unknown"),
+        ("SELECT missing FROM t", Terminal, "target.statement_refused"),
+        ("CREATE TABLE missing.t ()", Terminal, "target.schema_unknown"),
+    ],
+)  # fmt: skip
+def test_errors_are_translated_without_row_values(make, statement, kind, code):
+    make("CREATE TABLE t (id integer PRIMARY KEY CHECK (id > 0))")
+    with pytest.raises(kind) as raised, translate():
+        make(statement)
+    assert raised.value.code == code
+    told = "".join(map(str, (raised.value, raised.value.hint, raised.value.__cause__, raised.value.args)))
+    assert "12345" not in told
+    assert "(1)" not in told
+
+
+def test_a_constraint_is_named_with_table_and_column(make, schema):
+    make("CREATE TABLE t (id integer NOT NULL, CONSTRAINT small CHECK (id < 10))")
+    with pytest.raises(Terminal, match=rf"{schema}\.t refused a row: constraint 'small'"), translate():
+        make("INSERT INTO t VALUES (11)")
+    with pytest.raises(Terminal, match="column 'id'"), translate():
+        make("INSERT INTO t VALUES (NULL)")
+
+
+def test_what_a_user_may_not_do_comes_with_the_grant(stranger, make, schema):
+    make("CREATE TABLE t (id integer)")
+    with connect(stranger, autocommit=True) as session:
+        with pytest.raises(Terminal, match=r"target\.forbidden") as raised, translate():
+            session.execute(f"SELECT * FROM {schema}.t")
+        assert f"GRANT USAGE, CREATE ON SCHEMA {schema}" in raised.value.hint
+
+
+def test_a_lock_that_is_not_had_in_time_is_transient(make, warehouse, schema, conn):
+    make("CREATE TABLE t (id integer)")
+    with connect(warehouse) as holder:
+        holder.execute(f"LOCK TABLE {schema}.t")
+        conn.execute("SET lock_timeout = '50ms'")
+        with pytest.raises(Transient, match=r"target\.lock_timeout"), translate():
+            conn.execute(f"SELECT * FROM {schema}.t")
+
+
+def test_failures_survive_pickling(make):
+    with pytest.raises(Failure) as raised, translate("load"):
+        make("SELECT 1/0")
+    copied = pickle.loads(pickle.dumps(raised.value))
+    assert copied.to_json() == raised.value.to_json()
+
+
+def test_other_errors_pass_untranslated():
+    with pytest.raises(ZeroDivisionError), translate():
+        1 / 0  # noqa: B018

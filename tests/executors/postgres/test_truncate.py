@@ -1,0 +1,54 @@
+"""truncate: all rows are replaced, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from executors.errors import Terminal, Transient
+from executors.postgres.client import connect
+from executors.postgres.meta import find_commits
+
+
+@pytest.fixture
+def load(loading, make):
+    make("CREATE TABLE t (id integer PRIMARY KEY)")
+    make("INSERT INTO t VALUES (1), (2)")
+    return loading("t", "id integer", mode="truncate")
+
+
+def test_the_staged_rows_take_the_place_of_all_rows(load, rows):
+    load.stage([(7,)])
+    counts = load.commit()
+    assert (counts.inserted, counts.loaded) == (1, 1)
+    assert rows("SELECT id FROM t") == [(7,)]
+
+
+def test_no_staged_rows_leave_an_empty_table(load, rows):
+    assert load.commit().loaded == 0
+    assert rows("SELECT id FROM t") == []
+
+
+def test_a_failed_insert_leaves_the_old_rows(load, rows):
+    load.stage([(7,), (7,)])
+    with pytest.raises(Terminal):
+        load.commit()
+    assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,)]
+
+
+def test_a_table_that_others_refer_to_is_refused_and_not_emptied(load, make, rows):
+    make("CREATE TABLE child (id integer REFERENCES t)")
+    load.stage([(7,)])
+    with pytest.raises(Terminal):
+        load.commit()
+    assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,)]
+
+
+def test_a_reader_that_holds_the_table_bounds_the_wait(load, warehouse, schema, rows, monkeypatch):
+    monkeypatch.setattr("executors.postgres.load.LOCK_TIMEOUT", "100ms")
+    load.stage([(7,)])
+    with connect(warehouse) as reader:
+        reader.execute(f"SELECT * FROM {schema}.t")
+        with pytest.raises(Transient, match=r"target\.lock_timeout"):
+            load.commit()
+    assert find_commits(load.conn, load.run.run_id) == []
+    assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,)]
