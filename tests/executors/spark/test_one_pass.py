@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 
 from executors.errors import Terminal
 from executors.model import Connection, StageColumn
-from executors.spark.one_pass import PassPlan, run_pass
 from executors.postgres.staging import StagingTables
+from executors.spark.one_pass import PassPlan, run_pass
 from ir.types import ColumnType
 from tests.executors.spark.passes import stage
 from tests.executors.spark.paths import make_path
@@ -69,9 +69,12 @@ def test_a_cast_names_its_node_and_its_working_column(
 
 
 @BOTH_WAYS
-def test_trim_comes_before_a_later_rule(spark: SparkSession, warehouse: Connection, tmp_path: Path, fused: bool) -> None:
+def test_trim_comes_before_a_later_rule(
+    spark: SparkSession, warehouse: Connection, tmp_path: Path, fused: bool
+) -> None:
     file = write(tmp_path, "a.csv", "x\n ab \n  abc\n")
-    path = make_path({"op": "trim", "columns": ["x"]}, rules=[{"type": "maxLength", "field": "x", "max": 2, "onFail": "skip"}])
+    rules = [{"type": "maxLength", "field": "x", "max": 2, "onFail": "skip"}]
+    path = make_path({"op": "trim", "columns": ["x"]}, rules=rules)
     staged = stage(spark, warehouse, path, [file], fused=fused)
     assert (staged.rows, staged.violations()) == ([("ab",)], {"check/r0": 1})
 

@@ -1,0 +1,75 @@
+"""What becomes of an error on its way from a task to whoever started the run."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from executors.errors import Failure, TargetBusy, Terminal, Transient
+from executors.spark.errors import marking, translate
+
+
+def failure(spark: SparkSession, task: object) -> Failure:
+    with pytest.raises(Failure) as caught, translate("load"):
+        spark.range(0, 1, 1, 1).mapInArrow(task, "x long").collect()  # type: ignore[arg-type]
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", [Transient, Terminal, TargetBusy])
+def test_a_failure_inside_a_task_comes_back_as_itself(spark: SparkSession, kind: type[Failure]) -> None:
+    def task(batches):  # type: ignore[no-untyped-def]
+        with marking():
+            raise kind("source.changed", 'file "ä.csv"\n\\ changed', hint="Run <again>.", node="orders")
+        yield from batches
+
+    error = failure(spark, task)
+    assert type(error) is kind
+    assert error.to_json() == {
+        "code": "source.changed", "message": 'file "ä.csv"\n\\ changed', "hint": "Run <again>.", "node": "orders",
+    }  # fmt: skip
+
+
+def test_another_error_inside_a_task_says_what_and_where_but_no_value(spark: SparkSession) -> None:
+    def task(batches):  # type: ignore[no-untyped-def]
+        int("secret 42")
+        yield from batches
+
+    error = failure(spark, task)
+    assert (type(error), error.code, error.node) == (Terminal, "spark.failed", "load")
+    assert "ValueError at test_errors.py" in error.message
+    assert "secret" not in error.message
+
+
+def test_a_missing_package_is_named(spark: SparkSession) -> None:
+    def task(batches):  # type: ignore[no-untyped-def]
+        import no_such_package  # type: ignore[import-not-found]  # noqa: F401
+
+        yield from batches
+
+    error = failure(spark, task)
+    assert error.code == "spark.executor_lacks"
+    assert "'no_such_package'" in error.message
+
+
+def test_a_worker_that_dies_may_be_tried_again(spark: SparkSession) -> None:
+    def task(batches):  # type: ignore[no-untyped-def]
+        import os
+
+        os._exit(9)
+        yield from batches
+
+    error = failure(spark, task)
+    assert (type(error), error.code) == (Transient, "spark.worker_lost")
+
+
+def test_no_value_is_written_to_the_log(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Terminal), translate():
+        spark.range(1).selectExpr("cast(concat('secret', id) as int)").collect()
+    out, err = capfd.readouterr()
+    assert "secret" not in out + err
+
+
+def test_other_errors_pass_as_they_are(spark: SparkSession) -> None:
+    with pytest.raises(pa.ArrowInvalid), translate():
+        raise pa.ArrowInvalid("ours")

