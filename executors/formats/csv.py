@@ -186,8 +186,7 @@ class _CellReader:
         every = np.arange(len(chunk.starts))
         if is_valid(chunk.data):
             return chunk.data, every
-        for index in range(len(chunk.starts)):
-            record = chunk.record(index)
+        for index, record in enumerate(chunk.records()):
             if not is_valid(record):
                 bad.add(index, f"not valid {self._encoding}", escaped(record))
         kept = np.array([index for index in every if index not in bad.reasons], dtype=np.int64)

@@ -64,9 +64,9 @@ def read(
 
 def _rows(chunk: Chunk) -> Iterable[tuple[Row | None, frozenset[str], str]]:
     """Each record's row and nested keys, or None and the reason."""
-    for index in range(len(chunk.starts)):
+    for record in chunk.records():
         try:
-            row, nested = read_row(chunk.record(index).decode())
+            row, nested = read_row(record.decode())
         except UnicodeDecodeError:
             yield None, frozenset(), "not valid utf-8"
         except BadRecordError as error:

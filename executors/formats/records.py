@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,11 @@ class Chunk:
 
     data: bytes
     starts: Offsets
+
+    def records(self) -> Iterator[bytes]:
+        """The bytes of each record without its line end."""
+        for start, end in pairwise([*self.starts.tolist(), len(self.data)]):
+            yield self.data[start:end].rstrip(b"\r\n")
 
     def record(self, index: int) -> bytes:
         """The bytes of one record without its line end."""
