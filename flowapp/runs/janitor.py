@@ -80,7 +80,8 @@ def sweep_staging() -> list[str]:
 
 def is_dead(run_id: str, attempt: int) -> bool:
     """Whether an attempt is over for certain. A run that is not known here may be another installation's."""
-    run = Run.objects.filter(pk=UUID(run_id)).only("state", "attempt").first()
-    if run is None:
+    try:
+        run = Run.objects.only("state", "attempt").get(pk=UUID(run_id))
+    except (Run.DoesNotExist, ValueError):
         return False
     return attempt < run.attempt or run.state != State.RUNNING

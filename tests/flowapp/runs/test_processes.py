@@ -11,7 +11,7 @@ import time
 import pytest
 
 from flowapp.health.models import Heartbeat
-from flowapp.runs.models import Run, State, Trigger
+from flowapp.runs.models import ENDED, Run, State, Trigger
 from flowapp.runs.services import queue_run
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.slow]
@@ -53,17 +53,31 @@ def wait_for(condition, seconds):
         time.sleep(0.2)
 
 
-def test_a_run_queued_before_anyone_lives_is_run_when_they_do(pipeline, target, files_root, start, redis_url):
+@pytest.fixture
+def put_rows(pipeline, files_root):
+    """Writes a file of so many rows where the pipeline looks."""
     folder = files_root / pipeline.workspace.slug / "in"
     folder.mkdir(parents=True)
-    (folder / "a.csv").write_text("id\n1\n2\n3\n")
+    return lambda rows: (folder / "a.csv").write_text("id\n" + "\n".join(map(str, range(rows))) + "\n")
+
+
+def now(run: Run) -> Run:
+    run.refresh_from_db()
+    return run
+
+
+def wait_for_end(run: Run) -> Run:
+    wait_for(lambda: now(run).state in ENDED, 300)
+    return run
+
+
+def test_a_run_queued_before_anyone_lives_is_run_when_they_do(pipeline, target, put_rows, start, redis_url):
+    put_rows(3)
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
     Run.objects.filter(pk=run.pk).update(queued_at=run.queued_at.replace(year=2020))
 
     scheduler, worker = start(SCHEDULER), start(WORKER)
-    wait_for(lambda: Run.objects.get(pk=run.pk).state in (State.SUCCEEDED, State.FAILED), 180)
-    run.refresh_from_db()
-    assert (run.state, run.error_message) == (State.SUCCEEDED, "")
+    assert (wait_for_end(run).state, run.error_message) == (State.SUCCEEDED, "")
     assert target() == 3
     assert set(Heartbeat.objects.values_list("role", flat=True)) == {"worker", "scheduler"}
 
@@ -71,3 +85,32 @@ def test_a_run_queued_before_anyone_lives_is_run_when_they_do(pipeline, target, 
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0
     assert not Heartbeat.objects.exists()
+
+
+def java_of(worker: subprocess.Popen) -> int:
+    """The process id of a worker's Spark."""
+    found = subprocess.run(["pgrep", "-g", str(worker.pid), "java"], capture_output=True, text=True, check=True)
+    return int(found.stdout.split()[0])
+
+
+STOPS = {
+    "told to end": (lambda worker: worker.send_signal(signal.SIGTERM), os.EX_OK, 0),
+    "its Spark killed": (lambda worker: os.kill(java_of(worker), signal.SIGKILL), os.EX_TEMPFAIL, 1),
+}
+
+
+@pytest.mark.parametrize(("stop", "status", "losses"), STOPS.values(), ids=STOPS.keys())
+def test_a_worker_that_ends_in_mid_run_leaves_it_to_the_next(
+    pipeline, target, put_rows, start, redis_url, stop, status, losses
+):
+    put_rows(1_000_000)
+    first = start(WORKER)
+    run = queue_run(pipeline, Trigger.MANUAL)
+    wait_for(lambda: now(run).step == "pass", 300)
+    stop(first)
+    assert first.wait(timeout=60) == status
+    assert (now(run).state, run.losses, run.failures) == (State.QUEUED, losses, 0)
+
+    start(WORKER)
+    assert (wait_for_end(run).state, run.attempt) == (State.SUCCEEDED, 2)
+    assert target() == 1_000_000

@@ -1,0 +1,93 @@
+"""What is old goes, what must be answered for stays, and staging of dead attempts is dropped."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from executors.model import StageColumn
+from executors.postgres import meta
+from executors.postgres.client import connect
+from executors.postgres.staging import create_staging, staging_tables
+from flowapp.connections.services import resolve
+from flowapp.files.models import LoadUnit
+from flowapp.health.alerts import raise_alert
+from flowapp.health.models import Alert
+from flowapp.runs.janitor import delete_old_rows, sweep_staging
+from flowapp.runs.leases import claim_run
+from flowapp.runs.models import Run, RunLog, State, Trigger
+from flowapp.runs.services import queue_run
+from ir.types import ColumnType
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sent")]
+
+
+@pytest.fixture
+def run(pipeline) -> Run:
+    return queue_run(pipeline, Trigger.MANUAL)
+
+
+def test_log_lines_go_after_thirty_days(run):
+    for days in (29, 31):
+        RunLog.objects.create(workspace=run.workspace, run=run, attempt=1, level="info", message=f"{days} days",
+                              at=timezone.now() - timedelta(days=days))  # fmt: skip
+    assert delete_old_rows() == 1
+    assert RunLog.objects.get().message == "29 days"
+
+
+def test_only_resolved_alerts_go(run):
+    for kind, state in (("run.failed", "resolved"), ("worker.lost", "open")):
+        raise_alert(kind, "error", "text", "next", pipeline=run.pipeline)
+        Alert.objects.filter(kind=kind).update(state=state, resolved_at=timezone.now() - timedelta(days=91))
+    assert delete_old_rows() == 1
+    assert Alert.objects.get().kind == "worker.lost"
+
+
+def test_files_that_were_loaded_are_never_forgotten_by_age(run):
+    old = timezone.now() - timedelta(days=1000)
+    for name, state in (("a.csv", "committed"), ("copy.csv", "skipped")):
+        LoadUnit.objects.create(workspace=run.workspace, pipeline=run.pipeline, node="files", sha256="0" * 64,
+                                name=name, size=1, state=state, changed_at=old)  # fmt: skip
+    assert delete_old_rows() == 1
+    assert LoadUnit.objects.get().name == "a.csv"
+
+
+@pytest.fixture
+def staged(connected):
+    """Creates staging for an attempt, and lists the run ids whose staging is there."""
+    from flowapp.connections.models import Connection
+
+    with connect(resolve(Connection.objects.get()), autocommit=True) as connection:
+        meta.ensure_meta(connection)
+
+        def create(run_id: str, attempt: int):
+            tables = staging_tables(run_id, "load", attempt)
+            create_staging(connection, tables, [StageColumn("id", ColumnType("integer"))])
+            return lambda: connection.execute(
+                "SELECT to_regclass(%s) IS NOT NULL", [f"flow_staging.{tables.good}"]
+            ).fetchone()[0]
+
+        yield create
+
+
+def test_staging_of_dead_attempts_is_dropped_and_told(run, staged):
+    claim_run(run.pk, "worker")
+    Run.objects.update(attempt=2)
+    dead, live, foreign = staged(str(run.pk), 1), staged(str(run.pk), 2), staged(str(uuid.uuid4()), 1)
+    assert sweep_staging()
+    assert (dead(), live(), foreign()) == (False, True, True)
+    assert Alert.objects.get().kind == "staging.leftovers"
+
+    Run.objects.update(state=State.FAILED)
+    sweep_staging()
+    assert (live(), foreign()) == (False, True)
+
+
+def test_a_target_that_cannot_be_reached_does_not_stop_the_sweep(run):
+    from flowapp.connections.models import Connection
+
+    Connection.objects.update(port=1)
+    assert sweep_staging() == []
