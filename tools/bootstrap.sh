@@ -43,7 +43,7 @@ check_machine() {
 explain_pip() {
     if grep -q 'No space left on device' .venv/pip.log; then
         fail "The disk is full." "Free some space in $(pwd) and in ${TMPDIR:-/tmp}, then try again."
-    elif grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|ProxyError|SSLError|Max retries' .venv/pip.log; then
+    elif grep -qE 'NewConnectionError|NameResolutionError|ConnectTimeout|ProxyError|SSLError|Max retries|from versions: none' .venv/pip.log; then
         fail "pip cannot reach its package registry." \
             "Look at the network, the proxy (HTTPS_PROXY) and pip's own settings (pip config list); output: .venv/pip.log"
     fi
