@@ -150,9 +150,11 @@ def _ignoring_a_dead_jvm() -> Iterator[None]:
 
 def _end_gateway() -> None:
     """pyspark keeps the JVM for a next context; we want none left behind when the process goes on."""
-    gateway = getattr(SparkContext, "_gateway", None)
+    gateway = SparkContext._gateway
     if gateway is None:
         return
+    # A context whose JVM died could not be stopped, and pyspark would go on using it.
+    SparkContext._active_spark_context = SparkSession._instantiatedSession = None
     SparkContext._gateway = SparkContext._jvm = None
     gateway.shutdown()
     process: subprocess.Popen[bytes] = gateway.proc

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def encryption_keys() -> str:
-    """Keys in the environment, before the JVM that hands it on to the tasks is started."""
-    return os.environ.setdefault("FLOW_ENCRYPTION_KEYS", Fernet.generate_key().decode())
+    """Keys in the environment, before the JVM that hands it on to the tasks is started.
+
+    FLOW_TEST_ENCRYPTION_KEYS are those of a Spark that was started elsewhere.
+    """
+    keys = os.environ.get("FLOW_TEST_ENCRYPTION_KEYS") or Fernet.generate_key().decode()
+    return os.environ.setdefault("FLOW_ENCRYPTION_KEYS", keys)
 
 
 @pytest.fixture(scope="session")

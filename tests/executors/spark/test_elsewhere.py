@@ -1,0 +1,35 @@
+"""The same code where Spark is not in this process: the tests of the pass and of whole runs, through both kinds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+
+from tests.executors.spark.servers import connect_server, standalone_cluster
+
+HERE = Path(__file__).parent
+SUITE = (HERE / "test_columns.py", HERE / "test_one_pass.py", HERE / "test_probe.py", HERE.parent / "conformance")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("variable", "server"), [("FLOW_SPARK_REMOTE", connect_server), ("FLOW_SPARK_MASTER", standalone_cluster)]
+)
+def test_the_suite_passes_on(
+    tmp_path: Path, variable: str, server: Callable[[Path, str], AbstractContextManager[str]]
+) -> None:
+    keys = Fernet.generate_key().decode()
+    with server(tmp_path, keys) as address:
+        environment = {**os.environ, variable: address, "FLOW_TEST_ENCRYPTION_KEYS": keys}
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *map(str, SUITE)],
+            env=environment, capture_output=True, text=True, timeout=1800, check=False,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
