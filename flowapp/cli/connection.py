@@ -16,7 +16,7 @@ from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import current_workspace
 
 if TYPE_CHECKING:
-    from flowapp.connections.urls import ConnectionFields
+    from flowapp.connections.fields import ConnectionFields
 
 COLUMNS = {"name": "NAME", "kind": "KIND", "address": "ADDRESS", "user": "USER", "sslmode": "SSLMODE",
            "tested": "LAST TEST"}  # fmt: skip
@@ -42,7 +42,7 @@ def add_parser(commands: Any) -> None:
 def add_connection(args: Namespace) -> Outcome:
     from flowapp.connections import services
     from flowapp.connections.selectors import connection_document
-    from flowapp.connections.urls import parse_connection_url
+    from flowapp.connections.fields import parse_connection_url
 
     fields = _with_password(parse_connection_url(args.url), from_stdin=args.password_stdin)
     connection = services.add_connection(current_workspace(), args.name, fields)

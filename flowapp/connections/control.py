@@ -9,7 +9,7 @@ from ipaddress import ip_address
 import psycopg
 from django.db import connection as control
 
-from flowapp.connections.urls import InvalidConnection
+from flowapp.connections.fields import InvalidConnection
 
 THIS_MACHINE = "this machine"
 

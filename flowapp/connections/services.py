@@ -16,7 +16,7 @@ from flowapp.connections.models import Connection
 from flowapp.connections.probes import PROBES
 from flowapp.connections.secrets import decrypt, encrypt, rotate
 from flowapp.connections.selectors import get_connection
-from flowapp.connections.urls import ConnectionFields, InvalidConnection
+from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from ir.pipeline import Pipeline
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")

@@ -42,7 +42,7 @@ def workspace(db: None) -> Workspace:
 def connected(workspace: Workspace, warehouse: Connection) -> Workspace:
     """The workspace with a stored connection `warehouse`."""
     from flowapp.connections.services import add_connection
-    from flowapp.connections.urls import ConnectionFields
+    from flowapp.connections.fields import ConnectionFields
 
     fields = ConnectionFields(
         "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password

@@ -9,7 +9,7 @@ import pytest
 
 from flowapp.accounts.services import ensure_workspace
 from flowapp.connections.services import add_connection
-from flowapp.connections.urls import parse_connection_url
+from flowapp.connections.fields import parse_connection_url
 
 pytestmark = pytest.mark.django_db
 TEXT = files("flowapp.demo").joinpath("airlines.json").read_text()

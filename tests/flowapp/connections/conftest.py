@@ -11,7 +11,7 @@ import pytest
 from psycopg import sql
 
 from executors.model import Connection
-from flowapp.connections.urls import ConnectionFields
+from flowapp.connections.fields import ConnectionFields
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Workspace

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection as control
 
 from flowapp.connections.services import add_connection, probe_connection
-from flowapp.connections.urls import ConnectionFields, InvalidConnection
+from flowapp.connections.fields import ConnectionFields, InvalidConnection
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection as control
 
 from flowapp.connections.services import add_connection, probe_connection
-from flowapp.connections.urls import ConnectionFields
+from flowapp.connections.fields import ConnectionFields
 
 PASSWORD = "P@ss:w/rd%?"
 FORMS = (PASSWORD, quote(PASSWORD), quote(PASSWORD, safe=""), quote_plus(PASSWORD), "P@ss", "w/rd", "P%40ss")

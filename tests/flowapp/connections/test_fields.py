@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from flowapp.connections.urls import InvalidConnection, parse_connection_url
+from flowapp.connections.fields import InvalidConnection, parse_connection_url
 
 PASSWORD = "P@ss:w/rd%?"
 
