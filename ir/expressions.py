@@ -44,6 +44,9 @@ class Expression:
     columns: tuple[str, ...]
 
 
+_WRITTEN = "written"
+
+
 class _Dialect(Spark):
     """Spark without sqlglot's knowledge of functions: each stays as it was written."""
 
@@ -54,7 +57,18 @@ class _Dialect(Spark):
         }
         NO_PAREN_FUNCTIONS: ClassVar[dict[Any, Any]] = {}
         NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CASE": SparkParser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
+        # The parser drops a unary plus, which makes a number of a text in Spark.
+        UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
+            sign: parse for sign, parse in SparkParser.UNARY_PARSERS.items() if sign != TokenType.PLUS
+        }
         STRICT_CAST = True
+
+        def _parse_paren(self) -> exp.Expr | None:
+            """Mark parentheses that were written, for the parser puts in others of its own."""
+            node = super()._parse_paren()
+            if isinstance(node, exp.Paren):
+                node.meta[_WRITTEN] = True
+            return node
 
 
 @lru_cache(maxsize=1024)
@@ -84,10 +98,13 @@ def _parse(text: str) -> exp.Expr:
     if len(tokens) > MAX_TOKENS:
         raise _refused(f"The expression has more than {MAX_TOKENS} words and signs")
     for token in tokens:
+        written = text[token.start : token.end + 1]
         if token.comments:
             raise _refused("Comments do not belong in an expression", hint="Use the node's description.")
         if token.token_type == TokenType.STRING:
-            _check_literal(text[token.start : token.end + 1], token.text)
+            _check_literal(written, token.text)
+        if token.token_type == TokenType.NUMBER and written[-1].isalpha():
+            raise _refused(f"The number {written} has a suffix", hint="Write for example CAST(1 AS BIGINT).")
     trees = dialect.parser().parse_into(exp.Condition, tokens, text)
     if len(trees) != 1 or trees[0] is None:
         raise _malformed(text, f"there are {len(list(filter(None, trees)))} expressions")
@@ -204,7 +221,7 @@ class _Writer:
         return _WRITERS[kind](self, node)
 
     def _require_clear(self, node: exp.Expr) -> None:
-        children = tuple(node.iter_expressions())
+        children = [_without_made_parens(child) for child in node.iter_expressions()]
         for parents, kinds in _AMBIGUOUS:
             # `a & b & c` and `a || b || c` read the same either way; two tests in a row do not.
             if not isinstance(node, parents) or node.args.get("query"):
@@ -217,6 +234,8 @@ class _Writer:
         return self.write(node.this)  # operators write parentheses of their own
 
     def negated(self, node: exp.Expr) -> str:
+        if isinstance(node.this, exp.Is):
+            return self._is_test(node.this, "IS NOT")
         return f"(NOT {self.write(node.this)})"
 
     def minus(self, node: exp.Expr) -> str:
@@ -242,9 +261,13 @@ class _Writer:
         return ".".join("`" + name.replace("`", "``") + "`" for name in names)
 
     def is_test(self, node: exp.Expr) -> str:
+        return self._is_test(node, "IS")
+
+    def _is_test(self, node: exp.Expr, word: str) -> str:
+        self._require_clear(node)
         if not isinstance(node.expression, exp.Null | exp.Boolean):
             raise _refused("IS goes with NULL, TRUE or FALSE only")
-        return f"({self.write(node.this)} IS {self.write(node.expression)})"
+        return f"({self.write(node.this)} {word} {self.write(node.expression)})"
 
     def is_in(self, node: exp.Expr) -> str:
         _require_only(node, "this", "expressions")
@@ -307,6 +330,12 @@ _WRITERS: dict[type[exp.Expr], Callable[[_Writer, exp.Expr], str]] = {
     exp.Interval: _Writer.interval,
     exp.Anonymous: _Writer.function,
 }
+
+
+def _without_made_parens(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren) and _WRITTEN not in node.meta:
+        node = node.this
+    return node
 
 
 def _require_only(node: exp.Expr, *names: str) -> None:

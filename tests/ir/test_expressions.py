@@ -26,7 +26,7 @@ ALLOWED = {
     "- -a": ("(- (- `a`))", ("a",)),
     "~a & b": ("((~ `a`) & `b`)", ("a", "b")),
     "a || 'x' || b": ("((`a` || 'x') || `b`)", ("a", "b")),
-    "a IS NOT NULL": ("(NOT (`a` IS NULL))", ("a",)),
+    "a IS NOT NULL": ("(`a` IS NOT NULL)", ("a",)),
     "a is true": ("(`a` IS TRUE)", ("a",)),
     "a NOT IN (1, 2.5, NULL)": ("(NOT (`a` IN (1, 2.5, NULL)))", ("a",)),
     "a between 1 and b": ("(`a` BETWEEN 1 AND `b`)", ("a", "b")),
@@ -46,7 +46,7 @@ ALLOWED = {
     "`user`": ("`user`", ("user",)),
     '"a\'b"': ("'a\\'b'", ()),
     "'\\u00e9\\n'": ("'é\\n'", ()),
-    "1L + 2.5D": ("(CAST(1 AS BIGINT) + CAST(2.5 AS DOUBLE))", ()),
+    "cast(1 as bigint) + .5": ("(CAST(1 AS BIGINT) + 0.5)", ()),
     "concat(a, a, b)": ("concat(`a`, `a`, `b`)", ("a", "b")),
 }
 
@@ -55,7 +55,7 @@ REFUSED_TEXTS = {
         "", "   ", "a b", "a AS b", "a +", "(a", "a)", "'x", "`x", "a,,b", "a; b", "SELECT 1", "SELECT * FROM t",
         "FROM t",
         "DROP TABLE t", "INSERT INTO t VALUES (1)", "a ORDER BY b", "1 LIMIT 1", "TRANSFORM(a USING 'cat') FROM t",
-        "trim(BOTH ' ' FROM a)", "extract(YEAR FROM a)", "SET x = 1", "a UNION SELECT 1",
+        "trim(BOTH ' ' FROM a)", "extract(YEAR FROM a)", "SET x = 1", "+a", "a - +b", "a UNION SELECT 1",
     ],
     "expression.not_allowed": [
         "(SELECT 1)", "(SELECT max(a) FROM t)", "a IN (SELECT 1)", "EXISTS (SELECT 1)", "a = ANY (SELECT 1)", "a IN ()",
@@ -72,7 +72,8 @@ REFUSED_TEXTS = {
         "transform(a, x -> x + 1)", "filter(a, x -> true)", "aggregate(a, 0, (x, y) -> x)", "x -> x", "(x, y) -> x",
         "a[0]", "a['k']", "a.*", "*", "count(a.*)", "f(a => 1)", "a ->> 'b'", "(a, b)", "struct(1 AS x)",
         "?", "$1", "@x", "${x}", "x'1F'", "0x1F", "r'\\d'", "'it''s'", "'a' 'b'", "'\\d'", "'\\q'", "rlike(a, '\\s')",
-        "/* hi */ a", "a -- hi", "a /*+ BROADCAST(t) */", "cast(a as struct<x: int>)", "cast(a as array<int>)",
+        "1L", "2.5D", "3BD", "/* hi */ a", "a -- hi", "a /*+ BROADCAST(t) */",
+        "cast(a as struct<x: int>)", "cast(a as array<int>)",
         "cast(a as interval day)", "a COLLATE UTF8_BINARY", "raise_error('x')", "assert_true(a)", "nope(a)", "sleep(1)",
         "_flow_record", "`_flow_file` + 1", "a << 2", "a IS DISTINCT FROM b", "a LIKE ANY ('x', 'y')", "iff(a)",
         "INTERVAL '1-2' YEAR TO MONTH", "INTERVAL a DAY", "CAST(a AS DATE FORMAT 'YYYY')", "a LIKE 'x' ESCAPE '!'",
@@ -80,7 +81,8 @@ REFUSED_TEXTS = {
         "aes_decrypt(a, b)", "try_variant_get(a, 'x')", "ai_query('m', a)", "http_request(a)", "read_files('/etc')",
     ],
     "expression.ambiguous": [
-        "a = b = c", "a < b = c", "a = b IN (1)", "a = b LIKE 'x'", "a & b | c", "a | b ^ c",
+        "a = b = c", "a < b = c", "a = b IN (1)", "a = b LIKE 'x'",
+        "a <=> b < c", "a <=> b RLIKE c", "a IS NULL = b", "a & b | c", "a | b ^ c",
         "a || b + c", "a + b || c", "a & b + c", "a = b BETWEEN 1 AND 2",
     ],
 }  # fmt: skip
