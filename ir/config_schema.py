@@ -88,12 +88,11 @@ def _is_tag(error: ValidationError) -> bool:
 
 
 def _wrong_tag(errors: Sequence[ValidationError], error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
-    if (tag := _missing_tag(errors, error.instance)) is not None:
-        yield faults.missing(at, tag)
-        return
     tags = [sub for sub in errors if sub.validator == "const" and len(sub.relative_path) == 1]
     if tags:
         yield from _not_allowed_tag(tags, at)
+    elif (tag := _missing_tag(errors, error.instance)) is not None:
+        yield faults.missing(at, tag)
     elif isinstance(error.instance, dict):
         yield diagnose("value.malformed", at, "The object is of none of the forms that are allowed here.")
     else:
