@@ -19,8 +19,9 @@ def encryption_keys() -> str:
 
     FLOW_TEST_ENCRYPTION_KEYS are those of a Spark that was started elsewhere.
     """
-    keys = os.environ.get("FLOW_TEST_ENCRYPTION_KEYS") or Fernet.generate_key().decode()
-    return os.environ.setdefault("FLOW_ENCRYPTION_KEYS", keys)
+    if elsewhere := os.environ.get("FLOW_TEST_ENCRYPTION_KEYS"):
+        os.environ["FLOW_ENCRYPTION_KEYS"] = elsewhere
+    return os.environ.setdefault("FLOW_ENCRYPTION_KEYS", Fernet.generate_key().decode())
 
 
 @pytest.fixture(scope="session")
