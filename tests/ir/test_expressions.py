@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ir.expression_functions import FUNCTIONS, NOT_REPEATABLE, REFUSED
-from ir.expression_literals import decode_literal, encode_literal
 from ir.expressions import ExpressionError, parse_expression
+from ir.expressions.functions import FUNCTIONS, NOT_REPEATABLE, REFUSED
+from ir.expressions.literals import decode_literal, encode_literal
 
 ALLOWED = {
     "dep_delay / 60": ("(`dep_delay` / 60)", ("dep_delay",)),

@@ -68,7 +68,7 @@ def test_what_is_written_gives_what_was_typed(spark):
 
 
 def test_every_allowed_function_is_known_to_spark(spark):
-    from ir.expression_functions import FUNCTIONS
+    from ir.expressions.functions import FUNCTIONS
 
     known = {row[0] for row in spark.sql("SHOW FUNCTIONS").collect()}
     assert known >= FUNCTIONS

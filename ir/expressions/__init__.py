@@ -1,0 +1,86 @@
+"""Spark SQL expressions: parsed, checked node by node against an allow-list, and written anew from the checked tree.
+
+Only the text written here ever runs. It differs from what was typed: every operation stands in parentheses, every
+column in backticks, every literal is escaped anew, so that Spark reads the very tree that was checked. Functions are
+allowed by name; sqlglot's own rewriting of functions is switched off, for it would change what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokenizer_core import TokenType
+
+from ir.diagnostics import shown
+from ir.expressions.dialect import Dialect
+from ir.expressions.errors import ExpressionError, malformed, refused
+from ir.expressions.literals import decode_literal
+from ir.expressions.writer import Writer
+
+MAX_LENGTH = 10_000
+MAX_TOKENS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A checked expression: the text to run and the columns that it reads, in the order of first use."""
+
+    sql: str
+    columns: tuple[str, ...]
+
+
+@lru_cache(maxsize=1024)
+def parse_expression(text: str) -> Expression:
+    """Check an expression; raises ExpressionError (`expression.malformed`, `.not_allowed` or `.ambiguous`)."""
+    if len(text) > MAX_LENGTH:
+        raise refused(f"The expression is longer than {MAX_LENGTH} characters")
+    try:
+        writer = Writer()
+        return Expression(writer.write(_parse(text)), tuple(writer.columns))
+    except ParseError as error:
+        raise malformed(text, error.errors[0]["description"].split(" for <")[0].lower()) from error
+    except SqlglotError as error:
+        raise malformed(text, str(error).lower()) from error
+    except RecursionError as error:
+        raise refused("The expression is nested too deeply") from error
+
+
+def bind_expression(text: str, names: Mapping[str, str]) -> str:
+    """The text to run, with columns under the names that the engine gives them; raises ExpressionError."""
+    return Writer(names).write(_parse(text))
+
+
+def _parse(text: str) -> exp.Expr:
+    dialect = Dialect()
+    tokens = dialect.tokenize(text)
+    if len(tokens) > MAX_TOKENS:
+        raise refused(f"The expression has more than {MAX_TOKENS} words and signs")
+    for token in tokens:
+        written = text[token.start : token.end + 1]
+        if token.comments:
+            raise refused("Comments do not belong in an expression", hint="Use the node's description.")
+        if token.token_type == TokenType.STRING:
+            _check_literal(written, token.text)
+        if token.token_type == TokenType.NUMBER and written[-1].isalpha():
+            raise refused(f"The number {written} has a suffix", hint="Write for example CAST(1 AS BIGINT).")
+    trees = dialect.parser().parse_into(exp.Condition, tokens, text)
+    if len(trees) != 1 or trees[0] is None:
+        raise malformed(text, f"there are {len(list(filter(None, trees)))} expressions")
+    return trees[0]
+
+
+def _check_literal(written: str, understood: str) -> None:
+    """Whether Spark reads this literal as the parser did."""
+    try:
+        meant = decode_literal(written)
+    except ValueError as error:
+        raise refused(str(error), hint="Double every backslash that is meant as one.") from error
+    if meant != understood:
+        raise refused(f"The text literal {shown(written)} can be read in two ways")
+
+
+__all__ = ["Expression", "ExpressionError", "bind_expression", "parse_expression"]
