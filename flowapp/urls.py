@@ -2,8 +2,30 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import include, path
 
-from flowapp.health.views import health
+from flowapp.web import views
 
-urlpatterns = [path("api/health/", health, name="health")]
+workspace_pages = [
+    path("", views.workspace_home, name="home"),
+    path("search/", views.search, name="search"),
+    path("pipelines/", include("flowapp.pipelines.urls")),
+    path("runs/", include("flowapp.runs.urls")),
+    path("errors/", include("flowapp.quarantine.urls")),
+    path("files/", include("flowapp.files.urls")),
+    path("health/", include("flowapp.health.urls")),
+    path("connections/", include("flowapp.connections.urls")),
+]
+
+urlpatterns = [
+    path("", views.start, name="start"),
+    path("api/", include("flowapp.api.urls")),
+    # Some of these are outside any workspace: login, password.
+    path("", include("flowapp.accounts.urls")),
+    path("w/<slug:workspace>/", include((workspace_pages, "web"))),
+]
+
+handler400 = views.bad_request
+handler403 = views.forbidden
+handler404 = views.not_found
+handler500 = views.server_error

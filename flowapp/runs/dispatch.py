@@ -43,7 +43,12 @@ def execute_claimed(claim: Claim, engine: Engine | None = None, *, can_wait: boo
     `can_wait` says whether the run may go back to wait for files.
     """
     run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=claim.run_id)
-    keeper = LeaseKeeper(claim, read_document(run.version.document).error_handling.max_minutes * 60)
+    try:
+        minutes = read_document(run.version.document).error_handling.max_minutes
+    except FlowError as error:  # saved by a release that knew more, or allowed more
+        end_badly(claim, run, error)
+        return error
+    keeper = LeaseKeeper(claim, minutes * 60)
     keeper.start()
     try:
         error = _attempt(claim, run, engine or run_engine, keeper, can_wait)

@@ -30,7 +30,11 @@ def fire_due(now: datetime) -> int:
 def _fire(pipeline: Pipeline, now: datetime) -> bool:
     """However many times were missed, one run catches up."""
     due_at = pipeline.next_fire_at
-    schedule = read_schedule(pipeline.schedule)
+    try:
+        schedule = read_schedule(pipeline.schedule)
+    except ValueError:
+        _switch_off(pipeline)
+        return False
     with transaction.atomic():
         mine = Pipeline.objects.filter(pk=pipeline.pk, enabled=True, paused=False, next_fire_at=due_at)
         if not mine.update(next_fire_at=next_fire(schedule, now), fired_at=due_at):
@@ -39,6 +43,13 @@ def _fire(pipeline: Pipeline, now: datetime) -> bool:
     if queued:
         _tell_if_late(pipeline, schedule, due_at, now)
     return True
+
+
+def _switch_off(pipeline: Pipeline) -> None:
+    """A schedule that an earlier release saved and this one cannot read must not hold up the others."""
+    Pipeline.objects.filter(pk=pipeline.pk, next_fire_at=pipeline.next_fire_at).update(next_fire_at=None)
+    raise_alert("schedule.broken", "error", f"The schedule of {pipeline} cannot be read by this release.",
+                "Save the pipeline again.", pipeline=pipeline)  # fmt: skip
 
 
 def _queue(pipeline: Pipeline) -> bool:

@@ -222,6 +222,13 @@ def test_a_connections_password_is_told_nowhere(connected, pipeline, target, cap
         assert part not in str(told)
 
 
+def test_a_stored_document_that_this_release_cannot_read_fails_the_run(pipeline, target):
+    run = queue_run(pipeline, Trigger.MANUAL)
+    pipeline.versions.update(document="{}")
+    run = attempt(run, TableEngine())
+    assert (run.state, run.error_code) == (State.FAILED, "pipeline.invalid")
+
+
 def test_a_worker_that_is_overtaken_leaves_everything_to_the_other(pipeline, target, expire):
     def overtaken(job, ports):
         run = Run.objects.get(pk=job.run_id)

@@ -90,6 +90,15 @@ def test_a_scheduled_run_that_still_waits_stands_for_the_next_fire_too(hourly):
     assert open_alerts() == {"schedule.missed"}
 
 
+def test_a_schedule_that_cannot_be_read_is_told_and_holds_up_nobody(hourly, save):
+    save("other", schedule={"kind": "every", "interval": "1h"})
+    Pipeline.objects.update(next_fire_at=NOON)
+    Pipeline.objects.filter(pk=hourly.pk).update(schedule={"kind": "moon"}, next_fire_at=NOON - timedelta(hours=1))
+    assert fire_due(NOON) == 1
+    assert open_alerts() == {"schedule.broken"}
+    assert fire_due(NOON) == 0
+
+
 @pytest.mark.parametrize("switch", [lambda p: set_paused(p, True), lambda p: set_enabled(p, False)])
 def test_what_is_paused_or_off_does_not_fire(hourly, switch):
     switch(hourly)

@@ -1,0 +1,11 @@
+"""The pages of files, below `/w/<workspace>/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from flowapp.files import views
+
+app_name = "files"
+
+urlpatterns = [path("", views.list_page, name="list")]
