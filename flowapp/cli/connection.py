@@ -41,8 +41,8 @@ def add_parser(commands: Any) -> None:
 
 def add_connection(args: Namespace) -> Outcome:
     from flowapp.connections import services
-    from flowapp.connections.selectors import connection_document
     from flowapp.connections.fields import parse_connection_url
+    from flowapp.connections.selectors import connection_document
 
     fields = _with_password(parse_connection_url(args.url), from_stdin=args.password_stdin)
     connection = services.add_connection(current_workspace(), args.name, fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -35,6 +36,21 @@ class ShownEvents:
         return getattr(self._events, name)
 
 
+def _tells_no_interrupt(record: logging.LogRecord) -> bool:
+    return not record.getMessage().startswith("KeyboardInterrupt while")
+
+
+@contextmanager
+def _interrupted_quietly() -> Iterator[None]:
+    """The bridge to the JVM logs a traceback for every Ctrl-C that meets it waiting."""
+    root = logging.getLogger()
+    root.addFilter(_tells_no_interrupt)
+    try:
+        yield
+    finally:
+        root.removeFilter(_tells_no_interrupt)
+
+
 @contextmanager
 def shown_engine(title: str) -> Iterator[Engine]:
     """The engine, with a bar on standard error while it works if that is a terminal."""
@@ -42,7 +58,8 @@ def shown_engine(title: str) -> Iterator[Engine]:
 
     columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = stderr()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with _interrupted_quietly(), bar as progress:
         task = progress.add_task("starting Spark", total=None, title=title)
 
         def engine(job: RunJob, ports: Ports) -> RunReport:

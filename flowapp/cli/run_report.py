@@ -58,7 +58,7 @@ def _node_lines(node: Document) -> Iterator[str]:
     yield f"{node['id']}: {equation(node)}"
     parts = [f"{node[f'rows{name}']:,} {name.lower()}" for name in ("Inserted", "Updated", "Unchanged")
              if node.get(f"rows{name}") is not None]  # fmt: skip
-    if parts:
+    if parts and node["rowsLoaded"]:
         yield f"  of the loaded rows: {', '.join(parts)}"
 
 
