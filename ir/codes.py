@@ -90,7 +90,7 @@ _MODES = (
 )
 
 _VALIDATION = (
-    _error("rule.id_repeated", "Give one of the rules another id."),
+    _error("rule.id_repeated", "Give one of the rules another id, or remove it."),
     _error("bounds.required", "Give min, max or both."),
     _error("bounds.reversed", "Exchange min and max."),
     _error(

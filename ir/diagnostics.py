@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from ir.codes import CODES
@@ -85,6 +86,7 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def listed(words: Iterable[str]) -> str:
-    """`a, b, c`, for "allowed are …"."""
-    return ", ".join(words)
+def listed(words: Iterable[str], limit: int = 40) -> str:
+    """`a, b, c`, for "allowed are …"; the first ones of many."""
+    first = list(islice(words, limit + 1))
+    return ", ".join(first) if len(first) <= limit else ", ".join(first[:limit]) + ", …"

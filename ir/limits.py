@@ -4,6 +4,11 @@ MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 MAX_VALUES = 100_000
 MAX_NODES = 1_000
+MAX_INPUTS = 100
+MAX_COLUMNS = 1_600
+"""What a PostgreSQL table can have."""
+MAX_KEY_COLUMNS = 32
+"""What a PostgreSQL index can have."""
 MAX_FAULTS = 1_000
 """Faults of structure that are told one by one."""
 MAX_SAFE_INTEGER = 2**53 - 1

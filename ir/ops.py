@@ -13,12 +13,13 @@ from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.expressions import ExpressionError, parse_expression
 from ir.kinds import KindTable
+from ir.limits import MAX_COLUMNS
 from ir.names import check_column, check_repeated
 from ir.pointers import Pointer
 from ir.types import TypeName, check_type
 
 Column = Annotated[str, Field(max_length=1000)]
-ColumnList = Annotated[list[Column], Field(min_length=1)]
+ColumnList = Annotated[list[Column], Field(min_length=1, max_length=MAX_COLUMNS)]
 Scalar = Annotated[str | bool | int | float, JsonScalar(("string", "boolean", "number"))]
 Reads = Iterator[tuple[str, Pointer]]
 
@@ -44,7 +45,7 @@ class Rename(Op):
     """Give columns new names; `{old: new}`."""
 
     op: Literal["rename"]
-    columns: Annotated[dict[Column, Column], Field(min_length=1)]
+    columns: Annotated[dict[Column, Column], Field(min_length=1, max_length=MAX_COLUMNS)]
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         given: set[str] = set()
@@ -66,7 +67,7 @@ class Cast(Op):
     """Try to turn columns into a type; what does not fit is a violation of the row, never a silent NULL."""
 
     op: Literal["cast"]
-    columns: Annotated[dict[Column, TypeName], Field(min_length=1)]
+    columns: Annotated[dict[Column, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)]
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         for column, type_name in self.columns.items():
@@ -112,7 +113,7 @@ class Derive(Op):
     """Add or replace columns by Spark SQL expressions; every expression sees the columns before this op."""
 
     op: Literal["derive"]
-    columns: Annotated[dict[Column, Text], Field(min_length=1)]
+    columns: Annotated[dict[Column, Text], Field(min_length=1, max_length=MAX_COLUMNS)]
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         for column, text in self.columns.items():
@@ -144,7 +145,7 @@ class FillNull(Op):
     """Replace NULL by a value."""
 
     op: Literal["fillNull"]
-    columns: Annotated[dict[Column, Scalar], Field(min_length=1)]
+    columns: Annotated[dict[Column, Scalar], Field(min_length=1, max_length=MAX_COLUMNS)]
 
     def reads(self, at: Pointer) -> Reads:
         yield from _keys(self.columns, at)

@@ -13,11 +13,13 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def guess(word: object, known: Iterable[str]) -> str | None:
-    """The known word nearest to `word`, by letters alone or by likeness, or None."""
+def guess(word: object, known: Iterable[str], most: int = 200) -> str | None:
+    """The known word nearest to `word`, or None. Among more than `most` words only one of the same letters is found."""
     if not isinstance(word, str) or len(word) > _LONGEST:
         return None
     by_letters = {_letters(k): k for k in known}
+    if (same := by_letters.get(_letters(word))) is not None or len(by_letters) > most:
+        return same
     near = difflib.get_close_matches(_letters(word), by_letters, n=1, cutoff=0.75)
     return by_letters[near[0]] if near else None
 

@@ -26,7 +26,7 @@ def timezone(name: str) -> ZoneInfo:
 
 def check_timezone(name: str, at: Pointer) -> Iterator[Diagnostic]:
     if name not in _known():
-        near = guess(name, _known())
+        near = guess(name, _known(), most=1_000)
         yield diagnose(
             "timezone.unknown",
             at,

@@ -68,5 +68,5 @@ def unknown_function(name: str) -> ExpressionError:
     for names, reason in REFUSED:
         if name in names:
             return refused(f"{name}() is not allowed: {reason}")
-    near = guess(name, FUNCTIONS)
+    near = guess(name, FUNCTIONS, most=len(FUNCTIONS))
     return refused(f"There is no allowed function {shown(name)}", hint=f"Did you mean {near}?" if near else "")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
 
 from ir.base import Id, Number, Spec, Text
 from ir.columns import Columns
+from ir.limits import MAX_INPUTS
 from ir.pointers import Pointer
 
 
@@ -36,4 +40,4 @@ class NodeSpec(Spec):
 class InnerNode(NodeSpec):
     """A node that reads from others: from exactly one, until there are nodes that join."""
 
-    inputs: list[Id]
+    inputs: Annotated[list[Id], Field(max_length=MAX_INPUTS)]

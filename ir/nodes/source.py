@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from ir.base import Id, Object, Spec, Text
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.limits import MAX_COLUMNS
 from ir.names import RESERVED_PREFIX
 from ir.nodes.base import NodeSpec
 from ir.pointers import Pointer
@@ -52,7 +55,7 @@ class Source(NodeSpec):
     connector: str
     connection: Id | None = None
     config: Object
-    columns: list[SourceColumn] | None = None
+    columns: Annotated[list[SourceColumn], Field(max_length=MAX_COLUMNS)] | None = None
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "source connector", self.connector, at / "connector"

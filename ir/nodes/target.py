@@ -15,6 +15,7 @@ from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.durations import parse_duration
 from ir.hooks import Hook
 from ir.hooks.base import BaseHook
+from ir.limits import MAX_COLUMNS, MAX_KEY_COLUMNS
 from ir.names import check_column, check_identifier, check_schema
 from ir.nodes.base import InnerNode
 from ir.pointers import Pointer
@@ -55,9 +56,9 @@ class Target(InnerNode):
     connection: Id
     schema_: Annotated[str, Field(alias="schema")]
     table: str
-    columns: list[TargetColumn] | None = None
+    columns: Annotated[list[TargetColumn], Field(max_length=MAX_COLUMNS)] | None = None
     load_mode: LoadModeName
-    upsert_key: list[str] | None = None
+    upsert_key: Annotated[list[str], Field(max_length=MAX_KEY_COLUMNS)] | None = None
     order_by: Text | None = None
     watermark_column: str | None = None
     watermark_lag: WatermarkLag | None = None

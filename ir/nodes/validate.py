@@ -14,7 +14,7 @@ from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.names import check_table_name
 from ir.nodes.base import InnerNode
 from ir.pointers import Pointer
-from ir.rules import Rule
+from ir.rules import Rule, rule_id
 
 
 class Quarantine(Spec):
@@ -39,10 +39,12 @@ class Validate(InnerNode):
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         seen: set[str] = set()
         for i, rule in enumerate(self.row_level):
-            if rule.id is not None and rule.id in seen:
-                place = at / "rowLevel" / i / "id"
-                yield diagnose("rule.id_repeated", place, f"The rule id {shown(rule.id)} stands twice in this node.")
-            seen.add(rule.id or "")
+            name = rule_id(rule)
+            if name in seen:
+                place = at / "rowLevel" / i
+                message = f"The rule id {shown(name)} stands twice" if rule.id else "This very rule stands twice"
+                yield diagnose("rule.id_repeated", place / "id" if rule.id else place, message + " in this node.")
+            seen.add(name)
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         for i, rule in enumerate(self.row_level):
