@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from csp.constants import NONCE, NONE, SELF
+
 from flowapp import environment as env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -32,15 +34,111 @@ SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _public.scheme == "https"
 INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.auth",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_htmx",
+    "rest_framework",
+    "drf_spectacular",
+    "flowapp.web",
     "flowapp.accounts",
     "flowapp.connections",
     "flowapp.pipelines",
     "flowapp.runs",
     "flowapp.files",
     "flowapp.health",
+    "flowapp.quarantine",
 ]
-MIDDLEWARE = ["django.middleware.security.SecurityMiddleware", "django.middleware.common.CommonMiddleware"]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "flowapp.web.errors.FlowErrorMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+                "flowapp.web.context.shell",
+            ],
+        },
+    }
+]
+# The product has none of Django's permissions or groups: a role in a workspace is all there is.
 AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "accounts:login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+     "OPTIONS": {"user_attributes": ["email"]}},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]  # fmt: skip
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "flow_session", "flow_csrf"
+CSRF_FAILURE_VIEW = "flowapp.web.views.csrf_failure"
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [BASE_DIR / "static" / "dist"]
+STORAGES = {"staticfiles": {"BACKEND": "flowapp.web.static_files.FingerprintedStorage"}}
+# Served from where they lie; their addresses change with their content, so browsers may keep them.
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+WHITENOISE_MAX_AGE = 365 * 24 * 3600
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+# No file has a hash in its name, and asking for names without theirs would fail.
+WHITENOISE_IMMUTABLE_FILE_TEST = r"(?!)"
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        # Tabler's own pictures are in its stylesheet.
+        "img-src": [SELF, "data:"],
+        # The JSON editor makes its stylesheet at run time and is given the nonce.
+        "style-src": [SELF, NONCE],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "flowapp.api.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["flowapp.api.permissions.WorkspaceRole"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PAGINATION_CLASS": "flowapp.api.paging.FlowCursorPagination",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "flowapp.api.problems.handle_exception",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Flow",
+    "DESCRIPTION": "Build data pipelines and trust what they load. Problems are told as in RFC 9457.",
+    "VERSION": "1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
 ROOT_URLCONF = "flowapp.urls"
 ASGI_APPLICATION = "flowapp.asgi.application"
 

@@ -7,8 +7,7 @@ from django.urls import include, path
 from flowapp.web import views
 
 workspace_pages = [
-    path("", views.workspace_home, name="home"),
-    path("search/", views.search, name="search"),
+    path("", include("flowapp.web.urls")),
     path("pipelines/", include("flowapp.pipelines.urls")),
     path("runs/", include("flowapp.runs.urls")),
     path("errors/", include("flowapp.quarantine.urls")),
@@ -22,7 +21,7 @@ urlpatterns = [
     path("api/", include("flowapp.api.urls")),
     # Some of these are outside any workspace: login, password.
     path("", include("flowapp.accounts.urls")),
-    path("w/<slug:workspace>/", include((workspace_pages, "web"))),
+    path("w/<slug:workspace>/", include(workspace_pages)),
 ]
 
 handler400 = views.bad_request

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from flowapp.accounts.keys import digest_of
@@ -32,3 +33,22 @@ def get_token(key: str) -> Token | None:
     """The token of that text, unless it has expired or its maker was shut out."""
     tokens = Token.objects.select_related("workspace", "created_by").exclude(created_by__is_active=False)
     return tokens.filter(digest=digest_of(key), expires_at__gt=timezone.now()).first()
+
+
+def list_memberships(user: User) -> list[Membership]:
+    """The workspaces that the user is in, each with the role there."""
+    return list(Membership.objects.filter(user=user).select_related("workspace").order_by("workspace__slug"))
+
+
+def list_members(workspace: Workspace) -> QuerySet[Membership]:
+    return Membership.objects.filter(workspace=workspace).select_related("user").order_by("user__email")
+
+
+def list_tokens(workspace: Workspace) -> QuerySet[Token]:
+    """Expired ones as well: a program that stopped working is easier to explain with its token in sight."""
+    return Token.objects.filter(workspace=workspace).select_related("created_by").order_by("name")
+
+
+def can_nobody_sign_in() -> bool:
+    """Whether no person has signed in yet and none could: the moment for the first admin's link."""
+    return not User.objects.filter(is_active=True).exclude(last_login=None).exists()

@@ -30,11 +30,17 @@ def ensure_workspace(slug: str) -> Workspace:
 
 @transaction.atomic
 def add_member(workspace: Workspace, email: str, role: str) -> Membership:
-    """Give a person a role here. An unknown address becomes a user without a password; a member's role changes."""
+    """Give a person a role here. An unknown address becomes a user without a password; a member's role changes.
+
+    Raises AccountError when the workspace would be left without an admin.
+    """
+    require_role_name(role)
     user, _ = User.objects.get_or_create(email=_checked_email(email), defaults={"password": _no_password()})
-    membership, _ = Membership.objects.update_or_create(
-        workspace=workspace, user=user, defaults={"role": require_role_name(role)}
-    )
+    membership, is_new = Membership.objects.get_or_create(workspace=workspace, user=user, defaults={"role": role})
+    if not is_new and membership.role != role:
+        _require_other_admin(membership)
+        membership.role = role
+        membership.save(update_fields=["role"])
     return membership
 
 
@@ -48,6 +54,21 @@ def make_login_link(email: str) -> tuple[str, LoginLink]:
     key = make_key()
     link = LoginLink.objects.create(user=user, digest=digest_of(key), expires_at=timezone.now() + LINK_LIFETIME)
     return f"{settings.FLOW_PUBLIC_URL.rstrip('/')}/login/{key}/", link
+
+
+def make_member_link(admin: User, membership: Membership) -> tuple[str, LoginLink]:
+    """A login link that an admin hands to a member. Raises AccountError.
+
+    It signs in as that person, so it is refused for whoever is also in a workspace that the admin does not govern.
+    """
+    governed = Membership.objects.filter(user=admin, role="admin").values("workspace_id")
+    if Membership.objects.filter(user=membership.user).exclude(workspace_id__in=governed).exists():
+        raise AccountError(
+            "login_link.not_yours",
+            f"{membership.user.email} is also in a workspace of which you are no admin.",
+            hint="On the server: `flow user link EMAIL`.",
+        )
+    return make_login_link(membership.user.email)
 
 
 def use_login_link(key: str) -> User:
@@ -86,6 +107,38 @@ def add_token(
             "token.name_taken", f"There is a token named {name!r} already.", hint="Choose another name."
         ) from None
     return key, token
+
+
+def revoke_token(token: Token) -> None:
+    """Programs that use it are refused from now on."""
+    token.delete()
+
+
+@transaction.atomic
+def remove_member(membership: Membership) -> None:
+    """The person stays a user, and keeps the other workspaces. Raises AccountError for the last admin."""
+    _require_other_admin(membership)
+    membership.delete()
+
+
+def _require_other_admin(membership: Membership) -> None:
+    if membership.role != "admin":
+        return
+    admins = Membership.objects.filter(workspace_id=membership.workspace_id, role="admin", user__is_active=True)
+    if not admins.exclude(pk=membership.pk).exists():
+        raise AccountError(
+            "member.last_admin",
+            f"{membership.user.email} is the only admin of this workspace.",
+            hint="Make somebody else an admin first.",
+        )
+
+
+def set_password(user: User, password: str) -> None:
+    """`password` has been validated. Login links that are still unused end with it."""
+    with transaction.atomic():
+        user.set_password(password)
+        user.save(update_fields=["password"])
+        LoginLink.objects.filter(user=user, used_at=None).delete()
 
 
 def _checked_email(email: str) -> str:

@@ -8,4 +8,7 @@ from flowapp.pipelines import views
 
 app_name = "pipelines"
 
-urlpatterns = [path("", views.list_page, name="list")]
+urlpatterns = [
+    path("", views.list_page, name="list"),
+    path("<slug:ident>/", views.edit, name="edit"),
+]

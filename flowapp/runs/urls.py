@@ -8,4 +8,7 @@ from flowapp.runs import views
 
 app_name = "runs"
 
-urlpatterns = [path("", views.list_page, name="list")]
+urlpatterns = [
+    path("", views.list_page, name="list"),
+    path("<uuid:run>/", views.detail, name="detail"),
+]

@@ -1,0 +1,21 @@
+"""What this installation is, for the Settings page and for reports of trouble."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+from django.conf import settings
+from django.db import connection
+
+
+def about() -> list[tuple[str, str]]:
+    """Names and values; never an address with a password in it."""
+    return [
+        ("Flow", version("flow-pipelines")),
+        ("Python", platform.python_version()),
+        ("Control database", connection.vendor),
+        ("Spark", version("pyspark")),
+        ("Environment", settings.FLOW_ENV),
+        ("Address", settings.FLOW_PUBLIC_URL),
+    ]

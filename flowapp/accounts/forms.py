@@ -1,0 +1,73 @@
+"""Forms of sign-in and of the Settings page. What they accept, the services check again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth import password_validation
+
+from flowapp.accounts.models import User
+from flowapp.accounts.roles import ROLES
+
+ROLE_CHOICES = (
+    ("viewer", "Viewer: reads everything but values of rejected rows"),
+    ("editor", "Editor: edits and runs pipelines, mends errors, uploads files"),
+    ("admin", "Admin: also connections, members and tokens"),
+)
+assert tuple(role for role, _ in ROLE_CHOICES) == ROLES  # noqa: S101
+
+
+class StyledForm(forms.Form):
+    """Fields look as Tabler draws them; an invalid one says so to screen readers as well."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            is_choice = isinstance(field.widget, forms.Select)
+            field.widget.attrs.setdefault("class", "form-select" if is_choice else "form-control")
+
+
+class PasswordLogin(StyledForm):
+    email = forms.EmailField(label="E-mail", widget=forms.EmailInput(attrs={"autocomplete": "username", "autofocus": ""}))
+    password = forms.CharField(
+        label="Password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+
+
+class NewPassword(StyledForm):
+    password = forms.CharField(
+        label="New password",
+        strip=False,
+        help_text="At least 12 characters, and none of the usual ones.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+    again = forms.CharField(
+        label="The same again", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def clean_password(self) -> str:
+        password = self.cleaned_data["password"]
+        password_validation.validate_password(password, self.user)
+        return password
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if {"password", "again"} <= given.keys() and given["password"] != given["again"]:
+            self.add_error("again", "This differs from the password above.")
+        return given
+
+
+class MemberForm(StyledForm):
+    email = forms.EmailField(label="E-mail", widget=forms.EmailInput(attrs={"autocomplete": "off"}))
+    role = forms.ChoiceField(label="Role", choices=ROLE_CHOICES)
+
+
+class TokenForm(StyledForm):
+    name = forms.CharField(label="Name", max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    role = forms.ChoiceField(label="Role", choices=ROLE_CHOICES)
+    days = forms.IntegerField(label="Days it lasts", initial=90, min_value=1, max_value=3650)

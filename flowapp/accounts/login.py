@@ -1,0 +1,94 @@
+"""Signing in by a one-time link or a password, signing out, and setting a password."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth import authenticate, login, logout, update_session_auth_hash
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from flowapp.accounts.forms import NewPassword, PasswordLogin
+from flowapp.accounts.models import User
+from flowapp.accounts.services import AccountError, set_password, use_login_link
+from flowapp.accounts.throttle import TooManyFailures, check_throttle, count_failure
+from flowapp.web.access import signed_in
+from flowapp.web.htmx import HtmxRequest, render_page
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def link_login(request: HtmxRequest, key: str) -> HttpResponse:
+    """A GET only shows a button: scanners of mail open links, and must not use them up."""
+    if request.method == "GET":
+        return render_page(request, "accounts/link.html", {})
+    try:
+        user = use_login_link(key)
+    except AccountError as error:
+        return render_page(request, "accounts/link.html", {"error": error}, status=403)
+    login(request, user, backend=BACKEND)
+    return redirect("start")
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "POST"])
+def password_login(request: HtmxRequest) -> HttpResponse:
+    """Wrong passwords and unknown people are told in the same words."""
+    form = PasswordLogin(request.POST or None)
+    target = _safe_target(request)
+    if form.is_valid():
+        try:
+            user = _check_password(request, form.cleaned_data["email"], form.cleaned_data["password"])
+        except TooManyFailures as error:
+            form.add_error(None, f"{error.message} {error.hint}")
+        else:
+            if user is not None:
+                login(request, user, backend=BACKEND)
+                return redirect(target)
+            form.add_error(None, "This e-mail address and password do not belong together.")
+    status = 422 if form.errors else 200
+    return render_page(request, "accounts/login.html", {"form": form, "next": target}, status=status)
+
+
+def _check_password(request: HtmxRequest, email: str, password: str) -> User | None:
+    sources = (f"person {email}", f"address {request.META.get('REMOTE_ADDR')}")
+    check_throttle(*sources)
+    user = authenticate(request, username=email.strip().lower(), password=password)
+    if user is None:
+        count_failure(*sources)
+    return user
+
+
+def _safe_target(request: HtmxRequest) -> str:
+    """`next`, if it is a page of ours; else the start."""
+    wanted = request.POST.get("next") or request.GET.get("next") or "/"
+    ours = url_has_allowed_host_and_scheme(wanted, {request.get_host()}, require_https=request.is_secure())
+    return wanted if ours else "/"
+
+
+@require_POST
+def log_out(request: HtmxRequest) -> HttpResponse:
+    logout(request)
+    messages.success(request, "You are signed out.")
+    return redirect("accounts:login")
+
+
+@never_cache
+@sensitive_post_parameters("password", "again")
+@require_http_methods(["GET", "POST"])
+@signed_in
+def password(request: HtmxRequest) -> HttpResponse:
+    """Sessions elsewhere end with the old password; this one goes on."""
+    form = NewPassword(request.user, request.POST or None)
+    if form.is_valid():
+        set_password(request.user, form.cleaned_data["password"])
+        update_session_auth_hash(request, request.user)
+        messages.success(request, "Your password is set.")
+        return redirect("start")
+    return render_page(request, "accounts/password.html", {"form": form}, status=422 if form.errors else 200)

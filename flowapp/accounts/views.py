@@ -1,0 +1,105 @@
+"""The Settings page: members and roles, API tokens, about."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from flowapp.accounts.about import about
+from flowapp.accounts.forms import MemberForm, TokenForm
+from flowapp.accounts.selectors import list_members, list_tokens
+from flowapp.accounts.services import (
+    AccountError,
+    add_member,
+    add_token,
+    make_member_link,
+    remove_member,
+    revoke_token,
+)
+from flowapp.web.access import page
+from flowapp.web.htmx import HtmxRequest, render_page
+
+
+@page()
+def settings_page(request: HtmxRequest) -> HttpResponse:
+    return _show(request)
+
+
+def _show(request: HtmxRequest, *, status: int = 200, **changes: Any) -> HttpResponse:
+    """The page; `changes` are forms with errors, or what is shown once."""
+    context = {
+        "members": list_members(request.workspace),
+        "tokens": list_tokens(request.workspace) if request.role == "admin" else [],
+        "member_form": MemberForm(prefix="member"),
+        "token_form": TokenForm(prefix="token"),
+        "about": about(),
+        **changes,
+    }
+    return render_page(request, "accounts/settings.html", context, status=status)
+
+
+@never_cache
+@require_POST
+@page(role="admin")
+def save_member(request: HtmxRequest) -> HttpResponse:
+    """Adds a person or changes a role."""
+    form = MemberForm(request.POST, prefix="member")
+    if not form.is_valid():
+        return _show(request, member_form=form, status=422)
+    try:
+        member = add_member(request.workspace, **form.cleaned_data)
+    except AccountError as error:
+        form.add_error(None, f"{error.message} {error.hint}")
+        return _show(request, member_form=form, status=422)
+    messages.success(request, f"{member.user.email} is {member.role} here now.")
+    return redirect("accounts:settings", request.workspace.slug)
+
+
+@require_POST
+@page(role="admin")
+def drop_member(request: HtmxRequest, member: int) -> HttpResponse:
+    membership = get_object_or_404(list_members(request.workspace), pk=member)
+    remove_member(membership)
+    messages.success(request, f"{membership.user.email} is no longer a member.")
+    return redirect("accounts:settings", request.workspace.slug)
+
+
+@never_cache
+@require_POST
+@page(role="admin")
+def member_link(request: HtmxRequest, member: int) -> HttpResponse:
+    """A one-time login link, shown once, for the admin to hand over."""
+    membership = get_object_or_404(list_members(request.workspace), pk=member)
+    url, link = make_member_link(request.user, membership)
+    return _show(request, new_link={"url": url, "email": membership.user.email, "expires_at": link.expires_at})
+
+
+@never_cache
+@require_POST
+@page(role="admin")
+def make_token(request: HtmxRequest) -> HttpResponse:
+    """The token's text is in this answer and nowhere else."""
+    form = TokenForm(request.POST, prefix="token")
+    if not form.is_valid():
+        return _show(request, token_form=form, status=422)
+    try:
+        key, token = add_token(request.workspace, **form.cleaned_data, created_by=request.user)
+    except AccountError as error:
+        form.add_error("name" if error.code == "token.name_taken" else None, f"{error.message} {error.hint}")
+        return _show(request, token_form=form, status=422)
+    return _show(request, new_token={"key": key, "token": token})
+
+
+@require_POST
+@page(role="admin")
+def drop_token(request: HtmxRequest, token: UUID) -> HttpResponse:
+    found = get_object_or_404(list_tokens(request.workspace), pk=token)
+    revoke_token(found)
+    messages.success(request, f"Token {found.name} is revoked.")
+    return redirect("accounts:settings", request.workspace.slug)

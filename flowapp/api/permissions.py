@@ -1,0 +1,57 @@
+"""The API's half of `flowapp.web.access`: which workspace a request is for, and whether its role allows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.http import HttpRequest
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+
+from flowapp.accounts.models import Token
+from flowapp.web.access import Access, member_access
+from ir.errors import FlowError
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+HEADER, PARAMETER = "X-Flow-Workspace", "workspace"
+
+
+class WorkspaceNotNamed(FlowError):
+    def __init__(self) -> None:
+        super().__init__(
+            "workspace.not_named",
+            "The request does not say which workspace it is for.",
+            hint=f"Send the header {HEADER}: <slug>, or ?{PARAMETER}=<slug>.",
+        )
+
+
+def access_of(request: Request | HttpRequest) -> Access:
+    """A token's own workspace and role, else those of the named workspace. Raises Http404 or WorkspaceNotNamed."""
+    token = getattr(request, "auth", None)
+    if isinstance(token, Token):
+        return Access(token.workspace, token.role)
+    slug = request.headers.get(HEADER) or request.GET.get(PARAMETER)
+    if not slug:
+        raise WorkspaceNotNamed
+    return member_access(request.user, slug)
+
+
+class WorkspaceRole(BasePermission):
+    """Reading needs `read`, anything else `write`. Sets `request.workspace` and `request.role`."""
+
+    read, write = "viewer", "editor"
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        if not request.user or not request.user.is_authenticated:
+            return False
+        access = access_of(request)
+        request.workspace, request.role = access.workspace, access.role
+        access.require(self.read if request.method in SAFE_METHODS else self.write)
+        return True
+
+
+def workspace_role(*, read: str = "viewer", write: str = "editor") -> type[WorkspaceRole]:
+    """For a view's `permission_classes`: other roles than viewers who read and editors who write."""
+    return type("WorkspaceRole", (WorkspaceRole,), {"read": read, "write": write})

@@ -1,0 +1,72 @@
+"""Problem bodies (RFC 9457) for whatever goes wrong in the API."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from flowapp.web.errors import make_error_id, status_of
+from ir.errors import FlowError
+
+logger = logging.getLogger(__name__)
+
+CONTENT_TYPE = "application/problem+json"
+
+
+def problem(status: int, code: str, detail: str, *, hint: str = "", **more: Any) -> dict[str, Any]:
+    """`code` is stable and for programs, `detail` and `hint` are for people."""
+    title = HTTPStatus(status).phrase
+    return {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail, "hint": hint, **more}
+
+
+def flow_problem(error: FlowError) -> dict[str, Any]:
+    """With the diagnostics of an invalid document, as `flow validate --json` gives them."""
+    told = error.to_json()
+    more = {name: value for name, value in told.items() if name not in ("code", "message", "hint") and value is not None}
+    return problem(status_of(error), error.code, error.message, hint=error.hint, **more)
+
+
+def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
+    """DRF's `EXCEPTION_HANDLER`. Anything unexpected goes on to Django, which logs it and asks `handler500`."""
+    body, headers = _body(error), {}
+    if body is None:
+        return None
+    if isinstance(error, exceptions.APIException):
+        wait, authenticate = getattr(error, "wait", None), getattr(error, "auth_header", None)
+        headers = {"Retry-After": f"{wait:.0f}"} if wait else {}
+        headers |= {"WWW-Authenticate": authenticate} if authenticate else {}
+    set_rollback()
+    return Response(body, body["status"], headers=headers, content_type=CONTENT_TYPE)
+
+
+def _body(error: Exception) -> dict[str, Any] | None:
+    if isinstance(error, FlowError):
+        return flow_problem(error)
+    if isinstance(error, Http404):
+        return problem(404, "not_found", "There is nothing here, or not for you.")
+    if isinstance(error, PermissionDenied):
+        return problem(403, "permission_denied", "This is not allowed.")
+    if isinstance(error, exceptions.ValidationError):
+        return problem(400, "request.invalid", "Some fields are missing or wrong.", fields=error.get_full_details())
+    if isinstance(error, exceptions.APIException):
+        return problem(error.status_code, _code(error), str(error.detail))
+    return None
+
+
+def _code(error: exceptions.APIException) -> str:
+    codes = error.get_codes()
+    return codes if isinstance(codes, str) else error.default_code
+
+
+def problem_response(request: HttpRequest, status: int, code: str, detail: str) -> JsonResponse:
+    """For what never reaches a view of the API: unknown addresses, and faults of our own."""
+    body = problem(status, code, detail, id=make_error_id())
+    logger.info("%s %s answered %s (id %s)", request.method, request.path, status, body["id"])
+    return JsonResponse(body, status=status, content_type=CONTENT_TYPE)

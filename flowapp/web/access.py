@@ -1,0 +1,96 @@
+"""Who may see a workspace and do what in it: decided here, for pages and for the API alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django_htmx.http import HttpResponseClientRedirect
+
+from flowapp.accounts.models import Membership, User, Workspace
+from flowapp.accounts.roles import is_at_least, require_role_name
+from flowapp.web.htmx import HtmxRequest
+from ir.errors import FlowError
+
+
+class RoleTooLow(FlowError):
+    """The person is known here and may not do this."""
+
+    def __init__(self, role: str, needed: str, workspace: Workspace) -> None:
+        super().__init__(
+            "role.too_low",
+            f"This needs the role {needed}; yours in workspace {workspace.slug} is {role}.",
+            hint="An admin of the workspace can change your role on its Settings page.",
+        )
+        self.role, self.needed = role, needed
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a person or a token may do in one workspace. Tokens have no membership."""
+
+    workspace: Workspace
+    role: str
+    membership: Membership | None = None
+
+    def require(self, needed: str) -> None:
+        """Raises RoleTooLow."""
+        if not is_at_least(self.role, needed):
+            raise RoleTooLow(self.role, needed, self.workspace)
+
+
+def member_access(user: User | AnonymousUser, slug: str) -> Access:
+    """What the user may do in the workspace; to strangers it does not exist, and Http404 is raised."""
+    found = Membership.objects.select_related("workspace").filter(user_id=user.pk, workspace__slug=slug).first()
+    if found is None:
+        raise Http404("No such workspace.")
+    return Access(found.workspace, found.role, found)
+
+
+Page = Callable[..., HttpResponse]
+
+
+def page(role: str = "viewer") -> Callable[[Page], Page]:
+    """A view below `/w/<workspace>/` for members with at least that role.
+
+    The view is called without the `workspace` of its URL: `request` has `workspace`, `role` and `membership`.
+    Anonymous people are sent to the login, strangers get 404, too low a role the page of RoleTooLow.
+    """
+    require_role_name(role)
+
+    def decorate(view: Page) -> Page:
+        @wraps(view)
+        def checked(request: HtmxRequest, workspace: str, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return to_login(request)
+            access = member_access(request.user, workspace)
+            request.workspace, request.role, request.membership = access.workspace, access.role, access.membership
+            access.require(role)
+            return view(request, **kwargs)
+
+        return checked
+
+    return decorate
+
+
+def signed_in(view: Page) -> Page:
+    """A view outside any workspace for whoever has signed in."""
+
+    @wraps(view)
+    def checked(request: HtmxRequest, **kwargs: Any) -> HttpResponse:
+        return view(request, **kwargs) if request.user.is_authenticated else to_login(request)
+
+    return checked
+
+
+def to_login(request: HtmxRequest) -> HttpResponse:
+    """To the login and, after it, back to the page; a fragment takes its whole page along."""
+    here = (request.htmx.current_url_abs_path or "/") if request.htmx else request.get_full_path()
+    target = f"{reverse('accounts:login')}?{urlencode({'next': here})}"
+    return HttpResponseClientRedirect(target) if request.htmx else HttpResponseRedirect(target)

@@ -1,0 +1,31 @@
+"""What every page's template knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from flowapp.accounts.models import Membership
+from flowapp.accounts.roles import is_at_least
+from flowapp.accounts.selectors import list_memberships
+from flowapp.web.navigation import ENTRIES
+
+
+def shell(request: HttpRequest) -> dict[str, Any]:
+    """The workspace, what the person may do in it, and the menu. Costs a query only where the menu is drawn."""
+    role = getattr(request, "role", None)
+    return {
+        "workspace": getattr(request, "workspace", None),
+        "role": role,
+        "can_edit": bool(role) and is_at_least(role, "editor"),
+        "is_admin": bool(role) and is_at_least(role, "admin"),
+        "navigation": ENTRIES,
+        "memberships": SimpleLazyObject(lambda: _memberships(request)),
+    }
+
+
+def _memberships(request: HttpRequest) -> list[Membership]:
+    user = getattr(request, "user", None)
+    return list_memberships(user) if user is not None and user.is_authenticated else []

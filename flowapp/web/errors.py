@@ -1,0 +1,77 @@
+"""FlowErrors as answers: their HTTP status, and the page or fragment that shows one."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from executors.errors import Transient
+from ir.errors import FlowError
+
+logger = logging.getLogger(__name__)
+
+STATUS = {
+    "role.too_low": 403,
+    "role.unknown": 422,
+    "user.unknown": 422,
+    "version.conflict": 412,
+    "pipeline.busy": 409,
+    "workspace.not_named": 400,
+}
+"""Where a code's ending does not say it."""
+STATUS_BY_ENDING = {"unknown": 404, "conflict": 409, "name_taken": 409, "exists": 409, "busy": 409}
+
+
+def status_of(error: FlowError) -> int:
+    """The HTTP status that tells programs what a code tells people; 422 for what was asked wrongly."""
+    if isinstance(error, Transient):
+        return 503
+    return STATUS.get(error.code) or STATUS_BY_ENDING.get(error.code.rpartition(".")[2], 422)
+
+
+def make_error_id() -> str:
+    """What a person quotes and the log holds."""
+    return secrets.token_hex(4)
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    return request.headers.get("HX-Request") == "true"
+
+
+def to_messages(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """A fragment's trouble is told in `#messages`; what the person was at stays as it is."""
+    if is_htmx(request):
+        response.headers["HX-Retarget"] = "#messages"
+        response.headers["HX-Reswap"] = "innerHTML show:top"
+    return response
+
+
+def show_error(request: HttpRequest, context: dict[str, Any], status: int) -> HttpResponse:
+    """`context` has `error` (code, message, hint), `error_id` and `status`."""
+    name = "errors/_error.html" if is_htmx(request) else "errors/error.html"
+    return to_messages(request, render(request, name, context, status=status))
+
+
+def render_error(request: HttpRequest, error: FlowError) -> HttpResponse:
+    """A FlowError as a page of its own, or for htmx as a message."""
+    error_id, status = make_error_id(), status_of(error)
+    logger.info("%s %s answered %s: %s (id %s)", request.method, request.path, status, error, error_id)
+    return show_error(request, {"error": error, "error_id": error_id, "status": status}, status)
+
+
+class FlowErrorMiddleware:
+    """The request's edge: whatever FlowError a page raises becomes an answer that a person can act on."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        return render_error(request, exception) if isinstance(exception, FlowError) else None

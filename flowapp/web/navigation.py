@@ -1,0 +1,45 @@
+"""The pages of a workspace, as its menu and its search list them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A page: the name of its URL, its label, its icon, and the namespace whose pages make it the current one."""
+
+    url: str
+    label: str
+    icon: str
+
+    @property
+    def namespace(self) -> str:
+        return self.url.partition(":")[0]
+
+
+ENTRIES = (
+    Entry("pipelines:list", "Pipelines", "route"),
+    Entry("runs:list", "Runs", "player-play"),
+    Entry("quarantine:home", "Errors", "alert-triangle"),
+    Entry("files:list", "Files", "files"),
+    Entry("health:home", "Health", "heartbeat"),
+    Entry("connections:list", "Connections", "plug-connected"),
+    Entry("accounts:settings", "Settings", "settings"),
+)
+
+
+class Action(NamedTuple):
+    """Something to do, on the page where it is done, for those with at least `role`."""
+
+    url: str
+    label: str
+    icon: str
+    role: str
+    anchor: str = ""
+
+
+ACTIONS = (
+    Action("accounts:settings", "Add a member", "user-plus", "admin", "#members"),
+    Action("accounts:settings", "Make an API token", "key", "admin", "#tokens"),
+    Action("accounts:password", "Set your password", "password", "viewer"),
+)

@@ -1,0 +1,51 @@
+"""What Ctrl-K finds: pages, actions and pipelines of one workspace."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from django.db.models import Q
+from django.urls import reverse
+
+from flowapp.accounts.models import Workspace
+from flowapp.accounts.roles import is_at_least
+from flowapp.pipelines.selectors import list_pipelines
+from flowapp.web.navigation import ACTIONS, ENTRIES
+
+MOST_PIPELINES = 10
+
+
+class Hit(NamedTuple):
+    label: str
+    url: str
+    icon: str
+    detail: str = ""
+
+
+def find(workspace: Workspace, role: str, words: str) -> list[tuple[str, list[Hit]]]:
+    """Groups of hits, those without any left out. Without words: all pages and actions, and the first pipelines."""
+    groups = (
+        ("Pipelines", _pipelines(workspace, words)),
+        ("Pages", [Hit(e.label, reverse(e.url, args=[workspace.slug]), e.icon) for e in ENTRIES if _fits(e.label, words)]),
+        ("Actions", _actions(workspace, role, words)),
+    )  # fmt: skip
+    return [(name, hits) for name, hits in groups if hits]
+
+
+def _fits(label: str, words: str) -> bool:
+    return all(word in label.lower() for word in words.lower().split())
+
+
+def _actions(workspace: Workspace, role: str, words: str) -> list[Hit]:
+    allowed = [action for action in ACTIONS if is_at_least(role, action.role) and _fits(action.label, words)]
+    return [Hit(a.label, reverse(a.url, args=[workspace.slug]) + a.anchor, a.icon) for a in allowed]
+
+
+def _pipelines(workspace: Workspace, words: str) -> list[Hit]:
+    found = list_pipelines(workspace)
+    for word in words.split():
+        found = found.filter(Q(ident__icontains=word) | Q(name__icontains=word))
+    return [
+        Hit(p.name or p.ident, reverse("pipelines:edit", args=[workspace.slug, p.ident]), "route", p.ident)
+        for p in found[:MOST_PIPELINES]
+    ]

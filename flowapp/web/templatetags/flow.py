@@ -1,0 +1,117 @@
+"""What templates of all apps share: icons, numbers, times and states."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from django import template
+from django.contrib.staticfiles import finders
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+SPRITE = "icons.svg"
+NOTHING = "–"
+
+STATES = {
+    "queued": ("secondary", "clock", "Queued"),
+    "running": ("blue", "loader-2", "Running"),
+    "succeeded": ("green", "check", "Succeeded"),
+    "succeeded_with_warnings": ("yellow", "alert-triangle", "Succeeded with warnings"),
+    "loaded_hook_failed": ("orange", "alert-triangle", "Loaded, hook failed"),
+    "failed": ("red", "x", "Failed"),
+    "cancelled": ("secondary", "ban", "Cancelled"),
+    "skipped": ("secondary", "player-skip-forward", "Skipped"),
+}
+"""Colour, icon and words of a run's state. Never the colour alone."""
+
+
+@cache
+def known_icons() -> frozenset[str]:
+    found = finders.find(SPRITE)
+    return frozenset(re.findall(r'<symbol id="([^"]+)"', Path(found).read_text())) if found else frozenset()
+
+
+@register.simple_tag
+def icon(name: str, extra: str = "") -> SafeString:
+    """An icon beside words, hidden from screen readers; `extra` are more classes."""
+    if name not in known_icons():
+        raise template.TemplateSyntaxError(
+            f"There is no icon {name!r}; add it to static/src/icons.json and run `npm run build`."
+        )
+    address = f"{static(SPRITE)}#{name}"
+    classes = f"icon {extra}".strip()
+    return format_html('<svg class="{}" aria-hidden="true"><use href="{}"></use></svg>', classes, address)
+
+
+@register.filter
+def thousands(number: int | float | None) -> str:
+    """1234567 → 1,234,567; nothing for a number that nobody knows, which is not 0."""
+    return NOTHING if number is None else f"{number:,}"
+
+
+@register.filter
+def ago(moment: datetime | None) -> SafeString | str:
+    """`3 min ago`, with the exact time on hover. Also for moments to come: `in 3 min`."""
+    if moment is None:
+        return NOTHING
+    exact = moment.astimezone(timezone.get_current_timezone()).strftime("%Y-%m-%d %H:%M:%S %Z")
+    return format_html(
+        '<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, relative(moment, timezone.now())
+    )
+
+
+STEPS = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 30, 86400, "d"))
+
+
+def relative(moment: datetime, now: datetime) -> str:
+    """The distance in the largest unit that fits; a date where it is more than a month."""
+    seconds = (now - moment).total_seconds()
+    for limit, unit, name in STEPS:
+        if abs(seconds) < limit:
+            amount = f"{int(abs(seconds) // unit)} {name}"
+            return f"{amount} ago" if seconds >= 0 else f"in {amount}"
+    return moment.strftime("%Y-%m-%d")
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """0.42 → 0.4 s; 75 → 1 min 15 s."""
+    if seconds is None:
+        return NOTHING
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+@register.filter
+def state_badge(state: str | None) -> SafeString:
+    """A run's state as colour, icon and words."""
+    colour, symbol, words = STATES.get(state or "", ("secondary", "minus", (state or "never run").replace("_", " ")))
+    return format_html('<span class="badge bg-{}-lt state">{}{}</span>', colour, icon(symbol), words)
+
+
+@register.simple_tag(takes_context=True)
+def nav_attributes(context: template.Context, namespace: str) -> SafeString | str:
+    """`aria-current` for the menu's entry whose pages this one belongs to."""
+    match = getattr(context.get("request"), "resolver_match", None)
+    return SafeString('aria-current="page"') if match and match.namespace == namespace else ""
+
+
+@register.simple_tag(takes_context=True)
+def with_query(context: template.Context, **changes: object) -> str:
+    """This page's query string with some parameters set, or left out where the value is None or empty."""
+    query = context["request"].GET.copy()
+    for name, value in changes.items():
+        query.pop(name, None)
+        if value not in (None, ""):
+            query[name] = str(value)
+    return f"?{query.urlencode()}"

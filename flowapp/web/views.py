@@ -1,0 +1,87 @@
+"""Pages that belong to no app: the start, the search, and what is shown when something goes wrong."""
+
+from __future__ import annotations
+
+import logging
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+
+from flowapp.accounts.selectors import list_memberships
+from flowapp.api.problems import problem_response
+from flowapp.web.access import page, signed_in
+from flowapp.web.errors import is_htmx, make_error_id, show_error, to_messages
+from flowapp.web.htmx import HtmxRequest, render_page
+from flowapp.web.search import find
+
+logger = logging.getLogger(__name__)
+
+
+@signed_in
+def start(request: HtmxRequest) -> HttpResponse:
+    """To the only workspace, else the choice among them."""
+    memberships = list_memberships(request.user)
+    if len(memberships) == 1:
+        return redirect("pipelines:list", memberships[0].workspace.slug)
+    return render_page(request, "web/workspaces.html", {"memberships": memberships})
+
+
+@page()
+def workspace_home(request: HtmxRequest) -> HttpResponse:
+    return redirect("pipelines:list", request.workspace.slug)
+
+
+@page()
+def search(request: HtmxRequest) -> HttpResponse:
+    """What Ctrl-K lists: pages and actions, and the pipelines whose name holds the words."""
+    words = request.GET.get("q", "").strip()[:100]
+    context = {"words": words, "groups": find(request.workspace, request.role, words)}
+    return render_page(request, "web/search.html", context, fragment="web/_search_results.html")
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, 400, "request.bad", "This request cannot be understood.")
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, 403, "permission_denied", "This is not allowed.")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, 404, "not_found", "There is nothing here, or not for you.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return _answer(request, 403, "csrf.failed", "This form is too old, or cookies are blocked.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Asks neither the session nor the database, either of which may be what failed."""
+    if _is_api(request):
+        return problem_response(request, 500, "server.error", "Something went wrong on our side.")
+    error_id = make_error_id()
+    logger.error("%s %s failed (id %s)", request.method, request.path, error_id)
+    name = "errors/_500.html" if is_htmx(request) else "errors/500.html"
+    return to_messages(request, HttpResponse(render_to_string(name, {"error_id": error_id}), status=500))
+
+
+HINTS = {
+    "request.bad": "Go back and try again.",
+    "permission_denied": "Ask an admin of the workspace for a higher role.",
+    "not_found": "Look at the address, or start from the list of pipelines.",
+    "csrf.failed": "Go back, reload the page, and send the form again. Nothing was changed.",
+}
+
+
+def _answer(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
+    if _is_api(request):
+        return problem_response(request, status, code, message)
+    error = {"code": code, "message": message, "hint": HINTS[code]}
+    context = {"error": error, "error_id": make_error_id(), "status": status}
+    logger.info("%s %s answered %s (id %s)", request.method, request.path, status, context["error_id"])
+    return show_error(request, context, status)
+
+
+def _is_api(request: HttpRequest) -> bool:
+    return request.path.startswith("/api/")

@@ -1,0 +1,14 @@
+// What every page does: toasts, times, the theme's buttons, the search dialog, copying.
+import { startConfirming } from "../confirming.js";
+import { startCopying } from "../copying.js";
+import { startSearch } from "../search.js";
+import { startThemeButtons } from "../theme_buttons.js";
+import { startTimes } from "../times.js";
+import { startToasts } from "../toasts.js";
+
+startToasts();
+startTimes();
+startThemeButtons();
+startSearch();
+startConfirming();
+startCopying();

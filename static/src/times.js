@@ -1,0 +1,27 @@
+// Keeps relative times true while a page stays open. The words are those of `relative` in templatetags/flow.py.
+const STEPS = [
+  [60, 1, "s"],
+  [3600, 60, "min"],
+  [86400, 3600, "h"],
+  [86400 * 30, 86400, "d"],
+];
+
+export function relative(moment, now) {
+  const seconds = (now - moment) / 1000;
+  for (const [limit, unit, name] of STEPS) {
+    if (Math.abs(seconds) < limit) {
+      const amount = `${Math.floor(Math.abs(seconds) / unit)} ${name}`;
+      return seconds >= 0 ? `${amount} ago` : `in ${amount}`;
+    }
+  }
+  return new Date(moment).toISOString().slice(0, 10);
+}
+
+export function startTimes() {
+  setInterval(() => {
+    for (const time of document.querySelectorAll("time[data-ago]")) {
+      const words = relative(Date.parse(time.dateTime), Date.now());
+      if (time.textContent !== words) time.textContent = words;
+    }
+  }, 5000);
+}
