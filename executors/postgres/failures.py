@@ -72,6 +72,20 @@ _STATES: dict[str, _State] = {
         "A trigger or function of the target raised an exception.",
         "Look into the triggers of the table; their text is not shown here because it may hold row values.",
     ),
+    "0A": _State(
+        Terminal,
+        "target.statement_refused",
+        "The table does not allow what this load mode does.",
+        "Use another load mode, or change what stands in the way.",
+        tells_primary=True,
+    ),
+    "55": _State(
+        Terminal,
+        "target.statement_refused",
+        "The table is not in a state in which it can be loaded.",
+        "See what the message names.",
+        tells_primary=True,
+    ),
     "3F": _State(Terminal, "target.schema_unknown", "A schema does not exist.", "Create it.", tells_primary=True),
     "42P01": _State(
         Terminal,

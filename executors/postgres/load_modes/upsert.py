@@ -20,25 +20,30 @@ from executors.postgres.load_plan import (
     winning_rows,
 )
 from executors.postgres.plan import SOURCE_FILE_HASH
-from executors.postgres.staging import FILE, RECORD, TASK, one_number
+from executors.postgres.staging import FILE, RECORD, TASK, is_winner, one_number
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
 
 _RETURNS_OLD = 180000
 """From this server version RETURNING tells the row before the update."""
 
+SAMPLE_ROWS = 1000
+
 
 def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
-    """Equal rows are found by a join and left alone; ON CONFLICT judges the rest as the table then stands."""
+    """Find repeated keys, then let ON CONFLICT judge each row; rows that are equal are left out by a join first where
+    that pays, or where a row trigger might swallow others."""
     conn.execute("SET LOCAL work_mem = '64MB'")
     _analyze(conn, plan)
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     keys = _count_keys(conn, plan, key)
     replaced = plan.staged - keys
     source = _last_of_each_key(plan, key) if replaced else winning_rows(plan)
-    # Row triggers can swallow rows; there the equal ones must not be told from what is missing in the end.
     equal = _count_equal(conn, plan, key, source) if plan.dest.row_triggers else None
+    if equal is not None or _many_are_equal(conn, plan, key):
+        source = _different_rows(plan, key, source)
     row = conn.execute(_statement(conn, plan, key, source)).fetchone()
     inserted, updated = row or (0, 0)
+    # Without row triggers nothing else can have kept a row from being written.
     return ModeCounts(inserted, updated, keys - inserted - updated if equal is None else equal, replaced)
 
 
@@ -71,9 +76,47 @@ def _last_of_each_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 def _count_equal(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> int:
     query = sql.SQL("SELECT count(*) FROM {} AS s JOIN {} AS x ON {} WHERE NOT ({})").format(
-        source, plan.target.identifier, _same_key(plan, key), _differs(plan, "x", lambda c: staged_value(plan, c))
+        source, _own_rows(plan), _same_key(plan, key), _differs_from_staged(plan)
     )
     return one_number(conn, query)
+
+
+def _many_are_equal(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
+    """Whether a sample says that a quarter of the rows or more are in the target as they are.
+
+    Then the join (one read of the target) costs less than what ON CONFLICT does for an equal row: it locks it. Where
+    most rows are new or changed the join would be in vain.
+    """
+    percent = min(100.0, 100.0 * SAMPLE_ROWS / max(plan.staged, 1))
+    sample = sql.SQL("(SELECT w.* FROM {} AS w TABLESAMPLE SYSTEM ({}) WHERE {} LIMIT {})").format(
+        plan.tables.good_identifier,
+        sql.Literal(percent),
+        is_winner(plan.winners, "w"),
+        sql.Literal(SAMPLE_ROWS),
+    )
+    query = sql.SQL(
+        "SELECT 4 * count(*) FILTER (WHERE x.{} IS NOT NULL AND NOT ({})) >= count(*)"
+        " FROM {} AS s LEFT JOIN {} AS x ON {}"
+    ).format(
+        sql.Identifier(key.columns[0].name),
+        _differs_from_staged(plan),
+        sample,
+        _own_rows(plan),
+        _same_key(plan, key),
+    )
+    row = conn.execute(query).fetchone()
+    return bool(row and row[0])
+
+
+def _different_rows(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
+    """The rows of `source` that the target does not hold as they are."""
+    return sql.SQL("(SELECT s.* FROM {} AS s LEFT JOIN {} AS x ON {} WHERE x.{} IS NULL OR {})").format(
+        source,
+        _own_rows(plan),
+        _same_key(plan, key),
+        sql.Identifier(key.columns[0].name),
+        _differs_from_staged(plan),
+    )
 
 
 def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
@@ -81,26 +124,26 @@ def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed)
     updates = [c.name for c in _value_columns(plan)] + ([SOURCE_FILE_HASH] if plan.fills_file_hash else [])
     return sql.SQL(
         "WITH written AS ("
-        "INSERT INTO {target} AS t ({columns}) SELECT {values} FROM {source} AS s"
-        " LEFT JOIN {target} AS x ON {same_key}{files}"
-        " WHERE x.{first_key} IS NULL OR {differs_from_staged}"
-        " ON CONFLICT ({key}) DO UPDATE SET {assignments} WHERE {differs_from_excluded}"
-        " {returning_is_new})"
+        "INSERT INTO {target} AS t ({columns}) SELECT {values} FROM {source} AS s{files}"
+        " ON CONFLICT ({key}) DO UPDATE SET {assignments} WHERE {differs} {returning_is_new})"
         " SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written"
     ).format(
         target=plan.target.identifier,
         columns=column_list(insert_columns(plan)),
         values=staged_values(plan),
         source=source,
-        same_key=_same_key(plan, key),
         files=file_join(plan),
-        first_key=sql.Identifier(key.columns[0].name),
-        differs_from_staged=_differs(plan, "x", lambda c: staged_value(plan, c)),
         key=column_list(plan.upsert_key),
         assignments=sql.SQL(", ").join(sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(n)) for n in updates),
-        differs_from_excluded=_differs(plan, "t", lambda c: sql.Identifier("excluded", c.name)),
+        differs=_differs(plan, "t", lambda c: sql.Identifier("excluded", c.name)),
         returning_is_new=_returning_is_new(conn, plan, key),
     )
+
+
+def _own_rows(plan: LoadPlan) -> sql.Composed:
+    """The target without tables that inherit from it, to whose rows its unique index says nothing."""
+    only = sql.SQL("ONLY " if plan.dest.kind == "table" else "")
+    return sql.SQL("{}{}").format(only, plan.target.identifier)
 
 
 def _same_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
@@ -111,6 +154,10 @@ def _same_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 def _value_columns(plan: LoadPlan) -> list[StageColumn]:
     return [c for c in plan.columns if c.name not in plan.upsert_key]
+
+
+def _differs_from_staged(plan: LoadPlan) -> sql.Composed:
+    return _differs(plan, "x", lambda c: staged_value(plan, c))
 
 
 def _differs(plan: LoadPlan, row: str, other: Callable[[StageColumn], sql.Composable]) -> sql.Composed:

@@ -130,12 +130,20 @@ def loading(warehouse: Connection, conn: psycopg.Connection, schema: str) -> Ite
     """`loading("t", "id integer", "name", mode=…)` plans a load of an existing table and makes its staging."""
     made: list[StagingTables] = []
 
-    def start(table: str, *columns: str, mode: str = "append", run_id: str = "", attempt: int = 1, token: int = 1,
-              **fields: Any) -> Loading:  # fmt: skip
+    def start(
+        table: str,
+        *columns: str,
+        mode: str = "append",
+        run_id: str = "",
+        attempt: int = 1,
+        token: int = 1,
+        pipeline: str = "",
+        **fields: Any,
+    ) -> Loading:
         target = target_node(schema, table, mode, **fields)
         dest = inspect_target(conn, schema, table)
         assert dest is not None
-        run = RunRef(run_id or str(uuid.uuid4()), TENANT, f"p-{schema}", "load", attempt, token)
+        run = RunRef(run_id or str(uuid.uuid4()), TENANT, pipeline or f"p-{schema}", "load", attempt, token)
         raise_fence(conn, run.tenant, run.pipeline, run.node, run.token)
         stage_columns = plan_stage_columns(target, working(*columns), dest)
         tables = staging_tables(run.run_id, run.node, attempt)

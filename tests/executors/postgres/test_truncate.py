@@ -38,7 +38,7 @@ def test_a_failed_insert_leaves_the_old_rows(load, rows):
 def test_a_table_that_others_refer_to_is_refused_and_not_emptied(load, make, rows):
     make("CREATE TABLE child (id integer REFERENCES t)")
     load.stage([(7,)])
-    with pytest.raises(Terminal):
+    with pytest.raises(Terminal, match="foreign key"):
         load.commit()
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,)]
 

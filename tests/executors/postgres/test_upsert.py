@@ -41,6 +41,15 @@ def test_an_equal_row_is_not_written(loading, table, rows):
     assert rows("SELECT ctid, xmin FROM t") == before
 
 
+@pytest.mark.parametrize("equal", [0, 100, 1000, 3900, 4000])
+def test_counts_do_not_depend_on_how_many_rows_are_equal(loading, table, make, rows, equal):
+    make("INSERT INTO t SELECT k, 'old' FROM generate_series(2, 4000) AS k")
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(k, "old" if k <= equal else "new") for k in range(2, 4102)])
+    unchanged = max(0, min(equal, 4000) - 1)
+    assert numbers(load.commit()) == (101, 3999 - unchanged, unchanged, 0, 0)
+
+
 def test_of_a_repeated_key_the_last_in_source_order_wins(loading, table, rows):
     load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
     load.files = (LoadFile(0, "a.csv", "a" * 64), LoadFile(1, "b.csv", "b" * 64))
@@ -157,3 +166,14 @@ def test_another_unique_index_of_the_target_stops_the_load_without_telling_value
         load.commit()
     assert raised.value.code == "target.constraint"
     assert "secret" not in f"{raised.value} {raised.value.hint} {raised.value.__cause__}"
+
+
+def test_rows_of_inheriting_tables_are_not_the_target_s(loading, make, rows):
+    make("CREATE TABLE t (k integer PRIMARY KEY, v text)")
+    make("CREATE TABLE heir () INHERITS (t)")
+    make("INSERT INTO t VALUES (1, 'a')")
+    make("INSERT INTO heir VALUES (1, 'b'), (2, 'c')")
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "a"), (2, "c")])
+    assert numbers(load.commit()) == (1, 0, 1, 0, 0)
+    assert rows("SELECT * FROM ONLY t ORDER BY k") == [(1, "a"), (2, "c")]
