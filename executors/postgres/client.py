@@ -66,9 +66,12 @@ _CONNECT_FAILURES: tuple[tuple[str, type[Failure], str, str, str], ...] = (
 
 
 def connect(
-    connection: Connection, *, autocommit: bool = False, application_name: str = "flow"
+    connection: Connection, *, autocommit: bool = False, application_name: str = "flow", timeout: int = 10
 ) -> psycopg.Connection[TupleRow]:
-    """Open a session with the pinned settings. Raises Transient or Terminal, never with the password in them."""
+    """Open a session with the pinned settings, within `timeout` seconds for each address of the host.
+
+    Raises Transient or Terminal, never with the password in them.
+    """
     try:
         conn = psycopg.connect(
             host=connection.host,
@@ -79,7 +82,7 @@ def connect(
             sslmode=connection.sslmode,
             application_name=application_name,
             client_encoding="UTF8",
-            connect_timeout=10,
+            connect_timeout=timeout,
             keepalives=1,
             keepalives_idle=30,
             keepalives_interval=10,
