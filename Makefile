@@ -7,7 +7,7 @@ export PYTHON
 bin := .venv/bin
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
 
 demo: demo-env ## load a year of flights into an embedded PostgreSQL and say what came of it
 	@$(bin)/flow demo

@@ -56,6 +56,7 @@ def test_a_full_disk_is_named(clone: Path, tmp_path: Path) -> None:
     assert "Only 10 MB are free" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_registry_out_of_reach_is_named(clone: Path) -> None:
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0", "PIP_CONFIG_FILE": os.devnull}
     done = bootstrap(clone, PYTHON=sys.executable, PIP_FIND_LINKS="", **nowhere)
