@@ -10,12 +10,11 @@ from django.contrib.auth import password_validation
 from flowapp.accounts.models import User
 from flowapp.accounts.roles import ROLES
 
-ROLE_CHOICES = (
-    ("viewer", "Viewer: reads everything but values of rejected rows"),
-    ("editor", "Editor: edits and runs pipelines, mends errors, uploads files"),
-    ("admin", "Admin: also connections, members and tokens"),
+ROLE_CHOICES = tuple((role, role.capitalize()) for role in ROLES)
+ROLES_EXPLAINED = (
+    "Viewers read everything but values of rejected rows. Editors also edit and run pipelines, mend errors and upload "
+    "files. Admins also manage connections, members and tokens."
 )
-assert tuple(role for role, _ in ROLE_CHOICES) == ROLES  # noqa: S101
 
 
 class StyledForm(forms.Form):

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from flowapp.accounts.about import about
-from flowapp.accounts.forms import MemberForm, TokenForm
+from flowapp.accounts.forms import ROLES_EXPLAINED, MemberForm, TokenForm
 from flowapp.accounts.selectors import list_members, list_tokens
 from flowapp.accounts.services import (
     AccountError,
@@ -38,6 +38,7 @@ def _show(request: HtmxRequest, *, status: int = 200, **changes: Any) -> HttpRes
         "tokens": list_tokens(request.workspace) if request.role == "admin" else [],
         "member_form": MemberForm(prefix="member"),
         "token_form": TokenForm(prefix="token"),
+        "roles_explained": ROLES_EXPLAINED,
         "about": about(),
         **changes,
     }
