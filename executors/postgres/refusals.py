@@ -16,11 +16,13 @@ from executors.postgres.unique_keys import UniqueKey, list_unique_keys
 from executors.postgres.valid_input import is_valid_input
 from executors.types import travel_of
 
+# Constraints that are not enforced exist from PostgreSQL 18; before it the catalog has no such column.
 _CHECKS = """
 SELECT c.conname, pg_get_expr(c.conbin, c.conrelid),
        (SELECT array_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = c.conrelid AND a.attnum = ANY(c.conkey))
 FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid JOIN pg_namespace n ON n.oid = t.relnamespace
-WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'c' AND c.conkey <> '{}' ORDER BY c.conname"""
+WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'c' AND c.conkey <> '{}'
+      AND coalesce((to_jsonb(c)->>'conenforced')::boolean, true) ORDER BY c.conname"""
 
 # A table that refers to itself may find its parents in the same batch, so its own foreign key is left to PostgreSQL.
 _FOREIGN_KEYS = """
@@ -37,6 +39,7 @@ JOIN pg_attribute ra ON ra.attrelid = c.confrelid AND ra.attnum = k.refnum
 JOIN pg_operator op ON op.oid = k.operator JOIN pg_namespace opn ON opn.oid = op.oprnamespace
 LEFT JOIN pg_collation co ON co.oid = ra.attcollation LEFT JOIN pg_namespace cn ON cn.oid = co.collnamespace
 WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'f' AND c.conparentid = 0 AND c.confrelid <> c.conrelid
+      AND coalesce((to_jsonb(c)->>'conenforced')::boolean, true)
       AND has_schema_privilege(rn.oid, 'USAGE') AND has_table_privilege(r.oid, 'SELECT')
 GROUP BY c.oid, c.conname, rn.nspname, r.relname ORDER BY c.conname"""
 

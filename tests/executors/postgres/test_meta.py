@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from psycopg import sql
 
-from executors.errors import Failure, LeaseLost, TargetBusy
+from executors.errors import Failure, LeaseLost, TargetBusy, Terminal
 from executors.model import StageColumn
 from executors.postgres.client import connect
 from executors.postgres.ddl import ddl
@@ -69,6 +69,17 @@ def test_nothing_of_ours_is_for_the_public(fresh, server):
             " WHERE a.grantee = 0 AND n.nspname LIKE 'flow%'"
         ).fetchall()
     assert granted == []
+
+
+def test_a_user_who_may_not_make_them_is_told_the_grant(fresh, server):
+    role = f"flow_poor_{secrets.token_hex(4)}"
+    with connect(server, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+        with connect(replace(fresh, user=role, password="x"), autocommit=True) as poor:
+            with pytest.raises(Terminal, match=r"target\.forbidden") as raised:
+                ensure_meta(poor)
+            assert f"GRANT CREATE, TEMPORARY ON DATABASE {fresh.database}" in raised.value.hint
+        admin.execute(f"DROP ROLE {role}")
 
 
 def test_a_fence_only_rises(conn, schema):

@@ -149,6 +149,17 @@ def test_a_check_on_a_column_that_is_not_loaded_is_left_to_the_database(loading,
         load.commit()
 
 
+def test_constraints_that_are_not_enforced_refuse_nothing(loading, make, conn):
+    if conn.info.server_version < 180000:
+        pytest.skip("before PostgreSQL 18 every constraint is enforced")
+    make("CREATE TABLE parent (p integer PRIMARY KEY)")
+    make("CREATE TABLE t (a integer CHECK (a < 10) NOT ENFORCED REFERENCES parent NOT ENFORCED)")
+    load = loading("t", "a integer")
+    load.stage([(11,)])
+    assert refuse(load, "skip") is None
+    assert load.commit().inserted == 1
+
+
 @pytest.mark.parametrize(
     ("kind", "known", "unknown"),
     [
