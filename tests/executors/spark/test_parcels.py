@@ -1,0 +1,48 @@
+"""Batches that pass through the JVM unopened, without a JVM."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from executors.errors import Terminal
+from executors.spark.parcels import BROKEN, PARCEL, pack, unpack
+
+
+def batch(first: int, rows: int) -> pa.RecordBatch:
+    numbers = list(range(first, first + rows))
+    bad = ["ragged" if number % 5 == 0 else None for number in numbers]
+    return pa.RecordBatch.from_pydict({"n": numbers, "_flow_bad": pa.array(bad, pa.string())})
+
+
+def computed(frame: pa.RecordBatch) -> pa.RecordBatch:
+    """What stages leave of a frame: the parcel and a column made from `n`."""
+    doubled = pa.array([value * 2 for value in frame.column("n").to_pylist()])
+    return pa.RecordBatch.from_arrays([frame.column(PARCEL), doubled], [PARCEL, "doubled"])
+
+
+def cut(frames: list[pa.RecordBatch], rows: int) -> list[pa.RecordBatch]:
+    table = pa.Table.from_batches(frames).combine_chunks()
+    return table.to_batches(max_chunksize=rows)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 100])
+def test_however_the_jvm_cuts_the_rows_they_come_together_again(rows: int) -> None:
+    batches = [batch(0, 3), batch(3, 1), batch(4, 5)]
+    frames = [computed(pack(b, ("n",))) for b in batches]
+    pieces = list(unpack(iter(cut(frames, rows)), ("doubled",)))
+    seen = [row for piece in pieces for row in piece.to_pylist()]
+    assert [(row["n"], row["doubled"]) for row in seen] == [(n, 2 * n) for n in range(9)]
+
+
+def test_a_frame_tells_which_records_could_not_be_read() -> None:
+    assert pack(batch(4, 3), ()).column(BROKEN).to_pylist() == [False, True, False]
+
+
+@pytest.mark.parametrize("kept", [slice(0, 2), slice(1, 3), slice(0, 4)])
+def test_a_missing_row_is_an_error_and_never_a_shift(kept: slice) -> None:
+    frames = [computed(pack(b, ("n",))) for b in (batch(0, 3), batch(3, 2))]
+    rows = pa.Table.from_batches(frames).combine_chunks().to_batches()[0]
+    with pytest.raises(Terminal) as caught:
+        list(unpack(iter([rows.slice(kept.start, kept.stop - kept.start)]), ("doubled",)))
+    assert caught.value.code == "rows.lost"
