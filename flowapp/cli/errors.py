@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from flowapp.cli.outcome import Outcome, show_lines, show_table
-from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.parser import add_command, add_group, positive
 from flowapp.cli.workspace import current_workspace
 
 COLUMNS = {"id": "ID", "pipelineId": "PIPELINE", "ruleId": "RULE", "field": "FIELD", "message": "MESSAGE",
@@ -21,7 +21,7 @@ def add_parser(commands: Any) -> None:
     listing.add_argument("--pipeline", metavar="ID")
     listing.add_argument("--run", metavar="RUN")
     listing.add_argument("--rule", metavar="RULE")
-    listing.add_argument("--limit", type=int, default=50, metavar="N", help="how many (default: 50)")
+    listing.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
 
 
 def list_errors(args: Namespace) -> Outcome:

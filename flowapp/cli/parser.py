@@ -40,5 +40,13 @@ def add_json_option(parser: Parser) -> None:
     )
 
 
+def positive(text: str) -> int:
+    """A whole number from 1 on."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
 def _sentence(summary: str) -> str:
     return summary[0].upper() + summary[1:] + "."

@@ -5,8 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, listed, said
-from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.parser import add_command, add_group, positive
 from flowapp.cli.run_report import show_run
 from flowapp.cli.workspace import current_workspace
 
@@ -19,7 +20,7 @@ def add_parser(commands: Any) -> None:
     listing = add_command(group, "list", list_runs, "list runs, newest first")
     listing.add_argument("--pipeline", metavar="ID")
     listing.add_argument("--state", metavar="STATE", help="queued, running, failed …")
-    listing.add_argument("--limit", type=int, default=20, metavar="N", help="how many (default: 20)")
+    listing.add_argument("--limit", type=positive, default=20, metavar="N", help="how many (default: 20)")
     add_command(group, "show", show_one, "show a run's numbers").add_argument("run", metavar="RUN")
     add_command(group, "cancel", cancel_run, "end a run").add_argument("run", metavar="RUN")
 
@@ -28,13 +29,22 @@ def list_runs(args: Namespace) -> Outcome:
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.runs import selectors
 
+    _require_state(args.state)
     workspace = current_workspace()
     pipeline = get_pipeline(workspace, args.pipeline) if args.pipeline else None
     runs = selectors.list_runs(workspace, pipeline=pipeline, state=args.state)[: args.limit]
     found = [selectors.run_summary(run) for run in runs]
     rows = [{**run, "queuedAt": _minute(run["queuedAt"]), "endedAt": _minute(run["endedAt"]),
              "problem": run["error"] and run["error"]["code"]} for run in found]  # fmt: skip
-    return Outcome({"runs": found}, listed("runs", rows, COLUMNS, "No runs yet. Start one: flow run FILE_OR_ID").show)
+    empty = "No such runs." if args.pipeline or args.state else "No runs yet. Start one: flow run FILE_OR_ID"
+    return Outcome({"runs": found}, listed("runs", rows, COLUMNS, empty).show)
+
+
+def _require_state(state: str | None) -> None:
+    from flowapp.runs.models import State
+
+    if state is not None and state not in State.values:
+        raise UsageError(f"there is no state {state!r}; states: {', '.join(State.values)}", command="flow runs list")
 
 
 def _minute(moment: str | None) -> str | None:

@@ -78,7 +78,12 @@ def test_a_detached_run_is_queued_listed_and_cancelled(flow, saved, redis_url):
     assert [row["run"] for row in flow("runs", "list", "--json").json["runs"]] == [run["run"]]
     assert flow("runs", "show", run["run"], "--json").json == run
     assert flow("runs", "cancel", run["run"], "--json").json["state"] == "cancelled"
-    assert flow("runs", "list", "--state", "queued").stdout == "No runs yet. Start one: flow run FILE_OR_ID\n"
+    assert flow("runs", "list", "--state", "queued").stdout == "No such runs.\n"
+
+
+@pytest.mark.parametrize("options", [("--limit", "0"), ("--limit", "x"), ("--state", "sleeping")])
+def test_a_list_of_runs_that_cannot_be_is_a_usage_error(flow, options):
+    assert flow("runs", "list", *options).status == 64
 
 
 def test_a_busy_pipeline_refuses_a_run_here_with_3(flow, saved, redis_url):
