@@ -8,8 +8,8 @@ from importlib.resources import files
 import pytest
 
 from flowapp.accounts.services import ensure_workspace
-from flowapp.connections.services import add_connection
 from flowapp.connections.fields import parse_connection_url
+from flowapp.connections.services import add_connection
 
 pytestmark = pytest.mark.django_db
 TEXT = files("flowapp.demo").joinpath("airlines.json").read_text()

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from django.db import connection as control
 
-from flowapp.connections.services import add_connection, probe_connection
 from flowapp.connections.fields import ConnectionFields, InvalidConnection
+from flowapp.connections.services import add_connection, probe_connection
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from urllib.parse import quote, quote_plus
 import pytest
 from django.db import connection as control
 
-from flowapp.connections.services import add_connection, probe_connection
 from flowapp.connections.fields import ConnectionFields
+from flowapp.connections.services import add_connection, probe_connection
 
 PASSWORD = "P@ss:w/rd%?"
 FORMS = (PASSWORD, quote(PASSWORD), quote(PASSWORD, safe=""), quote_plus(PASSWORD), "P@ss", "w/rd", "P%40ss")

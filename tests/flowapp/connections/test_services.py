@@ -9,11 +9,11 @@ from cryptography.fernet import Fernet
 
 from flowapp.accounts.services import ensure_workspace
 from flowapp.connections import services
+from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
 from flowapp.connections.secrets import SecretUnreadable
 from flowapp.connections.selectors import UnknownConnection, connection_document, list_connections
 from flowapp.connections.services import add_connection, remove_connection, resolve, resolve_connections, rotate_secrets
-from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from ir.pipeline import Pipeline
 
 PASSWORD = "P@ss:w/rd%?"
