@@ -1,4 +1,4 @@
-"""Pipelines and the immutable versions of their documents."""
+"""Pipelines, the immutable versions of their documents, and the drafts that become versions."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ class Pipeline(models.Model):
 
     `fence_counter` is the source of fence tokens and only ever rises. `run_counter` numbers its runs; raising it
     also puts those who queue runs at the same moment one behind the other, on every database alike. Commits whose
-    fence token is not above `forgotten_token` do not count: a person asked to load everything again.
+    fence token is not above `forgotten_token` do not count: a person asked to load everything again. What lists show
+    of the newest document (`tags`, `source`, `target`, `load_mode`) is kept beside it, so that no list reads documents.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="pipelines")
     ident = models.CharField(max_length=63)
     name = models.TextField(blank=True)
+    # Each tag on a line of its own, with a line break before the first and after the last.
+    tags = models.TextField(blank=True)
+    source = models.TextField(blank=True)
+    target = models.TextField(blank=True)
+    load_mode = models.TextField(blank=True)
     enabled = models.BooleanField(default=True)
     paused = models.BooleanField(default=False)
     latest_number = models.PositiveIntegerField(default=0)
@@ -61,3 +67,52 @@ class PipelineVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pipeline_id} v{self.number}"
+
+
+class Draft(models.Model):
+    """One person's unsaved work on a pipeline. It may hold errors.
+
+    `position` is the number of the newest step that is in the text, 0 before the first. Numbers are never given
+    twice, so that a position stands for one text. `good_text` is the newest text that could be read as JSON.
+    `saved_position` is where the text was when it was last taken from or made into version `base_number`.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    pipeline = models.ForeignKey(Pipeline, models.CASCADE, related_name="drafts")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    base_number = models.PositiveIntegerField()
+    text = models.TextField()
+    good_text = models.TextField()
+    position = models.PositiveBigIntegerField(default=0)
+    saved_position = models.PositiveBigIntegerField(default=0)
+    next_number = models.PositiveBigIntegerField(default=1)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["pipeline", "user"], name="draft_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.pipeline_id} draft of {self.user_id}"
+
+
+class DraftStep(models.Model):
+    """One change of a draft's text: at `offset`, counted in characters, `removed` gave way to `inserted`.
+
+    `previous` is the position that it was made at, so that no two steps that are kept have the same one.
+    """
+
+    draft = models.ForeignKey(Draft, models.CASCADE, related_name="steps")
+    number = models.PositiveBigIntegerField()
+    previous = models.PositiveBigIntegerField()
+    label = models.CharField(max_length=200)
+    offset = models.PositiveIntegerField()
+    removed = models.TextField(blank=True)
+    inserted = models.TextField(blank=True)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["draft", "number"], name="step_number"),)
+
+    def __str__(self) -> str:
+        return f"{self.draft_id} {self.number}: {self.label}"

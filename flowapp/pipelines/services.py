@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import datetime
 
 from django.db import transaction
@@ -13,12 +14,14 @@ from flowapp.connections.services import resolve_connections
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import get_version
+from flowapp.pipelines.summaries import summary_of
 from ir.documents import Syntax
 from ir.errors import FlowError
 from ir.pipeline import Pipeline as Document
 from ir.schedules import Schedule, next_fire
 
 TRIES = 10
+IDENT = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 
 class VersionConflict(FlowError):
@@ -75,7 +78,7 @@ def _save_after(
     number = pipeline.latest_number + 1
     with transaction.atomic():
         unchanged = Pipeline.objects.filter(pk=pipeline.pk, latest_number=pipeline.latest_number)
-        changes = {"latest_number": number, "name": document.metadata.name or "", **_schedule(pipeline, document)}
+        changes = {"latest_number": number, **summary_of(document), **_schedule(pipeline, document)}
         if not unchanged.update(**changes):
             return None
         pipeline.refresh_from_db()
@@ -127,3 +130,28 @@ def _switch(pipeline: Pipeline, **changes: bool) -> None:
         schedule = read_document(newest.document).schedule if newest else None
         Pipeline.objects.filter(pk=pipeline.pk).update(next_fire_at=_next_fire(pipeline, schedule))
     pipeline.refresh_from_db()
+
+
+def create_pipeline(workspace: Workspace, ident: str, name: str = "") -> Pipeline:
+    """A pipeline without a version, for a first draft. Raises FlowError if the id is none or is taken."""
+    if not IDENT.fullmatch(ident):
+        raise FlowError(
+            "pipeline.id_malformed",
+            f"{ident!r} is no id of a pipeline.",
+            hint="An id begins with a small letter and holds up to 63 small letters, digits, - and _.",
+        )
+    pipeline, is_new = Pipeline.objects.get_or_create(workspace=workspace, ident=ident, defaults={"name": name})
+    if not is_new:
+        raise FlowError("pipeline.exists", f"There is a pipeline {ident!r} already.", hint="Choose another id.")
+    return pipeline
+
+
+def delete_pipeline(pipeline: Pipeline) -> None:
+    """Delete a pipeline with its versions, drafts, runs and alerts. Tables that it loaded stay. Raises FlowError."""
+    with transaction.atomic():
+        if pipeline.runs.filter(ended_at=None).exists():
+            raise FlowError(
+                "pipeline.busy", f"Pipeline {pipeline.ident!r} has runs that have not ended.", hint="Cancel them first."
+            )
+        pipeline.runs.all().delete()
+        pipeline.delete()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ir.diagnostics import Skipped, diagnose, listed
+from ir.diagnostics import Patch, Skipped, diagnose, listed
 from ir.load_modes.base import Findings, LoadMode, TargetView, check_known
 from ir.names import check_repeated
 
@@ -12,7 +12,7 @@ from ir.names import check_repeated
 def check(view: TargetView) -> Findings:
     key, at = view.target.upsert_key, view.at / "upsertKey"
     if not key:
-        yield diagnose("upsert.key_required", at, "upsert needs an upsertKey.")
+        yield diagnose("upsert.key_required", at, "upsert needs an upsertKey.", fixes=_unique_keys(view))
         return
     yield from check_repeated(key, at)
     for i, column in enumerate(key):
@@ -41,7 +41,17 @@ def _check_unique(key: list[str], view: TargetView) -> Findings:
             at,
             f"No valid, immediate and full unique constraint of the table is over exactly {listed(key)}.",
             hint=f"For example: {_constraint(key, view)}",
+            fixes=_unique_keys(view),
         )
+
+
+def _unique_keys(view: TargetView) -> list[Patch]:
+    """The unique keys that the table has, each as a patch that makes it the upsertKey."""
+    if view.destination is None:
+        return []
+    columns = [column.name for column in view.destination.columns]
+    keys = sorted(sorted(key, key=columns.index) for key in view.destination.unique_keys if key <= set(columns))
+    return [[{"op": "add", "path": str(view.at / "upsertKey"), "value": key}] for key in keys if len(key) < len(columns)]
 
 
 def _constraint(key: list[str], view: TargetView) -> str:

@@ -1,0 +1,118 @@
+"""What there is to say about a text under work: all from `parsePipelineIR`, fed with what the databases hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flowapp.accounts.models import Workspace
+from flowapp.pipelines.destinations import Found, find_destinations
+from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped, listed, shown
+from ir.documents import Syntax, read_document
+from ir.json_text import JsonReader, JsonSyntaxError
+from ir.parse import parsePipelineIR
+from ir.pipeline import Pipeline as Document
+from ir.pointers import ROOT, Pointer
+from ir.spelling import guess
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """`value` is the plain document, None where the text cannot be read; `pipeline` is there if nothing is wrong."""
+
+    value: Any
+    pipeline: Document | None
+    diagnostics: tuple[Diagnostic, ...]
+    skipped: tuple[Skipped, ...]
+    found: Found
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [d for d in self.diagnostics if d.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        return [d for d in self.diagnostics if d.severity == "warning"]
+
+    def require_valid(self) -> Document:
+        """The typed pipeline; raises InvalidPipeline."""
+        if self.pipeline is None:
+            raise InvalidPipeline(self.diagnostics, self.skipped)
+        return self.pipeline
+
+
+def check_text(workspace: Workspace, text: str, *, syntax: Syntax = "json", fresh: bool = False) -> Checked:
+    """All diagnostics of a text. `fresh` looks at the tables again instead of believing what was seen just before."""
+    value = read_value(text, syntax)
+    found = find_destinations(workspace, value, fresh=fresh)
+    pipeline: Document | None = None
+    try:
+        parsed = parsePipelineIR(text, destinations=found.tables, syntax=syntax)
+        pipeline, diagnostics, skipped = parsed.pipeline, parsed.warnings, parsed.skipped
+    except InvalidPipeline as error:
+        diagnostics, skipped = error.diagnostics, error.skipped
+    unknown = tuple(_unknown_connections(value, found))
+    if unknown:
+        placed = read_document(text, syntax).placed
+        unknown = tuple(placed(diagnostic) for diagnostic in unknown)
+        pipeline = None
+    return Checked(value, pipeline, diagnostics + unknown, tuple(_with_reasons(value, skipped, found)), found)
+
+
+def read_value(text: str, syntax: Syntax = "json") -> Any:
+    """The plain document, None where the text cannot be read or one of its keys stands twice."""
+    if syntax == "json":
+        reader = JsonReader(text.removeprefix("\ufeff"))
+        try:
+            value = reader.read()
+        except JsonSyntaxError:
+            return None
+        return None if any(fault.code == "document.repeated_key" for fault in reader.faults) else value
+    try:
+        return read_document(text, syntax).value
+    except InvalidPipeline:
+        return None
+
+
+def nodes_of(value: Any) -> Iterator[tuple[Pointer, dict[str, Any]]]:
+    """The nodes of a document that may be faulty, with their places."""
+    nodes = value.get("nodes") if isinstance(value, dict) else None
+    for i, node in enumerate(nodes if isinstance(nodes, list) else ()):
+        if isinstance(node, dict):
+            yield ROOT / "nodes" / i, node
+
+
+def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
+    """The parser knows no workspace, so connections are looked for here."""
+    for at, node in nodes_of(value):
+        name = node.get("connection")
+        if isinstance(name, str) and name and name not in found.known:
+            near = guess(name, found.known)
+            known = listed(found.known) or "none yet"
+            place = at / "connection"
+            yield Diagnostic(
+                place,
+                "connection.unknown",
+                "error",
+                f"There is no connection {shown(name)} in this workspace; there are: {known}.",
+                "Choose one of them, or add it on the page Connections.",
+                fixes=([{"op": "replace", "path": str(place), "value": near}],) if near else (),
+            )
+
+
+def _with_reasons(value: Any, skipped: tuple[Skipped, ...], found: Found) -> Iterator[Skipped]:
+    """The rules that were skipped; where a database did not answer, that is the reason."""
+    silent = {
+        at: found.silent[node["connection"]]
+        for at, node in nodes_of(value)
+        if node.get("kind") == "target" and node.get("connection") in found.silent
+    }
+    for rule in skipped:
+        at = Pointer(rule.path[:2])
+        reason = silent.get(at)
+        yield replace(rule, reason=f"the database did not answer: {reason}") if reason else rule
+    told = {Pointer(rule.path[:2]) for rule in skipped}
+    for at, reason in silent.items():
+        if at not in told:
+            yield Skipped("target.not_loadable", at / "table", f"the database did not answer: {reason}")

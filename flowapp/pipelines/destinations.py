@@ -1,0 +1,103 @@
+"""What stands in the databases that a document under work names, quickly and without fail.
+
+An editor asks with every change, so answers are kept for some seconds, and a database that does not answer is only
+reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.core.cache import cache
+from psycopg import Connection as Session
+
+from executors.postgres.client import connect, translate
+from executors.postgres.inspect import inspect_target
+from flowapp.accounts.models import Workspace
+from flowapp.connections.models import Connection
+from flowapp.connections.services import resolve
+from ir.destinations import Destination
+from ir.errors import FlowError
+
+KEPT_SECONDS = 15
+TIMEOUT_SECONDS = 2
+
+
+class Table(NamedTuple):
+    """A target's place: the name of a stored connection, a schema and a table."""
+
+    connection: str
+    schema: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`tables` as `parsePipelineIR` takes them, `silent` the reasons why a connection could not be asked, and `known`
+    the names of all stored connections."""
+
+    tables: dict[tuple[str, str, str], Destination | None]
+    silent: dict[str, str]
+    known: tuple[str, ...]
+
+
+def find_destinations(workspace: Workspace, document: Any, *, fresh: bool = False) -> Found:
+    """The tables that a document's targets name, as far as they can be asked; `fresh` looks again in any case."""
+    stored = {c.name: c for c in Connection.objects.filter(workspace=workspace).order_by("name")}
+    found = Found({}, {}, tuple(stored))
+    wanted = list(dict.fromkeys(_tables_of(document)))
+    for name in dict.fromkeys(table.connection for table in wanted):
+        if name in stored:
+            _look(found, stored[name], [table for table in wanted if table.connection == name], fresh)
+    return found
+
+
+def _tables_of(document: Any) -> Iterator[Table]:
+    """The targets of a document that may be faulty."""
+    nodes = document.get("nodes") if isinstance(document, dict) else None
+    for node in nodes if isinstance(nodes, list) else ():
+        if isinstance(node, dict) and node.get("kind") == "target":
+            parts = [node.get(field) for field in Table._fields]
+            if all(isinstance(part, str) and part and "\0" not in part for part in parts):
+                yield Table(*parts)
+
+
+def _look(found: Found, connection: Connection, wanted: list[Table], fresh: bool) -> None:
+    kept = {} if fresh else cache.get_many([_key(connection, table) for table in wanted])
+    missing = [table for table in wanted if _key(connection, table) not in kept]
+    found.tables.update({table: kept[_key(connection, table)] for table in wanted if table not in missing})
+    if not missing:
+        return
+    silent = None if fresh else cache.get(_key(connection))
+    if silent is None:
+        silent = _ask(found, connection, missing)
+        cache.set(_key(connection), silent, KEPT_SECONDS)
+    if silent:
+        found.silent[connection.name] = silent
+
+
+def _ask(found: Found, connection: Connection, wanted: list[Table]) -> str:
+    """Look at tables, and say why that was not possible, if it was not."""
+    try:
+        for table, destination in _inspect(connection, wanted):
+            found.tables[table] = destination
+            cache.set(_key(connection, table), destination, KEPT_SECONDS)
+    except FlowError as error:
+        return error.message
+    return ""
+
+
+def _inspect(connection: Connection, wanted: Iterable[Table]) -> Iterator[tuple[Table, Destination | None]]:
+    session: Session[Any]
+    with connect(resolve(connection), autocommit=True, timeout=TIMEOUT_SECONDS) as session, translate():
+        session.execute(f"SET statement_timeout = '{TIMEOUT_SECONDS}s'")
+        for table in wanted:
+            yield table, inspect_target(session, table.schema, table.table)
+
+
+def _key(connection: Connection, table: Table | None = None) -> str:
+    parts = "\0".join([str(connection.pk), connection.changed_at.isoformat(), *(table or ())])
+    return f"destination:{hashlib.sha256(parts.encode(errors='surrogatepass')).hexdigest()}"

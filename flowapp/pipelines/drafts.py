@@ -1,0 +1,331 @@
+"""Drafts: one text behind form, canvas and JSON tab, with undo and redo across them. Saving one makes a version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from flowapp.accounts.models import User
+from flowapp.pipelines.checking import Checked, check_text, read_value
+from flowapp.pipelines.documents import syntax_of
+from flowapp.pipelines.json_edits import apply_patch, write_json
+from flowapp.pipelines.models import Draft, DraftStep, Pipeline, PipelineVersion
+from flowapp.pipelines.selectors import get_version
+from flowapp.pipelines.services import VersionConflict, save_version
+from ir.errors import FlowError
+from ir.limits import MAX_BYTES
+from ir.schema import SCHEMA_ID
+
+MOST_STEPS = 500
+TRIES = 10
+
+
+class DraftConflict(FlowError):
+    """The draft was changed elsewhere since the text that an edit was made from."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "draft.conflict",
+            "This draft was changed meanwhile, in another tab or by another program.",
+            hint="Load the draft again and make your change anew; nothing was lost of what is saved.",
+        )
+
+
+class TextRefused(FlowError):
+    def __init__(self, why: str) -> None:
+        super().__init__("draft.text_refused", why, hint="A draft is text in UTF-8 that PostgreSQL can store.")
+
+
+# --- opening ------------------------------------------------------------------------------------------------------
+
+
+def open_draft(pipeline: Pipeline, user: User | None) -> Draft:
+    """The person's draft, else one of the newest version, which is stored with its first change."""
+    stored = Draft.objects.filter(pipeline=pipeline, user=user).first() if user else None
+    if stored is not None and (stored.base_number == pipeline.latest_number or is_changed(stored)):
+        stored.pipeline = pipeline
+        return stored
+    if stored is not None:
+        stored.delete()
+    text = base_text(pipeline, pipeline.latest_number)
+    return Draft(
+        workspace_id=pipeline.workspace_id, pipeline=pipeline, user=user, base_number=pipeline.latest_number,
+        text=text, good_text=text,
+    )  # fmt: skip
+
+
+def base_text(pipeline: Pipeline, number: int) -> str:
+    """The JSON text of a version; of number 0, with which every pipeline begins, an empty one."""
+    return json_text(get_version(pipeline, number).document) if number else empty_text(pipeline)
+
+
+def empty_text(pipeline: Pipeline) -> str:
+    head = {"$schema": SCHEMA_ID, "kind": "pipeline", "version": "1.0", "id": pipeline.ident}
+    name = {"metadata": {"name": pipeline.name}} if pipeline.name else {}
+    lines = [f"  {write_json(key)}: {write_json(value, '  ')}" for key, value in {**head, **name, "nodes": []}.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def json_text(document: str) -> str:
+    """A version's text as the editor works on it: what was saved as TOML becomes JSON."""
+    document, syntax = document.removeprefix("\ufeff"), syntax_of(document)
+    return document if syntax == "json" else write_json(read_value(document, syntax)) + "\n"
+
+
+def is_changed(draft: Draft) -> bool:
+    return draft.text != base_text(draft.pipeline, draft.base_number)
+
+
+# --- changing -----------------------------------------------------------------------------------------------------
+
+
+def patch_draft(draft: Draft, patch: Any, label: str = "Edit", position: int | None = None) -> Draft:
+    """Apply a JSON Patch; raises PatchRefused, UnreadableText, or DraftConflict where the position is another now."""
+    for _ in range(TRIES):
+        _require_position(draft, position)
+        text = apply_patch(draft.text, patch)
+        if not patch or text == draft.text:
+            return draft
+        changed = _change(draft, text, label)
+        if changed is not None:
+            return changed
+        draft = open_draft(draft.pipeline, draft.user)
+    raise DraftConflict
+
+
+def replace_text(draft: Draft, text: Any, label: str = "JSON", position: int | None = None) -> Draft:
+    """Take a whole text, right or wrong; raises TextRefused or DraftConflict."""
+    _require_storable(text)
+    _require_position(draft, position)
+    text = text.removeprefix("\ufeff")
+    if text == draft.text:
+        return draft
+    changed = _change(draft, text, label)
+    if changed is None:
+        raise DraftConflict
+    return changed
+
+
+def undo(draft: Draft) -> Draft:
+    """Take back the newest step; without one nothing happens."""
+    step = _step(draft, number=draft.position)
+    return draft if step is None else _go(draft, step.previous, _swap(draft.text, step, step.inserted, step.removed))
+
+
+def redo(draft: Draft) -> Draft:
+    """Bring back the step that was undone last; without one nothing happens."""
+    step = _step(draft, previous=draft.position)
+    return draft if step is None else _go(draft, step.number, _swap(draft.text, step, step.removed, step.inserted))
+
+
+def discard(draft: Draft) -> Draft:
+    """Forget the draft with its steps; the newest version is what is left."""
+    Draft.objects.filter(pipeline=draft.pipeline, user=draft.user).delete()
+    draft.pipeline.refresh_from_db()
+    return open_draft(draft.pipeline, draft.user)
+
+
+def put_on_newest(draft: Draft) -> Draft:
+    """Keep the draft's text as it is, as an edit of the version that is the newest now. The next save replaces it."""
+    draft.pipeline.refresh_from_db()
+    if not draft._state.adding:
+        Draft.objects.filter(pk=draft.pk).update(base_number=draft.pipeline.latest_number)
+        draft.base_number = draft.pipeline.latest_number
+    return draft
+
+
+def save_draft(draft: Draft, author: User | None, message: str = "") -> PipelineVersion:
+    """Make the draft's text the newest version.
+
+    Raises InvalidPipeline, IdChanged, UnknownConnection, or VersionConflict where somebody else saved meanwhile.
+    """
+    pipeline = draft.pipeline
+    document = check_text(pipeline.workspace, draft.text, fresh=True).require_valid()
+    require_same_id(pipeline, document.id)
+    pipeline.refresh_from_db()
+    if draft.base_number != pipeline.latest_number:
+        raise VersionConflict(pipeline.ident, draft.base_number, pipeline.latest_number)
+    if pipeline.latest_number and not is_changed(draft):
+        return get_version(pipeline)
+    version = save_version(pipeline.workspace, draft.text, author, message, draft.base_number, "json")
+    Draft.objects.filter(pk=draft.pk).update(base_number=version.number, saved_position=draft.position)
+    return version
+
+
+def require_same_id(pipeline: Pipeline, ident: str) -> None:
+    """A text saved under another id would change another pipeline. Raises FlowError."""
+    if ident != pipeline.ident:
+        raise FlowError(
+            "pipeline.id_changed",
+            f"The document's id is {ident!r}, and this pipeline is {pipeline.ident!r}.",
+            hint=f'Set "id" back to "{pipeline.ident}". For a pipeline of another id make a new one.',
+        )
+
+
+def is_storable(text: str) -> bool:
+    """Whether a database can keep the text."""
+    return "\0" not in text and not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def _require_storable(text: Any) -> None:
+    if not isinstance(text, str):
+        raise TextRefused("A draft's text is a string.")
+    if len(text) > MAX_BYTES:
+        raise TextRefused(f"The text is longer than {MAX_BYTES} characters.")
+    if not is_storable(text):
+        raise TextRefused("The text holds a NUL or half a character.")
+
+
+def _require_position(draft: Draft, position: int | None) -> None:
+    if position is not None and position != draft.position:
+        raise DraftConflict
+
+
+def _change(draft: Draft, text: str, label: str) -> Draft | None:
+    """Store a new text as the next step; None when somebody else was faster."""
+    with transaction.atomic():
+        if draft._state.adding and not _store(draft):
+            return None
+        step = _splice(draft, text, label)
+        if _go_if_unmoved(draft, step.number, text, next_number=step.number + 1) is None:
+            return None
+        DraftStep.objects.filter(draft=draft, number__gt=step.previous).delete()
+        step.save(force_insert=True)
+        _forget_oldest(draft)
+    return draft
+
+
+def _store(draft: Draft) -> bool:
+    if draft.user is None:
+        raise FlowError(
+            "draft.nobody", "Drafts belong to people, and this token was made by nobody.",
+            hint="Use a token that a person made on the Settings page, or save a version with PUT …/ir/.",
+        )  # fmt: skip
+    try:
+        with transaction.atomic():
+            draft.save(force_insert=True)
+    except IntegrityError:
+        return False
+    return True
+
+
+def _splice(draft: Draft, text: str, label: str) -> DraftStep:
+    """The change from the draft's text to another one, without what both begin and end with."""
+    old, start = draft.text, _common(draft.text, text)
+    limit = min(len(old), len(text)) - start
+    end = _common(old[: -limit - 1 : -1] if limit else "", text[: -limit - 1 : -1] if limit else "")
+    return DraftStep(
+        draft=draft, number=draft.next_number, previous=draft.position, label=label[:200], offset=start,
+        removed=old[start : len(old) - end], inserted=text[start : len(text) - end],
+    )  # fmt: skip
+
+
+def _common(left: str, right: str) -> int:
+    """How many characters both begin with, by halving."""
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _swap(text: str, step: DraftStep, gone: str, come: str) -> str:
+    return text[: step.offset] + come + text[step.offset + len(gone) :]
+
+
+def _step(draft: Draft, **where: int) -> DraftStep | None:
+    return None if draft._state.adding else DraftStep.objects.filter(draft=draft, **where).first()
+
+
+def _go(draft: Draft, position: int, text: str) -> Draft:
+    if _go_if_unmoved(draft, position, text) is None:
+        raise DraftConflict
+    return draft
+
+
+def _go_if_unmoved(draft: Draft, position: int, text: str, **more: int) -> Draft | None:
+    good = {"good_text": text} if read_value(text) is not None else {}
+    changes = {"position": position, "text": text, **good, **more}
+    if not Draft.objects.filter(pk=draft.pk, position=draft.position).update(**changes):
+        return None
+    for name, value in changes.items():
+        setattr(draft, name, value)
+    return draft
+
+
+def _forget_oldest(draft: Draft) -> None:
+    numbers = DraftStep.objects.filter(draft=draft).order_by("-number").values_list("number", flat=True)
+    oldest = numbers[MOST_STEPS - 1 : MOST_STEPS].first()
+    if oldest is not None:
+        DraftStep.objects.filter(draft=draft, number__lt=oldest).delete()
+
+
+# --- showing ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DraftView:
+    """A draft with all that its surfaces show of it."""
+
+    draft: Draft
+    checked: Checked
+
+    @cached_property
+    def steps(self) -> list[DraftStep]:
+        """Oldest first, without the texts."""
+        if self.draft._state.adding:
+            return []
+        return list(DraftStep.objects.filter(draft=self.draft).defer("removed", "inserted").order_by("number"))
+
+    @property
+    def document(self) -> Any:
+        """The plain document, None where the text cannot be read."""
+        return self.checked.value
+
+    @cached_property
+    def last_good(self) -> Any:
+        """The document, else the newest one that could be read."""
+        return self.document if self.document is not None else read_value(self.draft.good_text)
+
+    @property
+    def can_undo(self) -> bool:
+        return any(step.number == self.draft.position for step in self.steps)
+
+    @property
+    def can_redo(self) -> bool:
+        return any(step.previous == self.draft.position for step in self.steps)
+
+    @cached_property
+    def changes(self) -> int:
+        """How many steps lie between the text and its version, 0 where the two are equal."""
+        if not is_changed(self.draft):
+            return 0
+        low, high = sorted((self.draft.position, self.draft.saved_position))
+        return max(1, sum(low < step.number <= high for step in self.steps))
+
+    def to_json(self, *, read_only: bool) -> dict[str, Any]:
+        return {
+            "text": self.draft.text,
+            "document": self.document,
+            "lastGood": self.last_good,
+            "baseVersion": self.draft.base_number,
+            "latestVersion": self.draft.pipeline.latest_number,
+            "position": self.draft.position,
+            "changes": self.changes,
+            "canUndo": self.can_undo,
+            "canRedo": self.can_redo,
+            "steps": [{"position": s.number, "label": s.label, "at": s.at.isoformat()} for s in self.steps],
+            "diagnostics": [d.to_json() for d in self.checked.diagnostics],
+            "skipped": [s.to_json() for s in self.checked.skipped],
+            "readOnly": read_only or self.document is None,
+        }
+
+
+def view_draft(draft: Draft) -> DraftView:
+    return DraftView(draft, check_text(draft.pipeline.workspace, draft.text))

@@ -1,0 +1,35 @@
+"""What lists show of a document, in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ir.nodes import Source
+from ir.pipeline import Pipeline as Document
+
+
+def summary_of(document: Document) -> dict[str, str]:
+    """The values of a pipeline's columns that repeat its document: name, tags, source, target and load mode."""
+    targets = document.targets()
+    return {
+        "name": document.metadata.name or "",
+        "tags": join_tags(document.metadata.tags),
+        "source": ", ".join(_place_of(node) for node in document.nodes if isinstance(node, Source)),
+        "target": ", ".join(f"{target.schema_}.{target.table}" for target in targets),
+        "load_mode": ", ".join(dict.fromkeys(target.load_mode for target in targets)),
+    }
+
+
+def join_tags(tags: Iterable[str]) -> str:
+    """Tags as `Pipeline.tags` keeps them: a tag is there when its line is."""
+    lines = [line for tag in tags if (line := " ".join(tag.split()))]
+    return "\n" + "\n".join(dict.fromkeys(lines)) + "\n" if lines else ""
+
+
+def _place_of(source: Source) -> str:
+    return _first_text(source.config, ("path", "table", "query", "url", "bucket")) or source.connector
+
+
+def _first_text(config: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((value for name in names if isinstance(value := config.get(name), str)), "")
