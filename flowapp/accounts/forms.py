@@ -28,7 +28,9 @@ class StyledForm(forms.Form):
 
 
 class PasswordLogin(StyledForm):
-    email = forms.EmailField(label="E-mail", widget=forms.EmailInput(attrs={"autocomplete": "username", "autofocus": ""}))
+    email = forms.EmailField(
+        label="E-mail", widget=forms.EmailInput(attrs={"autocomplete": "username", "autofocus": ""})
+    )
     password = forms.CharField(
         label="Password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
     )

@@ -52,3 +52,14 @@ def list_tokens(workspace: Workspace) -> QuerySet[Token]:
 def can_nobody_sign_in() -> bool:
     """Whether no person has signed in yet and none could: the moment for the first admin's link."""
     return not User.objects.filter(is_active=True).exclude(last_login=None).exists()
+
+
+def get_workspace_token(workspace: Workspace, **which: object) -> Token:
+    """The workspace's token of that `name` or `pk`; raises FlowError."""
+    try:
+        return list_tokens(workspace).get(**which)
+    except Token.DoesNotExist:
+        named = which.get("name") or which.get("pk")
+        raise FlowError(
+            "token.unknown", f"There is no token {str(named)!r} here.", hint="The Settings page lists those there are."
+        ) from None

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 
 from flowapp.accounts.about import about
 from flowapp.accounts.forms import ROLES_EXPLAINED, MemberForm, TokenForm
-from flowapp.accounts.selectors import list_members, list_tokens
+from flowapp.accounts.selectors import get_workspace_token, list_members, list_tokens
 from flowapp.accounts.services import (
     AccountError,
     add_member,
@@ -100,7 +100,7 @@ def make_token(request: HtmxRequest) -> HttpResponse:
 @require_POST
 @page(role="admin")
 def drop_token(request: HtmxRequest, token: UUID) -> HttpResponse:
-    found = get_object_or_404(list_tokens(request.workspace), pk=token)
+    found = get_workspace_token(request.workspace, pk=token)
     revoke_token(found)
     messages.success(request, f"Token {found.name} is revoked.")
     return redirect("accounts:settings", request.workspace.slug)

@@ -22,14 +22,15 @@ CONTENT_TYPE = "application/problem+json"
 
 def problem(status: int, code: str, detail: str, *, hint: str = "", **more: Any) -> dict[str, Any]:
     """`code` is stable and for programs, `detail` and `hint` are for people."""
-    title = HTTPStatus(status).phrase
-    return {"type": "about:blank", "title": title, "status": status, "code": code, "detail": detail, "hint": hint, **more}
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    return {**body, "code": code, "detail": detail, "hint": hint, **more}
 
 
 def flow_problem(error: FlowError) -> dict[str, Any]:
     """With the diagnostics of an invalid document, as `flow validate --json` gives them."""
-    told = error.to_json()
-    more = {name: value for name, value in told.items() if name not in ("code", "message", "hint") and value is not None}
+    more = {name: value for name, value in error.to_json().items() if value is not None}
+    for name in ("code", "message", "hint"):
+        more.pop(name, None)
     return problem(status_of(error), error.code, error.message, hint=error.hint, **more)
 
 

@@ -26,14 +26,19 @@ def find(workspace: Workspace, role: str, words: str) -> list[tuple[str, list[Hi
     """Groups of hits, those without any left out. Without words: all pages and actions, and the first pipelines."""
     groups = (
         ("Pipelines", _pipelines(workspace, words)),
-        ("Pages", [Hit(e.label, reverse(e.url, args=[workspace.slug]), e.icon) for e in ENTRIES if _fits(e.label, words)]),
+        ("Pages", _pages(workspace, words)),
         ("Actions", _actions(workspace, role, words)),
-    )  # fmt: skip
+    )
     return [(name, hits) for name, hits in groups if hits]
 
 
 def _fits(label: str, words: str) -> bool:
     return all(word in label.lower() for word in words.lower().split())
+
+
+def _pages(workspace: Workspace, words: str) -> list[Hit]:
+    found = [entry for entry in ENTRIES if _fits(entry.label, words)]
+    return [Hit(entry.label, reverse(entry.url, args=[workspace.slug]), entry.icon) for entry in found]
 
 
 def _actions(workspace: Workspace, role: str, words: str) -> list[Hit]:

@@ -1,0 +1,103 @@
+"""Keyset paging of the pages' lists: as fast on the last page as on the first, and never a row twice."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Field, Model, Q, QuerySet
+
+Row = TypeVar("Row", bound=Model)
+
+
+class PreciseEncoder(DjangoJSONEncoder):
+    """Keeps microseconds, which Django's own cuts off: a page would begin a row too early."""
+
+    def default(self, value: Any) -> Any:
+        return value.isoformat() if isinstance(value, datetime) else super().default(value)
+
+
+@dataclass(frozen=True, slots=True)
+class PageOf(Generic[Row]):
+    """Some rows, and the cursors of what lies before and after them: "" where there is nothing."""
+
+    rows: Sequence[Row]
+    previous: str = ""
+    next: str = ""
+
+
+def take_page(rows: QuerySet[Row], cursor: str, order: Sequence[str], size: int = 50) -> PageOf[Row]:
+    """A page of `rows` in `order`: names of columns, `-` before those that fall, unique together and never null.
+
+    A cursor that makes no sense gives the first page, as an old bookmark may hold one. One query.
+    """
+    position = _decode(rows.model, cursor, order)
+    backwards = position is not None and position.backwards
+    wanted = [_turned(name) for name in order] if backwards else list(order)
+    if position is not None:
+        rows = rows.filter(_beyond(wanted, position.values))
+    found = list(rows.order_by(*wanted)[: size + 1])
+    more, shown = len(found) > size, found[:size]
+    if backwards:
+        shown.reverse()
+    has_before, has_after = (more, True) if backwards else (position is not None, more)
+    return PageOf(
+        shown,
+        _encode(shown[0], order, "b") if has_before and shown else "",
+        _encode(shown[-1], order, "f") if has_after and shown else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    values: list[Any]
+    backwards: bool
+
+
+def _turned(name: str) -> str:
+    return name[1:] if name.startswith("-") else f"-{name}"
+
+
+def _beyond(order: Sequence[str], values: Sequence[Any]) -> Q:
+    """What comes after the row of these values: beyond it in the first column, or equal there and beyond in the next.
+
+    The bound on the first column alone says nothing new, but lets the database enter the index at the right place.
+    """
+    first = order[0].lstrip("-")
+    bound = Q(**{f"{first}__{'lte' if order[0].startswith('-') else 'gte'}": values[0]})
+    beyond, equal = Q(), Q()
+    for name, value in zip(order, values, strict=True):
+        column, comparison = name.lstrip("-"), "lt" if name.startswith("-") else "gt"
+        beyond |= equal & Q(**{f"{column}__{comparison}": value})
+        equal &= Q(**{column: value})
+    return bound & beyond
+
+
+def _encode(row: Model, order: Sequence[str], direction: str) -> str:
+    values = [getattr(row, name.lstrip("-")) for name in order]
+    text = json.dumps([direction, *values], cls=PreciseEncoder)
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _decode(model: type[Model], cursor: str, order: Sequence[str]) -> _Position | None:
+    if not cursor:
+        return None
+    try:
+        direction, *values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        fields = [_field(model, name) for name in order]
+        if len(values) != len(fields):
+            return None
+        return _Position([f.to_python(v) for f, v in zip(fields, values, strict=True)], direction == "b")
+    except (binascii.Error, ValueError, TypeError, ValidationError):
+        return None
+
+
+def _field(model: type[Model], name: str) -> Field[Any, Any]:
+    return model._meta.get_field(name.lstrip("-"))  # type: ignore[return-value]

@@ -1,0 +1,185 @@
+// The canvas as data: what a document shows, and each action as the JSON Patch (RFC 6902) that brings it about.
+// Nothing here validates. A document may be faulty in any way, and what cannot be drawn is left out.
+// Patches begin with `test` operations on what was seen, so that one that no longer fits is refused as a whole.
+
+export const KINDS = ["source", "transform", "validate", "target"];
+
+const SKELETONS = {
+  source: () => ({
+    connector: "local_fs",
+    config: { path: "", pattern: { type: "glob", value: "*.csv" }, format: { type: "csv" } },
+  }),
+  transform: () => ({ inputs: [], ops: [] }),
+  validate: () => ({ inputs: [], rowLevel: [] }),
+  target: () => ({ inputs: [], connector: "postgres", schema: "public", loadMode: "append" }),
+};
+const FIRST_IDS = { source: "source", transform: "transform", validate: "check", target: "load" };
+
+/**
+ * The document's nodes in its order: [{key, index, id, kind, name, summary, inputs, position, errors, warnings}].
+ * `key` is the id, or `#<index>` where an id is missing or taken; `position` is {x, y} or null.
+ */
+export function drawnNodes(document, diagnostics = []) {
+  const seen = new Set();
+  return rawNodes(document).map(({ node, index }) => {
+    const id = typeof node.id === "string" ? node.id : null;
+    const key = id && !seen.has(id) ? id : `#${index}`;
+    seen.add(id);
+    return {
+      key, index, id,
+      kind: typeof node.kind === "string" ? node.kind : "",
+      name: text(node.name) || id || "(no id)",
+      summary: summaryOf(node),
+      inputs: inputsOf(node),
+      position: positionOf(node),
+      ...countsAt(diagnostics, index),
+    };
+  });
+}
+
+/** The edges that can be drawn: [{key, source, target, index}], `index` being the place in the target's `inputs`. */
+export function drawnEdges(nodes) {
+  const known = new Set(nodes.map((node) => node.key));
+  return nodes.flatMap((node) =>
+    node.inputs
+      .map((id, index) => ({ key: `${id}>${node.key}:${index}`, source: id, target: node.key, index }))
+      .filter((edge) => known.has(edge.source)),
+  );
+}
+
+function rawNodes(document) {
+  const nodes = Array.isArray(document?.nodes) ? document.nodes : [];
+  return nodes.map((node, index) => ({ node, index })).filter(({ node }) => isObject(node));
+}
+
+function inputsOf(node) {
+  return Array.isArray(node.inputs) ? node.inputs : [];
+}
+
+function positionOf(node) {
+  const { x, y } = isObject(node.ui) ? node.ui : {};
+  return Number.isFinite(x) && Number.isFinite(y) ? { x, y } : null;
+}
+
+function countsAt(diagnostics, index) {
+  const place = `/nodes/${index}`;
+  const here = diagnostics.filter(({ path }) => path === place || path.startsWith(`${place}/`));
+  const errors = here.filter(({ severity }) => severity === "error").length;
+  return { errors, warnings: here.length - errors };
+}
+
+// --- what a node says of itself in one line --------------------------------------------------------------------
+
+const SUMMARIES = {
+  source: (node) => {
+    const config = isObject(node.config) ? node.config : {};
+    const table = isObject(config.table) ? joined([config.table.schema, config.table.name], ".") : "";
+    const file = joined([text(config.path), text(config.pattern?.value)], "/").replace(/\/+/g, "/");
+    return table || file || (text(config.query) ? "query" : "") || text(node.connector);
+  },
+  transform: (node) => counted(node.ops, "operation"),
+  validate: (node) => joined([counted(node.rowLevel, "row rule"), checksOf(node.datasetLevel)], ", "),
+  target: (node) => joined([joined([text(node.schema), text(node.table)], "."), text(node.loadMode)], " · "),
+};
+
+function summaryOf(node) {
+  return Object.hasOwn(SUMMARIES, node.kind) ? SUMMARIES[node.kind](node) : "";
+}
+
+function checksOf(level) {
+  const checks = isObject(level) ? Object.values(level).flat() : [];
+  return checks.length ? counted(checks, "check") : "";
+}
+
+function counted(list, what) {
+  const number = Array.isArray(list) ? list.length : 0;
+  return number === 1 ? `1 ${what}` : `${number || "no"} ${what}s`;
+}
+
+// --- actions -> patches; null where there is nothing to do -----------------------------------------------------
+
+/** A new node at a place, reading from the node `after` if it can: {patch, id}. */
+export function addNode(document, kind, position, after = null) {
+  const id = freeId(document, FIRST_IDS[kind]);
+  const node = { id, kind, ...SKELETONS[kind](), ui: rounded(position) };
+  const from = drawnNodes(document).find(({ key }) => key === after);
+  if (node.inputs && from?.id && from.kind !== "target") node.inputs = [from.id];
+  const patch = Array.isArray(document?.nodes)
+    ? [{ op: "add", path: "/nodes/-", value: node }]
+    : [{ op: "add", path: "/nodes", value: [node] }];
+  return { patch, id };
+}
+
+export function connect(document, sourceKey, targetKey) {
+  const nodes = drawnNodes(document);
+  const [from, to] = [sourceKey, targetKey].map((key) => nodes.find((node) => node.key === key));
+  if (!from?.id || !to || to.inputs.includes(from.id)) return null;
+  const place = `/nodes/${to.index}/inputs`;
+  const isThere = Array.isArray(document.nodes[to.index].inputs);
+  const add = isThere ? { op: "add", path: `${place}/-`, value: from.id } : { op: "add", path: place, value: [from.id] };
+  return [...same(to), ...same(from), add];
+}
+
+/** `keys` of nodes that are to go with all edges from them, and `edges` ({target, source, index}) that are to go. */
+export function remove(document, keys, edges = []) {
+  const nodes = drawnNodes(document);
+  const gone = nodes.filter(({ key }) => keys.includes(key));
+  const kept = nodes.filter(({ key }) => !keys.includes(key));
+  const cuts = kept.flatMap((node) => cutInputs(node, gone.filter(({ key, id }) => key === id), edges));
+  if (!gone.length && !cuts.length) return null;
+  const backwards = gone.toReversed();
+  return [...gone.flatMap(same), ...cuts, ...backwards.map(({ index }) => ({ op: "remove", path: `/nodes/${index}` }))];
+}
+
+function cutInputs(node, gone, edges) {
+  const ids = new Set(gone.map(({ id }) => id));
+  const cut = node.inputs
+    .map((id, index) => ({ id, index, path: `/nodes/${node.index}/inputs/${index}` }))
+    .filter(({ id, index }) => ids.has(id) || edges.some((e) => e.target === node.key && e.index === index && e.source === id));
+  if (!cut.length) return [];
+  const seen = cut.map(({ id, path }) => ({ op: "test", path, value: id }));
+  return [...same(node), ...seen, ...cut.toReversed().map(({ path }) => ({ op: "remove", path }))];
+}
+
+/** `positions` by key: {key: {x, y}}; nodes that stay where they are are left out. */
+export function move(document, positions) {
+  const moved = drawnNodes(document).filter(({ key, position }) => {
+    const to = positions[key] && rounded(positions[key]);
+    return to && !(position && position.x === to.x && position.y === to.y);
+  });
+  if (!moved.length) return null;
+  return moved.flatMap((node) => [
+    ...same(node),
+    { op: "add", path: `/nodes/${node.index}/ui`, value: rounded(positions[node.key]) },
+  ]);
+}
+
+function same({ index, id }) {
+  return id === null ? [] : [{ op: "test", path: `/nodes/${index}/id`, value: id }];
+}
+
+function freeId(document, wanted) {
+  const taken = new Set(rawNodes(document).map(({ node }) => node.id));
+  let id = wanted;
+  for (let number = 2; taken.has(id); number++) id = `${wanted}_${number}`;
+  return id;
+}
+
+// --- small things ----------------------------------------------------------------------------------------------
+
+function rounded({ x, y }) {
+  // -0 would be written as "-0".
+  return { x: Math.round(x) + 0, y: Math.round(y) + 0 };
+}
+
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function text(value) {
+  return typeof value === "string" ? value : "";
+}
+
+function joined(parts, between) {
+  return parts.filter((part) => typeof part === "string" && part).join(between);
+}

@@ -1,0 +1,146 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addNode, connect, drawnEdges, drawnNodes, move, remove } from "./model.js";
+
+const flow = () => ({
+  kind: "pipeline",
+  nodes: [
+    { id: "files", kind: "source", connector: "local_fs", config: { path: "in/", pattern: { type: "glob", value: "*.csv" } } },
+    { id: "shape", kind: "transform", inputs: ["files"], ops: [{ op: "trim", columns: ["a"] }], ui: { x: 10, y: 20 } },
+    { id: "check", kind: "validate", inputs: ["shape"], rowLevel: [], datasetLevel: { rowCount: [{}, {}], freshness: {} } },
+    { id: "load", kind: "target", inputs: ["check"], schema: "public", table: "t", loadMode: "upsert" },
+  ],
+});
+
+// What the server does with a patch, on plain values.
+function apply(document, patch) {
+  const result = structuredClone(document);
+  for (const { op, path, value } of patch) {
+    const steps = path.split("/").slice(1);
+    const last = steps.pop();
+    const holder = steps.reduce((part, step) => part[step], result);
+    if (op === "test") assert.deepEqual(holder[last], value, `test ${path}`);
+    else if (op === "remove") Array.isArray(holder) ? holder.splice(Number(last), 1) : delete holder[last];
+    else if (Array.isArray(holder)) holder.splice(last === "-" ? holder.length : Number(last), 0, value);
+    else holder[last] = value;
+  }
+  return result;
+}
+
+const ids = (document) => document.nodes.map(({ id }) => id);
+
+test("each kind says in one line what it does", () => {
+  assert.deepEqual(drawnNodes(flow()).map(({ summary }) => summary), [
+    "in/*.csv", "1 operation", "no row rules, 3 checks", "public.t · upsert",
+  ]);
+});
+
+test("a node counts the diagnostics at and below its place, and not those of node 10 for node 1", () => {
+  const diagnostics = [
+    { path: "/nodes/1", severity: "error" },
+    { path: "/nodes/1/ops/0", severity: "warning" },
+    { path: "/nodes/10/ops", severity: "error" },
+  ];
+  const { errors, warnings } = drawnNodes(flow(), diagnostics)[1];
+  assert.deepEqual({ errors, warnings }, { errors: 1, warnings: 1 });
+});
+
+test("edges come from inputs, and inputs that name nothing draw none", () => {
+  const document = flow();
+  document.nodes[3].inputs.push("nobody");
+  assert.deepEqual(drawnEdges(drawnNodes(document)).map(({ source, target }) => [source, target]), [
+    ["files", "shape"], ["shape", "check"], ["check", "load"],
+  ]);
+});
+
+test("faulty documents are drawn as far as they go", () => {
+  for (const document of [null, [], {}, { nodes: {} }, { nodes: [null, 1, "x", []] }]) assert.deepEqual(drawnNodes(document), []);
+  const odd = { nodes: [{}, { id: 7, kind: 8, inputs: "x", ui: { x: "1" }, name: 3 }, { id: "a", kind: "nowhere" }, { id: "a", kind: "source", config: 1 }] };
+  assert.deepEqual(drawnNodes(odd).map(({ key }) => key), ["#0", "#1", "a", "#3"]);
+});
+
+test("a new node gets a free id, a place in whole numbers, and reads from the node chosen before", () => {
+  const document = flow();
+  const { patch, id } = addNode(document, "target", { x: 1.6, y: -0.2 }, "shape");
+  const node = apply(document, patch).nodes.at(-1);
+  assert.equal(id, "load_2");
+  assert.deepEqual([node.id, node.inputs, node.ui], ["load_2", ["shape"], { x: 2, y: 0 }]);
+  assert.equal(JSON.stringify(node.ui), '{"x":2,"y":0}');
+});
+
+test("nothing reads from a target, and a source reads from nothing", () => {
+  assert.deepEqual(apply(flow(), addNode(flow(), "validate", { x: 0, y: 0 }, "load").patch).nodes.at(-1).inputs, []);
+  assert.equal(apply(flow(), addNode(flow(), "source", { x: 0, y: 0 }, "shape").patch).nodes.at(-1).inputs, undefined);
+});
+
+test("a document without nodes gets its first one", () => {
+  assert.deepEqual(ids(apply({ kind: "pipeline" }, addNode({ kind: "pipeline" }, "source", { x: 0, y: 0 }).patch)), ["source"]);
+});
+
+test("connecting adds one input, also where there were none, and never twice", () => {
+  const document = flow();
+  delete document.nodes[2].inputs;
+  assert.deepEqual(apply(document, connect(document, "files", "check")).nodes[2].inputs, ["files"]);
+  assert.deepEqual(apply(document, connect(document, "files", "load")).nodes[3].inputs, ["check", "files"]);
+  assert.equal(connect(document, "files", "shape"), null);
+  assert.equal(connect(document, "nobody", "shape"), null);
+});
+
+test("a deleted node goes with the edges from it", () => {
+  const after = apply(flow(), remove(flow(), ["shape"]));
+  assert.deepEqual(ids(after), ["files", "check", "load"]);
+  assert.deepEqual(after.nodes[1].inputs, []);
+});
+
+test("several nodes and edges go at once", () => {
+  const document = flow();
+  document.nodes[3].inputs = ["files", "check", "shape"];
+  const edge = { source: "check", target: "load", index: 1 };
+  const after = apply(document, remove(document, ["files", "shape"], [edge]));
+  assert.deepEqual(ids(after), ["check", "load"]);
+  assert.deepEqual(after.nodes.map(({ inputs }) => inputs), [[], []]);
+});
+
+test("the second of two nodes of one id goes without the edges of the first", () => {
+  const document = { nodes: [{ id: "a", kind: "source" }, { id: "a", kind: "source" }, { id: "b", kind: "target", inputs: ["a"] }] };
+  const after = apply(document, remove(document, ["#1"]));
+  assert.deepEqual(ids(after), ["a", "b"]);
+  assert.deepEqual(after.nodes[1].inputs, ["a"]);
+});
+
+test("what was changed elsewhere meanwhile is not deleted", () => {
+  const patch = remove(flow(), ["shape"]);
+  const other = flow();
+  other.nodes.shift();
+  assert.throws(() => apply(other, patch), /test/);
+});
+
+test("moving writes places alone, and only of nodes that moved", () => {
+  const document = flow();
+  const patch = move(document, { files: { x: 5.4, y: 6 }, shape: { x: 10.2, y: 20 } });
+  assert.deepEqual(patch.filter(({ op }) => op !== "test"), [{ op: "add", path: "/nodes/0/ui", value: { x: 5, y: 6 } }]);
+  assert.equal(move(document, { shape: { x: 10, y: 20 } }), null);
+});
+
+test("random actions keep the document's other parts as they were", () => {
+  let seed = 7;
+  const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
+  let document = flow();
+  for (let i = 0; i < 500; i++) {
+    const keys = drawnNodes(document).map(({ key }) => key);
+    const pick = () => keys[random(keys.length || 1)] ?? null;
+    const actions = [
+      () => addNode(document, ["source", "transform", "validate", "target"][random(4)], { x: random(900), y: random(900) }, pick()).patch,
+      () => connect(document, pick(), pick()),
+      () => remove(document, [pick()]),
+      () => remove(document, [], drawnEdges(drawnNodes(document)).slice(0, 1)),
+      () => move(document, { [pick()]: { x: random(900), y: random(900) } }),
+    ];
+    const patch = actions[random(actions.length)]();
+    document = patch ? apply(document, patch) : document;
+    const known = new Set(ids(document));
+    assert.equal(known.size, document.nodes.length, "ids stay unique");
+    assert.equal(document.kind, "pipeline");
+    for (const node of document.nodes) for (const input of node.inputs ?? []) assert.ok(known.has(input), "no edge from nothing");
+  }
+});

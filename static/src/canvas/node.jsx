@@ -1,0 +1,41 @@
+import { Handle, Position } from "@xyflow/react";
+import { memo } from "react";
+import { Icon } from "./icons.jsx";
+
+export function plural(number, word) {
+  return `${number} ${word}${number === 1 ? "" : "s"}`;
+}
+
+/** What a screen reader says of a node. */
+export function spoken({ kind, name, summary, errors, warnings }) {
+  const faults = [errors && plural(errors, "error"), warnings && plural(warnings, "warning")].filter(Boolean);
+  return [`${kind || "node"} ${name}`, summary, ...faults].filter(Boolean).join(", ");
+}
+
+export const FlowNode = memo(function FlowNode({ data, isConnectable }) {
+  const { kind, name, summary, errors, warnings } = data;
+  return (
+    <div className="flow-node" data-faults={errors ? "error" : warnings ? "warning" : undefined}>
+      {kind !== "source" && <Handle type="target" position={Position.Left} isConnectable={isConnectable} />}
+      <div className="flow-node-head">
+        <Icon name={kind} />
+        <span className="flow-node-kind">{kind || "unknown kind"}</span>
+        <Badge number={errors} word="error" />
+        <Badge number={warnings} word="warning" />
+      </div>
+      <div className="flow-node-name" title={name}>{name}</div>
+      <div className="flow-node-summary" title={summary}>{summary || "—"}</div>
+      {kind !== "target" && <Handle type="source" position={Position.Right} isConnectable={isConnectable} />}
+    </div>
+  );
+});
+
+function Badge({ number, word }) {
+  if (!number) return null;
+  return (
+    <span className={`flow-badge flow-badge-${word}`} title={plural(number, word)}>
+      <Icon name={word} />
+      {number}
+    </span>
+  );
+}

@@ -1,0 +1,60 @@
+import { useEffect } from "react";
+import { Icon } from "./icons.jsx";
+
+const SECONDS = 10;
+
+/** Why nothing can be changed here, if so. */
+export function Locked({ draft, isViewer }) {
+  const reason = reasonOf(draft, isViewer);
+  if (!reason) return null;
+  return (
+    <div className={`flow-locked flow-locked-${reason.kind}`} role="status">
+      <Icon name={reason.icon} />
+      <span>{reason.text}</span>
+    </div>
+  );
+}
+
+function reasonOf(draft, isViewer) {
+  if (draft.document === null) {
+    return {
+      kind: "danger", icon: "error",
+      text: "The JSON text cannot be read, so this is its last good state, read-only. Correct the text in the JSON tab, or undo.",
+    };
+  }
+  if (isViewer || draft.readOnly) return { kind: "info", icon: "lock", text: "Read-only: changing this needs the role of an editor." };
+  return null;
+}
+
+export function Deleted({ notice, onUndo, onEnd }) {
+  useEffect(() => {
+    const timer = setTimeout(onEnd, SECONDS * 1000);
+    return () => clearTimeout(timer);
+  }, [notice, onEnd]);
+  return (
+    <div className="flow-deleted" role="status">
+      <span>{notice.text}</span>
+      <button type="button" className="btn btn-sm" onClick={onUndo}>Undo</button>
+    </div>
+  );
+}
+
+export function Empty({ onAdd }) {
+  return (
+    <div className="flow-empty">
+      <p className="h3">No nodes yet</p>
+      <p>A pipeline reads from a source, may transform and validate the rows, and loads a target.</p>
+      {onAdd && <button type="button" className="btn btn-primary" onClick={() => onAdd("source")}>Add a source</button>}
+    </div>
+  );
+}
+
+export function Fault({ fault, onRetry }) {
+  return (
+    <div className="flow-empty" role="alert">
+      <p className="h3">The draft could not be loaded</p>
+      <p>{fault.message} {fault.hint}</p>
+      <button type="button" className="btn" onClick={onRetry}>Try again</button>
+    </div>
+  );
+}

@@ -1,0 +1,79 @@
+// The draft behind form, canvas and JSON tab, as the API gives it. Both islands speak to the server and the page by this.
+
+/** An answer that is no draft: `status` (0 where none came) and the problem's `code`, `message` and `hint`. */
+export class DraftRefused extends Error {
+  constructor(status, problem) {
+    super(problem.detail ?? problem.message ?? problem.title ?? `The server answered with status ${status}.`);
+    this.status = status;
+    this.code = problem.code ?? "";
+    this.hint = problem.hint ?? "";
+  }
+
+  get isConflict() {
+    return this.status === 409 || this.status === 412;
+  }
+}
+
+/** By the attributes of an island's element: `data-draft-url`, `data-workspace`. All methods give the whole draft. */
+export function draftClient({ draftUrl, workspace }) {
+  const call = (method, url, body, type = "application/json") => send(method, url, workspace, body, type);
+  return {
+    read: () => call("GET", draftUrl),
+    write: (text, position) => call("PUT", draftUrl, { text, position }),
+    patch: (patch, label) =>
+      call("PATCH", `${draftUrl}?label=${encodeURIComponent(label)}`, patch, "application/json-patch+json"),
+    undo: () => call("POST", `${draftUrl}undo/`),
+  };
+}
+
+async function send(method, url, workspace, body, type) {
+  const headers = { Accept: "application/json", "X-Flow-Workspace": workspace };
+  if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
+  if (body !== undefined) headers["Content-Type"] = type;
+  const response = await fetch(url, { method, headers, body: body && JSON.stringify(body), credentials: "same-origin" }).catch(
+    () => null,
+  );
+  if (response === null) throw new DraftRefused(0, { detail: "The server did not answer.", hint: "Look at the network and try again." });
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new DraftRefused(response.status, answer);
+  return answer;
+}
+
+/** From the page's `hx-headers:inherited`; the cookie may be out of reach of scripts. */
+function csrfToken() {
+  const headers = document.body.getAttribute("hx-headers:inherited") ?? "{}";
+  return JSON.parse(headers)["X-CSRFToken"] ?? /(?:^|; )flow_csrf=([^;]*)/.exec(document.cookie)?.[1] ?? "";
+}
+
+/** Tell the page that this island changed the draft. */
+export function announceChange(root, origin, draft) {
+  const detail = { origin, position: draft.position };
+  root.dispatchEvent(new CustomEvent("flow:draft-changed", { bubbles: true, detail }));
+}
+
+/** Call `listener` when anything but `origin` changed the draft; gives the function that ends it. */
+export function onChangeElsewhere(origin, listener) {
+  const heard = (event) => event.detail?.origin !== origin && listener();
+  document.addEventListener("flow:draft-changed", heard);
+  return () => document.removeEventListener("flow:draft-changed", heard);
+}
+
+export function toast(text, kind) {
+  document.dispatchEvent(new CustomEvent("flow:toast", { detail: { text, kind } }));
+}
+
+/** Start an island in each element that matches now or comes later, and end it when the element has left the page. */
+export function mountAll(selector, start) {
+  const running = new Map();
+  const look = () => {
+    for (const [root, end] of running) {
+      if (!root.isConnected) {
+        running.delete(root);
+        end();
+      }
+    }
+    for (const root of document.querySelectorAll(selector)) if (!running.has(root)) running.set(root, start(root));
+  };
+  new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+  look();
+}
