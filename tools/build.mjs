@@ -52,6 +52,7 @@ async function bundleOptions() {
     format: "iife",
     target: ["es2022"],
     jsx: "automatic",
+    loader: { ".svg": "text" },
     define: { "process.env.NODE_ENV": '"production"' },
     legalComments: "none",
     absWorkingDir: root,

@@ -1,12 +1,12 @@
-import alertTriangle from "@tabler/icons/icons/outline/alert-triangle.svg";
-import checks from "@tabler/icons/icons/outline/list-check.svg";
-import circleX from "@tabler/icons/icons/outline/circle-x.svg";
-import database from "@tabler/icons/icons/outline/database-import.svg";
-import fileImport from "@tabler/icons/icons/outline/file-import.svg";
-import help from "@tabler/icons/icons/outline/help-circle.svg";
-import lock from "@tabler/icons/icons/outline/lock.svg";
-import sitemap from "@tabler/icons/icons/outline/sitemap.svg";
-import transform from "@tabler/icons/icons/outline/transform.svg";
+import alertTriangle from "@tabler/icons/outline/alert-triangle.svg";
+import checks from "@tabler/icons/outline/list-check.svg";
+import circleX from "@tabler/icons/outline/circle-x.svg";
+import database from "@tabler/icons/outline/database-import.svg";
+import fileImport from "@tabler/icons/outline/file-import.svg";
+import help from "@tabler/icons/outline/help-circle.svg";
+import lock from "@tabler/icons/outline/lock.svg";
+import sitemap from "@tabler/icons/outline/sitemap.svg";
+import transform from "@tabler/icons/outline/transform.svg";
 
 const ICONS = {
   source: fileImport, transform, validate: checks, target: database,

@@ -1,34 +1,68 @@
-// Places for nodes that have none: layers from left to right.
-import { Graph, layout } from "@dagrejs/dagre";
+// Places for nodes that have none: layers from left to right, each node in the middle of what it feeds.
 
 export const NODE = { width: 220, height: 84 };
-const SPACE = { rankdir: "LR", nodesep: 36, ranksep: 72 };
+const STEP = { x: NODE.width + 72, y: NODE.height + 36 };
 
-/** {key: {x, y}} of upper left corners, for all nodes. */
+/** {key: {x, y}} of upper left corners, for all nodes; no two overlap, also where the edges run in circles. */
 export function layOut(nodes, edges) {
-  const graph = new Graph();
-  graph.setGraph({ ...SPACE });
-  graph.setDefaultEdgeLabel(() => ({}));
-  nodes.forEach(({ key }) => graph.setNode(key, { ...NODE }));
-  edges.forEach(({ source, target }) => graph.setEdge(source, target));
-  layout(graph);
-  return Object.fromEntries(
-    nodes.map(({ key }) => {
-      const { x, y } = graph.node(key);
-      return [key, { x: Math.round(x - NODE.width / 2), y: Math.round(y - NODE.height / 2) }];
-    }),
-  );
+  const forward = forwardOnly(nodes, edges);
+  const layers = layersOf(nodes, forward);
+  const rows = rowsOf(nodes, forward);
+  return Object.fromEntries(nodes.map(({ key }) => [key, { x: layers[key] * STEP.x, y: Math.round(rows[key] * STEP.y) }]));
 }
 
 /** {key: {x, y}}: where the document puts the nodes; all others lie below those, in layers of their own. */
 export function placesOf(nodes, edges) {
   const placed = nodes.filter(({ position }) => position);
-  if (placed.length === nodes.length) return Object.fromEntries(nodes.map(({ key, position }) => [key, position]));
   const laid = layOut(nodes, edges);
-  if (!placed.length) return laid;
-  const below = Math.max(...placed.map(({ position }) => position.y)) + NODE.height + SPACE.nodesep;
-  const left = Math.min(...placed.map(({ position }) => position.x));
+  const below = placed.length ? Math.max(...placed.map(({ position }) => position.y)) + STEP.y : 0;
+  const left = placed.length ? Math.min(...placed.map(({ position }) => position.x)) : 0;
   return Object.fromEntries(
     nodes.map(({ key, position }) => [key, position ?? { x: left + laid[key].x, y: below + laid[key].y }]),
   );
+}
+
+/** The edges without those that close a circle. */
+function forwardOnly(nodes, edges) {
+  const kept = [];
+  const state = {};
+  const visit = (key) => {
+    state[key] = "open";
+    for (const edge of edges.filter(({ source }) => source === key)) {
+      if (state[edge.target] === "open") continue;
+      kept.push(edge);
+      if (!state[edge.target]) visit(edge.target);
+    }
+    state[key] = "done";
+  };
+  for (const { key } of nodes) if (!state[key]) visit(key);
+  return kept;
+}
+
+/** {key: layer}: one more than the highest layer among those that feed the node. */
+function layersOf(nodes, edges) {
+  const layers = {};
+  const visit = (key) => {
+    const before = edges.filter(({ target }) => target === key).map(({ source }) => source);
+    return (layers[key] ??= Math.max(-1, ...before.map(visit)) + 1);
+  };
+  nodes.forEach(({ key }) => visit(key));
+  return layers;
+}
+
+/** {key: row}: rows of their own for nodes that feed nothing new, the mean of those they feed for the others. */
+function rowsOf(nodes, edges) {
+  const rows = {};
+  let free = 0;
+  const visit = (key) => {
+    rows[key] = 0;
+    const fed = edges.filter(({ source, target }) => source === key && !(target in rows)).map(({ target }) => target);
+    const below = [];
+    for (const target of fed) if (!(target in rows)) below.push(visit(target));
+    return (rows[key] = below.length ? below.reduce((sum, row) => sum + row, 0) / below.length : free++);
+  };
+  const isFed = new Set(edges.map(({ target }) => target));
+  for (const { key } of nodes) if (!isFed.has(key)) visit(key);
+  for (const { key } of nodes) if (!(key in rows)) visit(key);
+  return rows;
 }

@@ -1,0 +1,174 @@
+import "@xyflow/react/dist/style.css";
+import "./canvas.css";
+import { applyEdgeChanges, applyNodeChanges, Background, Controls, MiniMap, Panel, ReactFlow, useReactFlow } from "@xyflow/react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { layOut, NODE, placesOf } from "./layout.js";
+import { addNode, connect, drawnEdges, drawnNodes, move, remove } from "./model.js";
+import { FlowNode, plural, spoken } from "./node.jsx";
+import { Deleted, Empty, Fault, Locked } from "./notices.jsx";
+import { draggedKind, isNodeDragged, Palette } from "./palette.jsx";
+import { useDraft } from "./use_draft.js";
+import { useMoves } from "./use_moves.js";
+import { useSelection } from "./use_selection.js";
+
+const NODE_TYPES = { flow: FlowNode };
+const FIT = { maxZoom: 1, padding: 0.15 };
+const MANY = 8;
+const ARROW = { type: "arrowclosed", width: 18, height: 18 };
+
+export function Canvas({ element, client, isViewer }) {
+  const { draft, fault, act, undo, reload } = useDraft(element, client);
+  const [nodes, setNodes] = useState([]);
+  const [edges, setEdges] = useState([]);
+  const [notice, setNotice] = useState(null);
+  const awaited = useRef(null);
+  const wrapper = useRef(null);
+  const flow = useReactFlow();
+  const isLocked = isViewer || !draft?.document || draft.readOnly;
+  const moves = useMoves(act);
+  const selection = useSelection(element, setNodes, flow);
+
+  const drawn = useMemo(() => drawnNodes(draft?.document ?? draft?.lastGood, draft?.diagnostics), [draft]);
+  useEffect(() => {
+    const links = drawnEdges(drawn);
+    const places = { ...placesOf(drawn, links), ...moves.pending() };
+    const chosen = awaited.current;
+    awaited.current = null;
+    setNodes((old) => drawn.map((data) => asFlowNode(data, places[data.key], old, chosen)));
+    setEdges((old) => links.map((link) => asFlowEdge(link, old)));
+  }, [drawn, moves]);
+
+  const onNodesChange = useCallback(
+    (changes) => {
+      setNodes((now) => applyNodeChanges(changes, now));
+      moves.note(changes);
+    },
+    [moves],
+  );
+  const onEdgesChange = useCallback((changes) => setEdges((now) => applyEdgeChanges(changes, now)), []);
+  const onConnect = useCallback(
+    ({ source, target }) => act("Connect", (document) => connect(document, source, target)),
+    [act],
+  );
+
+  const onAdd = (kind, at = null) => {
+    const after = at ? null : nodes.find(({ selected }) => selected);
+    const place = at ?? (after ? besides(after, nodes) : centreOf(wrapper.current, flow));
+    act(`Add ${kind}`, (document) => {
+      const { patch, id } = addNode(document, kind, place, after?.id);
+      awaited.current = id;
+      return patch;
+    });
+  };
+
+  const onLayOut = async () => {
+    const places = layOut(drawn, drawnEdges(drawn));
+    await act("Arrange", (document) => move(document, places));
+    requestAnimationFrame(() => flow.fitView(FIT));
+  };
+
+  const onDelete = async (focused) => {
+    const keys = nodes.filter(({ selected }) => selected).map(({ id }) => id);
+    const links = edges.filter(({ selected }) => selected).map(({ data }) => data);
+    if (!keys.length && !links.length && focused) keys.push(focused);
+    if (!keys.length && !links.length) return;
+    const what = keys.length === 1 ? keys[0] : keys.length ? plural(keys.length, "node") : plural(links.length, "edge");
+    const answer = await act(`Delete ${what}`, (document) => remove(document, keys, links));
+    if (!answer) return;
+    setNotice({ text: `Deleted ${what}.`, position: answer.position });
+    wrapper.current?.focus();
+  };
+
+  const onKeyDown = (event) => {
+    if (isLocked || !["Delete", "Backspace"].includes(event.key) || event.target.closest("input, textarea")) return;
+    event.preventDefault();
+    onDelete(event.target.closest(".react-flow__node")?.dataset.id);
+  };
+
+  const onDrop = (event) => {
+    const kind = draggedKind(event);
+    if (!kind || isLocked) return;
+    event.preventDefault();
+    const corner = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
+    onAdd(kind, { x: corner.x - NODE.width / 2, y: corner.y - NODE.height / 2 });
+  };
+
+  const endNotice = useCallback(() => setNotice(null), []);
+  const onUndo = () => {
+    undo(notice.position);
+    endNotice();
+  };
+
+  if (!draft) {
+    if (fault) return <Fault fault={fault} onRetry={reload} />;
+    return <div className="flow-empty" role="status">Loading the draft…</div>;
+  }
+  return (
+    <div className="flow-canvas" ref={wrapper} tabIndex={-1} onKeyDown={onKeyDown}>
+      {!isLocked && <Palette onAdd={onAdd} onLayOut={onLayOut} />}
+      <Locked draft={draft} isViewer={isViewer} />
+      <div className="flow-canvas-area">
+        <ReactFlow
+          nodes={nodes}
+          edges={edges}
+          nodeTypes={NODE_TYPES}
+          onNodesChange={onNodesChange}
+          onEdgesChange={onEdgesChange}
+          onConnect={onConnect}
+          onSelectionChange={selection.onChange}
+          onDragOver={(event) => isNodeDragged(event) && event.preventDefault()}
+          onDrop={onDrop}
+          nodesDraggable={!isLocked}
+          nodesConnectable={!isLocked}
+          deleteKeyCode={null}
+          defaultMarkerColor={null}
+          minZoom={0.2}
+          maxZoom={2}
+          fitView
+          fitViewOptions={FIT}
+        >
+          <Background gap={20} />
+          <Controls showInteractive={false} fitViewOptions={FIT} />
+          {nodes.length > MANY && <MiniMap pannable zoomable />}
+          {!isLocked && nodes.length > 0 && (
+            <Panel position="bottom-center" className="flow-hint">
+              Drag from a node's right dot to connect, or set <em>Inputs</em> in its form. Delete removes the selection.
+            </Panel>
+          )}
+        </ReactFlow>
+        {drawn.length === 0 && <Empty onAdd={isLocked ? null : onAdd} />}
+        {notice && draft.position === notice.position && <Deleted notice={notice} onUndo={onUndo} onEnd={endNotice} />}
+      </div>
+    </div>
+  );
+}
+
+function asFlowNode(data, position, old, chosen) {
+  const before = old.find(({ id }) => id === data.key);
+  return {
+    ...before,
+    id: data.key, type: "flow", data, position,
+    ariaLabel: spoken(data),
+    selected: chosen === null ? Boolean(before?.selected) : data.key === chosen,
+  };
+}
+
+function asFlowEdge(link, old) {
+  const { key, source, target } = link;
+  const selected = old.some((edge) => edge.id === key && edge.selected);
+  return { id: key, source, target, data: link, selected, markerEnd: ARROW };
+}
+
+function besides(node, nodes) {
+  const x = node.position.x + NODE.width + 72;
+  let y = node.position.y;
+  const isTaken = ({ position }) => Math.abs(position.x - x) < NODE.width && Math.abs(position.y - y) < NODE.height;
+  while (nodes.some(isTaken)) y += NODE.height + 36;
+  return { x, y };
+}
+
+function centreOf(element, flow) {
+  const box = element.querySelector(".react-flow").getBoundingClientRect();
+  const { x, y } = flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 });
+  return { x: x - NODE.width / 2, y: y - NODE.height / 2 };
+}
