@@ -55,7 +55,8 @@ def stop_on_abort(rules: Sequence[RuleCount], names: Mapping[int, str]) -> None:
     if not violated:
         return
     texts = [
-        f"{_rule_text(rule)} failed on {rule.violations:,} rows ({places(rule.first, names)})" for rule in violated
+        f"{_rule_text(rule)}{_why(rule)} failed on {rule.violations:,} rows ({places(rule.first, names)})"
+        for rule in violated
     ]
     raise Terminal(
         "rule.abort",
@@ -69,6 +70,10 @@ def _rule_text(rule: RuleCount) -> str:
     return f"Rule {rule.type} on {rule.field!r}" if rule.field else f"Rule {rule.type}"
 
 
+def _why(rule: RuleCount) -> str:
+    return f" ({rule.message})" if rule.message else ""
+
+
 def places(refs: Sequence[RecordRef], names: Mapping[int, str]) -> str:
     """`flights.csv record 3, 17; other.csv record 1`"""
     by_file: dict[int, list[str]] = {}
@@ -77,7 +82,10 @@ def places(refs: Sequence[RecordRef], names: Mapping[int, str]) -> str:
     return "; ".join(f"{names[file]} record {', '.join(records)}" for file, records in by_file.items())
 
 
-_SAID = {"skip": ("rows.rejected", "rows rejected"), "warn": ("rows.warned", "rows loaded with a warning")}
+_SAID = {
+    "skip": ("rows.rejected", "rows rejected"),
+    "warn": ("rows.warned", "rows, loaded unless another rule rejected them"),
+}
 
 
 def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:

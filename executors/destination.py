@@ -11,7 +11,13 @@ from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_target, require_loadable, require_privileges
 from executors.postgres.load_modes import load_handler
 from executors.postgres.plan import plan_stage_columns
-from executors.postgres.target import CreatedTable, columns_to_create, create_target, drop_target_if_ours
+from executors.postgres.target import (
+    CreatedTable,
+    columns_to_create,
+    create_target,
+    drop_target_if_ours,
+    require_schema,
+)
 from ir.load_modes import load_mode
 from ir.nodes import Target
 
@@ -19,7 +25,9 @@ from ir.nodes import Target
 def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
     """Refuse what no load can write to, before anything is read. None if the table is still to be made."""
     dest = inspect_target(conn, target.schema_, target.table)
-    if dest is not None:
+    if dest is None:
+        require_schema(conn, target.schema_)
+    else:
         require_loadable(dest)
         require_privileges(conn, dest, load_handler(target.load_mode).privileges)
     return dest

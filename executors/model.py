@@ -126,7 +126,8 @@ class RecordRef:
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """How often one rule was violated. `first` holds up to 20 places in source order (abort rules only).
+    """How often one rule was violated. `first` holds up to 20 places in source order (abort rules only); `message`
+    says what is wrong with the values, without telling them.
 
     Implicit rules have ids of their own: `type:<column>`, `notNull:<column>`, `length:<column>`, `text:<column>`
     (NUL or broken UTF-8), `row` (a record the format cannot read).
@@ -139,6 +140,7 @@ class RuleCount:
     on_fail: str
     violations: int
     first: tuple[RecordRef, ...] = ()
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,14 +79,15 @@ class TargetLoad:
                 self._pass(fields, columns)
                 self._refuse(dest, columns)
                 self._check()
-                return self._commit(dest, columns)
+                commit = self._commit(dest, columns)
             except LeaseLost:
                 raise
-            except Failure as error:
-                self._keep_rejects(error)
+            except Failure:
+                self._keep_rejects()
                 raise
             finally:
-                staging.drop_staging(self._conn, self._tables)
+                self._drop_staging()
+            return commit
 
     def _step(self, name: str) -> None:
         self._ports.cancellation.check()
@@ -136,9 +137,10 @@ class TargetLoad:
 
     def _count_rules(self) -> None:
         found = [rule for task in self._result.tasks for rule in task.rules]
-        known = {id(rule) for rule in self._rules}
         self._rules = accounting.merge_rules(accounting.planned_rules(self._path), found)
-        self._report.rules = [rule for rule in self._report.rules if id(rule) not in known] + self._rules
+        # Targets that share a validate node read the same rows, so its rules count the same in each.
+        counted = {(rule.node, rule.rule_id): rule for rule in (*self._report.rules, *self._rules)}
+        self._report.rules = list(counted.values())
         accounting.stop_on_abort(self._rules, {scan.file.seq: scan.file.name for scan in self._scans})
 
     # --- what staging says ------------------------------------------------------------------------------------
@@ -243,10 +245,24 @@ class TargetLoad:
                 )
             )
 
-    def _keep_rejects(self, error: Failure) -> None:
-        """The rejected rows of a load that failed, in a transaction of their own."""
-        rows, entries = quarantine.keep_rejects(self._conn, self._ref, self._tables, self._result.winners, self._kept)
-        self._count_kept(rows, entries)
+    def _keep_rejects(self) -> None:
+        """The rejected rows of a load that failed, in a transaction of their own; why it failed stays the error."""
+        try:
+            kept = quarantine.keep_rejects(self._conn, self._ref, self._tables, self._result.winners, self._kept)
+        except Failure as trouble:
+            self._ports.events.alert(
+                "quarantine.unwritable", "error",
+                f"The rows that a failed load rejected were not kept: {trouble.message}",
+                "Mend the target's connection, then run the pipeline again.", self._target.id,
+            )  # fmt: skip
+        else:
+            self._count_kept(*kept)
+
+    def _drop_staging(self) -> None:
+        try:
+            staging.drop_staging(self._conn, self._tables)
+        except Failure as trouble:
+            self._ports.events.log("warning", f"Staging is left for the next sweep: {trouble.message}", self._target.id)
 
 
 def quarantine_tables(path: Path) -> dict[str, str]:

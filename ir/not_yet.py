@@ -6,6 +6,7 @@ NOT_YET: tuple[tuple[str, str], ...] = (
     ("load mode", "cdc_mirror"),
     ("target field", "backupBeforeLoad"),
     ("target field", "expectedRowCountDelta"),
+    ("target field", "orderBy"),
     ("hook", "sql"),
     ("hook", "refresh_mat_view"),
     ("hook", "webhook"),

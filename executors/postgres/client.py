@@ -78,7 +78,9 @@ def connect(
             port=connection.port,
             dbname=connection.database,
             user=connection.user,
-            password=connection.password,
+            # Never empty: the driver would look in this machine's PGPASSWORD and password file, which are not the
+            # connection's, and would hand them to whatever server it names.
+            password=connection.password or "none",
             sslmode=connection.sslmode,
             application_name=application_name,
             client_encoding="UTF8",

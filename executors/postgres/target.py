@@ -50,7 +50,7 @@ def create_target(
     with ddl(conn):
         if exists(conn, schema, table):
             return None
-        _require_schema(conn, schema)
+        require_schema(conn, schema)
         create_table(conn, name.identifier, _body(conn, columns, primary_key))
         row = conn.execute("SELECT %s::regclass::oid", [name.identifier.as_string(conn)]).fetchone()
     return CreatedTable(schema, table, row[0]) if row else None
@@ -93,7 +93,9 @@ def _require_key_columns(columns: Sequence[DestinationColumn], primary_key: Sequ
         )
 
 
-def _require_schema(conn: Conn, schema: str) -> None:
+@translate()
+def require_schema(conn: Conn, schema: str) -> None:
+    """Refuse a schema that the database lacks."""
     if conn.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is None:
         raise Terminal(
             "target.schema_unknown",

@@ -83,7 +83,7 @@ def _rule_counts(batch: pa.RecordBatch, found: Iterable[Finding]) -> Iterable[Ru
     for f in found:
         violations = int(f.mask.sum())
         first = _first_places(batch, f) if violations and f.severity == "abort" else ()
-        yield RuleCount(f.node, f.rule_id, f.type, f.field, f.severity, violations, first)
+        yield RuleCount(f.node, f.rule_id, f.type, f.field, f.severity, violations, first, f.message or "")
 
 
 def _first_places(batch: pa.RecordBatch, finding: Finding) -> tuple[RecordRef, ...]:

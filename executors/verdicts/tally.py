@@ -41,7 +41,8 @@ class Tally:
 def add_counts(one: RuleCount, other: RuleCount) -> RuleCount:
     """The two counts of one rule as one; keeps the first places in source order."""
     first = sorted({*one.first, *other.first}, key=_place)[:MOST_REFS]
-    return replace(one, violations=one.violations + other.violations, first=tuple(first))
+    violations, message = one.violations + other.violations, one.message or other.message
+    return replace(one, violations=violations, first=tuple(first), message=message)
 
 
 def _place(ref: RecordRef) -> tuple[int, int]:

@@ -1,0 +1,44 @@
+"""Several targets of one source: each commits alone, all read the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from executors.errors import Failure
+from tests.executors.conformance.world import World
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+
+@pytest.fixture
+def document(world: World) -> dict[str, Any]:
+    """One validate node feeds the tables `t` and `u`."""
+    world.sql("create table t (id int primary key, name text)")
+    world.sql("create table u (id int primary key, name text)")
+    document = world.document(rules=[{"type": "notNull", "field": "name", "onFail": "skip"}])
+    load = document["nodes"][-1]
+    document["nodes"].append({**load, "id": "load-u", "table": "u"})
+    return document
+
+
+def test_all_targets_load_and_a_shared_rule_counts_once(world: World, document: dict[str, Any]) -> None:
+    world.write("a", "id,name\n1,Ann\n2,\n")
+    report = world.run(document)
+    assert world.rows() == world.rows(table="u") == [(1, "Ann")]
+    assert [(rule.node, rule.violations) for rule in report.rules] == [("check", 1)]
+    assert [node.id for node in report.nodes] == ["src", "check", "load", "load-u"]
+
+
+def test_a_target_that_failed_is_loaded_by_the_next_run_and_the_other_left_alone(
+    world: World, document: dict[str, Any]
+) -> None:
+    world.sql("insert into u values (1, 'in the way')")
+    world.write("a", "id,name\n1,Ann\n")
+    with pytest.raises(Failure):
+        world.run(document)
+    assert world.rows() == [(1, "Ann")]
+    world.sql("delete from u")
+    world.run(document)
+    assert world.rows() == world.rows(table="u") == [(1, "Ann")]
