@@ -7,7 +7,7 @@ import os
 from functools import cache
 from typing import Any
 
-from celery.signals import worker_init, worker_shutdown, worker_shutting_down
+from celery.signals import setup_logging, worker_init, worker_shutdown, worker_shutting_down
 from celery.worker import state as worker_state
 from django.conf import settings
 
@@ -29,6 +29,11 @@ def leave() -> None:
     """End this worker once its runs are back in the queue; its supervisor starts a fresh one with a fresh Spark."""
     logger.error("Spark is gone; this worker ends and is to be started again.")
     worker_state.should_stop = os.EX_TEMPFAIL
+
+
+@setup_logging.connect
+def keep_logging(**_: Any) -> None:
+    """Logging stays as settings have it, secrets taken out; Celery's own handlers would let them through."""
 
 
 @worker_init.connect

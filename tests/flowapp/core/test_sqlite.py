@@ -32,6 +32,8 @@ def test_the_control_plane_works_on_sqlite(tmp_path, server):
     assert " passed" in done.stdout
 
 
+@pytest.mark.django_db
+@pytest.mark.django_db
 def test_sqlite_writes_ahead_and_waits_for_others(tmp_path):
     connection = ConnectionHandler({"default": database_settings(f"sqlite:///{tmp_path / 'control.db'}")})["default"]
     with connection.cursor() as cursor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import threading
@@ -55,6 +56,17 @@ def test_a_queued_run_is_taken_by_a_worker_and_loads(worker, pipeline, target, m
     wait_for(lambda: state_of(run) == State.SUCCEEDED)
     assert target() == ROWS
     assert Heartbeat.objects.get().role == "worker"
+
+
+def test_a_worker_leaves_logging_as_settings_have_it(redis_url, settings):
+    """Celery's own handlers would write what ours redact."""
+    settings.WARM_SPARK = False
+    root = logging.getLogger()
+    before = root.level, [type(handler) for handler in root.handlers]
+    with start_worker(app, pool="threads", concurrency=1, perform_ping_check=False, loglevel="CRITICAL"):
+        during = root.level, [type(handler) for handler in root.handlers]
+    worker_process.stop()
+    assert during == before
 
 
 def test_a_run_that_is_delivered_again_while_it_runs_is_left_alone(worker, pipeline, target, monkeypatch):
