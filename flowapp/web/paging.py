@@ -34,11 +34,11 @@ class PageOf(Generic[Row]):
 
 
 def take_page(rows: QuerySet[Row], cursor: str, order: Sequence[str], size: int = 50) -> PageOf[Row]:
-    """A page of `rows` in `order`: names of columns, `-` before those that fall, unique together and never null.
+    """A page of `rows` in `order`: columns or annotations, `-` before those that fall, unique together and never null.
 
     A cursor that makes no sense gives the first page, as an old bookmark may hold one. One query.
     """
-    position = _decode(rows.model, cursor, order)
+    position = _decode(rows, cursor, order)
     backwards = position is not None and position.backwards
     wanted = [_turned(name) for name in order] if backwards else list(order)
     if position is not None:
@@ -86,12 +86,12 @@ def _encode(row: Model, order: Sequence[str], direction: str) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def _decode(model: type[Model], cursor: str, order: Sequence[str]) -> _Position | None:
+def _decode(rows: QuerySet[Row], cursor: str, order: Sequence[str]) -> _Position | None:
     if not cursor:
         return None
     try:
         direction, *values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        fields = [_field(model, name) for name in order]
+        fields = [_field(rows, name) for name in order]
         if len(values) != len(fields):
             return None
         return _Position([f.to_python(v) for f, v in zip(fields, values, strict=True)], direction == "b")
@@ -99,5 +99,8 @@ def _decode(model: type[Model], cursor: str, order: Sequence[str]) -> _Position 
         return None
 
 
-def _field(model: type[Model], name: str) -> Field[Any, Any]:
-    return model._meta.get_field(name.lstrip("-"))  # type: ignore[return-value]
+def _field(rows: QuerySet[Row], name: str) -> Field[Any, Any]:
+    """The type of a column, be it the table's own or an annotation of these rows."""
+    column = name.lstrip("-")
+    annotation = rows.query.annotations.get(column)
+    return annotation.output_field if annotation is not None else rows.model._meta.get_field(column)

@@ -1,0 +1,230 @@
+"""What the buttons and fields of the editor's forms do, as JSON Patches. The draft's text is changed by `drafts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from django.http import QueryDict
+
+from flowapp.pipelines.checking import nodes_of
+from flowapp.pipelines.json_edits import Patch, PatchRefused, resolve_pointer, value_at
+from flowapp.pipelines.skeletons import new_node
+from flowapp.web.schema_form import read_lines, read_map, read_value
+from flowapp.web.schema_tree import MISSING, Schema, SchemaTree
+from ir.errors import FlowError
+from ir.pointers import Pointer
+from ir.schema import schema_document
+
+
+@cache
+def document_tree() -> SchemaTree:
+    return SchemaTree(schema_document())
+
+
+def form_patch(document: Any, data: QueryDict) -> Patch:
+    """The patch of one action of a form; raises PatchRefused or FlowError.
+
+    `path` is a place of the document as the form showed it. Where the form was that of a node, `at` is the node's
+    place then: if another node stands there now, the change is made where the node is.
+    """
+    action = ACTIONS.get(data.get("action", ""))
+    if action is None:
+        raise PatchRefused(f"There is no action {data.get('action', '')!r}; there are {', '.join(ACTIONS)}.")
+    path, shown_at, ident = data.get("path", ""), data.get("at", ""), data.get("node", "")
+    if ident and shown_at and path.startswith(f"{shown_at}/"):
+        at, node = find_node(document, ident)
+        patch = action(document, str(at) + path[len(shown_at) :], data)
+        return [_test_id(at, node), *patch] if patch else []
+    return action(document, path, data)
+
+
+def find_node(document: Any, ident: str) -> tuple[Pointer, dict[str, Any]]:
+    """The place of the first node of that id, and the node; raises FlowError."""
+    for at, node in nodes_of(document):
+        if node.get("id") == ident:
+            return at, node
+    raise FlowError("node.unknown", f"The draft has no node {ident!r}.", hint="It was renamed or removed meanwhile.")
+
+
+def _schema_at(document: Any, path: str) -> tuple[Schema, Any, list[str | int]]:
+    """What may stand at a place, and what does."""
+    tree, steps = document_tree(), _steps(document, path)
+    try:
+        schema, value = tree.at(tree.document, document, steps)
+    except KeyError:
+        raise PatchRefused(f"Nothing may stand at {path}.") from None
+    return schema, value, steps
+
+
+def _steps(document: Any, path: str) -> list[str | int]:
+    """The steps of a pointer, numbers where the document has a list."""
+    steps: list[str | int] = []
+    value = document
+    for part in path.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        step: str | int = int(name) if isinstance(value, list) and name.isdecimal() else name
+        steps.append(step)
+        inside = isinstance(value, dict) and step in value
+        if isinstance(value, list) and isinstance(step, int):
+            inside = step < len(value)
+        value = value[step] if inside else MISSING
+    return steps
+
+
+# --- actions ------------------------------------------------------------------------------------------------------
+
+
+def _set(document: Any, path: str, data: QueryDict) -> Patch:
+    schema, value, steps = _schema_at(document, path)
+    found = document_tree().resolve(schema, value)
+    new = _posted(found.schema, data)
+    if new is MISSING:
+        return [] if value is MISSING else [{"op": "remove", "path": path}]
+    return put(document, steps, new)
+
+
+def _posted(schema: Schema, data: QueryDict) -> Any:
+    if schema.get("type") == "boolean":
+        return data.get("value") == "true"
+    if schema.get("type") == "array":
+        return read_lines(data.getlist("line")) or MISSING
+    if isinstance(schema.get("additionalProperties"), dict):
+        inner = document_tree().resolve(schema["additionalProperties"]).schema
+        return read_map(inner, data.getlist("key"), data.getlist("value"))
+    return read_value(schema, data.get("value", "").replace("\r\n", "\n"))
+
+
+def put(document: Any, steps: list[str | int], value: Any) -> Patch:
+    """Set a member, with the objects around it that are missing."""
+    for depth in range(1, len(steps)):
+        if not _is_there(document, steps[:depth]):
+            for step in reversed(steps[depth:]):
+                value = {str(step): value}
+            return [{"op": "add", "path": str(Pointer(steps[:depth])), "value": value}]
+    replaces = _is_there(document, steps)
+    return [{"op": "replace" if replaces else "add", "path": str(Pointer(steps)), "value": value}]
+
+
+def _is_there(document: Any, steps: list[str | int]) -> bool:
+    try:
+        value_at(document, Pointer(steps))
+    except PatchRefused:
+        return False
+    return True
+
+
+def _remove(document: Any, path: str, data: QueryDict) -> Patch:
+    return [{"op": "remove", "path": str(resolve_pointer(document, path))}]
+
+
+def _choose(document: Any, path: str, data: QueryDict) -> Patch:
+    """Another alternative of a union, with the fields that both have."""
+    schema, value, steps = _schema_at(document, path)
+    tree = document_tree()
+    found = tree.resolve(schema, value)
+    tag = data.get("tag", "")
+    if tag not in found.alternatives:
+        return [] if value is MISSING else _remove(document, path, data)
+    new = tree.skeleton(schema, tag)
+    shared = found.alternatives[tag]["properties"].keys() - {found.tag}
+    kept = {name: part for name, part in value.items() if name in shared} if isinstance(value, dict) else {}
+    return put(document, steps, {**new, **kept})
+
+
+def _append(document: Any, path: str, data: QueryDict) -> Patch:
+    """One more item; where a single one may stand, two become a list."""
+    schema, value, steps = _schema_at(document, path)
+    tree = document_tree()
+    item = tree.skeleton(tree.item_of(schema), data.get("tag", ""))
+    if isinstance(value, list):
+        return [{"op": "add", "path": f"{path}/-", "value": item}]
+    if value is MISSING:
+        return put(document, steps, item if tree.resolve(schema).or_many else [item])
+    return put(document, steps, [value, item])
+
+
+def _move(step: int) -> Callable[[Any, str, QueryDict], Patch]:
+    def move(document: Any, path: str, data: QueryDict) -> Patch:
+        place = resolve_pointer(document, path)
+        holder, index = value_at(document, place.parent), place[-1]
+        if not isinstance(holder, list) or not isinstance(index, int) or not 0 <= index + step < len(holder):
+            raise PatchRefused(f"{path} cannot be moved there.")
+        return [{"op": "move", "from": str(place), "path": str(place.parent / (index + step))}]
+
+    return move
+
+
+def _add_node(document: Any, path: str, data: QueryDict) -> Patch:
+    taken = [str(node.get("id")) for _, node in nodes_of(document)]
+    try:
+        node = new_node(data.get("kind", ""), taken, data.get("connection", ""), data.get("reads", ""))
+    except KeyError as error:
+        raise PatchRefused(str(error)) from None
+    if isinstance(document, dict) and isinstance(document.get("nodes"), list):
+        return [{"op": "add", "path": "/nodes/-", "value": node}]
+    return [{"op": "add", "path": "/nodes", "value": [node]}]
+
+
+def _delete_node(document: Any, path: str, data: QueryDict) -> Patch:
+    """Remove a node, and it from the inputs of others."""
+    at, node = find_node(document, data.get("node", ""))
+    patch = [_test_id(at, node)]
+    for other, index in _readers(document, node["id"]):
+        patch.append({"op": "remove", "path": str(other / "inputs" / index)})
+    return [*patch, {"op": "remove", "path": str(at)}]
+
+
+def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
+    """Give a node another id, wherever it is named."""
+    at, node = find_node(document, data.get("node", ""))
+    new = data.get("value", "").strip()
+    if new == node["id"]:
+        return []
+    if any(other.get("id") == new for _, other in nodes_of(document)):
+        raise FlowError("id.repeated", f"There is a node {new!r} already.", hint="Choose another id.")
+    patch = [_test_id(at, node), {"op": "replace", "path": str(at / "id"), "value": new}]
+    readers = _readers(document, node["id"])
+    return patch + [{"op": "replace", "path": str(o / "inputs" / i), "value": new} for o, i in readers]
+
+
+def _set_input(document: Any, path: str, data: QueryDict) -> Patch:
+    """Let a node read from another one, or from none."""
+    at, node = find_node(document, data.get("node", ""))
+    chosen = [ident for ident in data.getlist("value") if ident]
+    if node.get("inputs") == chosen:
+        return []
+    op = "replace" if "inputs" in node else "add"
+    return [_test_id(at, node), {"op": op, "path": str(at / "inputs"), "value": chosen}]
+
+
+def _test_id(at: Pointer, node: dict[str, Any]) -> dict[str, Any]:
+    """Makes a patch that was made for another node fail instead of changing this one."""
+    return {"op": "test", "path": str(at / "id"), "value": node["id"]}
+
+
+def _readers(document: Any, ident: str) -> list[tuple[Pointer, int]]:
+    """Who reads from a node: the place of each reader and the index in its inputs, the last first."""
+    found = [
+        (at, i)
+        for at, node in nodes_of(document)
+        if isinstance(inputs := node.get("inputs"), list)
+        for i, name in enumerate(inputs)
+        if name == ident
+    ]
+    return found[::-1]
+
+
+ACTIONS: dict[str, Callable[[Any, str, QueryDict], Patch]] = {
+    "set": _set,
+    "remove": _remove,
+    "choose": _choose,
+    "append": _append,
+    "up": _move(-1),
+    "down": _move(1),
+    "add_node": _add_node,
+    "delete_node": _delete_node,
+    "rename_node": _rename_node,
+    "set_input": _set_input,
+}

@@ -1,0 +1,172 @@
+"""The list of pipelines with what their newest runs came to. As many queries for one pipeline as for a thousand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
+
+from flowapp.accounts.models import Workspace
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import Run, State
+from flowapp.web.paging import PageOf, take_page
+from ir.load_modes import LOAD_MODES
+
+BARS = 20
+EPOCH, NEVER = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+NOT_RUN = "never"
+
+ORDERS: dict[str, tuple[str, ...]] = {
+    "name": ("ident",),
+    "run": ("-last_at", "ident"),
+    "next": ("next_at", "ident"),
+}
+"""By the name of a sort order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the list is narrowed to; what makes no sense narrows nothing."""
+
+    search: str = ""
+    tag: str = ""
+    mode: str = ""
+    state: str = ""
+    enabled: str = ""
+    sort: str = "name"
+
+    @classmethod
+    def read(cls, query: Any) -> Filters:
+        given = {name: query.get(name, "").replace("\0", "").strip()[:200] for name in cls.__slots__}
+        return cls(**{**given, "sort": given["sort"] if given["sort"] in ORDERS else "name"})
+
+    @property
+    def is_narrow(self) -> bool:
+        return any((self.search, self.tag, self.mode, self.state, self.enabled))
+
+
+@dataclass(slots=True)
+class Bar:
+    """One run in the small chart. Numbers are those of the drawing."""
+
+    x: int
+    y: float
+    height: float
+    failed: bool
+
+
+@dataclass(slots=True)
+class RunCount:
+    state: str
+    at: datetime
+    loaded: int | None
+    rejected: int | None
+    pk: UUID
+
+
+@dataclass(slots=True)
+class PipelineRow:
+    """A pipeline with its newest runs, the newest first."""
+
+    pipeline: Pipeline
+    runs: list[RunCount] = field(default_factory=list)
+
+    @property
+    def tags(self) -> list[str]:
+        return self.pipeline.tags.split("\n")[1:-1]
+
+    @property
+    def last(self) -> RunCount | None:
+        return self.runs[0] if self.runs else None
+
+    @property
+    def bars(self) -> list[Bar]:
+        """Oldest first, 20 units high and 5 apart."""
+        return make_bars([(run.loaded, run.state == State.FAILED) for run in reversed(self.runs)])
+
+    @property
+    def chart_words(self) -> str:
+        loaded = [run.loaded for run in self.runs if run.loaded is not None]
+        return f"Rows loaded by the last {len(self.runs)} runs: at most {max(loaded):,}" if loaded else "No rows loaded"
+
+
+def make_bars(counts: Sequence[tuple[int | None, bool]]) -> list[Bar]:
+    highest = max((count or 0 for count, _ in counts), default=0) or 1
+    bars = []
+    for i, (count, failed) in enumerate(counts):
+        height = 20.0 if failed and not count else max(1.0, round(20 * (count or 0) / highest, 1))
+        bars.append(Bar(5 * i + 5 * (BARS - len(counts)), 20 - height, height, failed))
+    return bars
+
+
+def list_rows(workspace: Workspace, filters: Filters, cursor: str, size: int = 50) -> PageOf[Any]:
+    """A page of `PipelineRow`s."""
+    page = take_page(_pipelines(workspace, filters), cursor, ORDERS[filters.sort], size)
+    runs = newest_runs(page.rows)
+    return PageOf([PipelineRow(pipeline, runs[pipeline.pk]) for pipeline in page.rows], page.previous, page.next)
+
+
+def _pipelines(workspace: Workspace, filters: Filters) -> QuerySet[Pipeline]:
+    newest = Run.objects.filter(pipeline=OuterRef("pk")).order_by("-queued_at", "id")
+    rows = Pipeline.objects.filter(workspace=workspace).annotate(
+        last_at=Coalesce(Subquery(newest.values("queued_at")[:1]), Value(EPOCH)),
+        since=Subquery(newest.values("queued_at")[BARS - 1 : BARS]),
+        next_at=Coalesce(F("next_fire_at"), Value(NEVER)),
+    )
+    if filters.search:
+        rows = rows.filter(
+            Q(ident__icontains=filters.search)
+            | Q(name__icontains=filters.search)
+            | Q(source__icontains=filters.search)
+            | Q(target__icontains=filters.search)
+        )
+    if filters.tag:
+        rows = rows.filter(tags__contains=f"\n{filters.tag}\n")
+    if filters.mode in LOAD_MODES:
+        rows = rows.filter(load_mode__contains=filters.mode)
+    if filters.enabled in ("yes", "no"):
+        rows = rows.filter(enabled=filters.enabled == "yes")
+    return _in_state(rows, newest, filters.state)
+
+
+def _in_state(rows: QuerySet[Pipeline], newest: QuerySet[Run], state: str) -> QuerySet[Pipeline]:
+    if state == NOT_RUN:
+        return rows.filter(last_at=EPOCH)
+    if state in State.values:
+        return rows.annotate(last_state=Subquery(newest.values("state")[:1])).filter(last_state=state)
+    return rows
+
+
+def newest_runs(pipelines: Sequence[Pipeline]) -> dict[UUID, list[RunCount]]:
+    """The last runs of each pipeline with what their targets counted, the newest first; one query.
+
+    `since`, where it is set, is the moment of a pipeline's last run that is shown, so that older ones are not read.
+    """
+    found: dict[UUID, list[RunCount]] = defaultdict(list)
+    wanted = Q()
+    for pipeline in pipelines:
+        one = Q(pipeline=pipeline.pk)
+        wanted |= one & Q(queued_at__gte=pipeline.since) if pipeline.since else one
+    if not pipelines:
+        return found
+    counted = Run.objects.filter(wanted).annotate(
+        loaded=Sum("nodes__rows_loaded", filter=Q(nodes__kind="target")),
+        rejected=Sum("nodes__rows_rejected", filter=Q(nodes__kind="target")),
+    )
+    columns = ("pipeline_id", "state", "queued_at", "loaded", "rejected", "pk")
+    for key, state, at, loaded, rejected, pk in counted.order_by("-queued_at", "id").values_list(*columns):
+        if len(found[key]) < BARS:
+            found[key].append(RunCount(state, at, loaded, rejected, pk))
+    return found
+
+
+def list_tags(workspace: Workspace) -> list[str]:
+    """All tags in use, sorted."""
+    texts = Pipeline.objects.filter(workspace=workspace).exclude(tags="").values_list("tags", flat=True).distinct()
+    return sorted({tag for text in texts for tag in text.split("\n") if tag})

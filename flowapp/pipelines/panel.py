@@ -1,0 +1,266 @@
+"""The right pane of the editor: the form of a node, or the pipeline's own settings with all diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flowapp.pipelines.checking import nodes_of
+from flowapp.pipelines.drafts import DraftView
+from flowapp.pipelines.edits import document_tree, find_node
+from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
+from flowapp.web.schema_tree import Schema
+from ir.connectors import CONNECTORS, TARGET_CONNECTORS
+from ir.diagnostics import Diagnostic
+from ir.load_modes import LOAD_MODE_KINDS, MODE_FIELDS, LoadMode
+from ir.nodes import NODES, Target
+from ir.not_yet import NOT_YET
+from ir.pointers import ROOT, Pointer
+
+FAMILIES = {
+    "connector": "source connector",
+    "format": "format",
+    "loadMode": "load mode",
+    "ops": "op",
+    "preHook": "hook",
+    "postHook": "hook",
+    "backupBeforeLoad": "target field",
+    "expectedRowCountDelta": "target field",
+}
+"""The family, as `ir.not_yet` calls it, of what a field chooses from or is."""
+
+GROUPS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+    "source": (
+        ("What", ("name", "description")),
+        ("Where", ("connector", "connection", "config")),
+        ("How", ("columns",)),
+    ),
+    "transform": (("What", ("name", "description")), ("How", ("ops",))),
+    "validate": (
+        ("What", ("name", "description")),
+        ("Row rules", ("rowLevel",)),
+        ("Dataset checks", ("datasetLevel",)),
+        ("Rejected rows", ("quarantine",)),
+    ),
+    "target": (
+        ("What", ("name", "description")),
+        ("Where", ("connector", "connection", "schema", "table", "columns")),
+        ("How", ("loadMode", "upsertKey", "orderBy", "watermarkColumn", "watermarkLag", "cdcSource")),
+        ("Guards", ("failOnEmptySource", "onTypeMismatch", "emptyAsNull", "backupBeforeLoad", "expectedRowCountDelta")),
+        ("Hooks", ("preHook", "postHook")),
+    ),
+}
+"""By kind of node: its groups of fields in their order. What is named in none comes last, under More."""
+
+HELP = {
+    "upsertKey": "Columns that tell one row from another; the table needs a unique constraint over exactly these.",
+    "orderBy": "Of rows with the same key the last one in this order stays.",
+    "path": "Below the workspace's folder of files.",
+    "quarantine": "Rejected rows go to this table of the target's database.",
+}
+HIDDEN = frozenset({"id", "kind", "inputs", "ui", "loadMode", "$schema", "version", "nodes", "schedule"})
+COLUMN_FIELDS = frozenset({"field", "column", "columns", "keys", "orderBy", "watermarkColumn", "upsertKey"})
+MODE_ALIASES = {str(Target.model_fields[name].alias) for name in MODE_FIELDS}
+
+
+@dataclass
+class ModeCard:
+    mode: LoadMode
+    chosen: bool
+    available: bool
+    diagnostics: list[Diagnostic]
+
+
+@dataclass
+class Group:
+    title: str
+    fields: list[Field]
+    cards: list[ModeCard] = field(default_factory=list)
+
+
+@dataclass
+class Reader:
+    """The picker of what a node reads from."""
+
+    options: list[Option]
+    diagnostics: list[Diagnostic]
+
+
+@dataclass
+class NodePanel:
+    """`rest` are the diagnostics that no field shows, `columns` the names that may be meant in the node's fields."""
+
+    at: Pointer
+    node: dict[str, Any]
+    groups: list[Group]
+    reader: Reader | None
+    id_diagnostics: list[Diagnostic]
+    rest: list[Diagnostic]
+    columns: list[str]
+
+    @property
+    def ident(self) -> str:
+        return str(self.node.get("id", ""))
+
+    @property
+    def kind(self) -> str:
+        return str(self.node.get("kind", ""))
+
+
+@dataclass
+class Place:
+    """A diagnostic with the node that it belongs to, if any."""
+
+    diagnostic: Diagnostic
+    node: str
+
+
+@dataclass
+class SettingsPanel:
+    fields: list[Field]
+    places: list[Place]
+
+
+def node_panel(view: DraftView, ident: str) -> NodePanel:
+    """Raises FlowError if the draft has no such node."""
+    document = view.last_good
+    at, node = find_node(document, ident)
+    mine = [d for d in view.checked.diagnostics if d.path[:2] == tuple(at)] if view.document is not None else []
+    maker = FormMaker(document_tree(), mine, _rules(view, node))
+    ids = maker.take(at / "id", below=False)
+    reader = _reader(document, at, node, maker.take(at / "inputs", below=True)) if _reads(node) else None
+    groups = _groups(maker, node, at)
+    return NodePanel(at, node, groups, reader, ids, maker.left, _columns(view, document, node))
+
+
+def settings_panel(view: DraftView) -> SettingsPanel:
+    document = view.last_good
+    maker = FormMaker(document_tree(), view.checked.diagnostics, FormRules(hidden=HIDDEN, help=HELP))
+    fields = maker.fields(document_tree().document, document, ROOT)
+    return SettingsPanel(fields, places(view))
+
+
+def places(view: DraftView) -> list[Place]:
+    """All diagnostics, errors first, each with its node."""
+    ids = {at: str(node.get("id", "")) for at, node in nodes_of(view.last_good)}
+    ordered = sorted(view.checked.diagnostics, key=lambda d: d.severity)
+    return [Place(d, ids.get(Pointer(d.path[:2]), "")) for d in ordered]
+
+
+def schedule_fields(view: DraftView) -> list[Field]:
+    """The schedule's part of the form."""
+    tree, document = document_tree(), view.last_good
+    mine = [d for d in view.checked.diagnostics if d.path[:1] == ("schedule",)]
+    maker = FormMaker(tree, mine, FormRules())
+    schema, value = tree.at(tree.document, document, ["schedule"])
+    made = maker.field("schedule", schema, value, ROOT / "schedule")
+    return [made] if made else []
+
+
+def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
+    connections = [Option(name, name) for name in view.checked.found.known]
+    connectors = TARGET_CONNECTORS if node.get("kind") == "target" else CONNECTORS
+    tables: dict[str, Sequence[Option]] = {
+        "connector": [Option(n, n, disabled=not is_available("connector", n)) for n in connectors],
+        "connection": connections,
+    }
+
+    def options(at: Pointer, name: str) -> Sequence[Option] | None:
+        return [Option(o.value, o.label, disabled=o.disabled) for o in tables[name]] if name in tables else None
+
+    return FormRules(options, _suggestions, is_available, HIDDEN | _unused(node), HELP)
+
+
+def is_available(name: str, tag: str) -> bool:
+    """Whether this release can run what is chosen."""
+    return (FAMILIES.get(name, ""), tag) not in NOT_YET
+
+
+def _suggestions(name: str, schema: Schema) -> str:
+    """The list of suggestions, by its HTML id."""
+    if "pg:" in schema.get("pattern", ""):
+        return "known-types"
+    return "known-columns" if name in COLUMN_FIELDS else ""
+
+
+def _unused(node: dict[str, Any]) -> frozenset[str]:
+    """Fields that are left out: those of other load modes, and those that this release cannot run, unless written."""
+    mode = next((mode for mode in LOAD_MODE_KINDS if mode.name == node.get("loadMode")), None)
+    used = {str(Target.model_fields[name].alias) for name in mode.fields} if mode else MODE_ALIASES
+    not_yet = {name for family, name in NOT_YET if family in ("target field", "check")}
+    needless = {"connection"} if node.get("connector") == "local_fs" else set()
+    return frozenset((MODE_ALIASES - used) | not_yet | needless) - _written(node)
+
+
+def _written(node: dict[str, Any]) -> set[str]:
+    checks = node.get("datasetLevel")
+    return node.keys() | (checks.keys() if isinstance(checks, dict) else set())
+
+
+def _groups(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[Group]:
+    schema = document_tree().document["$defs"].get(_type_name(node))
+    if schema is None:
+        return []
+    cards = _cards(maker, node, at) if "loadMode" in schema["properties"] else []
+    fields = {made.name: made for made in maker.fields(schema, node, at)}
+    groups = []
+    for title, names in GROUPS.get(str(node.get("kind")), ()):
+        found = [fields.pop(name) for name in names if name in fields]
+        groups.append(Group(title, found, cards if "loadMode" in names else []))
+    groups.append(Group("More", list(fields.values())))
+    return [group for group in groups if group.fields or group.cards]
+
+
+def _type_name(node: dict[str, Any]) -> str:
+    kind = node.get("kind")
+    return NODES[kind].__name__ if isinstance(kind, str) and kind in NODES else ""
+
+
+def _cards(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[ModeCard]:
+    """All load modes. What is wrong with the chosen one stands at its card."""
+    found = maker.take(at / "loadMode", below=False)
+    chosen = node.get("loadMode")
+    cards = [ModeCard(mode, mode.name == chosen, is_available("loadMode", mode.name), []) for mode in LOAD_MODE_KINDS]
+    for card in cards:
+        card.diagnostics = found if card.chosen else []
+    return cards
+
+
+def _reads(node: dict[str, Any]) -> bool:
+    return node.get("kind") != "source"
+
+
+def _reader(document: Any, at: Pointer, node: dict[str, Any], diagnostics: list[Diagnostic]) -> Reader:
+    inputs = node.get("inputs")
+    chosen = [name for name in inputs if isinstance(name, str)] if isinstance(inputs, list) else []
+    below = _readers_below(document, str(node.get("id")))
+    ids = [str(n.get("id")) for place, n in nodes_of(document) if place != at and n.get("kind") != "target"]
+    options = [Option(name, name, name in chosen) for name in ids if name not in below]
+    known = {option.value for option in options}
+    options += [Option(name, f"{name} (unknown)", True) for name in chosen if name not in known]
+    return Reader(options, diagnostics)
+
+
+def _readers_below(document: Any, ident: str) -> set[str]:
+    """The ids of all nodes that read from a node, directly or through others, and its own."""
+    found, grown = {ident}, True
+    while grown:
+        more = {str(n.get("id")) for _, n in nodes_of(document) if found & set(_texts(n.get("inputs")))}
+        grown = not more <= found
+        found |= more
+    return found
+
+
+def _texts(value: Any) -> Iterable[str]:
+    return (item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _columns(view: DraftView, document: Any, node: dict[str, Any]) -> list[str]:
+    """Names of columns that are known: of the tables that are loaded, and those declared in the document."""
+    names = [column.name for table in view.checked.found.tables.values() if table for column in table.columns]
+    for _, other in nodes_of(document):
+        columns = other.get("columns")
+        if isinstance(columns, list):
+            names += [c["name"] for c in columns if isinstance(c, dict) and isinstance(c.get("name"), str)]
+    return sorted(dict.fromkeys(names))

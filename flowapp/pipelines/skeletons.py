@@ -1,0 +1,56 @@
+"""What a new node begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ir.kinds import KindTable
+
+Skeleton = Callable[[str], dict[str, Any]]
+
+
+def _source(connection: str) -> dict[str, Any]:
+    config = {"path": "", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv", "header": True}}
+    return {"connector": "local_fs", "config": config}
+
+
+def _transform(connection: str) -> dict[str, Any]:
+    return {"inputs": [], "ops": []}
+
+
+def _validate(connection: str) -> dict[str, Any]:
+    return {"inputs": [], "rowLevel": []}
+
+
+def _target(connection: str) -> dict[str, Any]:
+    place = {"connector": "postgres", "connection": connection, "schema": "public", "table": ""}
+    return {"inputs": [], **place, "loadMode": "append"}
+
+
+SKELETONS: KindTable[tuple[str, Skeleton]] = KindTable(
+    "node",
+    (
+        ("source", ("source", _source)),
+        ("transform", ("transform", _transform)),
+        ("validate", ("check", _validate)),
+        ("target", ("load", _target)),
+    ),
+)
+"""By kind: the id that the first of them gets, and what it holds beside id and kind."""
+
+
+def new_node(kind: str, taken: Iterable[str], connection: str = "", reads: str = "") -> dict[str, Any]:
+    """A node of that kind with an id of its own; raises KeyError. `reads` is the node that it reads from."""
+    first, make = SKELETONS[kind]
+    node = {"id": _free_id(first, set(taken)), "kind": kind, **make(connection)}
+    if "inputs" in node and reads:
+        node["inputs"] = [reads]
+    return node
+
+
+def _free_id(first: str, taken: set[str]) -> str:
+    number, ident = 1, first
+    while ident in taken:
+        number, ident = number + 1, f"{first}{number + 1}"
+    return ident

@@ -1,0 +1,295 @@
+"""From a JSON Schema and a document to the fields of a form, and from what was typed back to JSON.
+
+Nothing is refused here: a value that does not fit goes into the document as typed, where the one parser judges it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flowapp.web.schema_tree import MISSING, Resolved, Schema, SchemaTree, properties_of
+from ir.diagnostics import Diagnostic
+from ir.pointers import Pointer
+
+LONG_TEXT = ("description", "query", "statement", "where")
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+
+
+@dataclass
+class Option:
+    value: str
+    label: str
+    chosen: bool = False
+    disabled: bool = False
+
+
+@dataclass
+class Field:
+    """A field as its template shows it. `template` is that of its widget; `children` are fields below it."""
+
+    name: str
+    label: str
+    pointer: Pointer
+    widget: str
+    value: Any = ""
+    required: bool = False
+    present: bool = True
+    default: Any = ""
+    options: list[Option] = field(default_factory=list)
+    children: list[Field] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    suggestions: str = ""
+    number: int = 0
+    help: str = ""
+
+    @property
+    def template(self) -> str:
+        return f"web/form/_{self.widget}.html"
+
+    @property
+    def path(self) -> str:
+        return str(self.pointer)
+
+    @property
+    def ident(self) -> str:
+        """An HTML id that stays the same as long as the place does."""
+        return "f" + re.sub(r"[^A-Za-z0-9]", lambda sign: f"_{ord(sign[0]):x}_", self.path)
+
+    @property
+    def is_invalid(self) -> bool:
+        return any(d.severity == "error" for d in self.diagnostics)
+
+
+@dataclass(frozen=True)
+class FormRules:
+    """What a schema does not say: which values a text field offers, and which kinds cannot be chosen or are hidden."""
+
+    options: Callable[[Pointer, str], Sequence[Option] | None] = lambda at, name: None
+    suggestions: Callable[[str, Schema], str] = lambda name, schema: ""
+    is_available: Callable[[str, str], bool] = lambda name, tag: True
+    hidden: frozenset[str] = frozenset()
+    help: dict[str, str] = field(default_factory=dict)
+
+
+class FormMaker:
+    """Makes the fields of one document."""
+
+    def __init__(self, tree: SchemaTree, diagnostics: Iterable[Diagnostic], rules: FormRules) -> None:
+        self.tree, self.rules = tree, rules
+        self.left = list(diagnostics)
+
+    def fields(self, schema: Schema, value: Any, at: Pointer) -> list[Field]:
+        """The fields of an object, without its constants and what is hidden."""
+        found = self.tree.resolve(schema, value).schema
+        fields = []
+        for name, part, required in properties_of(found):
+            here = value.get(name, MISSING) if isinstance(value, dict) else MISSING
+            if name not in self.rules.hidden and "const" not in self.tree.resolve(part).schema:
+                made = self.field(name, part, here, at / name, required=required)
+                fields += [made] if made else []
+        return fields
+
+    def field(self, name: str, schema: Schema, value: Any, at: Pointer, *, required: bool = False) -> Field | None:
+        """One field with all below it; None where nothing can be chosen and nothing stands."""
+        resolved = self.tree.resolve(schema, value)
+        widget = self._widget(name, resolved, value)
+        made = Field(
+            name, resolved.schema.get("title") or name, at, widget, required=required, present=value is not MISSING,
+            default=_shown(resolved.schema.get("default", "")), help=self.rules.help.get(name, ""),
+        )  # fmt: skip
+        MAKERS[widget](self, made, schema, resolved, value)
+        if value is MISSING and widget in ("items", "select", "union") and self._is_closed(made):
+            return None
+        made.diagnostics = self.take(at, below=widget not in ("group", "items", "union"))
+        return made
+
+    def _is_closed(self, made: Field) -> bool:
+        return bool(made.options) and all(option.disabled or not option.value for option in made.options)
+
+    def _widget(self, name: str, resolved: Resolved, value: Any) -> str:
+        if self.rules.options(Pointer(), name) is not None:
+            return "select"
+        if resolved.or_many:
+            return "items"
+        if resolved.alternatives:
+            return "union"
+        found = resolved.schema
+        if "enum" in found:
+            return "select"
+        match found.get("type"):
+            case "boolean":
+                return "checkbox"
+            case "array":
+                return "lines" if self.tree.resolve(found["items"]).type == "string" else "items"
+            case "object":
+                return "group" if "properties" in found else "map" if "additionalProperties" in found else "json"
+            case "string" if name in LONG_TEXT:
+                return "textarea"
+            case _:
+                return "text"
+
+    def take(self, at: Pointer, *, below: bool) -> list[Diagnostic]:
+        """The diagnostics of a place, each shown at one place only."""
+        mine = [d for d in self.left if d.path == at or (below and d.path[: len(at)] == at)]
+        self.left = [d for d in self.left if d not in mine]
+        return mine
+
+    # --- by widget ------------------------------------------------------------------------------------------------
+
+    def _make_text(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
+        made.value = "" if value is MISSING else _typed(value, resolved.type)
+        made.suggestions = self.rules.suggestions(made.name, resolved.schema)
+
+    def _make_select(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
+        known = self.rules.options(made.pointer, made.name)
+        options = list(known) if known is not None else [
+            Option(name, name, disabled=not self.rules.is_available(made.name, name))
+            for name in resolved.schema["enum"]
+        ]  # fmt: skip
+        shown = "" if value is MISSING else _shown(value)
+        if value is not MISSING and shown not in [option.value for option in options]:
+            options.append(Option(shown, f"{shown} (unknown)"))
+        if not made.required or value is MISSING:
+            options.insert(0, Option("", f"default: {made.default}" if made.default else "– choose –"))
+        for option in options:
+            option.chosen = option.value == shown
+            option.disabled = option.disabled and not option.chosen
+        made.options, made.value = options, shown
+
+    def _make_checkbox(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
+        made.value = resolved.schema.get("default", False) if value is MISSING else value is True
+
+    def _make_lines(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
+        made.value = [_shown(item) for item in value] if isinstance(value, list) else []
+        made.suggestions = self.rules.suggestions(made.name, resolved.schema)
+
+    def _make_map(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
+        inner = self.tree.resolve(resolved.schema["additionalProperties"])
+        items = value.items() if isinstance(value, dict) else ()
+        made.value = [(key, _typed(item, inner.type)) for key, item in items]
+        made.suggestions = self.rules.suggestions("", inner.schema)
+
+    def _make_json(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
+        made.value = "" if value is MISSING else json.dumps(value, indent=2, ensure_ascii=False)
+
+    def _make_group(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
+        made.children = self.fields(schema, value, made.pointer)
+
+    def _make_union(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
+        name = value.get(resolved.tag) if isinstance(value, dict) else None
+        made.value = resolved.tag
+        made.options = self._alternatives(made.name, resolved, name)
+        if name not in resolved.alternatives:
+            made.options.insert(0, Option("", "– choose –" if made.required else "none", chosen=True))
+        elif not made.required:
+            made.options.insert(0, Option("", "none"))
+        made.children = self.fields(schema, value, made.pointer) if name in resolved.alternatives else []
+
+    def _make_items(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
+        item_schema = self.tree.item_of(schema)
+        item = self.tree.resolve(item_schema)
+        made.options = self._alternatives(made.name, item, None)
+        items = value if isinstance(value, list) else [] if value is MISSING else [value]
+        for i, one in enumerate(items):
+            place = made.pointer / i if isinstance(value, list) else made.pointer
+            made.children.append(self._item(item_schema, item.tag, one, place, i))
+        made.value = len(items)
+
+    def _item(self, schema: Schema, tag: str, value: Any, at: Pointer, number: int) -> Field:
+        name = value.get(tag or "name") if isinstance(value, dict) else None
+        label = name if isinstance(name, str) and name else f"{number + 1}"
+        made = Field(str(number), label, at, "item", number=number, value=tag)
+        made.help = self.tree.resolve(schema, value).schema.get("description", "").partition("\n")[0]
+        made.children = self.fields(schema, value, at)
+        made.diagnostics = self.take(at, below=False)
+        return made
+
+    def _alternatives(self, name: str, resolved: Resolved, chosen: Any) -> list[Option]:
+        return [
+            Option(tag, tag, chosen=tag == chosen, disabled=tag != chosen and not self.rules.is_available(name, tag))
+            for tag in resolved.alternatives
+        ]
+
+
+MAKERS: dict[str, Callable[[FormMaker, Field, Schema, Resolved, Any], None]] = {
+    "text": FormMaker._make_text,
+    "textarea": FormMaker._make_text,
+    "select": FormMaker._make_select,
+    "checkbox": FormMaker._make_checkbox,
+    "lines": FormMaker._make_lines,
+    "map": FormMaker._make_map,
+    "json": FormMaker._make_json,
+    "group": FormMaker._make_group,
+    "union": FormMaker._make_union,
+    "items": FormMaker._make_items,
+}
+"""By widget."""
+
+
+# --- from text to JSON --------------------------------------------------------------------------------------------
+
+
+def read_value(schema: Schema, text: str) -> Any:
+    """What a text field's content means for a schema; MISSING if it is empty."""
+    if text == "":
+        return MISSING
+    kind = schema.get("type", "string")
+    if kind == "string":
+        return text
+    if kind in ("number", "integer"):
+        return _read_number(text)
+    if kind == "object":
+        return _read_json(text)
+    return _read_scalar(text)
+
+
+def read_lines(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if line != ""]
+
+
+def read_map(schema: Schema, keys: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
+    """Rows of key and value, those without a key left out."""
+    pairs = {key: read_value(schema, value) for key, value in zip(keys, values, strict=False) if key}
+    return {key: "" if value is MISSING else value for key, value in pairs.items()}
+
+
+def _read_number(text: str) -> Any:
+    trimmed = text.strip()
+    match = _NUMBER.fullmatch(trimmed)
+    if match is None or len(trimmed) > 400:
+        return text
+    return int(trimmed) if match[2] is None and match[3] is None else _finite(float(trimmed), text)
+
+
+def _finite(number: float, text: str) -> Any:
+    return number if abs(number) != float("inf") else text
+
+
+def _read_scalar(text: str) -> Any:
+    """Text, unless it reads as a number or as true or false; in quotes it stays text."""
+    if len(text) >= 2 and text[0] == text[-1] == '"':
+        return text[1:-1]
+    return {"true": True, "false": False}.get(text, _read_number(text))
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _typed(value: Any, kind: str | list[str]) -> str:
+    """The text that `read_value` turns into this value."""
+    shown = _shown(value)
+    if isinstance(kind, list) and isinstance(value, str) and _read_scalar(shown) != value:
+        return f'"{shown}"'
+    return shown
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,152 @@
+"""Walks a JSON Schema along a document: which schema holds at a place, given what stands there.
+
+Knows references, unions told apart by a tag, `X or list of X`, and what an `if` adds. Knows nothing of pipelines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+Schema = dict[str, Any]
+MISSING: Any = object()
+"""What stands at a place where nothing stands; None would be JSON's null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A schema without references, and what it stands for.
+
+    Of a tagged union `tag` is the key and `alternatives` the schemas by its value; `schema` is then the one chosen by
+    the document, or an empty object. `or_many` says that a list of the like may stand here as well.
+    """
+
+    schema: Schema
+    tag: str = ""
+    alternatives: dict[str, Schema] = field(default_factory=dict)
+    or_many: bool = False
+
+    @property
+    def type(self) -> str | list[str]:
+        return self.schema.get("type", "")
+
+
+class SchemaTree:
+    def __init__(self, document: Schema) -> None:
+        self.document = document
+
+    def resolve(self, schema: Schema, value: Any = MISSING) -> Resolved:
+        """The schema that holds for a value, references followed."""
+        flat = self._deref(schema)
+        options = flat.get("oneOf")
+        if options is None:
+            return Resolved(self._with_conditions(flat, value))
+        single = next((option for option in options if self._deref(option).get("type") != "array"), None)
+        if len(options) == 2 and single is not None and any(self._deref(o).get("type") == "array" for o in options):
+            return Resolved({**self.resolve(single, value).schema, **_words(flat)}, or_many=True)
+        return self._union(flat, options, value)
+
+    def _union(self, flat: Schema, options: list[Schema], value: Any) -> Resolved:
+        found = [self._deref(option) for option in options]
+        tag = _tag_of(found)
+        by_name = {schema["properties"][tag]["const"]: schema for schema in found}
+        name = value.get(tag) if isinstance(value, dict) else None
+        chosen = by_name.get(name) if isinstance(name, str) else None
+        return Resolved({**(chosen or {"type": "object", "properties": {}}), **_words(flat)}, tag, by_name)
+
+    def at(self, schema: Schema, value: Any, steps: Iterable[str | int]) -> tuple[Schema, Any]:
+        """The schema at a place below another one, and what stands there; raises KeyError where nothing may stand."""
+        for step in steps:
+            schema = self._step(schema, value, step)
+            value = _member(value, step)
+        return schema, value
+
+    def _step(self, schema: Schema, value: Any, step: str | int) -> Schema:
+        resolved = self.resolve(schema, value if not isinstance(value, list) else MISSING)
+        if resolved.or_many and isinstance(value, list):
+            return self.item_of(schema)
+        found = resolved.schema
+        if isinstance(value, list) or found.get("type") == "array":
+            return found["items"]
+        properties = found.get("properties", {})
+        if step in properties:
+            return properties[step]
+        others = found.get("additionalProperties")
+        if isinstance(others, dict):
+            return others
+        raise KeyError(step)
+
+    def item_of(self, schema: Schema) -> Schema:
+        """The schema of the items of a list, or of one of `X or list of X`."""
+        flat = self._deref(schema)
+        if "oneOf" in flat:
+            return next(option for option in flat["oneOf"] if self._deref(option).get("type") != "array")
+        return flat["items"]
+
+    def skeleton(self, schema: Schema, tag: str = "") -> Any:
+        """The least that may stand here: required members with what they begin with; of a union that of `tag`."""
+        resolved = self.resolve(schema)
+        if resolved.alternatives:
+            name = tag or next(iter(resolved.alternatives))
+            return self.skeleton(resolved.alternatives[name])
+        found = resolved.schema
+        if "const" in found:
+            return found["const"]
+        if "default" in found:
+            return found["default"]
+        if "enum" in found:
+            return found["enum"][0]
+        if found.get("type") == "object":
+            properties = found.get("properties", {})
+            return {name: self.skeleton(properties[name]) for name in found.get("required", ()) if name in properties}
+        return _EMPTY.get(str(found.get("type")), "")
+
+    def _deref(self, schema: Schema) -> Schema:
+        while "$ref" in schema:
+            name = schema["$ref"].rpartition("/")[2]
+            schema = {**self.document["$defs"][name], **{k: v for k, v in schema.items() if k != "$ref"}}
+        return schema
+
+    def _with_conditions(self, schema: Schema, value: Any) -> Schema:
+        """With the properties that an `if` over constants adds for this value."""
+        conditions = schema.get("allOf", ())
+        added = {
+            name: part for c in conditions if _holds(c["if"], value) for name, part in c["then"]["properties"].items()
+        }
+        return {**schema, "properties": {**schema["properties"], **added}} if added else schema
+
+
+_EMPTY: dict[str, Any] = {"string": "", "array": [], "boolean": False, "integer": 0, "number": 0}
+
+
+def _words(schema: Schema) -> Schema:
+    return {name: schema[name] for name in ("title", "default") if name in schema}
+
+
+def _tag_of(schemas: list[Schema]) -> str:
+    """The property that has a constant of its own in every alternative."""
+    constants = [{n for n, p in schema.get("properties", {}).items() if "const" in p} for schema in schemas]
+    shared = set.intersection(*constants)
+    return next(n for n in shared if len({schema["properties"][n]["const"] for schema in schemas}) == len(schemas))
+
+
+def _holds(condition: Schema, value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(value.get(name) == part.get("const") for name, part in condition["properties"].items())
+
+
+def _member(value: Any, step: str | int) -> Any:
+    if isinstance(value, dict):
+        return value.get(str(step), MISSING)
+    if isinstance(value, list) and isinstance(step, int) and step < len(value):
+        return value[step]
+    return MISSING
+
+
+def properties_of(schema: Schema) -> Iterator[tuple[str, Schema, bool]]:
+    """Name, schema and whether it is required, of each property."""
+    required = schema.get("required", ())
+    for name, part in schema.get("properties", {}).items():
+        yield name, part, name in required
