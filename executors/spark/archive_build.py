@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 
 from executors.spark import archive, session
+from executors.spark.probe import warm_workers
+
+PATIENCE = 300
+"""Seconds: the JVM writes the archive while it ends."""
 
 
 def build(path: Path) -> None:
@@ -15,8 +19,8 @@ def build(path: Path) -> None:
     os.nice(10)
     try:
         session.get_session("inline", (f"-XX:ArchiveClassesAtExit={draft}",))
-        session.warm_up()
-        session.stop_session()
+        warm_workers(session.get_session())
+        session.stop_session(PATIENCE)
         if draft.exists():
             draft.replace(path)
     finally:

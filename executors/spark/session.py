@@ -35,7 +35,7 @@ _LOCK = threading.Lock()
 _base: SparkSession | None = None
 
 
-def get_session(mode: Mode = "worker", extra_java_options: Sequence[str] = ()) -> SparkSession:
+def get_session(mode: Mode = "inline", extra_java_options: Sequence[str] = ()) -> SparkSession:
     """The application's first session, started on first use.
 
     FLOW_SPARK_REMOTE names a Spark Connect server (`sc://host:port`), FLOW_SPARK_MASTER a cluster's master; without
@@ -66,19 +66,22 @@ def interrupt(session: SparkSession) -> None:
 
 
 def warm_up() -> None:
-    """Pay for the first job now: starts the Python workers and loads what reader and sink import."""
-    warm_workers(get_session())
+    """Get a long-lived process ready: pays for the first job now, Python workers included."""
+    warm_workers(get_session("worker"))
 
 
-def stop_session() -> None:
-    """Stop the application and wait until its JVM is gone. Does nothing if none was started."""
+def stop_session(patience: float = 20) -> None:
+    """Stop the application and wait until its JVM is gone; after `patience` seconds it is killed.
+
+    Does nothing if none was started.
+    """
     global _base
     with _LOCK:
         session, _base = _base, None
         if session is not None:
             with _ignoring_a_dead_jvm():
                 session.stop()
-            _end_gateway()
+            _end_gateway(patience)
 
 
 def _apply_settings(session: SparkSession) -> None:
@@ -148,7 +151,7 @@ def _ignoring_a_dead_jvm() -> Iterator[None]:
         return
 
 
-def _end_gateway() -> None:
+def _end_gateway(patience: float) -> None:
     """pyspark keeps the JVM for a next context; we want none left behind when the process goes on."""
     gateway = SparkContext._gateway
     if gateway is None:
@@ -161,7 +164,7 @@ def _end_gateway() -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        process.wait(timeout=20)
+        process.wait(patience)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
