@@ -49,9 +49,8 @@ def list_tokens(workspace: Workspace) -> QuerySet[Token]:
     return Token.objects.filter(workspace=workspace).select_related("created_by").order_by("name")
 
 
-def can_nobody_sign_in() -> bool:
-    """Whether no person has signed in yet and none could: the moment for the first admin's link."""
-    return not User.objects.filter(is_active=True).exclude(last_login=None).exists()
+def has_anybody_signed_in() -> bool:
+    return User.objects.filter(is_active=True).exclude(last_login=None).exists()
 
 
 def get_workspace_token(workspace: Workspace, **which: object) -> Token:

@@ -13,8 +13,10 @@ from django.utils import timezone
 from flowapp.accounts.keys import digest_of, make_key
 from flowapp.accounts.models import LoginLink, Membership, Token, User, Workspace
 from flowapp.accounts.roles import require_role_name
+from flowapp.accounts.selectors import has_anybody_signed_in
 from ir.errors import FlowError
 
+FIRST_ADMIN = "admin@localhost"
 LINK_LIFETIME = timedelta(hours=24)
 LONGEST_TOKEN_DAYS = 3650
 
@@ -54,6 +56,15 @@ def make_login_link(email: str) -> tuple[str, LoginLink]:
     key = make_key()
     link = LoginLink.objects.create(user=user, digest=digest_of(key), expires_at=timezone.now() + LINK_LIFETIME)
     return f"{settings.FLOW_PUBLIC_URL.rstrip('/')}/login/{key}/", link
+
+
+def make_first_link(workspace: Workspace) -> str | None:
+    """A login link for the workspace's first admin, until anybody has signed in; there is no default password."""
+    if has_anybody_signed_in():
+        return None
+    admins = Membership.objects.filter(workspace=workspace, role="admin", user__is_active=True)
+    admin = admins.select_related("user").order_by("pk").first() or add_member(workspace, FIRST_ADMIN, "admin")
+    return make_login_link(admin.user.email)[0]
 
 
 def make_member_link(admin: User, membership: Membership) -> tuple[str, LoginLink]:

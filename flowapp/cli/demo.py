@@ -25,6 +25,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run_demo(args: Namespace) -> Outcome:
+    from flowapp.accounts.services import make_first_link
     from flowapp.demo.load import find_result, load_demo, run_missing
 
     workspace = current_workspace()
@@ -33,13 +34,14 @@ def run_demo(args: Namespace) -> Outcome:
     seen_before = all(find_result(pipeline) for pipeline in pipelines)
     outcome = ended(run_missing(pipelines, _run))
     places = list(_places(workspace, embedded))
+    link = make_first_link(workspace) if outcome.status == 0 else None
 
     def show(console: Console) -> None:
         if seen_before:
             show_lines(console, ["The demo has run before; this is its last result.", ""])
         outcome.show(console)
         if outcome.status == 0:
-            show_lines(console, ["", "Where to look:", *places])
+            show_lines(console, ["", "Where to look:", *places, "", *_next_steps(link)])
 
     return Outcome(outcome.document, show, outcome.status)
 
@@ -49,6 +51,17 @@ def _run(pipeline: Pipeline) -> Run:
 
     with shown_engine(pipeline.ident) as engine:
         return run_inline(pipeline, engine=engine)
+
+
+def _next_steps(link: str | None) -> Iterator[str]:
+    """How to go on in a browser. `link` signs the first admin in, until somebody has signed in."""
+    from django.conf import settings
+
+    yield "In the browser:"
+    yield "  start it        make up   (or: flow up)"
+    yield f"  address         {settings.FLOW_PUBLIC_URL}"
+    if link:
+        yield f"  sign in, once   {link}"
 
 
 def _places(workspace: Workspace, embedded: bool) -> Iterator[str]:

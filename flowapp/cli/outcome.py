@@ -59,7 +59,7 @@ def said(document: dict[str, Any], *lines: str) -> Outcome:
 
 def show_lines(console: Console, lines: Iterable[str]) -> None:
     for line in lines:
-        console.print(line, markup=False)
+        console.print(line, markup=False, soft_wrap=True)  # links and commands are copied
 
 
 def listed(key: str, rows: Sequence[dict[str, Any]], columns: dict[str, str], empty: str) -> Outcome:

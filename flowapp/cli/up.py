@@ -8,9 +8,11 @@ import time
 from argparse import Namespace
 from socket import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
+from flowapp.cli.workspace import current_workspace
 from flowapp.embedded.address import format_bind, parse_bind
 from flowapp.embedded.home import Home, flow_home
 from flowapp.embedded.ports import let_go_at_once, reserve_port
@@ -38,10 +40,11 @@ def up(args: Namespace) -> Outcome:
     try:
         host, wanted = parse_bind(os.environ.get("FLOW_BIND"))
         with control_plane(with_broker=True, migrate=True):
+            login_path = _first_login_path()
             _disconnect()
             with _reserve(host, wanted) as listener:
                 supervisor = Supervisor(_programs(listener.fileno()), home.logs)
-                clean = supervisor.run(lambda: _announce(supervisor, listener, began))
+                clean = supervisor.run(lambda: _announce(supervisor, listener, began, login_path))
     except KeyboardInterrupt:
         clean = True
     return said({"stopped": True, "clean": clean}, "Stopped." if clean else "Stopped at once; see the logs.")
@@ -73,13 +76,24 @@ def _programs(listener: int) -> list[Program]:
     ]
 
 
-def _announce(supervisor: Supervisor, listener: socket, began: float) -> bool:
+def _first_login_path() -> str | None:
+    """Where the first admin signs in, once; None when somebody has signed in before."""
+    from flowapp.accounts.services import make_first_link
+
+    link = make_first_link(current_workspace())
+    return urlsplit(link).path if link else None
+
+
+def _announce(supervisor: Supervisor, listener: socket, began: float, login_path: str | None) -> bool:
     host, port = listener.getsockname()[:2]
     if not web_answers(host, port):
         return False
     let_go_at_once(listener)
     address = os.environ.get("FLOW_PUBLIC_URL") or f"http://{format_bind(host, port)}"
-    supervisor.say(f"\n  Flow is up at {address}  ({time.monotonic() - began:.1f} s; Ctrl-C stops it)\n")
+    supervisor.say(f"\n  Flow is up at {address}  ({time.monotonic() - began:.1f} s; Ctrl-C stops it)")
+    if login_path:
+        supervisor.say(f"  Sign in, once, with {address}{login_path}")
+    supervisor.say("")
     return True
 
 
