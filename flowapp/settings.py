@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "flowapp.web",
+    "flowapp.api",
     "flowapp.accounts",
     "flowapp.connections",
     "flowapp.pipelines",

@@ -13,9 +13,10 @@ from tests.flowapp.web.samples import BY_CONVERTER, BY_NAME
 
 
 class Route(NamedTuple):
-    """`name` has its namespaces; `arguments` are the names in the pattern with their converters' names."""
+    """`name` has its namespaces; `arguments` are the names in `pattern` with their converters' names."""
 
     name: str
+    pattern: str
     arguments: dict[str, str]
     view: Any
 
@@ -35,19 +36,19 @@ class Route(NamedTuple):
 
 
 def all_routes() -> list[Route]:
-    return list(_walk(get_resolver(), "", {}))
+    return list(_walk(get_resolver(), "", "/", {}))
 
 
-def _walk(resolver: URLResolver, namespace: str, arguments: dict[str, str]) -> Iterator[Route]:
+def _walk(resolver: URLResolver, namespace: str, before: str, arguments: dict[str, str]) -> Iterator[Route]:
     for entry in resolver.url_patterns:
-        here = {**arguments, **_arguments(entry)}
+        here, pattern = {**arguments, **_arguments(entry)}, before + str(entry.pattern)
         if isinstance(entry, URLResolver):
             inner = f"{namespace}{entry.namespace}:" if entry.namespace else namespace
-            yield from _walk(entry, inner, here)
+            yield from _walk(entry, inner, pattern, here)
         else:
             assert isinstance(entry, URLPattern)
             assert entry.name, f"{entry.pattern} has no name"
-            yield Route(namespace + entry.name, here, entry.callback)
+            yield Route(namespace + entry.name, pattern, here, entry.callback)
 
 
 def _arguments(entry: URLPattern | URLResolver) -> dict[str, str]:

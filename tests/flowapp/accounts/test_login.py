@@ -1,0 +1,180 @@
+"""Signing in by a link or a password, and signing out."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from django.utils import timezone
+
+from flowapp.accounts.models import LoginLink, User
+from flowapp.accounts.services import make_first_link, make_login_link, set_password
+from flowapp.accounts.throttle import MOST_FAILURES
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def _fresh_throttle():
+    cache.clear()
+
+
+@pytest.fixture
+def alice(person):
+    alice = person("admin")
+    set_password(alice, PASSWORD)
+    return alice
+
+
+def link_path(user: User) -> str:
+    return urlsplit(make_login_link(user.email)[0]).path
+
+
+def is_signed_in(client: Client) -> bool:
+    return "_auth_user_id" in client.session
+
+
+def sign_in(client: Client, email: str, password: str, **more: str):
+    return client.post("/login/", {"email": email, "password": password, **more})
+
+
+def test_looking_at_a_link_does_not_use_it_up(client, alice):
+    path = link_path(alice)
+
+    for _ in range(3):
+        assert client.get(path).status_code == 200
+    assert not is_signed_in(client)
+    assert client.post(path).status_code == 302
+    assert is_signed_in(client)
+
+
+def test_a_link_works_once(client, alice):
+    path = link_path(alice)
+    client.post(path)
+    again = Client().post(path)
+
+    assert again.status_code == 403
+    assert "used before" in again.content.decode()
+
+
+def test_an_expired_link_signs_nobody_in(client, alice):
+    path = link_path(alice)
+    LoginLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+
+    assert client.post(path).status_code == 403
+    assert not is_signed_in(client)
+
+
+def test_a_link_needs_the_csrf_token_of_its_page(alice):
+    strict = Client(enforce_csrf_checks=True)
+
+    assert strict.post(link_path(alice)).status_code == 403
+    assert not is_signed_in(strict)
+
+
+def test_after_signing_in_the_only_workspace_opens(client, alice):
+    answer = client.post(link_path(alice), follow=True)
+
+    assert answer.redirect_chain[-1][0] == "/w/alices-team/pipelines/"
+
+
+def test_a_password_signs_in_whatever_the_case_of_the_address(client, alice):
+    assert sign_in(client, "Admin@Example.com", PASSWORD).status_code == 302
+    assert is_signed_in(client)
+
+
+def test_a_wrong_password_and_an_unknown_person_are_told_alike(client, alice):
+    wrong = sign_in(client, alice.email, "wrong").content
+    unknown = sign_in(client, "nobody@example.com", "wrong").content
+
+    told = b"This e-mail address and password do not belong together."
+    assert told in wrong
+    assert told in unknown
+    assert not is_signed_in(client)
+
+
+def test_somebody_without_a_password_cannot_sign_in_with_an_empty_one(client, person):
+    viewer = person("viewer")
+
+    assert sign_in(client, viewer.email, "").status_code == 422
+    assert sign_in(client, viewer.email, "!").status_code == 422
+
+
+def test_guessing_is_stopped_even_where_the_last_guess_is_right(client, alice):
+    for _ in range(MOST_FAILURES):
+        sign_in(client, alice.email, "wrong")
+    answer = sign_in(client, alice.email, PASSWORD)
+
+    assert not is_signed_in(client)
+    assert "too many wrong passwords" in answer.content.decode()
+
+
+@pytest.mark.parametrize("outside", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
+def test_the_login_leads_nowhere_else(client, alice, outside):
+    assert sign_in(client, alice.email, PASSWORD, next=outside)["Location"] == "/"
+
+
+def test_the_login_leads_back_to_the_page_that_was_asked_for(client, alice):
+    wanted = "/w/alices-team/runs/?state=failed"
+
+    assert sign_in(client, alice.email, PASSWORD, next=wanted)["Location"] == wanted
+
+
+def test_signing_out_takes_a_post(as_):
+    client = as_("viewer")
+
+    assert client.get("/logout/").status_code == 405
+    assert is_signed_in(client)
+    client.post("/logout/")
+    assert not is_signed_in(client)
+
+
+def test_a_new_password_keeps_this_session_and_ends_the_others(alice):
+    here, there = Client(), Client()
+    for client in (here, there):
+        sign_in(client, alice.email, PASSWORD)
+    here.post("/password/", {"password": "another long one", "again": "another long one"})
+
+    assert here.get("/password/").status_code == 200
+    assert there.get("/password/").status_code == 302
+
+
+def test_a_new_password_ends_unused_links(client, alice):
+    path = link_path(alice)
+    set_password(alice, "another long one")
+
+    assert client.post(path).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("password", "again", "told"),
+    [("short", "short", "too short"), ("password1234", "password1234", "too common"), (PASSWORD, "other", "differs")],
+)
+def test_a_password_that_will_not_do_says_why(as_, password, again, told):
+    client = as_("viewer")
+    answer = client.post("/password/", {"password": password, "again": again})
+
+    assert answer.status_code == 422
+    assert told in answer.content.decode()
+
+
+def test_the_first_link_makes_an_admin_and_ends_with_the_first_sign_in(client, workspace):
+    link = make_first_link(workspace)
+    assert make_first_link(workspace) is not None
+    client.post(urlsplit(link).path)
+
+    assert client.get("/w/alices-team/settings/").context["role"] == "admin"
+    assert make_first_link(workspace) is None
+
+
+def test_the_first_link_is_for_the_admin_there_is(workspace, person):
+    person("viewer")
+    admin = person("admin")
+    make_first_link(workspace)
+
+    assert LoginLink.objects.get().user == admin
