@@ -153,7 +153,8 @@ class _Run:
         self.ports.events.committed(commit)
         self._add_node(NodeReport(commit.node, "target", **commit.counts["node"]))
         self.ports.events.log("info", f"Attempt {commit.attempt} had already loaded this target.", commit.node)
-        lane.hashes, lane.done = set(commit.files_done), True
+        self._intake.finish_claimed(lane.path.source, set(commit.files_done))
+        lane.done = True
 
     def _add_node(self, report: NodeReport) -> None:
         self.report.nodes.append(report)

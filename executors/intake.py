@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,6 +56,16 @@ class FileIntake:
                 succeeded = scan.sha256 not in failed
                 self._handlers[source_id].finish(scan.file, succeeded)
                 self._ports.units.finish([scan.sha256], "committed" if succeeded else "failed", reason)
+
+    def finish_claimed(self, source: Source, loaded: Collection[str]) -> None:
+        """Put away what an earlier attempt of this run had claimed and loaded when it died."""
+        handler = load_source(source, self._job.files_folder)
+        for file in handler.list_claimed(time.time()):
+            with open(file.path, "rb") as content:
+                sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+            if sha256 in loaded:
+                handler.finish(file, True)
+        self._ports.units.finish(loaded, "committed")
 
     def _take_in(self, source: Source) -> Intake:
         handler = self._handlers[source.id] = load_source(source, self._job.files_folder)

@@ -27,6 +27,9 @@ class FileSource(Protocol):
     def list_files(self, now: float) -> Listing:
         """The matching files at a moment in seconds since 1970."""
 
+    def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
+        """The files that are claimed already: those that a dead attempt left behind."""
+
     def claim(self, file: SourceFile) -> SourceFile:
         """Take a listed file, so that nobody else does; returns where it is now."""
 

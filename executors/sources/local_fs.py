@@ -42,6 +42,9 @@ class LocalFs:
         files = tuple(_numbered(seq, file) for seq, file in enumerate(settled))
         return Listing(files, tuple(file.name for file in found if not self._is_settled(file, now)))
 
+    def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
+        return tuple(file for file in self._matching(now) if self._is_staged(Path(file.path)))
+
     def claim(self, file: SourceFile) -> SourceFile:
         atomicity, path = self._config.atomicity, Path(file.path)
         if atomicity is None or self._is_staged(path):

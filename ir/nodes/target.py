@@ -78,6 +78,8 @@ class Target(InnerNode):
             yield "target field", "backupBeforeLoad", at / "backupBeforeLoad"
         if self.expected_row_count_delta is not None:
             yield "target field", "expectedRowCountDelta", at / "expectedRowCountDelta"
+        if self.order_by is not None:
+            yield "target field", "orderBy", at / "orderBy"
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_schema(self.schema_, at / "schema")

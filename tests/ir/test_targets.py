@@ -123,10 +123,10 @@ def test_truncate_is_warned_about_on_one_source_and_one_target_alone():
 
 
 def test_fields_of_another_mode_are_kept_and_warned_about():
-    made = orders(loadMode="append", upsertKey=["id"], orderBy="id", failOnEmptySource=True)
+    made = orders(loadMode="append", upsertKey=["id"], failOnEmptySource=True)
     parsed = parsePipelineIR(made)
     assert [(d.code, str(d.path)) for d in parsed.warnings] == [
-        ("target.field_unused", f"/nodes/3/{name}") for name in ("failOnEmptySource", "orderBy", "upsertKey")
+        ("target.field_unused", f"/nodes/3/{name}") for name in ("failOnEmptySource", "upsertKey")
     ]
     assert parsed.document == made
 

@@ -194,6 +194,28 @@ def test_a_crash_after_the_commit_loads_nothing_twice(world: World, mode: str) -
     assert reconciles(report)
 
 
+def test_a_file_in_the_hands_of_a_worker_that_died_after_the_commit_is_put_away(world: World, mode: str) -> None:
+    world.sql(TABLE)
+    world.write("a", FORMATS["csv"](ROWS))
+    folders = {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}
+    document, run_id = world.document(mode=mode, source={"atomicity": folders}), str(uuid.uuid4())
+
+    class PowerCut(BaseException):
+        pass
+
+    def cut(commit: object) -> None:
+        raise PowerCut
+
+    world.memory.on_committed = cut
+    with pytest.raises(PowerCut):
+        world.run(document, run_id=run_id)
+    assert (world.folder / "in/.doing/a").exists()
+    world.memory.on_committed = lambda commit: None
+    world.run(document, run_id=run_id, attempt=2)
+    assert (world.folder / "in/.done/a").exists()
+    assert world.rows() == LOADED
+
+
 def test_staging_that_a_server_crash_has_emptied_is_never_a_green_run(world: World, mode: str) -> None:
     world.sql(TABLE)
     world.sql("insert into t values (9, 'old')")
