@@ -15,8 +15,9 @@ from executors.postgres.staging import StagingTables
 from executors.spark.columns import compile_path
 from executors.spark.compiled import Compiled, Derive, RunPrograms, Stage
 from executors.spark.errors import translate
+from executors.spark.jobs import frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
-from executors.spark.reader import ReadTask, frame_of_numbers, group_splits
+from executors.spark.reader import ReadTask, group_splits
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
@@ -26,6 +27,10 @@ from ir.pipeline import Path
 
 MOST_TASKS = 16
 """Tasks of a pass, and so connections to a target, whatever the size of the cluster."""
+
+
+Way = Literal["here", "fused", "through_spark"]
+"""In this process; in Spark tasks that read and stage; or with the JVM between reading and staging."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +48,10 @@ class PassPlan:
     run_id: str
 
 
-def run_pass(session: SparkSession, plan: PassPlan, *, fused: bool | None = None) -> PassResult:
+def run_pass(session: SparkSession, plan: PassPlan, *, way: Way | None = None) -> PassResult:
     """Read, transform, judge and stage; return what the winning tasks did.
 
-    `fused` says whether the sink's tasks read their own splits, which a path without expressions allows and then does.
+    Reader and sink are the same either `way`; the shortest that serves is taken, and tests take each of them.
     Raises what compiling, reading and the target's connection raise, and what `translate` tells of Spark.
     """
     if not plan.splits:
@@ -56,15 +61,22 @@ def run_pass(session: SparkSession, plan: PassPlan, *, fused: bool | None = None
     source = plan.path.source
     reader = ReadTask(typed_config(source).format, tuple(source.columns or ()), groups, compiled.source, compiled.read)
     sink = SinkTask(_judge_plan(plan, compiled), compiled.sink_programs(), plan.tables, plan.sealed_connection)
-    numbers = frame_of_numbers(session, len(groups))
-    if fused or (fused is None and not compiled.stages):
-        counts = numbers.mapInArrow(FusedTask(reader, sink), COUNTS)
+    way = way or _shortest_way(plan, compiled)
+    if way == "here":
+        rows = run_here(FusedTask(reader, sink), len(groups))
     else:
-        frame = _frame(numbers, reader, compiled)
-        counts = frame.mapInArrow(UnpackTask(sink, tuple(frame.columns[1:]), compiled.keep), COUNTS)
-    with translate(plan.path.target.id, compiled.expressions):
-        rows = counts.collect()
+        numbers = frame_of_numbers(session, len(groups))
+        with translate(plan.path.target.id, compiled.expressions):
+            rows = run_job((_fused if way == "fused" else _through_spark)(numbers, reader, sink, compiled))
     return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
+
+
+def _shortest_way(plan: PassPlan, compiled: Compiled) -> Way:
+    """Rows need the JVM for expressions only, and few rows need no job at all."""
+    if compiled.stages:
+        return "through_spark"
+    files = {split.file.seq: split.file for split in plan.splits}
+    return "here" if is_for_here(list(files.values())) else "fused"
 
 
 def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
@@ -83,10 +95,19 @@ def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
     )
 
 
+def _fused(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compiled) -> DataFrame:
+    return map_task(numbers, FusedTask(reader, sink), COUNTS)
+
+
+def _through_spark(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compiled) -> DataFrame:
+    frame = _frame(numbers, reader, compiled)
+    return map_task(frame, UnpackTask(sink, tuple(frame.columns[1:]), compiled.keep), COUNTS)
+
+
 def _frame(numbers: DataFrame, reader: ReadTask, compiled: Compiled) -> DataFrame:
     """Parcels of whole batches, and beside them, row by row, what the stages have computed."""
     schema = StructType([*_PACKED, *_schema(compiled, compiled.needed)])
-    frame = numbers.mapInArrow(PackTask(reader, compiled.needed), schema)
+    frame = map_task(numbers, PackTask(reader, compiled.needed), schema)
     for stage in compiled.stages:
         frame = _add(frame, stage, compiled)
     return frame.select(PARCEL, *compiled.computed())
@@ -101,7 +122,7 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled) -> DataFrame:
             return frame.select("*", *(F.expr(sql).alias(name) for name, sql in columns))
         case RunPrograms(programs):
             added = _schema(compiled, outputs_of(programs))
-            return frame.mapInArrow(ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
+            return map_task(frame, ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
 
 
 def _schema(compiled: Compiled, names: Iterable[str]) -> list[StructField]:

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.errors import Terminal
-from executors.spark.errors import marking
 from executors.spark.reader import ReadTask
 from executors.spark.sink import SinkTask
 from executors.verdicts import BAD
@@ -43,8 +42,7 @@ class UnpackTask:
     keep: str | None
 
     def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with marking():
-            yield self.sink.stage(self._kept(batch) for batch in unpack(frames, self.computed))
+        return self.sink(self._kept(batch) for batch in unpack(frames, self.computed))
 
     def _kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch.filter(batch.column(self.keep)) if self.keep else batch

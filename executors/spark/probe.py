@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from executors.errors import Terminal
-from executors.spark.errors import marking, translate
+from executors.spark.errors import translate
+from executors.spark.jobs import frame_of_numbers, map_task
 
 NEEDED = ("pyarrow", "numpy", "psycopg", "pgpq", "cryptography", "pydantic", "re2", "executors", "ir")
 """What reader and sink import."""
@@ -40,7 +41,7 @@ def probe_cluster(session: SparkSession, sealed_connection: str | None = None) -
             yield pa.RecordBatch.from_pydict({"lacking": [lacking] * batch.num_rows})
 
     with translate():
-        rows = session.range(0, TASKS, 1, TASKS).mapInArrow(probe, "lacking string").collect()
+        rows = frame_of_numbers(session, TASKS).mapInArrow(probe, "lacking string").collect()
     lacking = sorted({name for row in rows for name in json.loads(row["lacking"])})
     if lacking:
         raise Terminal(
@@ -58,8 +59,8 @@ def warm_workers(session: SparkSession) -> None:
 
 def _run(session: SparkSession, task: UnsealTask | WarmTask) -> None:
     with translate():
-        frame = session.range(0, TASKS, 1, TASKS).mapInArrow(task, "number long")
-        frame.select((F.col("number") + 1).alias("number")).mapInArrow(task, "number long").collect()
+        frame = map_task(frame_of_numbers(session, TASKS), task, "number long")
+        map_task(frame.select((F.col("number") + 1).alias("number")), task, "number long").collect()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,8 @@ class UnsealTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from executors.secrets import unseal
 
-        with marking():
-            unseal(self.sealed_connection)
-            yield from batches
+        unseal(self.sealed_connection)
+        yield from batches
 
 
 @dataclass(frozen=True, slots=True)

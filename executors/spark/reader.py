@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from executors.formats import FORMATS
 from executors.grammar import canonical_text
 from executors.model import SourceField, Split
-from executors.spark.errors import marking
 from executors.spark.steps import Program, run_programs
 from executors.verdicts import BAD, FILE, RAW, RECORD
 from ir.nodes import SourceColumn
@@ -36,10 +34,9 @@ class ReadTask:
     programs: tuple[Program, ...]
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with marking():
-            for batch in numbers:
-                for number in batch.column(0).to_pylist():
-                    yield from self.read_group(number)
+        for batch in numbers:
+            for number in batch.column(0).to_pylist():
+                yield from self.read_group(number)
 
     def read_group(self, number: int) -> Iterator[pa.RecordBatch]:
         read = FORMATS[self.format.type].read
@@ -56,11 +53,6 @@ class ReadTask:
 
 def _carried(values: pa.Array, kind: ColumnType) -> pa.Array:
     return canonical_text(values) if kind.kind == "time" else values
-
-
-def frame_of_numbers(session: SparkSession, tasks: int) -> DataFrame:
-    """One row and one task for each number from 0 on."""
-    return session.range(0, tasks, 1, tasks)
 
 
 def group_splits(splits: Sequence[Split], most: int) -> tuple[tuple[Split, ...], ...]:

@@ -12,23 +12,26 @@ from pyspark.sql import SparkSession
 
 from executors.formats import FORMATS
 from executors.model import FileScan, SourceField, SourceFile, Split
-from executors.spark.errors import marking, translate
-from executors.spark.reader import frame_of_numbers
+from executors.spark.errors import translate
+from executors.spark.jobs import frame_of_numbers, is_for_here, map_task, run_here, run_job
 from ir.connectors import typed_config
 from ir.nodes import Source, SourceColumn
 from ir.types import ColumnType
 
 
 def scan_files(session: SparkSession, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
-    """Scan files where Spark runs; the answers are small and come in the order asked for.
+    """Scan files, big ones where Spark runs; the answers are small and come in the order asked for.
 
     Raises what the format raises (`source.changed`, `source.column_missing`, …) and what `translate` tells of Spark.
     """
     if not files:
         return []
     task = ScanTask(typed_config(source).format, tuple(source.columns or ()), tuple(files))
-    with translate(source.id):
-        rows = frame_of_numbers(session, len(files)).mapInArrow(task, "scan string").collect()
+    if is_for_here(files):
+        rows = run_here(task, len(files))
+    else:
+        with translate(source.id):
+            rows = run_job(map_task(frame_of_numbers(session, len(files)), task, "scan string"))
     return sorted((decode_scan(row["scan"]) for row in rows), key=lambda scan: scan.file.seq)
 
 
@@ -41,10 +44,9 @@ class ScanTask:
     files: tuple[SourceFile, ...]
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with marking():
-            for batch in numbers:
-                scans = [self.scan(self.files[number]) for number in batch.column(0).to_pylist()]
-                yield pa.RecordBatch.from_pydict({"scan": pa.array(map(encode_scan, scans), pa.string())})
+        for batch in numbers:
+            scans = [self.scan(self.files[number]) for number in batch.column(0).to_pylist()]
+            yield pa.RecordBatch.from_pydict({"scan": pa.array(map(encode_scan, scans), pa.string())})
 
     def scan(self, file: SourceFile) -> FileScan:
         return FORMATS[self.format.type].scan(file, self.format, self.declared)

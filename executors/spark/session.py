@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from executors.errors import Failure
 from executors.spark import archive, java
+from executors.spark.address import is_local, master, remote
 from executors.spark.errors import translate
 from executors.spark.probe import warm_workers
 
@@ -38,15 +39,14 @@ _base: SparkSession | None = None
 def get_session(mode: Mode = "inline", extra_java_options: Sequence[str] = ()) -> SparkSession:
     """The application's first session, started on first use.
 
-    FLOW_SPARK_REMOTE names a Spark Connect server (`sc://host:port`), FLOW_SPARK_MASTER a cluster's master; without
-    them Spark runs beside this process. `mode` says whether the JVM should start fast or stay fast.
+    `mode` says whether a JVM of our own should start fast or stay fast.
     Raises Terminal `java.missing`, Transient `spark.lost`.
     """
     global _base
     with _LOCK, translate():
         if _base is None:
-            remote = os.environ.get("FLOW_SPARK_REMOTE")
-            _base = SparkSession.builder.remote(remote).getOrCreate() if remote else _start(mode, extra_java_options)
+            server = remote()
+            _base = SparkSession.builder.remote(server).getOrCreate() if server else _start(mode, extra_java_options)
             _apply_settings(_base)
         return _base
 
@@ -90,10 +90,9 @@ def _apply_settings(session: SparkSession) -> None:
 
 
 def _start(mode: Mode, extra_java_options: Sequence[str]) -> SparkSession:
-    master = os.environ.get("FLOW_SPARK_MASTER", "local[*]")
-    builder = SparkSession.builder.master(master).appName("flow")
+    builder = SparkSession.builder.master(master()).appName("flow")
     options = [*_java_options(mode), *(extra_java_options or archive.java_options())]
-    for name, value in _settings(" ".join(options), local=master.startswith("local")).items():
+    for name, value in _settings(" ".join(options), local=is_local()).items():
         builder = builder.config(name, value)
     with _java_environment():
         return builder.getOrCreate()

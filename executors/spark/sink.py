@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import cast
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -14,7 +13,6 @@ from executors.model import RecordRef, RuleCount, TaskCount
 from executors.postgres.copy import StageWriter
 from executors.postgres.staging import StagingTables
 from executors.secrets import unseal
-from executors.spark.errors import marking
 from executors.spark.reader import ReadTask
 from executors.spark.steps import Program, run_programs
 from executors.types import travel_of
@@ -37,16 +35,13 @@ class SinkTask:
     sealed_connection: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with marking():
-            yield self.stage(batches)
-
-    def stage(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
-        task, tally = cast(TaskContext, TaskContext.get()).taskAttemptId(), Tally()
+        context, tally = TaskContext.get(), Tally()
+        task = context.taskAttemptId() if context else 0
         with StageWriter(unseal(self.sealed_connection), self.tables, self._good_schema(), task) as writer:
             for batch in batches:
                 self._write(writer, tally, batch)
             writer.commit()
-        return encode_counts(tally.finish(task))
+        yield encode_counts(tally.finish(task))
 
     def _write(self, writer: StageWriter, tally: Tally, batch: pa.RecordBatch) -> None:
         judged = judge(run_programs(batch, self.programs), self.plan)

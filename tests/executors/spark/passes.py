@@ -18,7 +18,7 @@ from executors.postgres.meta import ensure_meta
 from executors.postgres.staging import create_staging, drop_staging, staging_tables
 from executors.secrets import seal
 from executors.spark.columns import plan_columns
-from executors.spark.one_pass import PassPlan, run_pass
+from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.scan import scan_files
 from ir.pipeline import Path
 
@@ -48,7 +48,7 @@ def scan_paths(spark: SparkSession, path: Path, files: Sequence[FilePath]) -> li
 
 def stage(
     spark: SparkSession, warehouse: Connection, path: Path, files: Sequence[FilePath], *,
-    stage_columns: Sequence[StageColumn] | None = None, fused: bool | None = None,
+    stage_columns: Sequence[StageColumn] | None = None, way: Way | None = None,
 ) -> Staged:  # fmt: skip
     """Scan, plan and run one pass; staging has the working columns with their types unless told otherwise."""
     scans = scan_paths(spark, path, files)
@@ -64,7 +64,7 @@ def stage(
                 path, fields, tuple(split for scan in scans for split in scan.splits), tuple(columns), rules,
                 path.target.on_type_mismatch, tables, seal(warehouse), tables.run_id,
             )  # fmt: skip
-            return _collect(connection, plan, run_pass(spark, plan, fused=fused))
+            return _collect(connection, plan, run_pass(spark, plan, way=way))
         finally:
             drop_staging(connection, tables)
 

@@ -1,10 +1,11 @@
-"""Rows from files to staging. Each path without expressions goes both ways: through the JVM, and past it."""
+"""Rows from files to staging. Paths without expressions go every way: here, in Spark's tasks, and through the JVM."""
 
 from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,12 +13,12 @@ from pyspark.sql import SparkSession
 from executors.errors import Terminal
 from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
-from executors.spark.one_pass import PassPlan, run_pass
+from executors.spark.one_pass import PassPlan, Way, run_pass
 from ir.types import ColumnType
 from tests.executors.spark.passes import stage
 from tests.executors.spark.paths import make_path
 
-BOTH_WAYS = pytest.mark.parametrize("fused", [True, False], ids=["fused", "unfused"])
+EVERY_WAY = pytest.mark.parametrize("way", get_args(Way))
 
 ORDERS = 'id,name,amount\n1,Ann,10.5\n2,"Bob, B.",x\n3,,\n4,"",0\n'
 
@@ -33,18 +34,18 @@ def write(folder: Path, name: str, text: str) -> Path:
     return file
 
 
-@BOTH_WAYS
-def test_text_arrives_as_it_stands(spark: SparkSession, warehouse: Connection, orders: Path, fused: bool) -> None:
-    staged = stage(spark, warehouse, make_path(), [orders], fused=fused)
+@EVERY_WAY
+def test_text_arrives_as_it_stands(spark: SparkSession, warehouse: Connection, orders: Path, way: Way) -> None:
+    staged = stage(spark, warehouse, make_path(), [orders], way=way)
     assert staged.rows == [("1", "Ann", "10.5"), ("2", "Bob, B.", "x"), ("3", None, None), ("4", None, "0")]
 
 
-@BOTH_WAYS
+@EVERY_WAY
 def test_a_declared_type_rejects_what_does_not_fit(
-    spark: SparkSession, warehouse: Connection, orders: Path, fused: bool
+    spark: SparkSession, warehouse: Connection, orders: Path, way: Way
 ) -> None:
     path = make_path(columns=[{"name": "amount", "type": "decimal(8,2)"}], onTypeMismatch="skip")
-    staged = stage(spark, warehouse, path, [orders], fused=fused)
+    staged = stage(spark, warehouse, path, [orders], way=way)
     assert [row[2] for row in staged.rows] == [Decimal("10.5"), None, Decimal(0)]
     assert staged.rejects == [
         {"node": "orders", "rule": "type:amount", "severity": "skip", "disposition": "dropped", "record": 2,
@@ -52,9 +53,9 @@ def test_a_declared_type_rejects_what_does_not_fit(
     ]  # fmt: skip
 
 
-@BOTH_WAYS
+@EVERY_WAY
 def test_a_cast_names_its_node_and_its_working_column(
-    spark: SparkSession, warehouse: Connection, orders: Path, fused: bool
+    spark: SparkSession, warehouse: Connection, orders: Path, way: Way
 ) -> None:
     path = make_path(
         {"op": "rename", "columns": {"amount": "price"}},
@@ -63,46 +64,46 @@ def test_a_cast_names_its_node_and_its_working_column(
         {"op": "select", "columns": ["price", "id"]},
         onTypeMismatch="null",
     )
-    staged = stage(spark, warehouse, path, [orders], fused=fused)
+    staged = stage(spark, warehouse, path, [orders], way=way)
     assert staged.rows == [(10.5, "1"), (1.0, "2"), (1.0, "3"), (0.0, "4")]
     assert staged.violations() == {"shape/type:price": 1}
 
 
-@BOTH_WAYS
+@EVERY_WAY
 def test_trim_comes_before_a_later_rule(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path, fused: bool
+    spark: SparkSession, warehouse: Connection, tmp_path: Path, way: Way
 ) -> None:
     file = write(tmp_path, "a.csv", "x\n ab \n  abc\n")
     rules = [{"type": "maxLength", "field": "x", "max": 2, "onFail": "skip"}]
     path = make_path({"op": "trim", "columns": ["x"]}, rules=rules)
-    staged = stage(spark, warehouse, path, [file], fused=fused)
+    staged = stage(spark, warehouse, path, [file], way=way)
     assert (staged.rows, staged.violations()) == ([("ab",)], {"check/r0": 1})
 
 
-@BOTH_WAYS
+@EVERY_WAY
 def test_a_ragged_record_is_rejected_with_its_text(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path, fused: bool
+    spark: SparkSession, warehouse: Connection, tmp_path: Path, way: Way
 ) -> None:
     file = write(tmp_path, "a.csv", "x,y\n1,2\n3\n5,6\n")
-    staged = stage(spark, warehouse, make_path(), [file], fused=fused)
+    staged = stage(spark, warehouse, make_path(), [file], way=way)
     assert staged.rows == [("1", "2"), ("5", "6")]
     assert [(r["rule"], r["record"], r["row"]) for r in staged.rejects] == [("row", 2, {"_flow_raw": "3"})]
 
 
-@BOTH_WAYS
+@EVERY_WAY
 def test_files_with_other_column_orders_are_read_by_name(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path, fused: bool
+    spark: SparkSession, warehouse: Connection, tmp_path: Path, way: Way
 ) -> None:
     files = [write(tmp_path, "a.csv", "id,name\n1,Ann\n"), write(tmp_path, "b.csv", "name,id,more\nZed,9,x\n")]
-    staged = stage(spark, warehouse, make_path(), files, fused=fused)
+    staged = stage(spark, warehouse, make_path(), files, way=way)
     assert staged.rows == [("1", "Ann", None), ("9", "Zed", "x")]
 
 
-@BOTH_WAYS
+@EVERY_WAY
 def test_a_file_without_records_gives_no_rows(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path, fused: bool
+    spark: SparkSession, warehouse: Connection, tmp_path: Path, way: Way
 ) -> None:
-    staged = stage(spark, warehouse, make_path(), [write(tmp_path, "a.csv", "x,y\n")], fused=fused)
+    staged = stage(spark, warehouse, make_path(), [write(tmp_path, "a.csv", "x,y\n")], way=way)
     assert (staged.rows, staged.result.total("rows_arrived")) == ([], 0)
 
 

@@ -1,0 +1,20 @@
+"""Where Spark is: beside this process unless the environment names another place."""
+
+from __future__ import annotations
+
+import os
+
+
+def remote() -> str | None:
+    """FLOW_SPARK_REMOTE: a Spark Connect server (`sc://host:port`)."""
+    return os.environ.get("FLOW_SPARK_REMOTE") or None
+
+
+def master() -> str:
+    """FLOW_SPARK_MASTER: a cluster's master (`spark://host:port`), else all cores of this machine."""
+    return os.environ.get("FLOW_SPARK_MASTER") or "local[*]"
+
+
+def is_local() -> bool:
+    """Whether Spark sees the files and the environment that this process sees."""
+    return remote() is None and master().startswith("local")

@@ -1,0 +1,59 @@
+"""Where tasks run: as a Spark job, or, when there is too little to do for one, in this process.
+
+A task is a plain callable from batches to batches. One that takes no frame's rows is given the number of its part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from executors.model import SourceFile
+from executors.spark.address import is_local
+from executors.spark.errors import marking
+
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+FEW_BYTES = 1 << 20
+"""Up to here the first Python worker costs more than the work."""
+
+
+def frame_of_numbers(session: SparkSession, tasks: int) -> DataFrame:
+    """One row and one task for each number from 0 on."""
+    return session.range(0, tasks, 1, tasks)
+
+
+def map_task(frame: DataFrame, task: Task, schema: StructType | str) -> DataFrame:
+    return frame.mapInArrow(MarkingTask(task), schema)
+
+
+def run_job(frame: DataFrame) -> list[dict[str, Any]]:
+    """The frame's rows, which are few. The one action on a frame."""
+    return [row.asDict() for row in frame.collect()]
+
+
+def run_here(task: Task, tasks: int) -> list[dict[str, Any]]:
+    """What a job of so many tasks would give, done in this process. Failures come as they are raised."""
+    numbers = pa.RecordBatch.from_arrays([pa.array(range(tasks), pa.int64())], ["id"])
+    return [row for batch in task(iter([numbers])) for row in batch.to_pylist()]
+
+
+def is_for_here(files: Sequence[SourceFile]) -> bool:
+    """Whether these files are too small for a job. Where Spark is elsewhere, only Spark is sure to see them."""
+    return is_local() and sum(file.size for file in files) <= FEW_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class MarkingTask:
+    """Lets failures of ours leave a Spark task in a form that the driver can read."""
+
+    task: Task
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with marking():
+            yield from self.task(batches)
