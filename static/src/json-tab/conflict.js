@@ -1,0 +1,50 @@
+// Two texts side by side, for a draft that was changed here and elsewhere.
+import { MergeView } from "@codemirror/merge";
+import { looks, readOnly } from "./editor.js";
+
+/** Shows both in `place`. `onKeep(text)` gets the right text, which can be edited; `onTake()` takes the left one. */
+export function showConflict(place, { nonce, theirs, mine, separator, onKeep, onTake }) {
+  const end = () => {
+    merge.destroy();
+    place.replaceChildren();
+  };
+  const keep = button("Keep the right text", "btn-primary", () => {
+    const text = merge.b.state.sliceDoc();
+    end();
+    onKeep(text);
+  });
+  const take = button("Take the left text", "", () => {
+    end();
+    onTake();
+  });
+  const head = document.createElement("div");
+  head.className = "flow-json-conflict";
+  head.setAttribute("role", "alert");
+  head.append(words(), keep, take);
+  place.replaceChildren(head);
+  const merge = new MergeView({
+    a: { doc: theirs, extensions: [looks(nonce, "The draft as it was changed elsewhere"), readOnly(true), separator] },
+    b: { doc: mine, extensions: [looks(nonce, "Your text"), separator] },
+    parent: place,
+    revertControls: "a-to-b",
+    collapseUnchanged: { margin: 3, minSize: 6 },
+  });
+  keep.focus();
+}
+
+function words() {
+  const text = document.createElement("p");
+  text.textContent =
+    "The draft was changed elsewhere while you typed. Left is the draft as it is now, right is your text. " +
+    "Nothing is merged: edit the right one if you want parts of both, then choose.";
+  return text;
+}
+
+function button(text, kind, onClick) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = `btn ${kind}`;
+  made.textContent = text;
+  made.addEventListener("click", onClick);
+  return made;
+}

@@ -1,0 +1,36 @@
+// The server's diagnostics as marks in the text.
+import { syntaxTree } from "@codemirror/language";
+import { offsetInLine, stepsOf } from "./places.js";
+import { nodeAt } from "./tree.js";
+
+/** CodeMirror's diagnostics; `applyFix(patch)` is called by a fix's button. */
+export function marksOf(state, diagnostics, applyFix) {
+  return diagnostics.map((diagnostic) => ({
+    ...rangeOf(state, diagnostic),
+    severity: diagnostic.severity,
+    source: diagnostic.code,
+    message: [diagnostic.message, diagnostic.hint].filter(Boolean).join("\n"),
+    actions: diagnostic.fixes.map((patch) => ({ name: wordsOf(patch), apply: () => applyFix(patch) })),
+  }));
+}
+
+/** From the line and column where the server gives them, else from the path. */
+function rangeOf(state, { line, column, path }) {
+  const at = line === null ? startOf(state, path) : offsetAt(state.doc, line, column ?? 1);
+  const node = syntaxTree(state).resolveInner(at, 1);
+  const isToken = !node.firstChild && node.from === at;
+  return { from: at, to: Math.min(isToken ? node.to : at + 1, state.doc.lineAt(at).to) };
+}
+
+function offsetAt(doc, number, column) {
+  const line = doc.line(Math.min(Math.max(number, 1), doc.lines));
+  return line.from + offsetInLine(line.text, column);
+}
+
+function startOf(state, path) {
+  return nodeAt(syntaxTree(state).topNode, stepsOf(path), ({ from, to }) => state.sliceDoc(from, to)).from;
+}
+
+function wordsOf(patch) {
+  return patch.map(({ op, path, value }) => [op, path, value === undefined ? "" : JSON.stringify(value)].join(" ").trim()).join(", ");
+}

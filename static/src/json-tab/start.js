@@ -1,0 +1,172 @@
+import "./json-tab.css";
+import { setDiagnostics } from "@codemirror/lint";
+import { Compartment, EditorState, Text, Transaction } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { announceChange, draftClient, onChangeElsewhere, toast } from "../draft_client.js";
+import { assistance } from "./assist.js";
+import { showConflict } from "./conflict.js";
+import { marksOf } from "./diagnostics.js";
+import { looks, readOnly, tools } from "./editor.js";
+import { changeBetween, separatorOf } from "./places.js";
+import { DraftSync } from "./sync.js";
+
+const ORIGIN = "json";
+const STATES = {
+  kept: "Kept in the draft.",
+  changed: "Changed…",
+  sending: "Keeping…",
+  conflict: "The draft was changed elsewhere: choose a text.",
+};
+
+/** Starts the tab in its element; gives the function that ends it. */
+export function startJsonTab(root) {
+  const tab = new JsonTab(root);
+  tab.start();
+  return () => tab.end();
+}
+
+class JsonTab {
+  constructor(root) {
+    this.root = root;
+    this.nonce = root.nonce || document.querySelector("[nonce]")?.nonce || "";
+    this.isViewer = root.dataset.readonly === "true";
+    this.client = draftClient(root.dataset);
+    this.separator = new Compartment();
+    this.schema = new Compartment();
+    this.sync = new DraftSync(this.client, this, (draft) => announceChange(root, ORIGIN, draft));
+    [this.status, this.place, this.other] = parts(root);
+    this.view = new EditorView({ parent: this.place, state: this.newState("") });
+  }
+
+  newState(text) {
+    const separator = separatorOf(text);
+    return EditorState.create({
+      // Split by hand: CodeMirror would take every kind of line end for the same.
+      doc: Text.of(text.split(separator)),
+      extensions: [
+        looks(this.nonce, "The pipeline as JSON"),
+        tools(),
+        readOnly(this.isViewer),
+        this.separator.of(EditorState.lineSeparator.of(separator)),
+        this.schema.of(this.assistance ?? []),
+        EditorView.updateListener.of((update) => this.noticed(update)),
+        EditorView.domEventHandlers({ blur: () => void this.sync.flush() }),
+      ],
+    });
+  }
+
+  async start() {
+    this.endListening = onChangeElsewhere(ORIGIN, () => this.sync.changedElsewhere());
+    // Whoever is about to read the draft from the server collects what is still on its way.
+    this.flushed = (event) => event.detail?.waitFor?.(this.sync.flush());
+    this.leaving = (event) => this.sync.isDirty && event.preventDefault();
+    document.addEventListener("flow:flush", this.flushed);
+    window.addEventListener("beforeunload", this.leaving);
+    try {
+      await this.sync.load();
+    } catch (refused) {
+      this.state("failed", refused);
+    }
+    await this.loadSchema();
+  }
+
+  end() {
+    this.endListening();
+    document.removeEventListener("flow:flush", this.flushed);
+    window.removeEventListener("beforeunload", this.leaving);
+    this.sync.flush();
+    this.view.destroy();
+  }
+
+  async loadSchema() {
+    const answer = await fetch(this.root.dataset.schemaUrl).catch(() => null);
+    if (!answer?.ok) return; // the editor works without completion
+    this.assistance = assistance(await answer.json());
+    this.view.dispatch({ effects: this.schema.reconfigure(this.assistance) });
+  }
+
+  noticed(update) {
+    const isTyped = update.docChanged && !update.transactions.some((t) => t.annotation(Transaction.userEvent) === "flow.server");
+    if (isTyped) this.sync.edited();
+  }
+
+  // --- what DraftSync says ---
+
+  getText() {
+    return this.view.state.sliceDoc();
+  }
+
+  replace({ text }) {
+    const { state } = this.view;
+    const separator = separatorOf(text);
+    if (separator !== state.lineBreak || state.doc.length === 0) {
+      this.view.setState(this.newState(text));
+      return;
+    }
+    const lines = (part) => part.split(separator).join("\n");
+    const change = changeBetween(state.doc.toString(), lines(text));
+    if (!change) return;
+    this.view.dispatch({
+      changes: { ...change, insert: Text.of(change.insert.split("\n")) },
+      annotations: [Transaction.addToHistory.of(false), Transaction.userEvent.of("flow.server")],
+    });
+  }
+
+  show({ diagnostics }) {
+    this.faults = diagnostics;
+    this.view.dispatch(setDiagnostics(this.view.state, marksOf(this.view.state, diagnostics, (patch) => this.fix(patch))));
+  }
+
+  conflict({ text }) {
+    this.place.hidden = true;
+    showConflict(this.other, {
+      nonce: this.nonce,
+      theirs: text,
+      mine: this.getText(),
+      separator: EditorState.lineSeparator.of(this.view.state.lineBreak),
+      onKeep: (kept) => {
+        this.place.hidden = false;
+        this.replace({ text: kept });
+        this.sync.keep();
+        this.view.focus();
+      },
+      onTake: () => {
+        this.place.hidden = false;
+        this.sync.take();
+        this.view.focus();
+      },
+    });
+  }
+
+  state(name, refused) {
+    this.status.dataset.state = name;
+    const counts = name === "kept" ? ` ${counted(this.faults)}` : "";
+    this.status.textContent = refused ? [refused.message, refused.hint].filter(Boolean).join(" ") : `${STATES[name]}${counts}`;
+    if (this.isViewer && name === "kept") this.status.textContent = `Read-only: changing this needs the role of an editor.${counts}`;
+  }
+
+  async fix(patch) {
+    try {
+      await this.sync.flush();
+      announceChange(this.root, "json-fix", await this.client.patch(patch, "Fix"));
+    } catch (refused) {
+      toast([refused.message, refused.hint].filter(Boolean).join(" "), "danger");
+    }
+  }
+}
+
+function parts(root) {
+  const [status, place, other] = ["div", "div", "div"].map((tag) => root.appendChild(document.createElement(tag)));
+  status.className = "flow-json-status";
+  status.setAttribute("role", "status");
+  place.className = "flow-json-editor";
+  return [status, place, other];
+}
+
+function counted(diagnostics = []) {
+  const errors = diagnostics.filter(({ severity }) => severity === "error").length;
+  const warnings = diagnostics.length - errors;
+  if (!diagnostics.length) return "Nothing is wrong with it.";
+  const words = [[errors, "error"], [warnings, "warning"]].filter(([n]) => n).map(([n, word]) => `${n} ${word}${n === 1 ? "" : "s"}`);
+  return `${words.join(", ")}.`;
+}
