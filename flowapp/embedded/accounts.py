@@ -130,26 +130,29 @@ def server_folder(account: Account, root: Path, home_id: str) -> Path:
     return folder
 
 
-def runnable(account: Account, program: Path, tree: Path, folder: Path) -> Path:
+def runnable(account: Account, program: Path, package: Path, folder: Path) -> Path:
     """`program` itself, or its copy below `folder` when `account` cannot run it where it is.
 
-    `tree` is the folder that must move with the program; `program` lies in it.
+    `package` is the folder of the wheel that holds it. The wheel's libraries lie beside that in `<package>.libs` and
+    are found by their relative path, so both are copied.
     """
     if account.can_run(program):
         return program
-    programs = folder / "programs"
-    copy = programs / tree.name / str(tree.stat().st_mtime_ns)
+    copies = folder / "programs" / package.name
+    copy = copies / str(package.stat().st_mtime_ns)
     if not copy.exists():
-        _copy_tree(account, tree, copy, programs)
-    return copy / program.relative_to(tree)
+        shutil.rmtree(copies, ignore_errors=True)
+        draft = copies / "new"
+        for tree in (package, package.with_name(f"{package.name}.libs")):
+            if tree.exists():
+                shutil.copytree(tree, draft / tree.name, symlinks=True, ignore=shutil.ignore_patterns("*.py*"))
+        _open_to(account, folder / "programs")
+        draft.replace(copy)
+    return copy / program.relative_to(package.parent)
 
 
-def _copy_tree(account: Account, tree: Path, copy: Path, programs: Path) -> None:
-    shutil.rmtree(copy.parent, ignore_errors=True)
-    draft = copy.with_suffix(".new")
-    shutil.copytree(tree, draft, symlinks=True)
-    for parent, _, files in os.walk(programs):
+def _open_to(account: Account, tree: Path) -> None:
+    for parent, _, files in os.walk(tree):
         for path in (Path(parent), *(Path(parent, f) for f in files)):
             path.chmod(0o755 if path.is_dir() or path.stat().st_mode & 0o100 else 0o644)
             account.own(path)
-    draft.replace(copy)

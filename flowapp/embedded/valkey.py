@@ -29,7 +29,7 @@ class Valkey:
     def __init__(self, folder: Path, account: Account, log: ServerLog, secrets: Secrets) -> None:
         self._account, self._log, self._secrets = account, log, secrets
         program = _find_program()
-        self._program = runnable(account, program, program.parent, folder)
+        self._program = runnable(account, program, program.parents[2], folder)
         self._child: subprocess.Popen[bytes] | None = None
 
     @property

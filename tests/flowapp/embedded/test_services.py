@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -22,22 +23,52 @@ import redis
 from flowapp.embedded.errors import EmbeddedError
 from flowapp.embedded.home import PROJECT, Home, load_secrets
 from flowapp.embedded.ports import free_port
-from flowapp.embedded.processes import is_running, wait_until
+from flowapp.embedded.processes import command_line, is_running, wait_until
 from flowapp.embedded.services import Services
 
 HOLD = "import sys, time; from pathlib import Path; from flowapp.embedded.services import Services\n"
 HOLD += "services = Services.start(Path(sys.argv[1])); print('up', flush=True); time.sleep(60)"
 
 
-@pytest.fixture
-def root() -> Iterator[Path]:
-    """A home of a short path on ports of its own, outside pytest's folders, which root keeps closed to all others."""
+@contextmanager
+def home_folder() -> Iterator[Path]:
+    """A short path outside pytest's folders, which root keeps closed to all others."""
     with tempfile.TemporaryDirectory(prefix="flow-home-", ignore_cleanup_errors=True) as folder:
         os.chmod(folder, 0o711)
-        home = Home(Path(folder))
-        for name in ("postgres", "redis"):
-            home.service(name).port.write_text(str(free_port()))
-        yield home.root
+        yield Path(folder)
+
+
+def choose_ports(root: Path) -> None:
+    """Ports of its own, for another Flow may run on this machine."""
+    for name in ("postgres", "redis"):
+        Home(root).service(name).port.write_text(str(free_port()))
+
+
+@pytest.fixture(scope="session")
+def used_home() -> Iterator[Path]:
+    """A home whose database is made: a second of work that few tests are about."""
+    with home_folder() as root:
+        choose_ports(root)
+        with Services.start(root, ["postgres"]):
+            pass
+        yield root
+
+
+@pytest.fixture
+def root(used_home: Path) -> Iterator[Path]:
+    """A home of the test's own, used before."""
+    with home_folder() as root:
+        subprocess.run(["cp", "-a", f"{used_home}/.", root], check=True)
+        choose_ports(root)
+        yield root
+
+
+@pytest.fixture
+def new_root() -> Iterator[Path]:
+    """A home that nothing ran in yet."""
+    with home_folder() as root:
+        choose_ports(root)
+        yield root
 
 
 def state(root: Path, name: str) -> dict[str, int]:
@@ -47,6 +78,11 @@ def state(root: Path, name: str) -> dict[str, int]:
 def ask(services: Services) -> str:
     with psycopg.connect(services.addresses.database_url) as connection:
         return str(connection.execute("SELECT current_user").fetchone()[0])  # type: ignore[index]
+
+
+def process_list() -> str:
+    """The command lines of all processes."""
+    return "\n".join(command_line(int(entry.name)) for entry in Path("/proc").glob("[0-9]*"))
 
 
 def hold(root: Path) -> subprocess.Popen[bytes]:
@@ -98,7 +134,7 @@ def test_passwords_are_kept_from_other_users_and_from_argument_lists(root: Path)
     with Services.start(root):
         secrets = load_secrets(Home(root))
         assert (root / "secrets.json").stat().st_mode & 0o077 == 0
-        listed = subprocess.run(["ps", "-ww", "-e", "-o", "args"], capture_output=True, text=True).stdout
+        listed = process_list()
         assert not any(s in listed for s in (secrets.admin, secrets.control, secrets.warehouse, secrets.broker))
 
 
@@ -109,12 +145,13 @@ def test_a_user_that_leaves_does_not_stop_the_services_of_another(root: Path) ->
         assert ask(second) == "flow_control"
 
 
-def test_starters_at_once_share_one_server(root: Path) -> None:
+def test_starters_at_once_share_one_server(new_root: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
-        holders = list(pool.map(hold, [root] * 4))
-    with Services.start(root) as services:
+        holders = list(pool.map(hold, [new_root] * 4))
+    with Services.start(new_root) as services:
         assert ask(services) == "flow_control"
-    assert len(list(root.glob("postgres.json"))) == 1
+        servers = [line for line in process_list().splitlines() if f"-D {new_root}/" in line]
+        assert len(servers) == 1
     for holder in holders:
         kill(holder)
 
@@ -179,7 +216,8 @@ def test_a_home_that_cannot_be_made_is_named() -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the servers as somebody else")
-def test_root_keeps_data_elsewhere_when_the_server_cannot_reach_the_home(root: Path) -> None:
+def test_root_keeps_data_elsewhere_when_the_server_cannot_reach_the_home(new_root: Path) -> None:
+    root = new_root
     root.chmod(0o700)
     try:
         with Services.start(root, ["postgres"]) as services:
