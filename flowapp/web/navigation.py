@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from django.urls import reverse
+
 
 class Entry(NamedTuple):
     """A page: the name of its URL, its label, its icon, and the namespace whose pages make it the current one."""
@@ -11,6 +13,9 @@ class Entry(NamedTuple):
     url: str
     label: str
     icon: str
+
+    def address(self, workspace: str) -> str:
+        return reverse(self.url, args=[workspace])
 
     @property
     def namespace(self) -> str:
@@ -36,10 +41,14 @@ class Action(NamedTuple):
     icon: str
     role: str
     anchor: str = ""
+    in_workspace: bool = True
+
+    def address(self, workspace: str) -> str:
+        return reverse(self.url, args=[workspace] if self.in_workspace else []) + self.anchor
 
 
 ACTIONS = (
     Action("accounts:settings", "Add a member", "user-plus", "admin", "#members"),
     Action("accounts:settings", "Make an API token", "key", "admin", "#tokens"),
-    Action("accounts:password", "Set your password", "password", "viewer"),
+    Action("accounts:password", "Set your password", "password", "viewer", in_workspace=False),
 )

@@ -38,12 +38,12 @@ def _fits(label: str, words: str) -> bool:
 
 def _pages(workspace: Workspace, words: str) -> list[Hit]:
     found = [entry for entry in ENTRIES if _fits(entry.label, words)]
-    return [Hit(entry.label, reverse(entry.url, args=[workspace.slug]), entry.icon) for entry in found]
+    return [Hit(entry.label, entry.address(workspace.slug), entry.icon) for entry in found]
 
 
 def _actions(workspace: Workspace, role: str, words: str) -> list[Hit]:
     allowed = [action for action in ACTIONS if is_at_least(role, action.role) and _fits(action.label, words)]
-    return [Hit(a.label, reverse(a.url, args=[workspace.slug]) + a.anchor, a.icon) for a in allowed]
+    return [Hit(action.label, action.address(workspace.slug), action.icon) for action in allowed]
 
 
 def _pipelines(workspace: Workspace, words: str) -> list[Hit]:

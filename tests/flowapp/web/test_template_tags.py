@@ -1,0 +1,81 @@
+"""Icons, numbers, times and states as pages show them."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.template import TemplateSyntaxError
+
+from flowapp.runs.models import State
+from flowapp.web.static_files import fingerprint
+from flowapp.web.templatetags.flow import STATES, ago, duration, icon, known_icons, relative, state_badge, thousands
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+TEMPLATES = settings.BASE_DIR / "templates"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0, "0 s ago"), (59, "59 s ago"), (60, "1 min ago"), (3599, "59 min ago"), (3600, "1 h ago"), (-90, "in 1 min"),
+     (86400, "1 d ago"), (-86400 * 3, "in 3 d"), (86400 * 40, "2025-11-22")],
+)  # fmt: skip
+def test_a_distance_in_time_is_told_in_the_largest_unit(seconds, words):
+    assert relative(NOW - timedelta(seconds=seconds), NOW) == words
+
+
+def test_the_exact_time_is_on_hover():
+    assert 'title="2026-01-01 12:00:00 UTC"' in ago(NOW)
+
+
+@pytest.mark.parametrize("show", [ago, thousands, duration])
+def test_what_nobody_knows_is_no_zero(show):
+    assert show(None) == "–"
+
+
+@pytest.mark.parametrize(("number", "words"), [(0, "0"), (1234567, "1,234,567"), (-1000, "-1,000")])
+def test_numbers_have_separators(number, words):
+    assert thousands(number) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.42, "0.4 s"), (59.9, "59.9 s"), (75, "1 min 15 s"), (3660, "1 h 1 min"), (0, "0.0 s")]
+)
+def test_durations_are_told_in_two_units_at_most(seconds, words):
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize("state", State.values)
+def test_every_state_of_a_run_has_words_and_an_icon(state):
+    assert state in STATES
+    assert "<svg" in state_badge(state)
+    assert STATES[state][2] in state_badge(state)
+
+
+def test_a_state_is_shown_as_text():
+    assert "<b>" not in state_badge("<b>")
+
+
+def test_an_unknown_icon_says_where_to_add_it():
+    with pytest.raises(TemplateSyntaxError, match=r"icons\.json"):
+        icon("no-such-icon")
+
+
+def test_the_sprite_holds_exactly_what_the_list_asks_for():
+    assert known_icons() == set(json.loads((settings.BASE_DIR / "static/src/icons.json").read_text()))
+
+
+@pytest.mark.parametrize(
+    "template", sorted(TEMPLATES.rglob("*.html")), ids=lambda path: str(path.relative_to(TEMPLATES))
+)
+def test_every_icon_of_a_template_is_in_the_sprite(template: Path):
+    assert set(re.findall(r'{% icon "([^"]+)"', template.read_text())) <= known_icons()
+
+
+def test_a_misspelt_static_file_is_an_error_and_no_broken_link():
+    with pytest.raises(FileNotFoundError, match="npm run build"):
+        fingerprint("no-such-file.css")
