@@ -19,13 +19,14 @@ test: dev-env ## all tests but the slow ones, with a browser
 	@FLOW_TEST_BROWSER="$$(tools/browser.sh)" && export FLOW_TEST_BROWSER && \
 		$(bin)/python -m pytest -m "not slow" $(ARGS)
 
-check: dev-env ## lint, types, layers, migrations
+check: dev-env ## lint, types, layers, migrations, bundles
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
 	@$(bin)/mypy
 	@$(bin)/lint-imports
 	@$(bin)/python manage.py makemigrations --check --dry-run
-	@if [ -d templates ]; then $(bin)/djlint --lint --quiet templates; fi
+	@$(bin)/djlint --lint --quiet templates
+	@tools/assets.sh --check
 
 bench: dev-env ## speed beside its floor and beside other tools
 	@$(bin)/python -m tests.bench
