@@ -1,19 +1,97 @@
-"""The pages of pipelines."""
+"""The list of pipelines, new ones, and the switches of a pipeline. The editor's pages are in `editing`."""
 
 from __future__ import annotations
 
-from django.http import HttpResponse
+from django.contrib import messages
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
 
-from flowapp.pipelines.selectors import get_pipeline
+from flowapp.pipelines.forms import NewPipeline
+from flowapp.pipelines.listing import NOT_RUN, Filters, PipelineRow, list_rows, list_tags, newest_runs
+from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.selectors import get_pipeline, list_pipelines
+from flowapp.pipelines.services import create_pipeline, delete_pipeline, set_enabled, set_paused
+from flowapp.runs.models import State
 from flowapp.web.access import page
-from flowapp.web.htmx import HtmxRequest, render_page
+from flowapp.web.htmx import HtmxRequest, render_page, toast
+from ir.errors import FlowError
+from ir.load_modes import LOAD_MODES
+
+SORTS = (("name", "Name"), ("run", "Last run"), ("next", "Next fire"))
+
+
+@require_http_methods(["GET", "POST"])
+def list_page(request: HtmxRequest, workspace: str) -> HttpResponse:
+    view = create if request.method == "POST" else listing
+    return view(request, workspace=workspace)
 
 
 @page()
-def list_page(request: HtmxRequest) -> HttpResponse:
-    return render_page(request, "pipelines/list.html", {})
+def listing(request: HtmxRequest) -> HttpResponse:
+    return _render(request, NewPipeline(), is_new="new" in request.GET)
 
 
-@page()
-def edit(request: HtmxRequest, ident: str) -> HttpResponse:
-    return render_page(request, "pipelines/edit.html", {"pipeline": get_pipeline(request.workspace, ident)})
+@page("editor")
+def create(request: HtmxRequest) -> HttpResponse:
+    form = NewPipeline(request.POST)
+    if form.is_valid():
+        try:
+            pipeline = create_pipeline(request.workspace, form.cleaned_data["ident"], form.cleaned_data["name"])
+        except FlowError as error:
+            form.add_error("ident", f"{error.message} {error.hint}")
+        else:
+            return HttpResponseRedirect(reverse("pipelines:edit", args=[request.workspace.slug, pipeline.ident]))
+    return _render(request, form, is_new=True, status=422)
+
+
+def _render(request: HtmxRequest, form: NewPipeline, *, is_new: bool, status: int = 200) -> HttpResponse:
+    filters = Filters.read(request.GET)
+    page_of = list_rows(request.workspace, filters, request.GET.get("cursor", ""))
+    has_any = bool(page_of.rows) or list_pipelines(request.workspace).exists()
+    context = {
+        "page": page_of,
+        "filters": filters,
+        "tags": list_tags(request.workspace),
+        "modes": list(LOAD_MODES),
+        "states": [(NOT_RUN, "never run"), *((state.value, state.label) for state in State)],
+        "sorts": SORTS,
+        "has_any": has_any,
+        "form": form,
+        "is_new": is_new or not has_any,
+    }
+    return render_page(request, "pipelines/list.html", context, fragment="pipelines/_table.html", status=status)
+
+
+SWITCHES = {"enabled": set_enabled, "paused": set_paused}
+
+
+@require_POST
+@page("editor")
+def switch(request: HtmxRequest, ident: str) -> HttpResponse:
+    """Switch on or off what `what` names; without htmx back to the list."""
+    pipeline = get_pipeline(request.workspace, ident)
+    what, value = request.POST.get("what", ""), request.POST.get("value") == "on"
+    if what not in SWITCHES:
+        raise FlowError("switch.unknown", f"There is no switch {what!r}.", hint=f"There are {', '.join(SWITCHES)}.")
+    SWITCHES[what](pipeline, value)
+    pipeline.refresh_from_db()
+    if not request.htmx:
+        return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))
+    response = render_page(request, "pipelines/_row.html", {"row": _row(pipeline)})
+    words = {"enabled": ("enabled", "switched off"), "paused": ("paused", "resumed")}[what][0 if value else 1]
+    return toast(response, f"{pipeline.name or pipeline.ident} is {words}.")
+
+
+def _row(pipeline: Pipeline) -> PipelineRow:
+    pipeline.since = None
+    return PipelineRow(pipeline, newest_runs([pipeline])[pipeline.pk])
+
+
+@require_POST
+@page("editor")
+def delete(request: HtmxRequest, ident: str) -> HttpResponse:
+    pipeline = get_pipeline(request.workspace, ident)
+    delete_pipeline(pipeline)
+    messages.success(request, f"Pipeline {ident} is deleted, with its versions and runs.")
+    return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))

@@ -48,12 +48,13 @@ class SchemaTree:
         return self._union(flat, options, value)
 
     def _union(self, flat: Schema, options: list[Schema], value: Any) -> Resolved:
-        found = [self._deref(option) for option in options]
-        tag = _tag_of(found)
-        by_name = {schema["properties"][tag]["const"]: schema for schema in found}
+        kinds = [self._deref(option) for option in options]
+        tag = _tag_of(kinds)
+        by_name = {schema["properties"][tag]["const"]: schema for schema in kinds}
         name = value.get(tag) if isinstance(value, dict) else None
         chosen = by_name.get(name) if isinstance(name, str) else None
-        return Resolved({**(chosen or {"type": "object", "properties": {}}), **_words(flat)}, tag, by_name)
+        found = self._with_conditions(chosen, value) if chosen else {"type": "object", "properties": {}}
+        return Resolved({**found, **_words(flat)}, tag, by_name)
 
     def at(self, schema: Schema, value: Any, steps: Iterable[str | int]) -> tuple[Schema, Any]:
         """The schema at a place below another one, and what stands there; raises KeyError where nothing may stand."""

@@ -38,6 +38,6 @@ def sign_in(workspace: Workspace) -> Callable[[User], Client]:
 
 
 @pytest.fixture
-def browser(sign_in: Callable[[User], Client], editor: User) -> Client:
+def web(sign_in: Callable[[User], Client], editor: User) -> Client:
     """The editor's client."""
     return sign_in(editor)

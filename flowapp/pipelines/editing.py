@@ -1,0 +1,300 @@
+"""The editor of one pipeline: its page, and the fragments that its forms and buttons bring back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
+
+from flowapp.accounts.roles import is_at_least
+from flowapp.pipelines import drafts
+from flowapp.pipelines.checking import nodes_of, read_value
+from flowapp.pipelines.diffs import side_by_side
+from flowapp.pipelines.drafts import DraftView
+from flowapp.pipelines.edits import form_patch
+from flowapp.pipelines.history import history
+from flowapp.pipelines.json_edits import PatchRefused, UnreadableText
+from flowapp.pipelines.listing import newest_runs
+from flowapp.pipelines.models import Draft, Pipeline
+from flowapp.pipelines.panel import node_panel, places, schedule_fields, settings_panel
+from flowapp.pipelines.selectors import get_pipeline, get_version
+from flowapp.pipelines.services import VersionConflict, restore_version
+from flowapp.pipelines.tabs import next_fires, runs_of, violations_of
+from flowapp.runs.models import Trigger
+from flowapp.runs.services import queue_run
+from flowapp.web.access import page
+from flowapp.web.htmx import HtmxRequest, toast, trigger
+from ir.errors import FlowError
+from ir.nodes import NODES
+from ir.types import SIMPLE_TYPES
+
+TABS = (
+    ("visual", "Visual"), ("json", "JSON IR"), ("runs", "Runs"), ("errors", "Errors"), ("schedule", "Schedule"),
+    ("history", "History"),
+)  # fmt: skip
+ACTIONS = ("panel", "form", "fix", "undo", "redo", "discard", "save", "run", "keep", "restore")
+WITH_PANEL = ("visual", "json", "schedule")
+
+
+@dataclass(frozen=True)
+class Editor:
+    """A request for one pipeline's editor: which tab, and which node's form."""
+
+    request: HtmxRequest
+    pipeline: Pipeline
+    tab: str
+    node: str
+    at: str
+
+    @classmethod
+    def of(cls, request: HtmxRequest, ident: str) -> Editor:
+        given = request.GET
+        tab = given.get("tab", "visual")
+        known = tab if tab in dict(TABS) else "visual"
+        return cls(request, get_pipeline(request.workspace, ident), known, given.get("node", ""), given.get("at", ""))
+
+    @property
+    def user(self) -> Any:
+        return self.request.user
+
+    def draft(self) -> Draft:
+        return drafts.open_draft(self.pipeline, self.user)
+
+    @property
+    def can_edit(self) -> bool:
+        return is_at_least(self.request.role, "editor")
+
+
+@require_GET
+@page()
+def edit(request: HtmxRequest, ident: str) -> HttpResponse:
+    editor = Editor.of(request, ident)
+    return render(request, "pipelines/edit.html", _context(editor, drafts.view_draft(editor.draft())))
+
+
+@require_GET
+@page()
+def panel(request: HtmxRequest, ident: str) -> HttpResponse:
+    """The right pane anew, with the bars beside it."""
+    editor = Editor.of(request, ident)
+    return _update(editor, editor.draft(), announce=False)
+
+
+@require_POST
+@page("editor")
+def form(request: HtmxRequest, ident: str) -> HttpResponse:
+    """One field or button of a form."""
+    editor = Editor.of(request, ident)
+    draft = editor.draft()
+    document = read_value(draft.text)
+    if document is None:
+        raise UnreadableText("The JSON text cannot be read, so that forms cannot change it.")
+    data = request.POST.copy()
+    data["node"], data["at"] = editor.node, editor.at
+    patch = form_patch(document, data)
+    draft = drafts.patch_draft(draft, patch, _label(data))
+    return _update(editor, draft, node=_node_after(data, editor.node, draft))
+
+
+def _label(data: QueryDict) -> str:
+    where = data.get("path", "").rpartition("/")[2] or data.get("kind", "") or data.get("value", "")
+    return f"{data.get('action', '').replace('_', ' ')} {where}".strip().capitalize()[:200]
+
+
+def _node_after(data: QueryDict, node: str, draft: Draft) -> str:
+    """Which node's form to show after an action."""
+    match data.get("action"):
+        case "add_node":
+            return str(read_value(draft.text)["nodes"][-1]["id"])
+        case "delete_node":
+            return ""
+        case "rename_node":
+            return data.get("value", "").strip()
+        case _:
+            return node
+
+
+@require_POST
+@page("editor")
+def fix(request: HtmxRequest, ident: str) -> HttpResponse:
+    """Apply a fix that a diagnostic offered."""
+    try:
+        patch = json.loads(request.POST.get("patch", ""))
+    except (ValueError, RecursionError):
+        raise PatchRefused("The fix is no JSON.") from None
+    editor = Editor.of(request, ident)
+    return _update(editor, drafts.patch_draft(editor.draft(), patch, "Fix"))
+
+
+@require_POST
+@page("editor")
+def undo(request: HtmxRequest, ident: str) -> HttpResponse:
+    editor = Editor.of(request, ident)
+    return _update(editor, drafts.undo(editor.draft()))
+
+
+@require_POST
+@page("editor")
+def redo(request: HtmxRequest, ident: str) -> HttpResponse:
+    editor = Editor.of(request, ident)
+    return _update(editor, drafts.redo(editor.draft()))
+
+
+@require_POST
+@page("editor")
+def discard(request: HtmxRequest, ident: str) -> HttpResponse:
+    editor = Editor.of(request, ident)
+    draft = drafts.discard(editor.draft())
+    return toast(_update(editor, draft), "The draft is discarded.", "info")
+
+
+@require_POST
+@page("editor")
+def keep(request: HtmxRequest, ident: str) -> HttpResponse:
+    """After a conflict: go on with this draft, on top of what was saved meanwhile."""
+    editor = Editor.of(request, ident)
+    draft = drafts.put_on_newest(editor.draft())
+    response = _update(editor, draft)
+    return toast(response, f"Your draft now follows version {draft.base_number}. Save it to replace that.", "info")
+
+
+@require_POST
+@page("editor")
+def save(request: HtmxRequest, ident: str) -> HttpResponse:
+    editor = Editor.of(request, ident)
+    draft = editor.draft()
+    try:
+        version = drafts.save_draft(draft, editor.user, request.POST.get("message", "").replace("\0", "")[:2000])
+    except VersionConflict as conflict:
+        return _conflict(editor, draft, conflict)
+    response = _update(editor, _again(editor))
+    return toast(response, f"Saved as version {version.number}.")
+
+
+def _again(editor: Editor) -> Draft:
+    editor.pipeline.refresh_from_db()
+    return editor.draft()
+
+
+def _conflict(editor: Editor, draft: Draft, conflict: VersionConflict) -> HttpResponse:
+    newest = get_version(editor.pipeline)
+    context = {
+        "pipeline": editor.pipeline,
+        "editor": editor,
+        "error": conflict,
+        "newest": newest,
+        "lines": side_by_side(drafts.json_text(newest.document), draft.text),
+    }
+    return _as_message(render(editor.request, "pipelines/_conflict.html", context, status=412))
+
+
+def _as_message(response: HttpResponse) -> HttpResponse:
+    response.headers["HX-Retarget"] = "#messages"
+    response.headers["HX-Reswap"] = "innerHTML show:top"
+    return response
+
+
+@require_POST
+@page("editor")
+def run(request: HtmxRequest, ident: str) -> HttpResponse:
+    """Queue a run of the newest version. Unsaved changes: `save` saves them first, `as_saved` leaves them aside."""
+    editor = Editor.of(request, ident)
+    draft = editor.draft()
+    if drafts.view_draft(draft).changes or not editor.pipeline.latest_number:
+        if "save" in request.POST:
+            try:
+                drafts.save_draft(draft, editor.user)
+            except VersionConflict as conflict:
+                return _conflict(editor, draft, conflict)
+        elif "as_saved" not in request.POST:
+            return _as_message(
+                render(request, "pipelines/_save_first.html", {"editor": editor, "pipeline": editor.pipeline})
+            )
+    queued = queue_run(editor.pipeline, Trigger.MANUAL, user=editor.user)
+    return HttpResponseClientRedirect(reverse("runs:detail", args=[request.workspace.slug, queued.pk]))
+
+
+@require_POST
+@page("editor")
+def restore(request: HtmxRequest, ident: str) -> HttpResponse:
+    editor = Editor.of(request, ident)
+    number = request.POST.get("version", "")
+    if not number.isdecimal() or len(number) > 9:
+        raise FlowError("version.unknown", f"{number!r} is no version.", hint="Choose one of the list.")
+    version = restore_version(editor.pipeline, int(number), editor.user)
+    return toast(HttpResponseClientRefresh(), f"Version {number} is version {version.number} now.")
+
+
+# --- what is shown ------------------------------------------------------------------------------------------------
+
+
+def _update(editor: Editor, draft: Draft, *, node: str | None = None, announce: bool = True) -> HttpResponse:
+    """The pane and the bars after a change; pages without a pane are loaded anew."""
+    if editor.tab not in WITH_PANEL:
+        return HttpResponseClientRefresh()
+    context = _context(editor, drafts.view_draft(draft), node=node)
+    response = render(editor.request, "pipelines/_update.html", {**context, "is_update": True})
+    if announce:
+        trigger(response, "flow:draft-changed", origin="form", position=draft.position)
+    return response
+
+
+def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dict[str, Any]:
+    """What the page and its fragments show."""
+    pipeline = editor.pipeline
+    pipeline.since = None
+    runs = newest_runs([pipeline])[pipeline.pk] if editor.tab != "runs" else runs_of(pipeline)
+    context = {
+        "editor": editor,
+        "pipeline": pipeline,
+        "draft": view.draft,
+        "view": view,
+        "tabs": TABS,
+        "tab": editor.tab,
+        "read_only": not editor.can_edit or view.document is None,
+        "is_broken": view.document is None,
+        "runs": runs,
+        "last_run": runs[0] if runs else None,
+        "nodes": [(n.get("id"), n.get("kind")) for _, n in nodes_of(view.last_good)],
+        "node_kinds": list(NODES),
+        "connections": view.checked.found.known,
+        "column_types": SIMPLE_TYPES,
+        "draft_url": reverse("api:draft", args=[pipeline.ident]),
+        "schema_url": reverse("api:pipeline_schema"),
+    }
+    return {**context, **_tab_context(editor, view), **_pane(editor, view, editor.node if node is None else node)}
+
+
+def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
+    if editor.tab == "history":
+        return history(editor.pipeline, view, editor.request.GET)
+    if editor.tab == "errors":
+        return {"violations": violations_of(editor.pipeline)}
+    if editor.tab == "schedule":
+        return {"fires": next_fires(view)}
+    return {}
+
+
+def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
+    """The form of a node, of the schedule, or of the pipeline as a whole."""
+    args = [editor.request.workspace.slug, editor.pipeline.ident]
+    query = QueryDict(mutable=True)
+    query["tab"] = editor.tab
+    pane: dict[str, Any] = {"pane": "settings", "node_id": ""}
+    if editor.tab == "schedule":
+        pane = {"pane": "schedule", "fields": schedule_fields(view)}
+    elif node and any(n.get("id") == node for _, n in nodes_of(view.last_good)):
+        panel = node_panel(view, node)
+        query["node"], query["at"] = node, str(panel.at)
+        pane = {"pane": "node", "node_id": node, "panel": panel, "columns": panel.columns}
+    else:
+        pane |= {"panel": settings_panel(view)}
+    suffix = f"?{query.urlencode()}"
+    urls = {f"{name}_url": reverse(f"pipelines:{name}", args=args) + suffix for name in ACTIONS}
+    return {**pane, **urls, "places": places(view), "edit_url": reverse("pipelines:edit", args=args)}

@@ -1,0 +1,38 @@
+"""The History tab: versions, and any two of them, or the draft, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import QueryDict
+
+from flowapp.pipelines.diffs import side_by_side
+from flowapp.pipelines.drafts import DraftView, json_text
+from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.selectors import get_version, list_versions
+from flowapp.web.paging import take_page
+
+DRAFT = "draft"
+
+
+def history(pipeline: Pipeline, view: DraftView, query: QueryDict) -> dict[str, Any]:
+    """A page of versions; with `left` and `right` in the query what differs between these two."""
+    page = take_page(list_versions(pipeline), query.get("cursor", ""), ("-number",), 25)
+    left, right = query.get("left", ""), query.get("right", "")
+    context = {"versions": page, "left": left, "right": right}
+    if left and right:
+        texts = [_text_of(pipeline, view, name) for name in (left, right)]
+        context["lines"] = side_by_side(*texts)
+        context["titles"] = [_title(name) for name in (left, right)]
+    return context
+
+
+def _text_of(pipeline: Pipeline, view: DraftView, name: str) -> str:
+    if name == DRAFT:
+        return view.draft.text
+    number = int(name) if name.isdecimal() and len(name) < 10 else -1
+    return json_text(get_version(pipeline, number).document)
+
+
+def _title(name: str) -> str:
+    return "Your draft" if name == DRAFT else f"Version {name}"

@@ -1,0 +1,43 @@
+// The pipeline editor's page: carries news between the islands, the forms and the keyboard.
+const editor = document.getElementById("flow-editor");
+const panel = () => document.getElementById("flow-panel");
+const hasForms = () => panel() !== null && panel().dataset.pane !== "schedule";
+
+// htmx takes over the elements that it brings in, so the page only asks for the pane.
+function showPanel(node) {
+  const query = new URLSearchParams({ tab: editor.dataset.tab });
+  if (node) query.set("node", node);
+  return window.htmx.ajax("GET", `${editor.dataset.panelUrl}?${query}`, { target: "#flow-panel", swap: "outerMorph" });
+}
+
+document.addEventListener("flow:select", ({ detail }) => {
+  if (hasForms() && (detail.id ?? "") !== panel().dataset.node) showPanel(detail.id);
+});
+
+document.addEventListener("flow:draft-changed", ({ detail }) => {
+  if (detail?.origin !== "form") showPanel(panel()?.dataset.node);
+});
+
+// A form that was chosen by its link selects its node on the canvas, too.
+let told = panel()?.dataset.node ?? "";
+document.addEventListener("htmx:after:swap", () => {
+  const node = panel()?.dataset.node ?? "";
+  if (node === told) return;
+  told = node;
+  document.dispatchEvent(new CustomEvent("flow:select-node", { detail: { id: node } }));
+});
+
+const isTyping = (target) => target.closest("input:not([type=radio], [type=checkbox]), textarea, select, [contenteditable], .cm-editor");
+
+document.addEventListener("keydown", (event) => {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+  const key = event.key.toLowerCase();
+  if (key === "s") {
+    event.preventDefault();
+    document.activeElement?.blur?.();
+    document.getElementById("flow-save")?.requestSubmit();
+  } else if ((key === "z" || key === "y") && !isTyping(event.target)) {
+    event.preventDefault();
+    document.getElementById(key === "y" || event.shiftKey ? "flow-redo" : "flow-undo")?.click();
+  }
+});

@@ -1,0 +1,275 @@
+"""The editor's page and fragments: what it shows, and that its forms change the draft."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from flowapp.pipelines.drafts import open_draft, patch_draft, replace_text
+from flowapp.pipelines.models import Draft
+from flowapp.pipelines.services import create_pipeline, save_version
+
+pytestmark = pytest.mark.django_db
+TABS = ("visual", "json", "runs", "errors", "schedule", "history")
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def url(pipeline):
+    return lambda name="edit", **query: reverse(
+        f"pipelines:{name}", args=[pipeline.workspace.slug, pipeline.ident], query=query or None
+    )
+
+
+@pytest.fixture
+def act(web, url):
+    """Post to the form of a node, as its fields do."""
+
+    def call(action, path="", node="load", at="/nodes/1", **data):
+        address = url("form", tab="visual", node=node, at=at)
+        return web.post(address, {"action": action, "path": path, **data}, headers=HTMX)
+
+    return call
+
+
+@pytest.fixture
+def draft(pipeline, editor):
+    return lambda: json.loads(open_draft(pipeline, editor).text)
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("role", ["viewer", "editor"])
+def test_every_tab_is_there_for_every_role(url, person, sign_in, tab, role):
+    assert sign_in(person(role)).get(url(tab=tab)).status_code == 200
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_every_tab_works_without_any_version(web, workspace, tab):
+    create_pipeline(workspace, "fresh")
+    address = reverse("pipelines:edit", args=[workspace.slug, "fresh"], query={"tab": tab})
+    assert web.get(address).status_code == 200
+
+
+def test_the_islands_get_their_addresses(web, url):
+    page = web.get(url()).content.decode()
+    assert 'data-draft-url="/api/pipelines/numbers/draft/"' in page
+    page = web.get(url(tab="json")).content.decode()
+    assert 'data-schema-url="/api/schema/pipeline.json"' in page
+
+
+def test_a_viewer_sees_forms_that_cannot_be_changed(url, person, sign_in):
+    page = sign_in(person("viewer")).get(url(node="load")).content.decode()
+    assert "read only" in page
+    assert "hx-post" not in page
+    assert 'data-readonly="true"' in page
+
+
+@pytest.mark.parametrize("name", ["form", "fix", "undo", "redo", "discard", "keep", "save", "run", "restore", "switch"])
+def test_a_viewer_changes_nothing(url, person, sign_in, name):
+    client = sign_in(person("viewer"))
+    assert client.post(url(name), {"action": "delete_node", "what": "enabled"}).status_code == 403
+    assert not Draft.objects.exists()
+
+
+def test_a_field_changes_only_its_value(act, draft, pipeline):
+    before = draft()
+    assert act("set", "/nodes/1/table", value="other").status_code == 200
+    before["nodes"][1]["table"] = "other"
+    assert draft() == before
+
+
+def test_the_answer_brings_the_form_the_bars_and_the_news(act):
+    response = act("set", "/nodes/1/table", value="")
+    page = response.content.decode()
+    assert 'id="flow-panel"' in page
+    assert 'id="flow-title"' in page
+    assert "1 error" in page
+    assert json.loads(response["HX-Trigger"])["flow:draft-changed"]["origin"] == "form"
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "place", "value"),
+    [
+        ("/nodes/1/emptyAsNull", {}, "emptyAsNull", False),
+        ("/nodes/1/emptyAsNull", {"value": "true"}, "emptyAsNull", True),
+        ("/nodes/1/onTypeMismatch", {"value": "skip"}, "onTypeMismatch", "skip"),
+        ("/nodes/1/upsertKey", {"line": ["id", "", "day"]}, "upsertKey", ["id", "day"]),
+        ("/nodes/1/watermarkLag", {"value": "5"}, "watermarkLag", 5),
+        ("/nodes/1/watermarkLag", {"value": "5m"}, "watermarkLag", "5m"),
+        ("/nodes/1/watermarkLag", {"value": '"5"'}, "watermarkLag", "5"),
+        ("/nodes/1/expectedRowCountDelta/windowRuns", {"value": "9"}, "expectedRowCountDelta", {"windowRuns": 9}),
+        ("/nodes/1/expectedRowCountDelta/windowRuns", {"value": "x"}, "expectedRowCountDelta", {"windowRuns": "x"}),
+    ],
+)
+def test_what_is_typed_becomes_json_of_the_schemas_type(act, draft, path, data, place, value):
+    assert act("set", path, **data).status_code == 200
+    assert draft()["nodes"][1][place] == value
+
+
+def test_an_emptied_field_is_taken_out(act, draft):
+    act("set", "/nodes/1/name", value="Load")
+    act("set", "/nodes/1/name", value="")
+    assert "name" not in draft()["nodes"][1]
+
+
+def test_lists_of_kinds_grow_shrink_and_move(act, draft, pipeline):
+    act("add_node", kind="validate", node="")
+    rules = {"node": "check", "at": "/nodes/2"}
+    act("append", "/nodes/2/rowLevel", tag="notNull", **rules)
+    act("append", "/nodes/2/rowLevel", tag="range", **rules)
+    act("up", "/nodes/2/rowLevel/1", **rules)
+    assert [rule["type"] for rule in draft()["nodes"][2]["rowLevel"]] == ["range", "notNull"]
+    act("remove", "/nodes/2/rowLevel/0", **rules)
+    act("append", "/nodes/2/datasetLevel/rowCount", **rules)
+    act("append", "/nodes/2/datasetLevel/rowCount", **rules)
+    node = draft()["nodes"][2]
+    assert [rule["type"] for rule in node["rowLevel"]] == ["notNull"]
+    assert node["datasetLevel"] == {"rowCount": [{"onFail": "abort"}] * 2}
+
+
+def test_another_alternative_keeps_the_fields_that_both_have(act, draft):
+    files = {"node": "files", "at": "/nodes/0"}
+    act("set", "/nodes/0/config/format/header", **files)
+    act("choose", "/nodes/0/config/format", tag="tsv", **files)
+    assert draft()["nodes"][0]["config"]["format"] == {"type": "tsv", "header": False}
+    act("choose", "/nodes/0/config/format", tag="parquet", **files)
+    assert draft()["nodes"][0]["config"]["format"] == {"type": "parquet"}
+
+
+def test_maps_are_edited_by_rows(act, draft):
+    act("add_node", kind="transform", node="")
+    shape = {"node": "transform", "at": "/nodes/2"}
+    act("append", "/nodes/2/ops", tag="fillNull", **shape)
+    act("set", "/nodes/2/ops/0/columns", key=["a", "b", ""], value=["1", "x", ""], **shape)
+    assert draft()["nodes"][2]["ops"] == [{"op": "fillNull", "columns": {"a": 1, "b": "x"}}]
+
+
+def test_a_renamed_node_is_renamed_where_others_read_from_it(act, draft):
+    page = act("rename_node", node="files", at="/nodes/0", value="raw").content.decode()
+    assert 'data-node="raw"' in page
+    assert [draft()["nodes"][0]["id"], draft()["nodes"][1]["inputs"]] == ["raw", ["raw"]]
+
+
+def test_a_deleted_node_is_taken_out_of_the_inputs_of_others(act, draft):
+    act("delete_node", node="files", at="/nodes/0")
+    (node,) = draft()["nodes"]
+    assert (node["id"], node["inputs"]) == ("load", [])
+
+
+def test_edges_can_be_drawn_without_a_canvas(act, draft):
+    act("add_node", kind="transform", node="")
+    act("set_input", node="transform", at="/nodes/2", value="files")
+    act("set_input", value="transform")
+    assert draft()["nodes"][1]["inputs"] == ["transform"]
+
+
+def test_a_form_that_was_drawn_before_its_node_moved_changes_that_node(act, draft, pipeline, editor):
+    patch_draft(open_draft(pipeline, editor), [{"op": "move", "from": "/nodes/1", "path": "/nodes/0"}])
+    act("set", "/nodes/1/table", value="other")
+    assert [node.get("table") for node in draft()["nodes"]] == ["other", None]
+
+
+@pytest.mark.parametrize(
+    ("action", "path", "data"),
+    [("explode", "", {}), ("set", "/nodes/1/nothing", {"value": "x"}), ("remove", "/nodes/9", {}),
+     ("up", "/nodes/1/table", {}), ("add_node", "", {"kind": "x"}), ("set", "/nodes/x/y", {})],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_and_told(act, draft, action, path, data):
+    response = act(action, path, **data)
+    assert response.status_code == 422
+    assert response["HX-Retarget"] == "#messages"
+
+
+def test_a_text_that_cannot_be_read_makes_forms_read_only(web, url, act, pipeline, editor):
+    replace_text(open_draft(pipeline, editor), "{")
+    page = web.get(url(node="load")).content.decode()
+    assert "cannot be read" in page
+    assert 'hx-post="/w/alices-team/pipelines/numbers/form/' not in page
+    assert act("set", "/nodes/1/table", value="x").status_code == 422
+
+
+def test_undo_takes_a_forms_change_back(act, web, url, draft):
+    before = draft()
+    act("set", "/nodes/1/table", value="other")
+    assert web.post(url("undo", tab="visual", node="load"), headers=HTMX).status_code == 200
+    assert draft() == before
+
+
+def test_saving_makes_a_version_and_tells_it(act, web, url, pipeline):
+    act("set", "/nodes/1/table", value="other")
+    response = web.post(url("save", tab="visual"), {"message": "Other table"}, headers=HTMX)
+    assert "Saved as version 2" in response["HX-Trigger"]
+    assert pipeline.versions.get(number=2).message == "Other table"
+
+
+def test_a_conflict_shows_both_documents_and_merges_nothing(act, web, url, pipeline, document):
+    act("set", "/nodes/1/table", value="mine")
+    save_version(pipeline.workspace, json.dumps(document(metadata={"name": "Theirs"}), indent=2))
+    response = web.post(url("save", tab="visual"), headers=HTMX)
+    page = response.content.decode()
+    assert response.status_code == 412
+    assert "Theirs" in page
+    assert "mine" in page
+    assert pipeline.versions.count() == 2
+    web.post(url("keep", tab="visual"), headers=HTMX)
+    assert web.post(url("save", tab="visual"), headers=HTMX).status_code == 200
+    assert pipeline.versions.count() == 3
+
+
+def test_running_asks_to_save_first(act, web, url, pipeline, django_capture_on_commit_callbacks, monkeypatch):
+    sent = []
+    monkeypatch.setattr("flowapp.runs.services.send_run", sent.append)
+    act("set", "/nodes/1/table", value="other")
+    assert "Save and run" in web.post(url("run"), headers=HTMX).content.decode()
+    with django_capture_on_commit_callbacks(execute=True):
+        response = web.post(url("run"), {"save": "1"}, headers=HTMX)
+    run = pipeline.runs.get()
+    assert response["HX-Redirect"] == reverse("runs:detail", args=[pipeline.workspace.slug, run.pk])
+    assert (run.version.number, sent) == (2, [run.pk])
+
+
+def test_any_two_versions_and_the_draft_stand_side_by_side(act, web, url):
+    act("set", "/nodes/1/table", value="other_table")
+    page = web.get(url(tab="history", left="1", right="draft")).content.decode()
+    assert "other_table" in page
+    assert web.get(url(tab="history", left="77", right="draft")).status_code == 404
+
+
+def test_restoring_makes_the_newest_version(act, web, url, pipeline):
+    act("set", "/nodes/1/table", value="other")
+    web.post(url("save", tab="visual"), headers=HTMX)
+    web.post(url("restore", tab="history"), {"version": "1"}, headers=HTMX)
+    assert pipeline.versions.get(number=3).document == pipeline.versions.get(number=1).document
+
+
+def test_the_schedule_tab_tells_the_next_five_times(act, web, url):
+    schedule = {"node": "", "at": ""}
+    act("choose", "/schedule", tag="cron", **schedule)
+    act("set", "/schedule/expression", value="0 2 * * *", **schedule)
+    page = web.get(url(tab="schedule")).content.decode()
+    assert page.count("02:00 UTC") == 5
+
+
+def test_all_load_modes_are_cards_with_what_they_run_and_need(web, url):
+    page = web.get(url(node="load")).content.decode()
+    assert page.count('class="flow-mode') == 7  # six, and the fieldset
+    assert "Needs: A key in upsertKey" in page
+
+
+def test_a_missing_key_is_an_error_at_its_field_with_a_fix_before_any_save(act, web, url, warehouse, schema, draft):
+    import psycopg
+
+    with psycopg.connect(
+        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
+        password=warehouse.password, autocommit=True,
+    ) as connection:  # fmt: skip
+        connection.execute(f"CREATE TABLE {schema}.numbers (id int PRIMARY KEY, note text)")
+    page = act("set", "/nodes/1/loadMode", value="upsert").content.decode()
+    assert "upsert needs an upsertKey" in page
+    assert "Set upsertKey to id" in page
+    fix = [{"op": "add", "path": "/nodes/1/upsertKey", "value": ["id"]}]
+    response = web.post(url("fix", tab="visual", node="load"), {"patch": json.dumps(fix)}, headers=HTMX)
+    assert "no errors" in response.content.decode()
+    assert draft()["nodes"][1]["upsertKey"] == ["id"]
