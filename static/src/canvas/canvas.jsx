@@ -2,7 +2,7 @@ import "@xyflow/react/dist/style.css";
 import "./canvas.css";
 import { applyEdgeChanges, applyNodeChanges, Background, Controls, MiniMap, Panel, ReactFlow, useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { layOut, NODE, placesOf } from "./layout.js";
+import { layOut, NODE, placesOf, runsDown } from "./layout.js";
 import { addNode, connect, drawnEdges, drawnNodes, move, remove } from "./model.js";
 import { FlowNode, plural, spoken } from "./node.jsx";
 import { Deleted, Empty, Fault, Locked } from "./notices.jsx";
@@ -14,6 +14,8 @@ import { useSelection } from "./use_selection.js";
 const NODE_TYPES = { flow: FlowNode };
 const FIT = { maxZoom: 1, padding: 0.15 };
 const MANY = 8;
+const DOWN = { sourcePosition: "bottom", targetPosition: "top" };
+const RIGHT = { sourcePosition: "right", targetPosition: "left" };
 const ARROW = { type: "arrowclosed", width: 18, height: 18 };
 
 export function Canvas({ element, client, isViewer }) {
@@ -21,7 +23,7 @@ export function Canvas({ element, client, isViewer }) {
   const [nodes, setNodes] = useState([]);
   const [edges, setEdges] = useState([]);
   const [notice, setNotice] = useState(null);
-  const awaited = useRef(null);
+  const awaited = useRef(element.dataset.selected || null);
   const wrapper = useRef(null);
   const flow = useReactFlow();
   const isLocked = isViewer || !draft?.document || draft.readOnly;
@@ -31,12 +33,13 @@ export function Canvas({ element, client, isViewer }) {
   const drawn = useMemo(() => drawnNodes(draft?.document ?? draft?.lastGood, draft?.diagnostics), [draft]);
   useEffect(() => {
     const links = drawnEdges(drawn);
-    const places = { ...placesOf(drawn, links), ...moves.pending() };
+    const places = { ...placesOf(drawn, links, isTall(element)), ...moves.pending() };
+    const sides = runsDown(places, links) ? DOWN : RIGHT;
     const chosen = awaited.current;
-    awaited.current = null;
-    setNodes((old) => drawn.map((data) => asFlowNode(data, places[data.key], old, chosen)));
+    if (drawn.length) awaited.current = null;
+    setNodes((old) => drawn.map((data) => asFlowNode(data, places[data.key], sides, old, chosen)));
     setEdges((old) => links.map((link) => asFlowEdge(link, old)));
-  }, [drawn, moves]);
+  }, [drawn, moves, element]);
 
   const onNodesChange = useCallback(
     (changes) => {
@@ -62,7 +65,7 @@ export function Canvas({ element, client, isViewer }) {
   };
 
   const onLayOut = async () => {
-    const places = layOut(drawn, drawnEdges(drawn));
+    const places = layOut(drawn, drawnEdges(drawn), isTall(element));
     await act("Arrange", (document) => move(document, places));
     requestAnimationFrame(() => flow.fitView(FIT));
   };
@@ -108,34 +111,36 @@ export function Canvas({ element, client, isViewer }) {
       {!isLocked && <Palette onAdd={onAdd} onLayOut={onLayOut} />}
       <Locked draft={draft} isViewer={isViewer} />
       <div className="flow-canvas-area">
-        <ReactFlow
-          nodes={nodes}
-          edges={edges}
-          nodeTypes={NODE_TYPES}
-          onNodesChange={onNodesChange}
-          onEdgesChange={onEdgesChange}
-          onConnect={onConnect}
-          onSelectionChange={selection.onChange}
-          onDragOver={(event) => isNodeDragged(event) && event.preventDefault()}
-          onDrop={onDrop}
-          nodesDraggable={!isLocked}
-          nodesConnectable={!isLocked}
-          deleteKeyCode={null}
-          defaultMarkerColor={null}
-          minZoom={0.2}
-          maxZoom={2}
-          fitView
-          fitViewOptions={FIT}
-        >
-          <Background gap={20} />
-          <Controls showInteractive={false} fitViewOptions={FIT} />
-          {nodes.length > MANY && <MiniMap pannable zoomable />}
-          {!isLocked && nodes.length > 0 && (
-            <Panel position="bottom-center" className="flow-hint">
-              Drag from a node's right dot to connect, or set <em>Inputs</em> in its form. Delete removes the selection.
-            </Panel>
-          )}
-        </ReactFlow>
+        <div className="flow-canvas-board">
+          <ReactFlow
+            nodes={nodes}
+            edges={edges}
+            nodeTypes={NODE_TYPES}
+            onNodesChange={onNodesChange}
+            onEdgesChange={onEdgesChange}
+            onConnect={onConnect}
+            onSelectionChange={selection.onChange}
+            onDragOver={(event) => isNodeDragged(event) && event.preventDefault()}
+            onDrop={onDrop}
+            nodesDraggable={!isLocked}
+            nodesConnectable={!isLocked}
+            deleteKeyCode={null}
+            defaultMarkerColor={null}
+            minZoom={0.2}
+            maxZoom={2}
+            fitView
+            fitViewOptions={FIT}
+          >
+            <Background gap={20} />
+            <Controls showInteractive={false} fitViewOptions={FIT} />
+            {nodes.length > MANY && <MiniMap pannable zoomable />}
+            {!isLocked && nodes.length > 0 && (
+              <Panel position="bottom-center" className="flow-hint">
+                Drag from dot to dot to connect, or set <em>Inputs</em> in its form. Delete removes the selection.
+              </Panel>
+            )}
+          </ReactFlow>
+        </div>
         {drawn.length === 0 && <Empty onAdd={isLocked ? null : onAdd} />}
         {notice && draft.position === notice.position && <Deleted notice={notice} onUndo={onUndo} onEnd={endNotice} />}
       </div>
@@ -143,14 +148,19 @@ export function Canvas({ element, client, isViewer }) {
   );
 }
 
-function asFlowNode(data, position, old, chosen) {
+function asFlowNode(data, position, sides, old, chosen) {
   const before = old.find(({ id }) => id === data.key);
   return {
     ...before,
+    ...sides,
     id: data.key, type: "flow", data, position,
     ariaLabel: spoken(data),
     selected: chosen === null ? Boolean(before?.selected) : data.key === chosen,
   };
+}
+
+function isTall(element) {
+  return element.clientWidth < 1.6 * element.clientHeight;
 }
 
 function asFlowEdge(link, old) {
@@ -160,11 +170,16 @@ function asFlowEdge(link, old) {
 }
 
 function besides(node, nodes) {
-  const x = node.position.x + NODE.width + 72;
-  let y = node.position.y;
-  const isTaken = ({ position }) => Math.abs(position.x - x) < NODE.width && Math.abs(position.y - y) < NODE.height;
-  while (nodes.some(isTaken)) y += NODE.height + 36;
-  return { x, y };
+  const isDown = node.sourcePosition === "bottom";
+  const at = { ...node.position };
+  const isTaken = ({ position }) => Math.abs(position.x - at.x) < NODE.width && Math.abs(position.y - at.y) < NODE.height;
+  if (isDown) at.y += NODE.height + 64;
+  else at.x += NODE.width + 64;
+  while (nodes.some(isTaken)) {
+    if (isDown) at.x += NODE.width + 36;
+    else at.y += NODE.height + 36;
+  }
+  return at;
 }
 
 function centreOf(element, flow) {

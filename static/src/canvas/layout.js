@@ -1,25 +1,40 @@
-// Places for nodes that have none: layers from left to right, each node in the middle of what it feeds.
+// Places for nodes that have none: layers from left to right, or downwards where the room is tall; each node stands in
+// the middle of what it feeds.
 
 export const NODE = { width: 220, height: 84 };
-const STEP = { x: NODE.width + 72, y: NODE.height + 36 };
+const GAP = { along: 64, across: 36 };
 
 /** {key: {x, y}} of upper left corners, for all nodes; no two overlap, also where the edges run in circles. */
-export function layOut(nodes, edges) {
+export function layOut(nodes, edges, isTall = false) {
   const forward = forwardOnly(nodes, edges);
   const layers = layersOf(nodes, forward);
   const rows = rowsOf(nodes, forward);
-  return Object.fromEntries(nodes.map(({ key }) => [key, { x: layers[key] * STEP.x, y: Math.round(rows[key] * STEP.y) }]));
+  const place = isTall
+    ? (key) => ({ x: Math.round(rows[key] * (NODE.width + GAP.across)), y: layers[key] * (NODE.height + GAP.along) })
+    : (key) => ({ x: layers[key] * (NODE.width + GAP.along), y: Math.round(rows[key] * (NODE.height + GAP.across)) });
+  return Object.fromEntries(nodes.map(({ key }) => [key, place(key)]));
 }
 
 /** {key: {x, y}}: where the document puts the nodes; all others lie below those, in layers of their own. */
-export function placesOf(nodes, edges) {
+export function placesOf(nodes, edges, isTall = false) {
   const placed = nodes.filter(({ position }) => position);
-  const laid = layOut(nodes, edges);
-  const below = placed.length ? Math.max(...placed.map(({ position }) => position.y)) + STEP.y : 0;
+  const laid = layOut(nodes, edges, isTall);
+  const below = placed.length ? Math.max(...placed.map(({ position }) => position.y)) + NODE.height + GAP.across : 0;
   const left = placed.length ? Math.min(...placed.map(({ position }) => position.x)) : 0;
   return Object.fromEntries(
     nodes.map(({ key, position }) => [key, position ?? { x: left + laid[key].x, y: below + laid[key].y }]),
   );
+}
+
+/** Whether the edges run downwards rather than to the right. */
+export function runsDown(places, edges) {
+  const across = edges.map(({ source, target }) => places[target].x - places[source].x - NODE.width);
+  const down = edges.map(({ source, target }) => places[target].y - places[source].y - NODE.height);
+  return edges.length > 0 && sum(down) > sum(across);
+}
+
+function sum(numbers) {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 /** The edges without those that close a circle. */
@@ -59,7 +74,7 @@ function rowsOf(nodes, edges) {
     const fed = edges.filter(({ source, target }) => source === key && !(target in rows)).map(({ target }) => target);
     const below = [];
     for (const target of fed) if (!(target in rows)) below.push(visit(target));
-    return (rows[key] = below.length ? below.reduce((sum, row) => sum + row, 0) / below.length : free++);
+    return (rows[key] = below.length ? sum(below) / below.length : free++);
   };
   const isFed = new Set(edges.map(({ target }) => target));
   for (const { key } of nodes) if (!isFed.has(key)) visit(key);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { layOut, NODE, placesOf } from "./layout.js";
+import { layOut, NODE, placesOf, runsDown } from "./layout.js";
 
 const nodesOf = (...keys) => keys.map((key) => ({ key, position: null }));
 const edgesOf = (...pairs) => pairs.map((pair) => ({ source: pair[0], target: pair[1] }));
@@ -33,7 +33,7 @@ test("no two nodes overlap, whatever the edges", () => {
   for (let round = 0; round < 60; round++) {
     const keys = [..."abcdefghijklmnop"].slice(0, 2 + random(15));
     const edges = keys.map(() => ({ source: keys[random(keys.length)], target: keys[random(keys.length)] }));
-    assertApart(layOut(nodesOf(...keys), edges));
+    assertApart(layOut(nodesOf(...keys), edges, round % 2 === 1));
   }
 });
 
@@ -42,4 +42,9 @@ test("given places are kept, and nodes without one lie below them", () => {
   const places = placesOf(nodes, edgesOf("ab"));
   assert.deepEqual(places.a, { x: 5, y: 70 });
   assert.ok(places.b.y >= 70 + NODE.height);
+});
+
+test("edges run the way that the nodes were laid out", () => {
+  const [nodes, edges] = [nodesOf("a", "b", "c"), edgesOf("ab", "ac")];
+  assert.deepEqual([false, true].map((isTall) => runsDown(layOut(nodes, edges, isTall), edges)), [false, true]);
 });

@@ -1,4 +1,4 @@
-import { Handle, Position } from "@xyflow/react";
+import { Handle } from "@xyflow/react";
 import { memo } from "react";
 import { Icon } from "./icons.jsx";
 
@@ -12,11 +12,11 @@ export function spoken({ kind, name, summary, errors, warnings }) {
   return [`${kind || "node"} ${name}`, summary, ...faults].filter(Boolean).join(", ");
 }
 
-export const FlowNode = memo(function FlowNode({ data, isConnectable }) {
+export const FlowNode = memo(function FlowNode({ data, isConnectable, sourcePosition, targetPosition }) {
   const { kind, name, summary, errors, warnings } = data;
   return (
     <div className="flow-node" data-faults={errors ? "error" : warnings ? "warning" : undefined}>
-      {kind !== "source" && <Handle type="target" position={Position.Left} isConnectable={isConnectable} />}
+      {kind !== "source" && <Handle type="target" position={targetPosition} isConnectable={isConnectable} />}
       <div className="flow-node-head">
         <Icon name={kind} />
         <span className="flow-node-kind">{kind || "unknown kind"}</span>
@@ -25,7 +25,7 @@ export const FlowNode = memo(function FlowNode({ data, isConnectable }) {
       </div>
       <div className="flow-node-name" title={name}>{name}</div>
       <div className="flow-node-summary" title={summary}>{summary || "—"}</div>
-      {kind !== "target" && <Handle type="source" position={Position.Right} isConnectable={isConnectable} />}
+      {kind !== "target" && <Handle type="source" position={sourcePosition} isConnectable={isConnectable} />}
     </div>
   );
 });

@@ -40,7 +40,7 @@ export function Palette({ onAdd, onLayOut }) {
           {TITLES[kind]}
         </button>
       ))}
-      <button type="button" className="btn btn-sm" title="Arrange the nodes from left to right" onClick={onLayOut}>
+      <button type="button" className="btn btn-sm" title="Put the nodes in order" onClick={onLayOut}>
         <Icon name="layout" />
         Arrange
       </button>

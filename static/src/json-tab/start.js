@@ -7,6 +7,7 @@ import { assistance } from "./assist.js";
 import { showConflict } from "./conflict.js";
 import { marksOf } from "./diagnostics.js";
 import { looks, readOnly, tools } from "./editor.js";
+import { holdBack } from "./hold.js";
 import { changeBetween, separatorOf } from "./places.js";
 import { DraftSync } from "./sync.js";
 
@@ -28,7 +29,7 @@ export function startJsonTab(root) {
 class JsonTab {
   constructor(root) {
     this.root = root;
-    this.nonce = root.nonce || document.querySelector("[nonce]")?.nonce || "";
+    this.nonce = root.dataset.cspNonce ?? "";
     this.isViewer = root.dataset.readonly === "true";
     this.client = draftClient(root.dataset);
     this.separator = new Compartment();
@@ -56,12 +57,13 @@ class JsonTab {
   }
 
   async start() {
-    this.endListening = onChangeElsewhere(ORIGIN, () => this.sync.changedElsewhere());
-    // Whoever is about to read the draft from the server collects what is still on its way.
-    this.flushed = (event) => event.detail?.waitFor?.(this.sync.flush());
-    this.leaving = (event) => this.sync.isDirty && event.preventDefault();
-    document.addEventListener("flow:flush", this.flushed);
-    window.addEventListener("beforeunload", this.leaving);
+    const leaving = (event) => this.sync.isPending && event.preventDefault();
+    window.addEventListener("beforeunload", leaving);
+    this.ends = [
+      onChangeElsewhere(ORIGIN, () => this.sync.changedElsewhere()),
+      holdBack(this.root, () => this.sync.isPending, () => this.settle()),
+      () => window.removeEventListener("beforeunload", leaving),
+    ];
     try {
       await this.sync.load();
     } catch (refused) {
@@ -71,9 +73,7 @@ class JsonTab {
   }
 
   end() {
-    this.endListening();
-    document.removeEventListener("flow:flush", this.flushed);
-    window.removeEventListener("beforeunload", this.leaving);
+    this.ends.forEach((end) => end());
     this.sync.flush();
     this.view.destroy();
   }
@@ -83,6 +83,12 @@ class JsonTab {
     if (!answer?.ok) return; // the editor works without completion
     this.assistance = assistance(await answer.json());
     this.view.dispatch({ effects: this.schema.reconfigure(this.assistance) });
+  }
+
+  async settle() {
+    await this.sync.flush();
+    if (this.sync.isPending) toast("Your text is not in the draft yet. See what the JSON tab says.", "warning");
+    return !this.sync.isPending;
   }
 
   noticed(update) {

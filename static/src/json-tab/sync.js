@@ -26,6 +26,11 @@ export class DraftSync {
     this.editor.state("kept");
   }
 
+  /** Whether there is text that the server does not have. */
+  get isPending() {
+    return this.isDirty || this.sending !== null;
+  }
+
   /** The text was changed by hand. */
   edited() {
     this.isDirty = true;
