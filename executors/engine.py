@@ -15,8 +15,7 @@ from executors.postgres import meta
 from executors.postgres.client import connect, interrupt
 from executors.postgres.ddl import Conn
 from executors.spark.scan import scan_files
-from executors.spark.session import interrupt as interrupt_session
-from executors.spark.session import new_run_session
+from executors.spark.session import RunSession
 from executors.target_load import TargetLoad
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
@@ -72,7 +71,7 @@ class _Run:
             lane = _Lane(self.job.pipeline.path_to(target), self._stack.enter_context(connection))
             self.lanes.append(lane)
             self._prepare(lane)
-        self._session = new_run_session()
+        self._session = RunSession()
         self.ports.cancellation.on_cancel(self._interrupt)
 
     def _prepare(self, lane: _Lane) -> None:
@@ -100,7 +99,7 @@ class _Run:
             )
 
     def _interrupt(self) -> None:
-        interrupt_session(self._session)
+        self._session.interrupt()
         for lane in self.lanes:
             interrupt(lane.connection)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from executors import accounting
 from executors.destination import ready_table
@@ -35,13 +34,11 @@ from executors.rules import require_rule_columns
 from executors.secrets import seal
 from executors.spark.columns import plan_columns
 from executors.spark.one_pass import PassPlan, run_pass
+from executors.spark.session import RunSession
 from ir.checks import Check
 from ir.load_modes import load_mode
 from ir.pipeline import Path
 from ir.rules import rule_id
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 class TargetLoad:
@@ -52,7 +49,7 @@ class TargetLoad:
         job: RunJob,
         ports: Ports,
         report: RunReport,
-        session: SparkSession,
+        session: RunSession,
         path: Path,
         conn: Conn,
         scans: Sequence[FileScan],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark
 
@@ -14,6 +14,7 @@ from executors.model import SourceField
 from executors.spark.compiled import Compiled, Derive, Expression, RunPrograms, Stage, Working
 from executors.spark.errors import analysing
 from executors.spark.parcels import BROKEN
+from executors.spark.session import RunSession
 from executors.spark.steps import Convert, Program, Step, flags_of, outputs_of
 from executors.spark.transforms import apply_op
 from executors.spark.types import column_type, is_native, spark_type
@@ -23,7 +24,7 @@ from ir.pipeline import Path
 from ir.types import STRING, ColumnType
 
 
-def plan_columns(session: SparkSession, path: Path, fields: Sequence[SourceField]) -> tuple[SourceField, ...]:
+def plan_columns(session: RunSession, path: Path, fields: Sequence[SourceField]) -> tuple[SourceField, ...]:
     """The working columns, with types, that reach the target after all ops.
 
     Raises Terminal naming node and op: `source.column_missing`, `column.unknown`, `column.repeated`,
@@ -32,7 +33,7 @@ def plan_columns(session: SparkSession, path: Path, fields: Sequence[SourceField
     return compile_path(session, path, fields).fields
 
 
-def compile_path(session: SparkSession, path: Path, fields: Sequence[SourceField]) -> Compiled:
+def compile_path(session: RunSession, path: Path, fields: Sequence[SourceField]) -> Compiled:
     """Compile all ops of a path. Spark is asked for the types of expressions only; nothing is read."""
     compiler = Compiler(session, path, fields)
     for transform in path.transforms:
@@ -45,7 +46,7 @@ def compile_path(session: SparkSession, path: Path, fields: Sequence[SourceField
 class Compiler:
     """The state between two ops: working columns over frame columns, and the stages so far."""
 
-    def __init__(self, session: SparkSession, path: Path, fields: Sequence[SourceField]) -> None:
+    def __init__(self, session: RunSession, path: Path, fields: Sequence[SourceField]) -> None:
         self._session = session
         self._empty_as_null = path.target.empty_as_null
         # Where bad values become NULL they count as NULL in conditions too; else their rows are kept for the verdict.
@@ -221,7 +222,7 @@ class Compiler:
         return types
 
 
-def empty_frame(session: SparkSession, columns: Mapping[str, ColumnType]) -> DataFrame:
+def empty_frame(session: RunSession, columns: Mapping[str, ColumnType]) -> DataFrame:
     """A frame of these columns without rows, for analysis."""
     schema = spark.StructType([spark.StructField(name, spark_type(kind)) for name, kind in columns.items()])
-    return session.createDataFrame([], schema)
+    return session.start().createDataFrame([], schema)

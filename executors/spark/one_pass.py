@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, BooleanType, StructField, StructType
 
@@ -18,6 +18,7 @@ from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
 from executors.spark.reader import ReadTask, group_splits
+from executors.spark.session import RunSession
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
@@ -48,7 +49,7 @@ class PassPlan:
     run_id: str
 
 
-def run_pass(session: SparkSession, plan: PassPlan, *, way: Way | None = None) -> PassResult:
+def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> PassResult:
     """Read, transform, judge and stage; return what the winning tasks did.
 
     Reader and sink are the same either `way`; the shortest that serves is taken, and tests take each of them.
@@ -65,7 +66,7 @@ def run_pass(session: SparkSession, plan: PassPlan, *, way: Way | None = None) -
     if way == "here":
         rows = run_here(FusedTask(reader, sink), len(groups))
     else:
-        numbers = frame_of_numbers(session, len(groups))
+        numbers = frame_of_numbers(session.start(), len(groups))
         with translate(plan.path.target.id, compiled.expressions):
             rows = run_job((_fused if way == "fused" else _through_spark)(numbers, reader, sink, compiled))
     return PassResult(tuple(decode_counts(row["counts"]) for row in rows))

@@ -8,18 +8,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from executors.formats import FORMATS
 from executors.model import FileScan, SourceField, SourceFile, Split
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, is_for_here, map_task, run_here, run_job
+from executors.spark.session import RunSession
 from ir.connectors import typed_config
 from ir.nodes import Source, SourceColumn
 from ir.types import ColumnType
 
 
-def scan_files(session: SparkSession, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
+def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
     """Scan files, big ones where Spark runs; the answers are small and come in the order asked for.
 
     Raises what the format raises (`source.changed`, `source.column_missing`, …) and what `translate` tells of Spark.
@@ -31,7 +31,7 @@ def scan_files(session: SparkSession, source: Source, files: Sequence[SourceFile
         rows = run_here(task, len(files))
     else:
         with translate(source.id):
-            rows = run_job(map_task(frame_of_numbers(session, len(files)), task, "scan string"))
+            rows = run_job(map_task(frame_of_numbers(session.start(), len(files)), task, "scan string"))
     return sorted((decode_scan(row["scan"]) for row in rows), key=lambda scan: scan.file.seq)
 
 

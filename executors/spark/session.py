@@ -51,18 +51,29 @@ def get_session(mode: Mode = "inline", extra_java_options: Sequence[str] = ()) -
         return _base
 
 
-def new_run_session() -> SparkSession:
-    """A session of its own for one run: settings, views and cancelling do not touch other runs."""
-    with translate():
-        session = get_session().newSession()
-        _apply_settings(session)
-    return session
+class RunSession:
+    """A session of its own for one run: settings, views and cancelling do not touch other runs.
 
+    It starts when it is first needed; a small run never needs it.
+    """
 
-def interrupt(session: SparkSession) -> None:
-    """End all that this session is running; its caller sees `Cancelled`. Safe from another thread, and when idle."""
-    with translate():
-        session.interruptAll()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._session: SparkSession | None = None
+
+    def start(self) -> SparkSession:
+        """The session itself. Raises what `get_session` raises."""
+        with self._lock, translate():
+            if self._session is None:
+                self._session = get_session().newSession()
+                _apply_settings(self._session)
+            return self._session
+
+    def interrupt(self) -> None:
+        """End all that runs in it; its caller sees `Cancelled`. Safe from another thread, and when idle."""
+        if self._session is not None:
+            with translate():
+                self._session.interruptAll()
 
 
 def warm_up() -> None:

@@ -12,6 +12,8 @@ from cryptography.fernet import Fernet
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from executors.spark.session import RunSession
+
 
 @pytest.fixture(scope="session")
 def encryption_keys() -> str:
@@ -22,6 +24,14 @@ def encryption_keys() -> str:
     if elsewhere := os.environ.get("FLOW_TEST_ENCRYPTION_KEYS"):
         os.environ["FLOW_ENCRYPTION_KEYS"] = elsewhere
     return os.environ.setdefault("FLOW_ENCRYPTION_KEYS", Fernet.generate_key().decode())
+
+
+@pytest.fixture
+def run_session(spark: SparkSession) -> RunSession:
+    """A session of a run."""
+    from executors.spark.session import RunSession
+
+    return RunSession()
 
 
 @pytest.fixture(scope="session")

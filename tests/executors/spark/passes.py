@@ -10,7 +10,6 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from psycopg import sql
-from pyspark.sql import SparkSession
 
 from executors.model import Connection, FileScan, PassResult, RulePlan, SourceFile, StageColumn
 from executors.postgres.client import connect
@@ -20,6 +19,7 @@ from executors.secrets import seal
 from executors.spark.columns import plan_columns
 from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.scan import scan_files
+from executors.spark.session import RunSession
 from ir.pipeline import Path
 
 
@@ -38,22 +38,22 @@ class Staged:
         return counts
 
 
-def scan_paths(spark: SparkSession, path: Path, files: Sequence[FilePath]) -> list[FileScan]:
+def scan_paths(run_session: RunSession, path: Path, files: Sequence[FilePath]) -> list[FileScan]:
     found = [(file, file.stat()) for file in files]
     return scan_files(
-        spark, path.source,
+        run_session, path.source,
         [SourceFile(seq, str(f), f.name, stat.st_size, stat.st_mtime_ns) for seq, (f, stat) in enumerate(found)],
     )  # fmt: skip
 
 
 def stage(
-    spark: SparkSession, warehouse: Connection, path: Path, files: Sequence[FilePath], *,
+    run_session: RunSession, warehouse: Connection, path: Path, files: Sequence[FilePath], *,
     stage_columns: Sequence[StageColumn] | None = None, way: Way | None = None,
 ) -> Staged:  # fmt: skip
     """Scan, plan and run one pass; staging has the working columns with their types unless told otherwise."""
-    scans = scan_paths(spark, path, files)
+    scans = scan_paths(run_session, path, files)
     fields = tuple({field.name: field for scan in scans for field in scan.fields}.values())
-    columns = stage_columns or [StageColumn(f.name, f.type) for f in plan_columns(spark, path, fields)]
+    columns = stage_columns or [StageColumn(f.name, f.type) for f in plan_columns(run_session, path, fields)]
     rules = tuple(RulePlan(v.id, f"r{n}", rule) for v in path.validates for n, rule in enumerate(v.row_level))
     tables = staging_tables(str(uuid.uuid4()), path.target.id, 1)
     with connect(warehouse, autocommit=True) as connection:
@@ -64,7 +64,7 @@ def stage(
                 path, fields, tuple(split for scan in scans for split in scan.splits), tuple(columns), rules,
                 path.target.on_type_mismatch, tables, seal(warehouse), tables.run_id,
             )  # fmt: skip
-            return _collect(connection, plan, run_pass(spark, plan, way=way))
+            return _collect(connection, plan, run_pass(run_session, plan, way=way))
         finally:
             drop_staging(connection, tables)
 

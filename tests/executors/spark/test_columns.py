@@ -3,49 +3,49 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.sql import SparkSession
 
 from executors.errors import Terminal
 from executors.model import SourceField
 from executors.spark.columns import compile_path, plan_columns
 from executors.spark.compiled import Derive, RunPrograms
+from executors.spark.session import RunSession
 from ir.types import STRING, ColumnType
 from tests.executors.spark.paths import make_path
 
 FIELDS = (SourceField("id", STRING), SourceField("amount", STRING), SourceField("a.b `c`", STRING))
 
 
-def planned(spark: SparkSession, *ops: dict, **path: object) -> dict[str, str]:
-    return {field.name: str(field.type) for field in plan_columns(spark, make_path(*ops, **path), FIELDS)}
+def planned(run_session: RunSession, *ops: dict, **path: object) -> dict[str, str]:
+    return {field.name: str(field.type) for field in plan_columns(run_session, make_path(*ops, **path), FIELDS)}
 
 
-def refused(spark: SparkSession, *ops: dict, **path: object) -> Terminal:
+def refused(run_session: RunSession, *ops: dict, **path: object) -> Terminal:
     with pytest.raises(Terminal) as caught:
-        plan_columns(spark, make_path(*ops, **path), FIELDS)
+        plan_columns(run_session, make_path(*ops, **path), FIELDS)
     return caught.value
 
 
-def test_without_ops_the_columns_are_those_of_the_source(spark: SparkSession) -> None:
-    assert planned(spark) == {"id": "string", "amount": "string", "a.b `c`": "string"}
+def test_without_ops_the_columns_are_those_of_the_source(run_session: RunSession) -> None:
+    assert planned(run_session) == {"id": "string", "amount": "string", "a.b `c`": "string"}
 
 
-def test_declared_types_count(spark: SparkSession) -> None:
-    assert planned(spark, columns=[{"name": "id", "type": "integer"}])["id"] == "integer"
+def test_declared_types_count(run_session: RunSession) -> None:
+    assert planned(run_session, columns=[{"name": "id", "type": "integer"}])["id"] == "integer"
 
 
-def test_rename_exchanges_names_at_once(spark: SparkSession) -> None:
+def test_rename_exchanges_names_at_once(run_session: RunSession) -> None:
     ops = {"op": "cast", "columns": {"id": "bigint"}}, {"op": "rename", "columns": {"id": "amount", "amount": "id"}}
-    assert planned(spark, *ops) == {"amount": "bigint", "id": "string", "a.b `c`": "string"}
+    assert planned(run_session, *ops) == {"amount": "bigint", "id": "string", "a.b `c`": "string"}
 
 
-def test_select_orders_and_drop_leaves_out(spark: SparkSession) -> None:
+def test_select_orders_and_drop_leaves_out(run_session: RunSession) -> None:
     ops = {"op": "select", "columns": ["amount", "id"]}, {"op": "drop", "columns": ["id"]}
-    assert list(planned(spark, *ops)) == ["amount"]
+    assert list(planned(run_session, *ops)) == ["amount"]
 
 
-def test_every_expression_of_a_derive_sees_the_columns_before_it(spark: SparkSession) -> None:
+def test_every_expression_of_a_derive_sees_the_columns_before_it(run_session: RunSession) -> None:
     ops = {"op": "cast", "columns": {"id": "integer"}}, {"op": "derive", "columns": {"id": "amount", "old": "id + 1"}}
-    assert planned(spark, *ops) == {"id": "string", "amount": "string", "a.b `c`": "string", "old": "integer"}
+    assert planned(run_session, *ops) == {"id": "string", "amount": "string", "a.b `c`": "string", "old": "integer"}
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_every_expression_of_a_derive_sees_the_columns_before_it(spark: SparkSes
         ("length(`a.b ``c```)", "integer"),
     ],
 )
-def test_an_expression_gives_its_type(spark: SparkSession, expression: str, kind: str) -> None:
-    assert planned(spark, {"op": "derive", "columns": {"x": expression}})["x"] == kind
+def test_an_expression_gives_its_type(run_session: RunSession, expression: str, kind: str) -> None:
+    assert planned(run_session, {"op": "derive", "columns": {"x": expression}})["x"] == kind
 
 
-def test_bookkeeping_needs_no_stage(spark: SparkSession) -> None:
+def test_bookkeeping_needs_no_stage(run_session: RunSession) -> None:
     path = make_path(
         {"op": "trim", "columns": ["id"]},
         {"op": "cast", "columns": {"id": "integer"}},
@@ -71,33 +71,33 @@ def test_bookkeeping_needs_no_stage(spark: SparkSession) -> None:
         {"op": "rename", "columns": {"id": "key"}},
         {"op": "select", "columns": ["key"]},
     )
-    assert compile_path(spark, path, FIELDS).stages == ()
+    assert compile_path(run_session, path, FIELDS).stages == ()
 
 
-def test_what_an_expression_needs_typed_is_typed_by_the_reader(spark: SparkSession) -> None:
+def test_what_an_expression_needs_typed_is_typed_by_the_reader(run_session: RunSession) -> None:
     path = make_path({"op": "filter", "where": "id > 1"}, columns=[{"name": "id", "type": "integer"}])
-    compiled = compile_path(spark, path, FIELDS)
+    compiled = compile_path(run_session, path, FIELDS)
     assert [program.base for program in compiled.read] == ["s0"]
     assert compiled.sink_programs() == ()
 
 
-def test_a_cast_of_a_computed_column_runs_between_expressions(spark: SparkSession) -> None:
+def test_a_cast_of_a_computed_column_runs_between_expressions(run_session: RunSession) -> None:
     path = make_path(
         {"op": "derive", "columns": {"x": "concat(id, amount)"}},
         {"op": "cast", "columns": {"x": "bigint"}},
         {"op": "derive", "columns": {"y": "x + 1"}},
     )
-    assert [type(stage) for stage in compile_path(spark, path, FIELDS).stages] == [Derive, RunPrograms, Derive]
+    assert [type(stage) for stage in compile_path(run_session, path, FIELDS).stages] == [Derive, RunPrograms, Derive]
 
 
-def test_a_cast_that_nothing_uses_is_not_tried(spark: SparkSession) -> None:
+def test_a_cast_that_nothing_uses_is_not_tried(run_session: RunSession) -> None:
     path = make_path({"op": "cast", "columns": {"id": "integer"}}, {"op": "drop", "columns": ["id"]})
-    assert compile_path(spark, path, FIELDS).sink_casts() == ()
+    assert compile_path(run_session, path, FIELDS).sink_casts() == ()
 
 
-def test_types_that_spark_lacks_are_text_in_expressions(spark: SparkSession) -> None:
+def test_types_that_spark_lacks_are_text_in_expressions(run_session: RunSession) -> None:
     ops = {"op": "cast", "columns": {"id": "uuid"}}, {"op": "derive", "columns": {"x": "upper(id)"}}
-    assert planned(spark, *ops) == {"id": "uuid", "amount": "string", "a.b `c`": "string", "x": "string"}
+    assert planned(run_session, *ops) == {"id": "uuid", "amount": "string", "a.b `c`": "string", "x": "string"}
 
 
 @pytest.mark.parametrize(
@@ -116,24 +116,24 @@ def test_types_that_spark_lacks_are_text_in_expressions(spark: SparkSession) -> 
         ({"op": "fillNull", "columns": {"id": 0}}, "fillNull.type"),
     ],
 )
-def test_a_refusal_names_node_and_op(spark: SparkSession, op: dict, code: str) -> None:
-    error = refused(spark, {"op": "trim", "columns": ["id"]}, op)
+def test_a_refusal_names_node_and_op(run_session: RunSession, op: dict, code: str) -> None:
+    error = refused(run_session, {"op": "trim", "columns": ["id"]}, op)
     assert (error.code, error.node) == (code, "shape")
     assert f"{op['op']} (op 2)" in error.message
 
 
-def test_an_unknown_column_is_told_with_those_that_exist(spark: SparkSession) -> None:
-    assert refused(spark, {"op": "trim", "columns": ["x"]}).hint == "The columns here are id, amount, a.b `c`."
+def test_an_unknown_column_is_told_with_those_that_exist(run_session: RunSession) -> None:
+    assert refused(run_session, {"op": "trim", "columns": ["x"]}).hint == "The columns here are id, amount, a.b `c`."
 
 
-def test_a_declared_column_that_the_source_lacks_is_refused(spark: SparkSession) -> None:
-    error = refused(spark, columns=[{"name": "x", "type": "integer"}])
+def test_a_declared_column_that_the_source_lacks_is_refused(run_session: RunSession) -> None:
+    error = refused(run_session, columns=[{"name": "x", "type": "integer"}])
     assert (error.code, error.node) == ("source.column_missing", "orders")
 
 
-def test_trim_is_refused_on_numbers(spark: SparkSession) -> None:
+def test_trim_is_refused_on_numbers(run_session: RunSession) -> None:
     ops = {"op": "cast", "columns": {"id": "integer"}}, {"op": "trim", "columns": ["id"]}
-    assert refused(spark, *ops).code == "trim.type"
+    assert refused(run_session, *ops).code == "trim.type"
 
 
 @pytest.mark.parametrize(
@@ -146,10 +146,10 @@ def test_trim_is_refused_on_numbers(spark: SparkSession) -> None:
     ],
 )  # fmt: skip
 def test_fill_null_takes_values_of_the_columns_type_only(
-    spark: SparkSession, kind: str, value: object, fits: bool
+    run_session: RunSession, kind: str, value: object, fits: bool
 ) -> None:
     ops = {"op": "cast", "columns": {"id": kind}}, {"op": "fillNull", "columns": {"id": value}}
     if fits:
-        assert planned(spark, *ops)["id"] == str(ColumnType.parse(kind))
+        assert planned(run_session, *ops)["id"] == str(ColumnType.parse(kind))
     else:
-        assert refused(spark, *ops).code == "fillNull.type"
+        assert refused(run_session, *ops).code == "fillNull.type"

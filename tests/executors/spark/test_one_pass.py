@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from pyspark.sql import SparkSession
 
 from executors.errors import Terminal
 from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.spark.one_pass import PassPlan, Way, run_pass
+from executors.spark.session import RunSession
 from ir.types import ColumnType
 from tests.executors.spark.passes import stage
 from tests.executors.spark.paths import make_path
@@ -35,17 +35,17 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 
 @EVERY_WAY
-def test_text_arrives_as_it_stands(spark: SparkSession, warehouse: Connection, orders: Path, way: Way) -> None:
-    staged = stage(spark, warehouse, make_path(), [orders], way=way)
+def test_text_arrives_as_it_stands(run_session: RunSession, warehouse: Connection, orders: Path, way: Way) -> None:
+    staged = stage(run_session, warehouse, make_path(), [orders], way=way)
     assert staged.rows == [("1", "Ann", "10.5"), ("2", "Bob, B.", "x"), ("3", None, None), ("4", None, "0")]
 
 
 @EVERY_WAY
 def test_a_declared_type_rejects_what_does_not_fit(
-    spark: SparkSession, warehouse: Connection, orders: Path, way: Way
+    run_session: RunSession, warehouse: Connection, orders: Path, way: Way
 ) -> None:
     path = make_path(columns=[{"name": "amount", "type": "decimal(8,2)"}], onTypeMismatch="skip")
-    staged = stage(spark, warehouse, path, [orders], way=way)
+    staged = stage(run_session, warehouse, path, [orders], way=way)
     assert [row[2] for row in staged.rows] == [Decimal("10.5"), None, Decimal(0)]
     assert staged.rejects == [
         {"node": "orders", "rule": "type:amount", "severity": "skip", "disposition": "dropped", "record": 2,
@@ -55,7 +55,7 @@ def test_a_declared_type_rejects_what_does_not_fit(
 
 @EVERY_WAY
 def test_a_cast_names_its_node_and_its_working_column(
-    spark: SparkSession, warehouse: Connection, orders: Path, way: Way
+    run_session: RunSession, warehouse: Connection, orders: Path, way: Way
 ) -> None:
     path = make_path(
         {"op": "rename", "columns": {"amount": "price"}},
@@ -64,62 +64,62 @@ def test_a_cast_names_its_node_and_its_working_column(
         {"op": "select", "columns": ["price", "id"]},
         onTypeMismatch="null",
     )
-    staged = stage(spark, warehouse, path, [orders], way=way)
+    staged = stage(run_session, warehouse, path, [orders], way=way)
     assert staged.rows == [(10.5, "1"), (1.0, "2"), (1.0, "3"), (0.0, "4")]
     assert staged.violations() == {"shape/type:price": 1}
 
 
 @EVERY_WAY
 def test_trim_comes_before_a_later_rule(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path, way: Way
+    run_session: RunSession, warehouse: Connection, tmp_path: Path, way: Way
 ) -> None:
     file = write(tmp_path, "a.csv", "x\n ab \n  abc\n")
     rules = [{"type": "maxLength", "field": "x", "max": 2, "onFail": "skip"}]
     path = make_path({"op": "trim", "columns": ["x"]}, rules=rules)
-    staged = stage(spark, warehouse, path, [file], way=way)
+    staged = stage(run_session, warehouse, path, [file], way=way)
     assert (staged.rows, staged.violations()) == ([("ab",)], {"check/r0": 1})
 
 
 @EVERY_WAY
 def test_a_ragged_record_is_rejected_with_its_text(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path, way: Way
+    run_session: RunSession, warehouse: Connection, tmp_path: Path, way: Way
 ) -> None:
     file = write(tmp_path, "a.csv", "x,y\n1,2\n3\n5,6\n")
-    staged = stage(spark, warehouse, make_path(), [file], way=way)
+    staged = stage(run_session, warehouse, make_path(), [file], way=way)
     assert staged.rows == [("1", "2"), ("5", "6")]
     assert [(r["rule"], r["record"], r["row"]) for r in staged.rejects] == [("row", 2, {"_flow_raw": "3"})]
 
 
 @EVERY_WAY
 def test_files_with_other_column_orders_are_read_by_name(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path, way: Way
+    run_session: RunSession, warehouse: Connection, tmp_path: Path, way: Way
 ) -> None:
     files = [write(tmp_path, "a.csv", "id,name\n1,Ann\n"), write(tmp_path, "b.csv", "name,id,more\nZed,9,x\n")]
-    staged = stage(spark, warehouse, make_path(), files, way=way)
+    staged = stage(run_session, warehouse, make_path(), files, way=way)
     assert staged.rows == [("1", "Ann", None), ("9", "Zed", "x")]
 
 
 @EVERY_WAY
 def test_a_file_without_records_gives_no_rows(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path, way: Way
+    run_session: RunSession, warehouse: Connection, tmp_path: Path, way: Way
 ) -> None:
-    staged = stage(spark, warehouse, make_path(), [write(tmp_path, "a.csv", "x,y\n")], way=way)
+    staged = stage(run_session, warehouse, make_path(), [write(tmp_path, "a.csv", "x,y\n")], way=way)
     assert (staged.rows, staged.result.total("rows_arrived")) == ([], 0)
 
 
-def test_no_splits_need_no_job(spark: SparkSession) -> None:
+def test_no_splits_need_no_job(run_session: RunSession) -> None:
     plan = PassPlan(make_path(), (), (), (), (), "abort", StagingTables("g", "r"), "", "run")
-    assert run_pass(spark, plan).tasks == ()
+    assert run_pass(run_session, plan).tasks == ()
 
 
-def test_expressions_use_typed_columns(spark: SparkSession, warehouse: Connection, orders: Path) -> None:
+def test_expressions_use_typed_columns(run_session: RunSession, warehouse: Connection, orders: Path) -> None:
     path = make_path(
         {"op": "derive", "columns": {"twice": "amount * 2", "day": "date_add(to_date('2024-02-28'), id)"}},
         {"op": "filter", "where": "id <> 3"},
         columns=[{"name": "id", "type": "integer"}, {"name": "amount", "type": "float"}],
         onTypeMismatch="skip",
     )
-    staged = stage(spark, warehouse, path, [orders])
+    staged = stage(run_session, warehouse, path, [orders])
     assert staged.rows == [
         (1, "Ann", 10.5, 21.0, date(2024, 2, 29)),
         (4, None, 0.0, 0.0, date(2024, 3, 3)),
@@ -128,37 +128,37 @@ def test_expressions_use_typed_columns(spark: SparkSession, warehouse: Connectio
 
 
 def test_a_filter_never_hides_a_value_that_could_not_be_read(
-    spark: SparkSession, warehouse: Connection, orders: Path
+    run_session: RunSession, warehouse: Connection, orders: Path
 ) -> None:
     ops = {"op": "derive", "columns": {"more": "amount + 1"}}, {"op": "filter", "where": "more > 5"}
     columns = [{"name": "amount", "type": "float"}]
-    staged = stage(spark, warehouse, make_path(*ops, columns=columns, onTypeMismatch="skip"), [orders])
+    staged = stage(run_session, warehouse, make_path(*ops, columns=columns, onTypeMismatch="skip"), [orders])
     assert (staged.rows, staged.violations()) == ([("1", "Ann", 10.5, 11.5)], {"orders/type:amount": 1})
 
 
 def test_where_bad_values_become_null_a_filter_sees_null(
-    spark: SparkSession, warehouse: Connection, orders: Path
+    run_session: RunSession, warehouse: Connection, orders: Path
 ) -> None:
     ops = {"op": "filter", "where": "amount > 5"}
     path = make_path(ops, columns=[{"name": "amount", "type": "float"}], onTypeMismatch="null")
-    assert stage(spark, warehouse, path, [orders]).rows == [("1", "Ann", 10.5)]
+    assert stage(run_session, warehouse, path, [orders]).rows == [("1", "Ann", 10.5)]
 
 
 def test_a_filter_lets_unreadable_records_through_to_quarantine(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path
+    run_session: RunSession, warehouse: Connection, tmp_path: Path
 ) -> None:
     file = write(tmp_path, "a.csv", "x,y\n1,2\n3\n0,6\n")
     path = make_path({"op": "filter", "where": "1 / x > 0.5"}, columns=[{"name": "x", "type": "integer"}])
     with pytest.raises(Terminal) as caught:
-        stage(spark, warehouse, path, [file])
+        stage(run_session, warehouse, path, [file])
     assert caught.value.code == "expression.failed"
     path = make_path({"op": "filter", "where": "x > 0"}, columns=[{"name": "x", "type": "integer"}])
-    staged = stage(spark, warehouse, path, [file])
+    staged = stage(run_session, warehouse, path, [file])
     assert (staged.rows, [r["row"] for r in staged.rejects]) == ([(1, "2")], [{"_flow_raw": "3"}])
 
 
 def test_an_expression_that_fails_names_itself_and_no_value(
-    spark: SparkSession, warehouse: Connection, tmp_path: Path
+    run_session: RunSession, warehouse: Connection, tmp_path: Path
 ) -> None:
     file = write(tmp_path, "a.csv", "a,b\nsecret,0\n")
     ops = (
@@ -166,7 +166,7 @@ def test_an_expression_that_fails_names_itself_and_no_value(
         {"op": "derive", "columns": {"y": "cast(a as int) + 1"}},
     )
     with pytest.raises(Terminal) as caught:
-        stage(spark, warehouse, make_path(*ops), [file])
+        stage(run_session, warehouse, make_path(*ops), [file])
     error = caught.value
     assert (error.code, error.node) == ("expression.failed", "shape")
     assert "'cast(a as int) + 1' (derive (op 2) of shape)" in error.message
@@ -174,7 +174,9 @@ def test_an_expression_that_fails_names_itself_and_no_value(
     assert "secret" not in str(error) + error.hint
 
 
-def test_a_column_computed_and_then_cast_is_judged(spark: SparkSession, warehouse: Connection, tmp_path: Path) -> None:
+def test_a_column_computed_and_then_cast_is_judged(
+    run_session: RunSession, warehouse: Connection, tmp_path: Path
+) -> None:
     file = write(tmp_path, "a.csv", "a,b\n1,0\n2,x\n")
     ops = (
         {"op": "derive", "columns": {"c": "concat(a, b)"}},
@@ -182,19 +184,19 @@ def test_a_column_computed_and_then_cast_is_judged(spark: SparkSession, warehous
         {"op": "derive", "columns": {"d": "c + 1"}},
         {"op": "select", "columns": ["c", "d"]},
     )
-    staged = stage(spark, warehouse, make_path(*ops, onTypeMismatch="skip"), [file])
+    staged = stage(run_session, warehouse, make_path(*ops, onTypeMismatch="skip"), [file])
     assert (staged.rows, staged.violations()) == ([(10, 11)], {"shape/type:c": 1})
 
 
-def test_columns_may_be_called_anything(spark: SparkSession, warehouse: Connection, tmp_path: Path) -> None:
+def test_columns_may_be_called_anything(run_session: RunSession, warehouse: Connection, tmp_path: Path) -> None:
     file = write(tmp_path, "a.csv", '"a.b","s0","Straße `x`","ID","id"\n1,2,3,4,5\n')
     ops = {"op": "derive", "columns": {"sum": "concat(`a.b`, s0, `Straße ``x```, ID, id)"}}
-    assert stage(spark, warehouse, make_path(ops), [file]).rows == [("1", "2", "3", "4", "5", "12345")]
+    assert stage(run_session, warehouse, make_path(ops), [file]).rows == [("1", "2", "3", "4", "5", "12345")]
 
 
-def test_the_target_s_type_is_reached_from_text(spark: SparkSession, warehouse: Connection, orders: Path) -> None:
+def test_the_target_s_type_is_reached_from_text(run_session: RunSession, warehouse: Connection, orders: Path) -> None:
     columns = [StageColumn("id", ColumnType("bigint")), StageColumn("name", ColumnType("string"), max_length=3)]
     path = make_path({"op": "select", "columns": ["id", "name"]}, onTypeMismatch="skip")
-    staged = stage(spark, warehouse, path, [orders], stage_columns=columns)
+    staged = stage(run_session, warehouse, path, [orders], stage_columns=columns)
     assert staged.rows == [(1, "Ann"), (3, None), (4, None)]
     assert staged.violations() == {"load/length:name": 1}

@@ -15,17 +15,17 @@ from pyspark.sql import SparkSession
 from executors.errors import Cancelled
 from executors.spark import java
 from executors.spark.errors import translate
-from executors.spark.session import SESSION_SETTINGS, interrupt, new_run_session
+from executors.spark.session import SESSION_SETTINGS, RunSession
 
 
 def test_every_run_session_has_our_settings(spark: SparkSession) -> None:
-    session = new_run_session()
+    session = RunSession().start()
     assert {name: session.conf.get(name) for name in SESSION_SETTINGS} == SESSION_SETTINGS
 
 
 def test_runs_do_not_see_each_others_views(spark: SparkSession) -> None:
-    new_run_session().range(1).createOrReplaceTempView("mine")
-    assert not new_run_session().catalog.tableExists("mine")
+    RunSession().start().range(1).createOrReplaceTempView("mine")
+    assert not RunSession().start().catalog.tableExists("mine")
 
 
 def sleep(batches):  # type: ignore[no-untyped-def]
@@ -34,21 +34,23 @@ def sleep(batches):  # type: ignore[no-untyped-def]
 
 
 def test_interrupting_a_run_ends_its_work_and_no_other(spark: SparkSession) -> None:
-    ours, other = new_run_session(), new_run_session()
-    timer = threading.Timer(2, interrupt, [ours])
+    ours, other = RunSession(), RunSession()
+    timer = threading.Timer(2, ours.interrupt)
     timer.start()
     started = time.monotonic()
     with pytest.raises(Cancelled), translate():
-        ours.range(0, 1, 1, 1).mapInArrow(sleep, "id long").collect()
+        ours.start().range(0, 1, 1, 1).mapInArrow(sleep, "id long").collect()
     timer.join()
     assert time.monotonic() - started < 20
-    assert other.range(3).count() == 3
+    assert other.start().range(3).count() == 3
 
 
 def test_interrupting_an_idle_session_does_nothing(spark: SparkSession) -> None:
-    session = new_run_session()
-    interrupt(session)
-    assert session.range(3).count() == 3
+    session = RunSession()
+    session.interrupt()
+    session.start()
+    session.interrupt()
+    assert session.start().range(3).count() == 3
 
 
 def run_python(code: str) -> str:
@@ -91,8 +93,8 @@ def test_a_jvm_that_dies_is_a_transient_failure_and_can_be_replaced() -> None:
         session.get_session("inline")
         threading.Timer(5, SparkContext._gateway.proc.kill).start()
         codes = []
-        for work in (lambda: session.new_run_session().range(1).mapInArrow(sleep, "id long").collect(),
-                     session.new_run_session):
+        for work in (lambda: session.RunSession().start().range(1).mapInArrow(sleep, "id long").collect(),
+                     session.RunSession().start):
             try:
                 with translate():
                     work()
