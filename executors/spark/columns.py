@@ -126,9 +126,7 @@ class Compiler:
         bound = {name: self._bind(text) for name, text in columns.items()}
         outs = {name: f"c{len(self.frame) + place}" for place, name in enumerate(bound)}
         types = self._analyse({outs[name]: (columns[name], sql) for name, (sql, _) in bound.items()})
-        self.stages.append(
-            Derive(tuple((outs[n], self._guarded(sql, flags)) for n, (sql, flags) in bound.items()))
-        )
+        self.stages.append(Derive(tuple((outs[n], self._guarded(sql, flags)) for n, (sql, flags) in bound.items())))
         for name, (_, flags) in bound.items():
             self.frame[outs[name]] = kind = self._type_of(types[outs[name]], columns[name])
             self.working[name] = Working(outs[name], kind, flags=flags)

@@ -119,7 +119,12 @@ def _settings(java_options: str, *, local: bool) -> dict[str, str]:
         "spark.python.daemon.module": "executors.spark.daemon",
     }
     if local:
-        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        settings |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            # Nothing is kept there, but Spark makes the folder, by default where it was started.
+            "spark.sql.warehouse.dir": str(java.cache_folder() / "spark-warehouse"),
+        }
     return settings
 
 
