@@ -120,6 +120,10 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# To disk while they arrive, and never more than so many bytes.
+FILE_UPLOAD_HANDLERS = ["flowapp.files.uploads.DiskUploadHandler"]
+UPLOAD_BYTES = 2 * 1024**3
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "flowapp.api.authentication.TokenAuthentication",

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from flowapp.cli.exits import CANCELLED, FAILED, HOOK_FAILED, show_error
 from flowapp.cli.outcome import show_lines, show_table
+from flowapp.runs.equation import equation_of
 
 Document = dict[str, Any]
 
@@ -23,13 +24,6 @@ STATUS_BY_STATE = {
 """Exit statuses of runs that have ended. Any other state means that it goes on elsewhere."""
 
 _COLOURS = {"succeeded": "green", "succeeded_with_warnings": "yellow", "loaded_hook_failed": "red", "failed": "red"}
-
-TERMS = {
-    "rowsLoaded": "loaded", "rowsRejected": "rejected", "rowsFiltered": "filtered", "rowsReplaced": "replaced",
-    "rowsBehindMark": "behind the mark", "rowsSuppressed": "suppressed",
-}  # fmt: skip
-"""What becomes of the rows that were read. The first three are always told."""
-ALWAYS_TOLD = 3
 
 RULE_COLUMNS = {"node": "NODE", "rule": "RULE", "type": "TYPE", "field": "FIELD", "onFail": "ON FAIL",
                 "violations": "VIOLATIONS"}  # fmt: skip
@@ -55,19 +49,11 @@ def _node_lines(node: Document) -> Iterator[str]:
     """The equation of a target: all rows that were read are accounted for."""
     if node.get("rowsLoaded") is None:
         return
-    yield f"{node['id']}: {equation(node)}"
+    yield f"{node['id']}: {equation_of(node)}"
     parts = [f"{node[f'rows{name}']:,} {name.lower()}" for name in ("Inserted", "Updated", "Unchanged")
              if node.get(f"rows{name}") is not None]  # fmt: skip
     if parts and node["rowsLoaded"]:
         yield f"  of the loaded rows: {', '.join(parts)}"
-
-
-def equation(node: Document) -> str:
-    """`read 10 = loaded 7 + rejected 2 + filtered 1`, with ≠ should the numbers not agree."""
-    terms = [(word, node.get(key) or 0) for key, word in TERMS.items()]
-    told = [f"{word} {count:,}" for place, (word, count) in enumerate(terms) if count or place < ALWAYS_TOLD]
-    sign = "=" if sum(count for _, count in terms) == node["rowsRead"] else "≠"
-    return f"read {node['rowsRead']:,} {sign} {' + '.join(told)}"
 
 
 def _show_titled(console: Console, title: str, columns: dict[str, str], rows: list[Document]) -> None:

@@ -1,7 +1,88 @@
-"""The API's routes for connections."""
+"""The API's routes for connections. Changing or testing one takes an admin."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from typing import Any
 
-urlpatterns: list[URLPattern] = []
+from django.urls import path
+from django.views.decorators.debug import sensitive_variables
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from flowapp.api.permissions import workspace_role
+from flowapp.connections.fields import DEFAULT_PORT, SSL_MODES, ConnectionFields, parse_connection_url
+from flowapp.connections.selectors import connection_document, list_connections
+from flowapp.connections.services import add_connection, probe_connection
+
+OBJECT = OpenApiTypes.OBJECT
+ADMIN_WRITES = (workspace_role(write="admin"),)
+
+
+class ConnectionWish(serializers.Serializer[Any]):
+    """`url`, or `host`, `database` and `user`. A `password` beside a URL is the better place for it."""
+
+    name = serializers.CharField(max_length=63)
+    url = serializers.CharField(required=False, write_only=True, max_length=2000)
+    host = serializers.CharField(required=False, max_length=253)
+    port = serializers.IntegerField(default=DEFAULT_PORT, min_value=1, max_value=65535)
+    database = serializers.CharField(required=False, max_length=63)
+    user = serializers.CharField(required=False, max_length=63)
+    sslmode = serializers.ChoiceField(SSL_MODES, default="prefer")
+    password = serializers.CharField(default="", write_only=True, trim_whitespace=False, allow_blank=True)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        missing = [name for name in ("host", "database", "user") if name not in given]
+        if "url" not in given and missing:
+            raise serializers.ValidationError(dict.fromkeys(missing, "Give this, or a url."))
+        return given
+
+
+class Connections(APIView):
+    permission_classes = ADMIN_WRITES
+
+    @extend_schema(responses=OBJECT)
+    def get(self, request: Request) -> Response:
+        """All connections, without their secrets."""
+        found = [connection_document(connection) for connection in list_connections(request.workspace)]
+        return Response({"next": None, "previous": None, "results": found})
+
+    @extend_schema(request=ConnectionWish, responses={201: OBJECT, 409: OBJECT})
+    @sensitive_variables()
+    def post(self, request: Request) -> Response:
+        wish = ConnectionWish(data=request.data)
+        wish.is_valid(raise_exception=True)
+        fields, warnings = _fields_of(wish.validated_data)
+        connection = add_connection(request.workspace, wish.validated_data["name"], fields)
+        answer = {**connection_document(connection), "warnings": warnings}
+        return Response(answer, status.HTTP_201_CREATED, headers={"Cache-Control": "no-store"})
+
+
+@sensitive_variables()
+def _fields_of(given: dict[str, Any]) -> tuple[ConnectionFields, list[str]]:
+    """The fields, and what to warn about."""
+    if "url" not in given:
+        names = ("host", "port", "database", "user", "password", "sslmode")
+        return ConnectionFields("postgres", **{name: given[name] for name in names}), []
+    url = parse_connection_url(given["url"])
+    password = given["password"] or url.password
+    warnings = ["A password stood in the URL; send it as `password`."] if url.password else []
+    return ConnectionFields(url.kind, url.host, url.port, url.database, url.user, password, url.sslmode), warnings
+
+
+class TestConnection(APIView):
+    permission_classes = ADMIN_WRITES
+
+    @extend_schema(request=None, responses=OBJECT)
+    def post(self, request: Request, name: str) -> Response:
+        """Connect and look at what the role may do; trouble is told in `lastTest`."""
+        return Response(connection_document(probe_connection(request.workspace, name)))
+
+
+urlpatterns = [
+    path("connections/", Connections.as_view(), name="connections"),
+    path("connections/<slug:name>/test/", TestConnection.as_view(), name="test_connection"),
+]

@@ -49,6 +49,15 @@ def parse_connection_url(url: str) -> ConnectionFields:
     )
 
 
+def require_host(host: str) -> None:
+    """One host, as in a URL: no list and no folder of a socket, both of which libpq would take. Raises."""
+    if not _HOST.fullmatch(host):
+        raise InvalidConnection(
+            "connection.host_invalid", "The host must be one name or address.",
+            hint="Write it without port, user or slashes, such as db.example.com or 10.0.0.5.",
+        )  # fmt: skip
+
+
 def _split(url: str) -> SplitResult:
     try:
         parts = urlsplit(url)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import F
+
 from flowapp.accounts.models import Workspace
 from flowapp.connections.models import Connection
+from flowapp.pipelines.documents import syntax_of
+from flowapp.pipelines.models import PipelineVersion
+from ir.documents import read_document
 from ir.errors import FlowError
 
 
@@ -31,6 +36,24 @@ def get_connection(workspace: Workspace, name: str) -> Connection:
         return Connection.objects.get(workspace=workspace, name=name)
     except Connection.DoesNotExist:
         raise UnknownConnection(workspace, name) from None
+
+
+def pipelines_using(workspace: Workspace, name: str) -> list[str]:
+    """The ids of pipelines whose newest version names the connection."""
+    newest = PipelineVersion.objects.filter(pipeline__workspace=workspace, number=F("pipeline__latest_number"))
+    found = newest.order_by("pipeline__ident").values_list("pipeline__ident", "document")
+    return [ident for ident, text in found.iterator() if name in _names_in(text)]
+
+
+def _names_in(text: str) -> set[str]:
+    """The connections that a document names; also one that this release cannot read as a pipeline."""
+    value = read_document(text, syntax_of(text)).value
+    nodes = value.get("nodes") if isinstance(value, dict) else None
+    return {
+        node["connection"]
+        for node in (nodes if isinstance(nodes, list) else ())
+        if isinstance(node, dict) and isinstance(node.get("connection"), str)
+    }
 
 
 def connection_document(connection: Connection) -> dict[str, Any]:

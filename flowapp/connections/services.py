@@ -12,11 +12,11 @@ from django.views.decorators.debug import sensitive_variables
 from executors.model import Connection as Resolved
 from flowapp.accounts.models import Workspace
 from flowapp.connections.control import refuse_control_address
+from flowapp.connections.fields import ConnectionFields, InvalidConnection, require_host
 from flowapp.connections.models import Connection
 from flowapp.connections.probes import PROBES
 from flowapp.connections.secrets import decrypt, encrypt, rotate
 from flowapp.connections.selectors import get_connection
-from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from ir.pipeline import Pipeline
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
@@ -30,6 +30,7 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields) ->
             "connection.name_invalid", f"{name!r} cannot name a connection.",
             hint="A name begins with a small letter and holds up to 63 small letters, digits, - and _.",
         )  # fmt: skip
+    require_host(fields.host)
     refuse_control_address(fields.host, fields.port, fields.database, fields.user)
     connection = Connection(
         workspace=workspace, name=name, kind=fields.kind, host=fields.host, port=fields.port,
@@ -44,6 +45,16 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields) ->
             "connection.name_taken", f"There is a connection {name!r} already.",
             hint=f"Remove it first (`flow connection remove {name}`), or choose another name.",
         ) from None  # fmt: skip
+    return connection
+
+
+@sensitive_variables("password")
+def replace_password(workspace: Workspace, name: str, password: str) -> Connection:
+    """Store another password for a connection; raises UnknownConnection. What was tested before says nothing now."""
+    connection = get_connection(workspace, name)
+    connection.secret = encrypt(password) if password else ""
+    connection.last_test = None
+    connection.save(update_fields=["secret", "last_test", "changed_at"])
     return connection
 
 

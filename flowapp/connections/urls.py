@@ -8,4 +8,12 @@ from flowapp.connections import views
 
 app_name = "connections"
 
-urlpatterns = [path("", views.list_page, name="list")]
+# Names have a folder of their own: one may be called `add`.
+urlpatterns = [
+    path("", views.list_page, name="list"),
+    path("add/", views.add, name="add"),
+    path("named/<slug:name>/", views.detail, name="detail"),
+    path("named/<slug:name>/test/", views.test, name="test"),
+    path("named/<slug:name>/password/", views.password, name="password"),
+    path("named/<slug:name>/remove/", views.remove, name="remove"),
+]

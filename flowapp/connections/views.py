@@ -1,13 +1,105 @@
-"""The pages of connections."""
+"""The pages of connections. Nothing here shows a secret."""
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from flowapp.connections.fields import InvalidConnection
+from flowapp.connections.forms import ConnectionForm, PasswordForm
+from flowapp.connections.models import Connection
+from flowapp.connections.selectors import get_connection, list_connections, pipelines_using
+from flowapp.connections.services import add_connection, probe_connection, remove_connection, replace_password
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 
+FIELD_OF = {
+    "connection.name_invalid": "name", "connection.name_taken": "name", "connection.url_invalid": "url",
+    "connection.host_invalid": "host",
+}  # fmt: skip
+"""Where a refusal is shown; others are shown above the form."""
 
+
+@require_GET
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
-    return render_page(request, "connections/list.html", {})
+    return render_page(request, "connections/list.html", {"connections": list_connections(request.workspace)})
+
+
+@never_cache
+@sensitive_post_parameters("password", "url")
+@require_http_methods(["GET", "POST"])
+@page(role="admin")
+def add(request: HtmxRequest) -> HttpResponse:
+    form = ConnectionForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            connection = add_connection(request.workspace, form.cleaned_data["name"], form.given)
+        except InvalidConnection as error:
+            form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
+        else:
+            return _added(request, form, connection)
+    status = 422 if form.errors else 200
+    return render_page(request, "connections/add.html", {"form": form}, status=status)
+
+
+def _added(request: HtmxRequest, form: ConnectionForm, connection: Connection) -> HttpResponse:
+    messages.success(request, f"Connection {connection.name} is stored. Test it now.")
+    if form.had_password_in_url:
+        messages.warning(
+            request,
+            "A password stood in the URL. It is stored encrypted like any other, but URLs are copied and logged: "
+            "give passwords by their own field.",
+        )
+    return redirect("connections:detail", request.workspace.slug, connection.name)
+
+
+@require_GET
+@page()
+def detail(request: HtmxRequest, name: str) -> HttpResponse:
+    return _show(request, get_connection(request.workspace, name), PasswordForm())
+
+
+def _show(request: HtmxRequest, connection: Connection, form: PasswordForm, status: int = 200) -> HttpResponse:
+    context = {"connection": connection, "form": form, "used_by": pipelines_using(request.workspace, connection.name)}
+    return render_page(request, "connections/detail.html", context, status=status)
+
+
+@require_POST
+@page(role="admin")
+def test(request: HtmxRequest, name: str) -> HttpResponse:
+    """Connect and tell what was tried; trouble is the result, not an error of the page."""
+    connection = probe_connection(request.workspace, name)
+    if not request.htmx:
+        return redirect("connections:detail", request.workspace.slug, name)
+    return render_page(request, "connections/_test.html", {"connection": connection})
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@require_POST
+@page(role="admin")
+def password(request: HtmxRequest, name: str) -> HttpResponse:
+    form = PasswordForm(request.POST)
+    if not form.is_valid():
+        return _show(request, get_connection(request.workspace, name), form, 422)
+    replace_password(request.workspace, name, form.cleaned_data["password"])
+    messages.success(request, f"The password of {name} is replaced. Test it now.")
+    return redirect("connections:detail", request.workspace.slug, name)
+
+
+@require_http_methods(["GET", "POST"])
+@page(role="admin")
+def remove(request: HtmxRequest, name: str) -> HttpResponse:
+    """Names the pipelines that would lose it and asks before it removes."""
+    connection = get_connection(request.workspace, name)
+    if request.method == "POST":
+        remove_connection(request.workspace, name)
+        messages.success(request, f"Connection {name} and its password are removed.")
+        return redirect("connections:list", request.workspace.slug)
+    context = {"connection": connection, "used_by": pipelines_using(request.workspace, name)}
+    return render_page(request, "connections/remove.html", context)

@@ -2,6 +2,96 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from typing import Any
+from uuid import UUID
 
-urlpatterns: list[URLPattern] = []
+from django.db.models import QuerySet
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.generics import ListAPIView
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from flowapp.api.paging import FlowCursorPagination
+from flowapp.files.models import LoadUnit, UnitState
+from flowapp.files.selectors import NEWEST_FIRST, get_unit, list_units, unit_document
+from flowapp.files.services import load_file_again
+from flowapp.files.uploads import keep_upload, uploaded_file
+from flowapp.pipelines.selectors import get_pipeline
+from flowapp.runs.selectors import get_run
+
+OBJECT = OpenApiTypes.OBJECT
+
+
+class UnitsWanted(serializers.Serializer[Any]):
+    pipeline = serializers.CharField(required=False)
+    run = serializers.UUIDField(required=False)
+    state = serializers.ChoiceField(UnitState.choices, required=False)
+
+
+class Upload(serializers.Serializer[Any]):
+    folder = serializers.CharField(max_length=500, allow_blank=True, default="")
+    file = serializers.FileField(required=False)
+
+
+class Reason(serializers.Serializer[Any]):
+    reason = serializers.CharField(max_length=2000)
+
+
+class UnitSerializer(serializers.BaseSerializer[LoadUnit]):
+    def to_representation(self, instance: LoadUnit) -> dict[str, Any]:
+        return unit_document(instance)
+
+
+class UnitPage(FlowCursorPagination):
+    ordering = NEWEST_FIRST
+
+
+@extend_schema(parameters=[UnitsWanted], responses=OBJECT)
+class Files(ListAPIView[LoadUnit]):
+    """Files that pipelines have seen; those that changed last come first."""
+
+    serializer_class = UnitSerializer
+    pagination_class = UnitPage
+
+    def get_queryset(self) -> QuerySet[LoadUnit]:
+        given = UnitsWanted(data=self.request.query_params)
+        given.is_valid(raise_exception=True)
+        wanted = dict(given.validated_data)
+        for name, find in (("pipeline", get_pipeline), ("run", get_run)):
+            if name in wanted:
+                wanted[name] = find(self.request.workspace, wanted[name])
+        return list_units(self.request.workspace, **wanted)
+
+
+class UploadFile(APIView):
+    parser_classes = (MultiPartParser,)
+
+    @extend_schema(request=Upload, responses={201: OBJECT, 409: OBJECT, 413: OBJECT})
+    def post(self, request: Request) -> Response:
+        """Put a file into a folder of the workspace: `{"path"}`. A file that is there is never overwritten."""
+        folder = Upload(data={"folder": request.data.get("folder", "")})
+        folder.is_valid(raise_exception=True)
+        kept = keep_upload(request.workspace, folder.validated_data["folder"], uploaded_file(request._request))
+        return Response({"path": kept}, status.HTTP_201_CREATED)
+
+
+class LoadAgain(APIView):
+    @extend_schema(request=Reason, responses=OBJECT)
+    def post(self, request: Request, unit: UUID) -> Response:
+        """Let the next run load this file again."""
+        found = get_unit(request.workspace, unit)
+        reason = Reason(data=request.data)
+        reason.is_valid(raise_exception=True)
+        return Response(unit_document(load_file_again(found, reason.validated_data["reason"])))
+
+
+urlpatterns = [
+    path("files/", Files.as_view(), name="files"),
+    path("files/upload/", UploadFile.as_view(), name="upload_file"),
+    path("files/<uuid:unit>/load-again/", LoadAgain.as_view(), name="load_again"),
+]

@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from executors.model import SourceFile
 from flowapp.files.models import LoadUnit, UnitState
+from flowapp.files.selectors import loaded_unit_of
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CommitRecord, Run
 from ir.errors import FlowError
@@ -98,11 +99,31 @@ def load_again(pipeline: Pipeline, reason: str, *, units: Sequence[LoadUnit] | N
 
 
 def _forget_units(pipeline: Pipeline, reason: str, units: Sequence[LoadUnit]) -> None:
+    for unit in units:
+        if unit.state == UnitState.PROCESSING:
+            raise FlowError(
+                "load_again.busy", f"{unit.name} is being loaded right now.", hint="Wait for its run to end."
+            )
     token = Pipeline.objects.values_list("fence_counter", flat=True).get(pk=pipeline.pk)
     for batch in in_batches(unit.pk for unit in units):
         LoadUnit.objects.filter(pipeline=pipeline, pk__in=batch).update(
             forgotten_token=token, forgotten_at=Now(), forgotten_reason=reason
         )
+
+
+def load_file_again(unit: LoadUnit, reason: str) -> LoadUnit:
+    """Forget what was loaded of one file; returns the unit that the next run takes again.
+
+    A file that was left out for its bytes stands for the one that was loaded. Raises FlowError.
+    """
+    loaded = loaded_unit_of(unit)
+    if loaded is None:
+        raise FlowError(
+            "load_again.never_loaded", f"{unit.name} was never loaded by this pipeline.", hint="Run the pipeline."
+        )
+    load_again(loaded.pipeline, reason, units=[loaded])
+    loaded.refresh_from_db()
+    return loaded
 
 
 def _went_back(pipeline: Pipeline) -> bool:

@@ -8,4 +8,9 @@ from flowapp.files import views
 
 app_name = "files"
 
-urlpatterns = [path("", views.list_page, name="list")]
+urlpatterns = [
+    path("", views.list_page, name="list"),
+    path("upload/", views.upload, name="upload"),
+    path("again/<slug:ident>/", views.all_again, name="all_again"),
+    path("<uuid:unit>/again/", views.again, name="again"),
+]

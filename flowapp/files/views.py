@@ -1,13 +1,92 @@
-"""The pages of files."""
+"""The pages of files: what pipelines have seen, loading again, uploading."""
 
 from __future__ import annotations
 
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
 from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from flowapp.files.forms import UnitFilter, UploadForm
+from flowapp.files.selectors import (
+    NEWEST_FIRST,
+    get_unit,
+    is_to_be_loaded_again,
+    list_folders,
+    list_units,
+    rows_read,
+)
+from flowapp.files.services import load_again, load_file_again
+from flowapp.files.uploads import InvalidUpload, keep_upload, uploaded_file
+from flowapp.pipelines.selectors import get_pipeline, list_pipelines
+from flowapp.runs.selectors import get_run
 from flowapp.web.access import page
+from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
+from flowapp.web.paging import take_page
+
+MOST_NAMES = 500
 
 
+@require_GET
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
-    return render_page(request, "files/list.html", {})
+    form = UnitFilter(request.workspace, request.GET)
+    wanted: dict[str, Any] = form.wanted()
+    if run := request.GET.get("run"):
+        wanted["run"] = get_run(request.workspace, run)
+    found = take_page(list_units(request.workspace, **wanted), request.GET.get("cursor", ""), NEWEST_FIRST)
+    read = rows_read(found.rows)
+    context = {
+        "form": form,
+        "is_narrowed": bool(wanted) or not form.is_valid(),
+        "pipeline": wanted.get("pipeline"),
+        "run": wanted.get("run"),
+        "found": found,
+        "rows": [(unit, read.get(unit.run_id), is_to_be_loaded_again(unit)) for unit in found.rows],
+        "names": list_pipelines(request.workspace).values_list("ident", flat=True)[:MOST_NAMES],
+    }
+    return render_page(request, "files/list.html", context, fragment="files/_rows.html")
+
+
+@require_http_methods(["GET", "POST"])
+@page(role="editor")
+def upload(request: HtmxRequest) -> HttpResponse:
+    form = UploadForm(request.POST or None, initial={"folder": request.GET.get("folder", "")})
+    folders, status = list_folders(request.workspace), 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            try:
+                path = keep_upload(request.workspace, form.cleaned_data["folder"], uploaded_file(request))
+            except InvalidUpload as error:
+                form.add_error("folder" if "folder" in error.code else "file", f"{error.message} {error.hint}")
+                status = status_of(error)
+            else:
+                messages.success(request, f"{path} is there. The next run of a pipeline that reads it will take it.")
+                return redirect("files:list", request.workspace.slug)
+    elif not form.initial["folder"] and folders:
+        form.initial["folder"] = folders[0]
+    return render_page(request, "files/upload.html", {"form": form, "folders": folders}, status=status)
+
+
+@require_POST
+@page(role="editor")
+def again(request: HtmxRequest, unit: UUID) -> HttpResponse:
+    """Load one file again, with a reason; the next run takes it."""
+    found = load_file_again(get_unit(request.workspace, unit), request.POST.get("reason", ""))
+    messages.success(request, f"{found.name} will be loaded again by the next run of {found.pipeline.ident}.")
+    return redirect("files:list", request.workspace.slug)
+
+
+@require_POST
+@page(role="editor")
+def all_again(request: HtmxRequest, ident: str) -> HttpResponse:
+    """Load all files of a pipeline again, with a reason."""
+    pipeline = get_pipeline(request.workspace, ident)
+    load_again(pipeline, request.POST.get("reason", ""))
+    messages.success(request, f"All files of {ident} will be loaded again by its next run.")
+    return redirect("files:list", request.workspace.slug)

@@ -1,7 +1,76 @@
-"""The API's routes for health."""
+"""The API's routes for alerts."""
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from typing import Any
+from uuid import UUID
 
-urlpatterns: list[URLPattern] = []
+from django.db.models import QuerySet
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.generics import ListAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from flowapp.api.authentication import author_of
+from flowapp.api.paging import FlowCursorPagination
+from flowapp.health.alerts import acknowledge, resolve
+from flowapp.health.models import Alert, AlertState
+from flowapp.health.selectors import NEWEST_FIRST, alert_document, get_alert, list_alerts
+
+OBJECT = OpenApiTypes.OBJECT
+
+
+class AlertsWanted(serializers.Serializer[Any]):
+    state = serializers.ChoiceField(AlertState.choices, required=False)
+
+
+class AlertSerializer(serializers.BaseSerializer[Alert]):
+    def to_representation(self, instance: Alert) -> dict[str, Any]:
+        return alert_document(instance)
+
+
+class AlertPage(FlowCursorPagination):
+    ordering = NEWEST_FIRST
+
+
+@extend_schema(parameters=[AlertsWanted], responses=OBJECT)
+class Alerts(ListAPIView[Alert]):
+    """Alerts, newest first; without `state` those that are not resolved."""
+
+    serializer_class = AlertSerializer
+    pagination_class = AlertPage
+
+    def get_queryset(self) -> QuerySet[Alert]:
+        given = AlertsWanted(data=self.request.query_params)
+        given.is_valid(raise_exception=True)
+        state = given.validated_data.get("state")
+        alerts = list_alerts(self.request.workspace, with_resolved=state is not None)
+        return alerts.filter(state=state) if state else alerts
+
+
+class Acknowledge(APIView):
+    @extend_schema(request=None, responses={200: OBJECT, 409: OBJECT})
+    def post(self, request: Request, alert: UUID) -> Response:
+        """Say that somebody looks after it."""
+        found = get_alert(request.workspace, alert)
+        acknowledge(found, author_of(request))
+        return Response(alert_document(get_alert(request.workspace, alert)))
+
+
+class Resolve(APIView):
+    @extend_schema(request=None, responses={200: OBJECT, 409: OBJECT})
+    def post(self, request: Request, alert: UUID) -> Response:
+        """Close it by hand."""
+        resolve(get_alert(request.workspace, alert))
+        return Response(alert_document(get_alert(request.workspace, alert)))
+
+
+urlpatterns = [
+    path("alerts/", Alerts.as_view(), name="alerts"),
+    path("alerts/<uuid:alert>/ack/", Acknowledge.as_view(), name="ack_alert"),
+    path("alerts/<uuid:alert>/resolve/", Resolve.as_view(), name="resolve_alert"),
+]

@@ -3,29 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
 import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from flowapp.accounts.models import Workspace
 from flowapp.clock import from_now
-from flowapp.health.models import Alert, AlertState, Heartbeat
+from flowapp.health.models import Alert, AlertState, Heartbeat, Severity
 from ir.errors import FlowError
 
 Status = Literal["ok", "down", "cannot tell"]
 Part = dict[str, str | int]
+NEWEST_FIRST = ("-last_seen_at", "id")
 
 
 def list_alerts(workspace: Workspace, *, with_resolved: bool = False) -> QuerySet[Alert]:
     """The workspace's alerts and those of the whole installation, newest first."""
-    alerts = Alert.objects.filter(Q(workspace=workspace) | Q(workspace=None)).select_related("pipeline")
+    alerts = Alert.objects.filter(Q(workspace=workspace) | Q(workspace=None)).select_related("pipeline", "run")
     if not with_resolved:
         alerts = alerts.exclude(state=AlertState.RESOLVED)
-    return alerts.order_by("-last_seen_at", "id")
+    return alerts.order_by(*NEWEST_FIRST)
+
+
+WIDGET_ALERTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Light:
+    """`state` is ok, warning, error or cannot tell, never green by silence; `parts` are those that are not well."""
+
+    state: str
+    count: int
+    alerts: list[Alert]
+    parts: dict[str, Part]
+
+
+def get_light(workspace: Workspace) -> Light:
+    """What the widget says of a workspace. Acknowledged alerts are looked after and turn no light on."""
+    alerts = list_alerts(workspace).filter(state=AlertState.OPEN)
+    by_severity = dict(alerts.order_by().values_list("severity").annotate(Count("pk")))
+    ill = {name: part for name, part in health_document().items() if part["status"] != "ok"}
+    newest = list(alerts[:WIDGET_ALERTS]) if by_severity else []
+    return Light(_state_of(by_severity, ill), sum(by_severity.values()), newest, ill)
+
+
+def _state_of(by_severity: dict[str, int], ill: dict[str, Part]) -> str:
+    if by_severity.get(Severity.ERROR):
+        return "error"
+    if ill:
+        return "cannot tell"
+    return "warning" if by_severity else "ok"
 
 
 def get_alert(workspace: Workspace, alert_id: UUID | str) -> Alert:

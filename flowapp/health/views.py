@@ -1,12 +1,27 @@
-"""The pages of health, and the endpoint that container health checks ask."""
+"""The pages of health, the widget of the top bar, and the endpoint that container health checks ask."""
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from collections.abc import Callable
+from functools import wraps
+from uuid import UUID
 
-from flowapp.health.selectors import health_document
+from django.contrib import messages
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from flowapp.health.alerts import acknowledge, resolve
+from flowapp.health.models import Alert, AlertState
+from flowapp.health.selectors import NEWEST_FIRST, get_alert, get_light, health_document, list_alerts
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
+from flowapp.web.paging import take_page
+
+MOST_ALERTS = 100
 
 
 def health(request: HttpRequest) -> JsonResponse:
@@ -15,11 +30,63 @@ def health(request: HttpRequest) -> JsonResponse:
     return JsonResponse(document, status=200 if document["database"]["status"] == "ok" else 503)
 
 
+@never_cache
+@require_GET
 @page()
 def home(request: HtmxRequest) -> HttpResponse:
-    return render_page(request, "health/home.html", {})
+    """Alerts that are not resolved and the state of all parts; asked for by htmx, only what changes."""
+    history = list_alerts(request.workspace, with_resolved=True).filter(state=AlertState.RESOLVED)
+    alerts = list(list_alerts(request.workspace)[: MOST_ALERTS + 1])
+    context = {
+        "parts": health_document(),
+        "alerts": alerts[:MOST_ALERTS],
+        "has_more": len(alerts) > MOST_ALERTS,
+        "found": take_page(history, request.GET.get("cursor", ""), NEWEST_FIRST, 25),
+    }
+    return render_page(request, "health/home.html", context, fragment="health/_now.html")
 
 
+Widget = Callable[..., HttpResponse]
+
+
+def without_database(view: Widget) -> Widget:
+    """The widget must say "cannot tell" even when nobody can be asked who is looking at it."""
+
+    @wraps(view)
+    def safe(request: HttpRequest, workspace: str) -> HttpResponse:
+        try:
+            return view(request, workspace=workspace)
+        except DatabaseError:
+            return HttpResponse(render_to_string("health/_light.html", {"light": None, "slug": workspace}))
+
+    return safe
+
+
+@never_cache
+@require_GET
+@without_database
 @page()
 def widget(request: HtmxRequest) -> HttpResponse:
-    return render_page(request, "health/_widget.html", {})
+    context = {"light": get_light(request.workspace), "slug": request.workspace.slug}
+    return render_page(request, "health/_light.html", context)
+
+
+@require_POST
+@page(role="editor")
+def ack(request: HtmxRequest, alert: UUID) -> HttpResponse:
+    found = get_alert(request.workspace, alert)
+    acknowledge(found, request.user)
+    return _changed(request, f"Alert acknowledged: {found.kind}.")
+
+
+@require_POST
+@page(role="editor")
+def close(request: HtmxRequest, alert: UUID) -> HttpResponse:
+    found: Alert = get_alert(request.workspace, alert)
+    resolve(found)
+    return _changed(request, f"Alert resolved: {found.kind}.")
+
+
+def _changed(request: HtmxRequest, text: str) -> HttpResponse:
+    messages.success(request, text)
+    return redirect("health:home", request.workspace.slug)

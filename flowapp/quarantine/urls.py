@@ -1,4 +1,4 @@
-"""The pages of quarantine, below `/w/<workspace>/`."""
+"""The pages of rejected rows, below `/w/<workspace>/`."""
 
 from __future__ import annotations
 
@@ -8,4 +8,8 @@ from flowapp.quarantine import views
 
 app_name = "quarantine"
 
-urlpatterns = [path("", views.home, name="home")]
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("rows/", views.rows, name="rows"),
+    path("rows/<uuid:run>/<path:row_id>/", views.row, name="row"),
+]

@@ -1,13 +1,84 @@
-"""The pages of quarantine."""
+"""The pages of rejected rows: counts first, then rows, then one row in full."""
 
 from __future__ import annotations
 
-from django.http import HttpResponse
+from typing import Any
+from uuid import UUID
 
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from executors.errors import Failure
+from flowapp.pipelines.selectors import get_pipeline
+from flowapp.quarantine.counts import GROUPS, count_violations
+from flowapp.quarantine.selectors import list_entries_of_row, page_entries
+from flowapp.quarantine.values import cells_of, may_see_values
+from flowapp.runs.selectors import get_run
 from flowapp.web.access import page
+from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 
+DAYS = (1, 7, 30, 90)
+USUAL_DAYS = 30
 
+
+@require_GET
 @page()
 def home(request: HtmxRequest) -> HttpResponse:
-    return render_page(request, "quarantine/home.html", {})
+    """Counts from the control database: no warehouse is asked."""
+    days = _days(request.GET.get("days", ""))
+    ident = request.GET.get("pipeline", "")
+    pipeline = get_pipeline(request.workspace, ident) if ident else None
+    counts = {by: count_violations(request.workspace, by, days=days, pipeline=pipeline) for by in GROUPS}
+    context = {"counts": counts, "days": days, "days_choices": DAYS, "pipeline": pipeline}
+    return render_page(request, "quarantine/home.html", context)
+
+
+def _days(text: str) -> int:
+    return int(text) if text in map(str, DAYS) else USUAL_DAYS
+
+
+@never_cache
+@require_GET
+@page()
+def rows(request: HtmxRequest) -> HttpResponse:
+    """The rejected rows of a pipeline or a run, for one rule or field if one is named."""
+    wanted = _wanted(request)
+    if not wanted["pipeline"] and not wanted["run"]:
+        return redirect("quarantine:home", request.workspace.slug)
+    context: dict[str, Any] = {**wanted, "sees_values": may_see_values(request.role)}
+    try:
+        context["found"] = page_entries(request.workspace, **wanted, cursor=request.GET.get("cursor", ""))
+    except Failure as error:
+        return render_page(request, "quarantine/rows.html", {**context, "error": error}, status=status_of(error))
+    return render_page(request, "quarantine/rows.html", context)
+
+
+def _wanted(request: HtmxRequest) -> dict[str, Any]:
+    """Raises FlowError for a pipeline or run that is not of this workspace."""
+    ident, run = request.GET.get("pipeline"), request.GET.get("run")
+    return {
+        "pipeline": get_pipeline(request.workspace, ident) if ident else None,
+        "run": get_run(request.workspace, run) if run else None,
+        "rule": request.GET.get("rule") or None,
+        "field": request.GET.get("field"),
+    }
+
+
+@never_cache
+@require_GET
+@page()
+def row(request: HtmxRequest, run: UUID, row_id: str) -> HttpResponse:
+    """One row in full, with every rule that it failed in that run."""
+    found = get_run(request.workspace, run)
+    context: dict[str, Any] = {"run": found, "row_id": row_id, "sees_values": may_see_values(request.role)}
+    try:
+        entries = list_entries_of_row(request.workspace, found, row_id)
+    except Failure as error:
+        return render_page(request, "quarantine/row.html", {**context, "error": error}, status=status_of(error))
+    if not entries:
+        raise Http404("No such rejected row.")
+    context |= {"entries": entries, "first": entries[0], "cells": cells_of(entries) if context["sees_values"] else []}
+    return render_page(request, "quarantine/row.html", context)

@@ -2,6 +2,97 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from typing import Any
+from uuid import UUID
 
-urlpatterns: list[URLPattern] = []
+from django.db.models import QuerySet
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.generics import ListAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from flowapp.api.authentication import author_of
+from flowapp.api.paging import FlowCursorPagination
+from flowapp.pipelines.selectors import get_pipeline
+from flowapp.runs.models import Run, State, Trigger
+from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, run_document, run_summary
+from flowapp.runs.services import cancel_run, queue_run
+
+OBJECT = OpenApiTypes.OBJECT
+
+
+class RunWish(serializers.Serializer[Any]):
+    ifBusy = serializers.ChoiceField(["wait", "refuse"], default="wait", source="if_busy")  # noqa: N815
+    loadAgain = serializers.CharField(  # noqa: N815
+        required=False, source="load_again", max_length=2000, help_text="The reason to load everything again."
+    )
+
+
+class RunsWanted(serializers.Serializer[Any]):
+    pipeline = serializers.CharField(required=False)
+    state = serializers.ChoiceField(State.choices, required=False)
+    trigger = serializers.ChoiceField(Trigger.choices, required=False)
+    since = serializers.DateTimeField(required=False)
+    until = serializers.DateTimeField(required=False)
+
+
+class RunSummary(serializers.BaseSerializer[Run]):
+    def to_representation(self, instance: Run) -> dict[str, Any]:
+        return run_summary(instance)
+
+
+class RunPage(FlowCursorPagination):
+    ordering = NEWEST_FIRST
+
+
+@extend_schema(parameters=[RunsWanted], responses=OBJECT)
+class Runs(ListAPIView[Run]):
+    """Runs, newest first."""
+
+    serializer_class = RunSummary
+    pagination_class = RunPage
+
+    def get_queryset(self) -> QuerySet[Run]:
+        given = RunsWanted(data=self.request.query_params)
+        given.is_valid(raise_exception=True)
+        wanted = dict(given.validated_data)
+        if "pipeline" in wanted:
+            wanted["pipeline"] = get_pipeline(self.request.workspace, wanted["pipeline"])
+        return list_runs(self.request.workspace, **wanted)
+
+
+class RunsOfPipeline(APIView):
+    @extend_schema(request=RunWish, responses={202: OBJECT, 409: OBJECT})
+    def post(self, request: Request, ident: str) -> Response:
+        """Queue a run of the newest version. `refuse` answers 409 when a run is under way or waits."""
+        pipeline = get_pipeline(request.workspace, ident)
+        wish = RunWish(data=request.data)
+        wish.is_valid(raise_exception=True)
+        run = queue_run(pipeline, Trigger.API, user=author_of(request), **wish.validated_data)
+        return Response(run_summary(run), status.HTTP_202_ACCEPTED)
+
+
+class OneRun(APIView):
+    @extend_schema(responses=OBJECT)
+    def get(self, request: Request, run: UUID) -> Response:
+        """The run as `flow run --json` prints it."""
+        return Response(run_document(get_run(request.workspace, run)))
+
+
+class CancelRun(APIView):
+    @extend_schema(request=None, responses={202: OBJECT, 409: OBJECT})
+    def post(self, request: Request, run: UUID) -> Response:
+        """Ask a run to end: what is queued ends at once, what runs within seconds."""
+        return Response(run_summary(cancel_run(get_run(request.workspace, run))), status.HTTP_202_ACCEPTED)
+
+
+urlpatterns = [
+    path("pipelines/<slug:ident>/runs/", RunsOfPipeline.as_view(), name="pipeline_runs"),
+    path("runs/", Runs.as_view(), name="runs"),
+    path("runs/<uuid:run>/", OneRun.as_view(), name="run"),
+    path("runs/<uuid:run>/cancel/", CancelRun.as_view(), name="cancel_run"),
+]

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery, Sum
 
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog
+from flowapp.runs.models import ACTIVE, NodeRun, RuleCount, Run, RunLog
 from ir.errors import FlowError
 
 COUNTS = tuple(field.name for field in NodeRun._meta.get_fields() if field.name.startswith("rows_"))
 NOTHING_QUARANTINED = {"rows": 0, "entries": 0, "tables": []}
 
 
-def list_runs(workspace: Workspace, *, pipeline: Pipeline | None = None, state: str | None = None) -> QuerySet[Run]:
-    """Newest first."""
-    runs = Run.objects.filter(workspace=workspace).select_related("pipeline", "version").defer("version__document")
-    if pipeline is not None:
-        runs = runs.filter(pipeline=pipeline)
-    if state is not None:
-        runs = runs.filter(state=state)
-    return runs.order_by("-queued_at", "id")
+NEWEST_FIRST = ("-queued_at", "id")
+
+
+def list_runs(
+    workspace: Workspace,
+    *,
+    pipeline: Pipeline | None = None,
+    state: str | None = None,
+    trigger: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> QuerySet[Run]:
+    """Newest first. `since` and `until` bound the moment at which a run was asked for, both included."""
+    wanted = {"pipeline": pipeline, "state": state, "trigger": trigger, "queued_at__gte": since,
+              "queued_at__lte": until}  # fmt: skip
+    runs = Run.objects.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
+    return runs.select_related("pipeline", "version").defer("version__document").order_by(*NEWEST_FIRST)
+
+
+def sum_loads(runs: Iterable[Run]) -> dict[UUID, dict[str, int | None]]:
+    """`loaded` and `rejected` rows of all targets of each run, by the run's key. One query."""
+    targets = NodeRun.objects.filter(run__in=[run.pk for run in runs]).exclude(rows_loaded=None)
+    sums = targets.values("run").annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))
+    return {row.pop("run"): row for row in sums}
+
+
+def run_ahead(run: Run) -> Run | None:
+    """The run of the same pipeline that a queued one waits for."""
+    ahead = Run.objects.filter(pipeline_id=run.pipeline_id, state__in=ACTIVE, number__lt=run.number)
+    return ahead.order_by("number").first()
 
 
 def get_run(workspace: Workspace, run_id: UUID | str) -> Run:

@@ -4,18 +4,63 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
 
-from flowapp.runs.selectors import get_run
+from flowapp.pipelines.selectors import get_pipeline, list_pipelines
+from flowapp.runs.forms import RunFilter
+from flowapp.runs.models import Trigger
+from flowapp.runs.presenting import present_run, seconds_of
+from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, sum_loads
+from flowapp.runs.services import cancel_run, queue_run
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
+from flowapp.web.paging import take_page
+
+MOST_NAMES = 500
 
 
+@require_GET
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
-    return render_page(request, "runs/list.html", {})
+    form = RunFilter(request.workspace, request.GET)
+    wanted = form.wanted()
+    found = take_page(list_runs(request.workspace, **wanted), request.GET.get("cursor", ""), NEWEST_FIRST)
+    loads = sum_loads(found.rows)
+    context = {
+        "form": form,
+        "is_narrowed": bool(wanted) or not form.is_valid(),
+        "found": found,
+        "rows": [(run, loads.get(run.pk), seconds_of(run)) for run in found.rows],
+        "names": list_pipelines(request.workspace).values_list("ident", flat=True)[:MOST_NAMES],
+    }
+    return render_page(request, "runs/list.html", context, fragment="runs/_rows.html")
 
 
+@require_GET
 @page()
 def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
-    return render_page(request, "runs/detail.html", {"run": get_run(request.workspace, run)})
+    """The run; asked for by htmx, the part that changes while it goes on."""
+    found = get_run(request.workspace, run)
+    context = present_run(found, whole_log=request.GET.get("log") == "all")
+    return render_page(request, "runs/detail.html", context, fragment="runs/_live.html")
+
+
+@require_POST
+@page(role="editor")
+def start(request: HtmxRequest, ident: str) -> HttpResponse:
+    """Queue a run of the newest version; with a reason in `load_again`, of everything again."""
+    pipeline = get_pipeline(request.workspace, ident)
+    reason = request.POST.get("load_again", "").strip()
+    run = queue_run(pipeline, Trigger.MANUAL, load_again=reason or None, user=request.user)
+    return redirect("runs:detail", request.workspace.slug, run.pk)
+
+
+@require_POST
+@page(role="editor")
+def cancel(request: HtmxRequest, run: UUID) -> HttpResponse:
+    found = cancel_run(get_run(request.workspace, run))
+    messages.success(request, f"Run {found.number} is asked to end.")
+    return redirect("runs:detail", request.workspace.slug, found.pk)

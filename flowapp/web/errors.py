@@ -21,6 +21,9 @@ STATUS = {
     "user.unknown": 422,
     "version.conflict": 412,
     "pipeline.busy": 409,
+    "run.ended": 409,
+    "alert.state": 409,
+    "upload.too_large": 413,
     "workspace.not_named": 400,
 }
 """Where a code's ending does not say it."""

@@ -21,6 +21,7 @@ NOTHING = "–"
 
 STATES = {
     "queued": ("secondary", "clock", "Queued"),
+    "waiting": ("secondary", "hourglass", "Waiting for files"),
     "running": ("blue", "loader-2", "Running"),
     "succeeded": ("green", "check", "Succeeded"),
     "succeeded_with_warnings": ("yellow", "alert-triangle", "Succeeded with warnings"),
@@ -28,8 +29,11 @@ STATES = {
     "failed": ("red", "x", "Failed"),
     "cancelled": ("secondary", "ban", "Cancelled"),
     "skipped": ("secondary", "player-skip-forward", "Skipped"),
+    "pending": ("secondary", "clock", "Pending"),
+    "processing": ("blue", "loader-2", "Processing"),
+    "committed": ("green", "check", "Loaded"),
 }
-"""Colour, icon and words of a run's state. Never the colour alone."""
+"""Colour, icon and words of the state of a run or a file. Never the colour alone."""
 
 
 @cache
@@ -67,6 +71,12 @@ def ago(moment: datetime | None) -> SafeString | str:
     )
 
 
+@register.filter
+def moment(text: str) -> datetime:
+    """The time that JSON holds as text."""
+    return datetime.fromisoformat(text)
+
+
 STEPS = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 30, 86400, "d"))
 
 
@@ -90,6 +100,12 @@ def duration(seconds: float | None) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+@register.filter
+def words(name: str) -> str:
+    """A stored name as people read it: `not_loaded` → `not loaded`."""
+    return name.replace("_", " ")
 
 
 @register.filter

@@ -1,11 +1,13 @@
 // What every page does: toasts, times, the theme's buttons, the search dialog, copying.
 import { startConfirming } from "../confirming.js";
 import { startCopying } from "../copying.js";
+import { startHealth } from "../health.js";
 import { startSearch } from "../search.js";
 import { startThemeButtons } from "../theme_buttons.js";
 import { startTimes } from "../times.js";
 import { startToasts } from "../toasts.js";
 
+startHealth();
 startToasts();
 startTimes();
 startThemeButtons();

@@ -7,7 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from flowapp.cli.run_report import STATUS_BY_STATE, equation, show_run
+from flowapp.cli.run_report import STATUS_BY_STATE, show_run
+from flowapp.runs.equation import equation_of
 from flowapp.runs.models import ENDED
 
 DOCUMENT = {
@@ -35,11 +36,11 @@ def test_the_rows_read_are_accounted_for_in_words():
 
 
 def test_numbers_that_do_not_agree_are_not_called_equal():
-    assert equation({"rowsRead": 10, "rowsLoaded": 7, "rowsRejected": 1}).startswith("read 10 ≠ ")
+    assert str(equation_of({"rowsRead": 10, "rowsLoaded": 7, "rowsRejected": 1})).startswith("read 10 ≠ ")
 
 
 def test_other_terms_are_told_when_they_count():
-    assert equation({"rowsRead": 10, "rowsLoaded": 7, "rowsReplaced": 3}) == (
+    assert str(equation_of({"rowsRead": 10, "rowsLoaded": 7, "rowsReplaced": 3})) == (
         "read 10 = loaded 7 + rejected 0 + filtered 0 + replaced 3"
     )
 

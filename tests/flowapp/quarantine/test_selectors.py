@@ -14,8 +14,8 @@ from executors.model import Connection
 from executors.postgres.client import connect
 from executors.postgres.quarantine import ensure_quarantine
 from flowapp.accounts.services import ensure_workspace
-from flowapp.connections.services import add_connection
 from flowapp.connections.fields import ConnectionFields
+from flowapp.connections.services import add_connection
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine.selectors import list_entries

@@ -1,0 +1,96 @@
+"""Forms of the Connections pages. Nothing secret that was typed is ever sent back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.views.decorators.debug import sensitive_variables
+
+from flowapp.accounts.forms import StyledForm
+from flowapp.connections.fields import DEFAULT_PORT, FORM, SSL_MODES, ConnectionFields, parse_connection_url
+from ir.errors import FlowError
+
+
+class UnrepeatedInput(forms.TextInput):
+    """Shows what is typed, but not again after it was sent: a URL may hold a password."""
+
+    def format_value(self, value: Any) -> None:
+        return None
+
+
+def _text(label: str, **more: Any) -> forms.CharField:
+    return forms.CharField(label=label, required=False, widget=forms.TextInput(attrs={"autocomplete": "off"}), **more)
+
+
+def _password(label: str, help_text: str = "") -> forms.CharField:
+    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    return forms.CharField(label=label, required=False, strip=False, widget=widget, help_text=help_text)
+
+
+class ConnectionForm(StyledForm):
+    """A URL or fields. `given` holds a ConnectionFields after it was found valid."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=63,
+        help_text="How pipelines call it, such as warehouse: small letters, digits, - and _.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    url = forms.CharField(
+        label="URL",
+        required=False,
+        max_length=2000,
+        help_text=f"{FORM}, without the password: that has its own field.",
+        widget=UnrepeatedInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "postgresql://…"}),
+    )
+    host = _text("Host", max_length=253)
+    port = forms.IntegerField(label="Port", required=False, min_value=1, max_value=65535, initial=DEFAULT_PORT)
+    database = _text("Database", max_length=63)
+    user = _text("User", max_length=63)
+    sslmode = forms.ChoiceField(
+        label="TLS (sslmode)", required=False, choices=[(mode, mode) for mode in SSL_MODES], initial="prefer"
+    )
+    password = _password("Password", "Stored encrypted and never shown again.")
+
+    given: ConnectionFields
+    had_password_in_url = False
+
+    @sensitive_variables()
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        if values.get("url"):
+            self._take_url(values)
+        elif not self.errors:
+            self._take_fields(values)
+        return values
+
+    @sensitive_variables()
+    def _take_url(self, values: dict[str, Any]) -> None:
+        """The fields below may still hold what they held when the page came; a URL is meant alone."""
+        try:
+            fields = parse_connection_url(values["url"])
+        except FlowError as error:
+            self.add_error("url", f"{error.message} {error.hint}")
+            return
+        self.had_password_in_url = bool(fields.password)
+        password = values.get("password") or fields.password
+        self.given = ConnectionFields(
+            fields.kind, fields.host, fields.port, fields.database, fields.user, password, fields.sslmode
+        )
+
+    @sensitive_variables()
+    def _take_fields(self, values: dict[str, Any]) -> None:
+        """Put together as a URL is taken apart, so that both ways accept the same."""
+        missing = [name for name in ("host", "database", "user") if not values.get(name)]
+        for name in missing:
+            self.add_error(name, "Fill this in, or paste a URL.")
+        if not missing:
+            self.given = ConnectionFields(
+                "postgres", values["host"], values.get("port") or DEFAULT_PORT, values["database"], values["user"],
+                values.get("password", ""), values.get("sslmode") or "prefer",
+            )  # fmt: skip
+
+
+class PasswordForm(StyledForm):
+    password = _password("New password", "Leave it empty if the server asks for none.")

@@ -1,0 +1,87 @@
+"""Reading load units: the files that pipelines have seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, QuerySet, Sum
+
+from flowapp.accounts.models import Workspace
+from flowapp.files.models import LoadUnit, UnitState
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import NodeRun, Run
+from ir.errors import FlowError
+
+NEWEST_FIRST = ("-changed_at", "id")
+MOST_SUGGESTIONS = 200
+
+
+def list_units(
+    workspace: Workspace, *, pipeline: Pipeline | None = None, run: Run | None = None, state: str | None = None
+) -> QuerySet[LoadUnit]:
+    """Those that changed last come first."""
+    wanted = {"pipeline": pipeline, "run": run, "state": state}
+    units = LoadUnit.objects.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
+    return units.select_related("pipeline", "run").order_by(*NEWEST_FIRST)
+
+
+def get_unit(workspace: Workspace, unit_id: UUID | str) -> LoadUnit:
+    """A file of this workspace; raises FlowError."""
+    try:
+        return list_units(workspace).get(pk=unit_id)
+    except LoadUnit.DoesNotExist:
+        raise FlowError(
+            "file.unknown", f"There is no file {str(unit_id)!r} here.", hint="The Files page lists those there are."
+        ) from None
+
+
+def loaded_unit_of(unit: LoadUnit) -> LoadUnit | None:
+    """The unit that stands for the same bytes under the name by which they were loaded; itself, unless skipped."""
+    if unit.state != UnitState.SKIPPED:
+        return unit
+    same = LoadUnit.objects.filter(pipeline_id=unit.pipeline_id, sha256=unit.sha256)
+    return same.exclude(state=UnitState.SKIPPED).first()
+
+
+def is_to_be_loaded_again(unit: LoadUnit) -> bool:
+    """Whether a person asked for it since a run last had the file in its hands."""
+    return unit.forgotten_at is not None and unit.forgotten_at > unit.changed_at
+
+
+def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int]]:
+    """`rows` that each run's sources gave and the `files` it had, by the run's key: rows are not counted per file.
+
+    Two queries.
+    """
+    runs = {unit.run_id for unit in units if unit.run_id}
+    sources = NodeRun.objects.filter(run__in=runs, kind="source").values("run").annotate(rows=Sum("rows_out"))
+    files = LoadUnit.objects.filter(run__in=runs).exclude(state=UnitState.SKIPPED).values("run")
+    counted = dict(files.annotate(files=Count("pk")).values_list("run", "files"))
+    return {row["run"]: {"rows": row["rows"], "files": counted.get(row["run"], 0)} for row in sources}
+
+
+def list_folders(workspace: Workspace) -> list[str]:
+    """Where pipelines of this workspace read from, as far as a list can tell: suggestions, no more."""
+    sources = Pipeline.objects.filter(workspace=workspace).exclude(source="").order_by("source")
+    places = sources.values_list("source", flat=True).distinct()[:MOST_SUGGESTIONS]
+    return sorted({place.strip("/") for text in places for place in text.split(", ")} - {""})
+
+
+def unit_document(unit: LoadUnit) -> dict[str, Any]:
+    """A file as the API gives it."""
+    return {
+        "id": str(unit.pk),
+        "pipeline": unit.pipeline.ident,
+        "node": unit.node,
+        "name": unit.name,
+        "sha256": unit.sha256,
+        "size": unit.size,
+        "state": unit.state,
+        "reason": unit.reason or None,
+        "run": str(unit.run_id) if unit.run_id else None,
+        "loadAgain": is_to_be_loaded_again(unit),
+        "loadAgainReason": unit.forgotten_reason or None,
+        "changedAt": unit.changed_at.isoformat(),
+    }

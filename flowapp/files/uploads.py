@@ -1,0 +1,127 @@
+"""Files that people send: to disk while they arrive, then into the workspace's folder in one step, over nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import SkipFile, StopUpload, TemporaryFileUploadHandler
+from django.http import HttpRequest
+
+from flowapp.accounts.models import Workspace
+from ir.errors import FlowError
+
+LONGEST_NAME = 200
+_REFUSED = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]')
+
+
+class InvalidUpload(FlowError):
+    """What was sent is not taken."""
+
+
+class DiskUploadHandler(TemporaryFileUploadHandler):
+    """Every file to disk, however small. One that is too large is thrown away as it comes and noted on the request."""
+
+    received = 0
+
+    def handle_raw_input(self, input_data: Any, META: Any, content_length: int, *rest: Any) -> None:  # noqa: N803
+        self.is_too_large = content_length > settings.UPLOAD_BYTES
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        if self.is_too_large:
+            self._note()
+            raise SkipFile
+        super().new_file(*args, **kwargs)
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        self.received += len(raw_data)
+        if self.received > settings.UPLOAD_BYTES:
+            self._note()
+            raise StopUpload(connection_reset=False)
+        super().receive_data_chunk(raw_data, start)
+
+    def _note(self) -> None:
+        self.request.upload_is_too_large = True  # type: ignore[union-attr]
+
+
+def uploaded_file(request: HttpRequest) -> UploadedFile:
+    """The request's file `file`; raises InvalidUpload."""
+    found = request.FILES.get("file")
+    if getattr(request, "upload_is_too_large", False):
+        raise InvalidUpload(
+            "upload.too_large", f"The file is larger than {settings.UPLOAD_BYTES:,} bytes.",
+            hint="Put large files into the workspace's folder on the server itself.",
+        )  # fmt: skip
+    if not isinstance(found, UploadedFile):
+        raise InvalidUpload("upload.file_missing", "No file was sent.", hint="Choose a file, as field `file`.")
+    return found
+
+
+def keep_upload(workspace: Workspace, folder: str, file: UploadedFile) -> str:
+    """Put an uploaded file into a folder of the workspace; returns its path there. Raises InvalidUpload.
+
+    A file is there whole or not at all, and never in the place of another.
+    """
+    root = (settings.FILES_ROOT / workspace.slug).resolve()
+    name = _safe_name(file.name or "")
+    target = _safe_folder(root, folder) / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _beside(file) as arrived:
+        try:
+            os.link(arrived, target)
+        except FileExistsError:
+            raise InvalidUpload(
+                "upload.exists", f"There is a file {name!r} in {folder or 'that folder'!r} already.",
+                hint="Nothing was overwritten. Give the new file another name.",
+            ) from None  # fmt: skip
+    return target.relative_to(root).as_posix()
+
+
+@contextmanager
+def _beside(file: UploadedFile) -> Iterator[Path]:
+    """The bytes in a file on the same disk as all workspaces' folders, out of the sight of sources."""
+    waiting = settings.FILES_ROOT / ".uploads"
+    waiting.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=waiting) as arrived:
+        for chunk in file.chunks():
+            arrived.write(chunk)
+        arrived.flush()
+        os.fsync(arrived.fileno())
+        os.chmod(arrived.name, 0o640)
+        yield Path(arrived.name)
+
+
+def _safe_name(name: str) -> str:
+    """Browsers send a bare name; programs may send anything."""
+    name = unicodedata.normalize("NFC", name).strip()
+    if not name or name.startswith(".") or len(name.encode()) > LONGEST_NAME or _REFUSED.search(name):
+        raise InvalidUpload(
+            "upload.name_refused", f"A file cannot be called {name[:80]!r}.",
+            hint=f"Up to {LONGEST_NAME} bytes, no dot first, and none of / \\ : * ? \" < > | or control characters.",
+        )  # fmt: skip
+    return name
+
+
+def _safe_folder(root: Path, folder: str) -> Path:
+    """A folder below the workspace's own, behind links too."""
+    parts = [part for part in folder.strip().split("/") if part not in ("", ".")]
+    if any(part.startswith(".") or _REFUSED.search(part) or len(part.encode()) > LONGEST_NAME for part in parts):
+        raise InvalidUpload(
+            "upload.folder_refused", f"Files cannot be put into {folder[:200]!r}.",
+            hint="Name a folder below the workspace's own, such as in/2026; no part begins with a dot.",
+        )  # fmt: skip
+    found = root.joinpath(*parts).resolve()
+    if not found.is_relative_to(root):
+        raise InvalidUpload(
+            "upload.folder_outside", f"{folder[:200]!r} leads out of the workspace's folder.",
+            hint="Links must not lead out of it.",
+        )  # fmt: skip
+    return found

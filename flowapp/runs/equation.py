@@ -1,0 +1,39 @@
+"""What became of the rows that a target was given: `read 10 = loaded 7 + rejected 2 + filtered 1`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+TERMS = {
+    "rowsLoaded": "loaded", "rowsRejected": "rejected", "rowsFiltered": "filtered", "rowsReplaced": "replaced",
+    "rowsBehindMark": "behind the mark", "rowsSuppressed": "suppressed",
+}  # fmt: skip
+"""What becomes of the rows that were read. The first three are always told."""
+ALWAYS_TOLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """`terms` are (word, rows); `holds` says whether they add up to the rows read."""
+
+    read: int
+    terms: tuple[tuple[str, int], ...]
+    holds: bool
+
+    @property
+    def sign(self) -> str:
+        return "=" if self.holds else "≠"
+
+    def __str__(self) -> str:
+        told = [f"{word} {count:,}" for word, count in self.terms]
+        return f"read {self.read:,} {self.sign} {' + '.join(told)}"
+
+
+def equation_of(node: Mapping[str, Any]) -> Equation:
+    """The equation of a target, given as `flow run --json` prints a node."""
+    terms = [(word, node.get(key) or 0) for key, word in TERMS.items()]
+    told = [term for place, term in enumerate(terms) if term[1] or place < ALWAYS_TOLD]
+    read = node.get("rowsRead") or 0
+    return Equation(read, tuple(told), sum(count for _, count in terms) == read)

@@ -1,0 +1,108 @@
+"""A run as its page shows it: numbers as an equation, nodes as a picture, and how far it has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils import timezone
+
+from flowapp.pipelines.documents import read_document
+from flowapp.runs.equation import Equation, equation_of
+from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, State
+from flowapp.runs.selectors import list_log, run_ahead, run_document
+from ir.errors import FlowError
+
+STEPS = {
+    "start": "Start", "list": "Look for files", "scan": "Scan the source", "probe": "Look at the target",
+    "pass": "Read, test and stage rows", "refuse": "Keep rejected rows", "check": "Check the whole",
+    "guard": "Guard the target", "load": "Load", "finish": "Finish",
+}  # fmt: skip
+"""Steps of the engine in their order, in words. Those that not every run enters are in `RARE_STEPS`."""
+RARE_STEPS = frozenset({"refuse"})
+LOG_LINES_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    words: str
+    state: str
+    """`done`, `now` or `to come`"""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeBar:
+    """A node of the run's version. `counts` is None while it has not finished; `width` is in percent of the longest."""
+
+    id: str
+    kind: str
+    counts: dict[str, Any] | None
+    width: float
+    equation: Equation | None
+    failed: bool
+
+
+def present_run(run: Run, *, whole_log: bool = False) -> dict[str, Any]:
+    """The context of the run's page. Ten queries or fewer, whatever the run has done."""
+    document = run_document(run)
+    lines = list_log(run)
+    newest = list(lines.reverse()[: LOG_LINES_SHOWN + 1])
+    log_is_cut = len(newest) > LOG_LINES_SHOWN and not whole_log
+    return {
+        "run": run,
+        "document": document,
+        "is_active": run.state in ACTIVE,
+        "is_queued": run.state in CLAIMABLE,
+        "ahead": run_ahead(run) if run.state in CLAIMABLE else None,
+        "seconds": seconds_of(run),
+        "steps": _steps(run) if run.state == State.RUNNING else [],
+        "bars": _bars(run, document),
+        "equations": _equations(document),
+        "nothing_new": bool(run.report and run.report.get("nothingNew")),
+        "violated": [rule for rule in document["rules"] if rule["violations"]],
+        "log": list(lines) if whole_log else newest[LOG_LINES_SHOWN - 1 :: -1],
+        "log_is_cut": log_is_cut,
+    }
+
+
+def seconds_of(run: Run) -> float | None:
+    """How long it took, or has taken so far; None before it began."""
+    if run.started_at is None:
+        return None
+    return ((run.ended_at or timezone.now()) - run.started_at).total_seconds()
+
+
+def _steps(run: Run) -> list[Step]:
+    """A step that this list does not know is shown by its own name, after those it cannot be placed among."""
+    names = [name for name in STEPS if name not in RARE_STEPS or name == run.step]
+    if run.step and run.step not in STEPS:
+        return [Step(run.step.capitalize(), "now")]
+    at = names.index(run.step) if run.step else -1
+    return [Step(STEPS[n], "done" if i < at else "now" if i == at else "to come") for i, n in enumerate(names)]
+
+
+def _equations(document: dict[str, Any]) -> list[tuple[dict[str, Any], Equation]]:
+    return [(node, equation_of(node)) for node in document["nodes"] if node.get("rowsLoaded") is not None]
+
+
+def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
+    counted = {node["id"]: node for node in document["nodes"]}
+    kinds = _kinds(run) | {name: node["kind"] for name, node in counted.items()}
+    longest = max((node["durationMs"] for node in counted.values()), default=0) or 1
+    return [
+        NodeBar(
+            name, kind, node := counted.get(name),
+            max(0.5, 100 * node["durationMs"] / longest) if node else 0,
+            equation_of(node) if node and node.get("rowsLoaded") is not None else None,
+            run.error_node == name,
+        )
+        for name, kind in kinds.items()
+    ]  # fmt: skip
+
+
+def _kinds(run: Run) -> dict[str, str]:
+    """The nodes of the run's version, in its order; none where this release cannot read it."""
+    try:
+        return {node.id: node.kind for node in read_document(run.version.document).nodes}
+    except FlowError:
+        return {}
