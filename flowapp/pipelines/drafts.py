@@ -123,6 +123,8 @@ def redo(draft: Draft) -> Draft:
 
 def discard(draft: Draft) -> Draft:
     """Forget the draft with its steps; the newest version is what is left."""
+    if draft.user_id is None:
+        return draft
     Draft.objects.filter(pipeline=draft.pipeline, user=draft.user).delete()
     draft.pipeline.refresh_from_db()
     return open_draft(draft.pipeline, draft.user)
@@ -199,7 +201,7 @@ def _change(draft: Draft, text: str, label: str) -> Draft | None:
 
 
 def _store(draft: Draft) -> bool:
-    if draft.user is None:
+    if draft.user_id is None:
         raise FlowError(
             "draft.nobody", "Drafts belong to people, and this token was made by nobody.",
             hint="Use a token that a person made on the Settings page, or save a version with PUT …/ir/.",

@@ -213,7 +213,8 @@ def table(warehouse, schema):
 
 
 def test_another_load_mode_is_judged_by_the_real_table_before_any_save(table, pipeline, editor):
-    draft = patch_draft(open_draft(pipeline, editor), [{"op": "replace", "path": "/nodes/1/loadMode", "value": "upsert"}])
+    patch = [{"op": "replace", "path": "/nodes/1/loadMode", "value": "upsert"}]
+    draft = patch_draft(open_draft(pipeline, editor), patch)
     (missing,) = view_draft(draft).checked.errors
     assert (missing.code, str(missing.path)) == ("upsert.key_required", "/nodes/1/upsertKey")
     assert missing.fixes == ([{"op": "add", "path": "/nodes/1/upsertKey", "value": ["id"]}],)

@@ -59,7 +59,8 @@ def steps(draw: st.DrawFn, value: Any) -> dict[str, Any]:
     places = list(map(str, read_spans(json.dumps(value)).parts))
     # jsonpatch itself breaks on the root as the place of these.
     inner = st.sampled_from([p for p in places if p] or ["/missing"])
-    new = st.builds(lambda at, key: f"{at}/{key}", st.sampled_from(places), st.sampled_from(["a", "new", "-", "0", "1"]))
+    keys = st.sampled_from(["a", "new", "-", "0", "1"])
+    new = st.builds(lambda at, key: f"{at}/{key}", st.sampled_from(places), keys)
     name = draw(st.sampled_from(["add", "remove", "replace", "move", "copy"]))
     step: dict[str, Any] = {"op": name, "path": draw(new | inner if name in ("add", "move", "copy") else inner)}
     if name in ("move", "copy"):

@@ -1,0 +1,165 @@
+"""The list of pipelines: what it shows, how it is narrowed, and that its work does not grow with the number of rows."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from flowapp.accounts.services import ensure_workspace
+from flowapp.pipelines.models import Pipeline, PipelineVersion
+from flowapp.pipelines.services import create_pipeline, set_enabled
+from flowapp.runs.models import NodeRun, Run, State, Trigger
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def url(workspace):
+    return lambda **query: reverse("pipelines:list", args=[workspace.slug], query=query or None)
+
+
+def add_pipelines(workspace, count, runs_each=0):
+    """Many pipelines with as many runs each, made in bulk."""
+    pipelines = Pipeline.objects.bulk_create(
+        Pipeline(workspace=workspace, ident=f"p{i:04}", latest_number=1, target=f"public.t{i}", load_mode="append")
+        for i in range(count)
+    )
+    versions = PipelineVersion.objects.bulk_create(
+        PipelineVersion(workspace=workspace, pipeline=p, number=1, document="{}", sha256="") for p in pipelines
+    )
+    now = timezone.now()
+    runs = Run.objects.bulk_create(
+        [
+            Run(workspace=workspace, pipeline=p, version=v, number=n, state=State.SUCCEEDED, trigger=Trigger.API,
+                queued_at=now - timedelta(minutes=runs_each - n), due_at=now)
+            for p, v in zip(pipelines, versions, strict=True)
+            for n in range(runs_each)
+        ],
+        batch_size=5000,
+    )  # fmt: skip
+    NodeRun.objects.bulk_create(
+        [NodeRun(workspace=workspace, run=r, position=0, node="load", kind="target", rows_loaded=r.number,
+                 rows_rejected=2) for r in runs],
+        batch_size=5000,
+    )  # fmt: skip
+    return pipelines
+
+
+def names_on(response):
+    return re.findall(r'<tr id="pipeline-([^"]+)"', response.content.decode())
+
+
+def test_a_pipeline_is_told_with_its_place_mode_and_newest_run(web, url, pipeline):
+    add_pipelines(pipeline.workspace, 1, runs_each=3)
+    page = web.get(url()).content.decode()
+    assert "public.t0" in page
+    assert "Succeeded" in page
+    assert "Rows loaded by the last 3 runs: at most 2" in page
+    assert "never run" in page
+
+
+def test_an_empty_list_teaches_and_offers_the_first_pipeline(web, url):
+    page = web.get(url()).content.decode()
+    assert "Build your first pipeline" in page
+    assert "Create and open" in page
+
+
+def test_a_viewer_is_not_offered_what_viewers_cannot_do(sign_in, person, url):
+    page = sign_in(person("viewer")).get(url()).content.decode()
+    assert "Create and open" not in page
+    assert sign_in(person("viewer")).post(url(), {"ident": "new"}).status_code == 403
+
+
+def test_a_new_pipeline_opens_in_its_editor(web, url, workspace):
+    response = web.post(url(), {"ident": "daily", "name": "Daily"})
+    assert response["Location"] == reverse("pipelines:edit", args=[workspace.slug, "daily"])
+    assert Pipeline.objects.get(workspace=workspace, ident="daily").name == "Daily"
+
+
+@pytest.mark.parametrize("ident", ["", "Daily", "1st", "a b", "x" * 64, "numbers"])
+def test_an_id_that_cannot_be_is_told_at_its_field(web, url, pipeline, ident):
+    response = web.post(url(), {"ident": ident})
+    assert response.status_code == 422
+    assert "text-danger" in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ({"search": "ord"}, ["orders"]),
+        ({"search": "NUMB"}, ["numbers"]),
+        ({"tag": "daily"}, ["numbers"]),
+        ({"tag": "dail"}, []),
+        ({"mode": "append"}, ["numbers"]),
+        ({"mode": "upsert"}, []),
+        ({"state": "never"}, ["numbers", "orders"]),
+        ({"state": "failed"}, []),
+        ({"enabled": "no"}, ["orders"]),
+        ({"sort": "run", "state": "nonsense", "cursor": "x"}, ["numbers", "orders"]),
+        ({"search": "\0"}, ["numbers", "orders"]),
+    ],
+)
+def test_the_list_is_narrowed_by_what_is_asked(web, url, save, workspace, query, found):
+    save(metadata={"tags": ["daily", "demo"]})
+    set_enabled(create_pipeline(workspace, "orders"), False)
+    assert names_on(web.get(url(**query))) == found
+
+
+def test_strangers_pipelines_are_not_listed(web, url, pipeline):
+    add_pipelines(ensure_workspace("bobs-team"), 2)
+    assert names_on(web.get(url())) == ["numbers"]
+
+
+@pytest.mark.parametrize("sort", ["name", "run", "next"])
+def test_pages_hold_every_pipeline_once(web, url, workspace, sort):
+    add_pipelines(workspace, 120, runs_each=1)
+    seen, address = [], url(sort=sort)
+    while address:
+        response = web.get(address)
+        seen += names_on(response)
+        following = re.search(r'href="([^"]+)">Next', response.content.decode())
+        address = url() + following[1].replace("&amp;", "&") if following else ""
+    assert sorted(seen) == [f"p{i:04}" for i in range(120)]
+
+
+def test_the_switch_answers_with_the_row_and_a_toast(web, workspace, pipeline):
+    address = reverse("pipelines:switch", args=[workspace.slug, "numbers"])
+    response = web.post(address, {"what": "enabled", "value": "off"}, headers={"HX-Request": "true"})
+    assert 'aria-checked="false"' in response.content.decode()
+    assert "switched off" in response["HX-Trigger"]
+    pipeline.refresh_from_db()
+    assert not pipeline.enabled
+
+
+def test_a_deleted_pipeline_takes_its_versions_and_runs_along(web, workspace):
+    add_pipelines(workspace, 1, runs_each=2)
+    Run.objects.update(ended_at=timezone.now())
+    web.post(reverse("pipelines:delete", args=[workspace.slug, "p0000"]))
+    assert not Pipeline.objects.exists()
+    assert not Run.objects.exists()
+
+
+def test_a_pipeline_that_runs_is_not_deleted(web, workspace):
+    add_pipelines(workspace, 1, runs_each=1)
+    assert web.post(reverse("pipelines:delete", args=[workspace.slug, "p0000"])).status_code == 409
+    assert Pipeline.objects.exists()
+
+
+def test_the_number_of_queries_does_not_grow(web, url, workspace, django_assert_max_num_queries):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    add_pipelines(workspace, 2, runs_each=2)
+    with CaptureQueriesContext(connection) as few:
+        web.get(url())
+    Run.objects.all().delete()
+    Pipeline.objects.all().delete()
+    add_pipelines(workspace, 1000, runs_each=30)
+    with django_assert_max_num_queries(len(few)):
+        web.get(url())
+    with django_assert_max_num_queries(len(few)):
+        web.get(url(sort="run", state="succeeded"))
