@@ -1,6 +1,6 @@
 import "@xyflow/react/dist/style.css";
 import "./canvas.css";
-import { applyEdgeChanges, applyNodeChanges, Background, Controls, MiniMap, Panel, ReactFlow, useReactFlow } from "@xyflow/react";
+import { applyEdgeChanges, applyNodeChanges, Background, Controls, MiniMap, ReactFlow, useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { layOut, NODE, placesOf, runsDown } from "./layout.js";
 import { addNode, connect, drawnEdges, drawnNodes, move, remove } from "./model.js";
@@ -34,7 +34,7 @@ export function Canvas({ element, client, isViewer }) {
   useEffect(() => {
     const links = drawnEdges(drawn);
     const places = { ...placesOf(drawn, links, isTall(element)), ...moves.pending() };
-    const sides = runsDown(places, links) ? DOWN : RIGHT;
+    const sides = (links.length ? runsDown(places, links) : isTall(element)) ? DOWN : RIGHT;
     const chosen = awaited.current;
     if (drawn.length) awaited.current = null;
     setNodes((old) => drawn.map((data) => asFlowNode(data, places[data.key], sides, old, chosen)));
@@ -54,14 +54,15 @@ export function Canvas({ element, client, isViewer }) {
     [act],
   );
 
-  const onAdd = (kind, at = null) => {
+  const onAdd = async (kind, at = null) => {
     const after = at ? null : nodes.find(({ selected }) => selected);
     const place = at ?? (after ? besides(after, nodes) : centreOf(wrapper.current, flow));
-    act(`Add ${kind}`, (document) => {
+    await act(`Add ${kind}`, (document) => {
       const { patch, id } = addNode(document, kind, place, after?.id);
       awaited.current = id;
       return patch;
     });
+    requestAnimationFrame(() => selection.isInSight() || flow.fitView(FIT));
   };
 
   const onLayOut = async () => {
@@ -134,16 +135,16 @@ export function Canvas({ element, client, isViewer }) {
             <Background gap={20} />
             <Controls showInteractive={false} fitViewOptions={FIT} />
             {nodes.length > MANY && <MiniMap pannable zoomable />}
-            {!isLocked && nodes.length > 0 && (
-              <Panel position="bottom-center" className="flow-hint">
-                Drag from dot to dot to connect, or set <em>Inputs</em> in its form. Delete removes the selection.
-              </Panel>
-            )}
           </ReactFlow>
         </div>
         {drawn.length === 0 && <Empty onAdd={isLocked ? null : onAdd} />}
         {notice && draft.position === notice.position && <Deleted notice={notice} onUndo={onUndo} onEnd={endNotice} />}
       </div>
+      {!isLocked && (
+        <p className="flow-hint">
+          Drag from dot to dot to connect, or choose <em>Reads from</em> in a node's form. Delete removes what is selected.
+        </p>
+      )}
     </div>
   );
 }

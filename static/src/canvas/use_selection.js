@@ -24,11 +24,12 @@ export function useSelection(element, setNodes, flow) {
     return () => document.removeEventListener("flow:select-node", select);
   }, [element, setNodes, flow]);
 
-  return { onChange };
+  const isSelectedInSight = () => flow.getNodes().filter(({ selected }) => selected).every((node) => isInSight(node, element));
+  return { onChange, isInSight: isSelectedInSight };
 }
 
 function isInSight({ id }, element) {
   const drawn = element.querySelector(`.react-flow__node[data-id="${CSS.escape(id)}"]`)?.getBoundingClientRect();
-  const area = element.getBoundingClientRect();
+  const area = element.querySelector(".react-flow").getBoundingClientRect();
   return drawn && drawn.left >= area.left && drawn.right <= area.right && drawn.top >= area.top && drawn.bottom <= area.bottom;
 }

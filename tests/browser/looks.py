@@ -1,0 +1,35 @@
+"""What holds for every page in a browser: nothing for axe to find, nothing in the console, no scrolling sideways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import ConsoleMessage, Page
+
+AXE = Path(__file__).parent / "axe.min.js"
+
+
+class Complaints(list[str]):
+    """What the browser complains of from now on: refused scripts and styles, missing files, uncaught errors."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__()
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.append(str(error)))
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.append(message.text)
+
+
+def find_barriers(page: Page) -> list[str]:
+    """What axe finds, as "rule: places"."""
+    page.evaluate(AXE.read_text())
+    found: list[dict[str, Any]] = page.evaluate("axe.run().then(result => result.violations)")
+    return [f"{rule['id']}: {[' '.join(node['target']) for node in rule['nodes'][:5]]}" for rule in found]
+
+
+def sideways(page: Page) -> int:
+    """By how many pixels the page is wider than its window."""
+    return page.evaluate("document.documentElement.scrollWidth - innerWidth")
