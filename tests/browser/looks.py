@@ -23,10 +23,10 @@ class Complaints(list[str]):
             self.append(message.text)
 
 
-def find_barriers(page: Page) -> list[str]:
-    """What axe finds, as "rule: places"."""
+def find_barriers(page: Page, within: str = "html") -> list[str]:
+    """What axe finds in a part of the page, as "rule: places"."""
     page.evaluate(AXE.read_text())
-    found: list[dict[str, Any]] = page.evaluate("axe.run().then(result => result.violations)")
+    found: list[dict[str, Any]] = page.evaluate("within => axe.run(within).then(result => result.violations)", within)
     return [f"{rule['id']}: {[' '.join(node['target']) for node in rule['nodes'][:5]]}" for rule in found]
 
 

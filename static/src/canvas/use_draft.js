@@ -33,7 +33,7 @@ export function useDraft(element, client) {
           announceChange(element, ORIGIN, answer);
           return answer;
         } catch (refused) {
-          toast([refused.message, refused.hint].filter(Boolean).join(" "), "danger");
+          toast(wordsOf(refused), "danger");
           await client.read().then(accept, setFault);
           return null;
         }
@@ -63,4 +63,9 @@ export function useDraft(element, client) {
   }, [reload]);
 
   return useMemo(() => ({ draft, fault, act, undo, reload }), [draft, fault, act, undo, reload]);
+}
+
+function wordsOf({ code, message, hint }) {
+  if (code === "patch.refused") return "The draft was changed elsewhere meanwhile, so this was not done. You see it as it is now.";
+  return [message, hint].filter(Boolean).join(" ");
 }

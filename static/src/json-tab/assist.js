@@ -17,7 +17,10 @@ export function complete(schema, { state, pos, explicit }) {
   const at = place.path.reduce((part, step) => part?.[step], value);
   const schemas = schemasAt(schema, value, place.path);
   const options = place.kind === "key" ? keyOptions(schema, schemas, at, text, place) : valueOptions(schemas, value, place.path);
-  return options.length ? { from: place.from, to: place.to, options } : null;
+  if (!options.length) return null;
+  // At a value that is complete the others are offered as well.
+  const isComplete = options.some(({ label }) => label === text.slice(place.from, place.to));
+  return { from: place.from, to: place.to, options, filter: !isComplete };
 }
 
 function keyOptions(schema, schemas, at, text, place) {
