@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes static/dist from static/src; with --check only says whether it is what the sources make. A machine without Node
-# has nothing to check: dist is committed.
+# Makes static/dist from static/src; with --check only says whether it is what the sources make, and runs the
+# sources' own tests. A machine without Node has nothing to check: dist is committed.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,3 +16,4 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 node tools/build.mjs "$made"
 diff -rq "$made" static/dist || { echo "static/dist is not what static/src makes: run tools/assets.sh and commit it." >&2; exit 1; }
+node --test --test-reporter=dot static/src/*/*.test.mjs
