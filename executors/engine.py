@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 
 from executors.destination import refuse_unloadable
-from executors.errors import Failure, LeaseLost, Terminal
+from executors.errors import Failure, LeaseLost, Terminal, Transient
 from executors.intake import FileIntake, Intake
 from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
 from executors.ports import Ports
@@ -38,19 +38,25 @@ def run_pipeline(job: RunJob, ports: Ports) -> RunReport:
             cause = run.cause_of(failure)
             run.give_up(cause)
             cause.report = run.report
+            if cause is failure:
+                raise
             raise cause from failure
     return run.report
 
 
 @dataclass(slots=True)
 class _Lane:
-    """One target of the run: its way from the source, the connection that loads it, and the files it takes."""
+    """One target of the run: its way from the source and the connection that loads it.
+
+    `commit` is what an earlier attempt of this run has committed.
+    """
 
     path: Path
     connection: Conn
     commit: LoadCommit | None = None
-    hashes: set[str] = field(default_factory=set)
+    table_exists: bool = False
     done: bool = False
+    nothing_new: bool = False
 
 
 class _Run:
@@ -58,6 +64,7 @@ class _Run:
         self.job, self.ports, self.report = job, ports, RunReport()
         self.lanes: list[_Lane] = []
         self._stack = stack
+        self._session = RunSession()
         self._intake = FileIntake(job, ports, self._scan)
 
     # --- before anything is read ------------------------------------------------------------------------------
@@ -65,13 +72,13 @@ class _Run:
     def start(self) -> None:
         """Fence every target, look for what an earlier attempt has committed, and refuse what cannot be loaded."""
         self.ports.events.step("start")
+        self.ports.cancellation.on_cancel(self._interrupt)
         for target in self.job.pipeline.targets():
             name = f"flow run {self.job.run_id}"
             connection = connect(self.job.connections[target.connection], autocommit=True, application_name=name)
             lane = _Lane(self.job.pipeline.path_to(target), self._stack.enter_context(connection))
             self.lanes.append(lane)
             self._prepare(lane)
-        self._session = RunSession()
         self.ports.cancellation.on_cancel(self._interrupt)
 
     def _prepare(self, lane: _Lane) -> None:
@@ -81,7 +88,7 @@ class _Run:
         commits = meta.find_commits(connection, self.job.run_id)
         lane.commit = next((commit for commit in commits if commit.node == target.id), None)
         self._refuse_older_state(lane)
-        refuse_unloadable(connection, target)
+        lane.table_exists = refuse_unloadable(connection, target) is not None
 
     def _key(self, target: Target) -> tuple[str, str, str]:
         return self.job.tenant, self.job.pipeline.id, target.id
@@ -99,9 +106,12 @@ class _Run:
             )
 
     def _interrupt(self) -> None:
-        self._session.interrupt()
+        """Whatever cannot be reached has ended already, and keeps nobody from interrupting the others."""
+        with suppress(Failure):
+            self._session.interrupt()
         for lane in self.lanes:
-            interrupt(lane.connection)
+            with suppress(Failure):
+                interrupt(lane.connection)
 
     def _scan(self, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
         return scan_files(self._session, source, files)
@@ -113,9 +123,8 @@ class _Run:
         if lane.commit:
             self._finish_committed(lane, lane.commit)
             return
-        intake = self._intake.open(lane.path.source)
+        intake = self._open(lane)
         self.report.warnings += [warning for warning in intake.warnings if warning not in self.report.warnings]
-        lane.hashes = set(intake.hashes)
         if scans := self._files_to_load(lane, intake):
             load = TargetLoad(self.job, self.ports, self.report, self._session, lane.path, lane.connection, scans)
             self.ports.events.committed(load.run())
@@ -125,16 +134,44 @@ class _Run:
             self._tell_nothing_new(lane, intake)
         lane.done = True
 
+    def _open(self, lane: _Lane) -> Intake:
+        """The files of the lane's source: those that its other targets have read, if an earlier attempt loaded some."""
+        intake = self._intake.open(lane.path.source)
+        for other in self._lanes_of(intake.source):
+            if other.commit:
+                self._intake.keep(intake, self._held_by(other, other.commit, intake))
+        return intake
+
+    def _held_by(self, lane: _Lane, commit: LoadCommit, intake: Intake) -> set[str]:
+        held, target = set(commit.files_done), lane.path.target
+        if missing := held - set(intake.hashes):
+            raise Transient(
+                "source.changed",
+                f"{len(missing)} files that an earlier attempt loaded into {target.id} are gone or changed, so the "
+                "other targets cannot get the same.",
+                node=intake.source.id,
+                hint="Put them back, or start a new run.",
+            )
+        if load_mode(target.load_mode).replaces_all_rows:
+            return held
+        return held | meta.files_loaded(lane.connection, *self._key(target), intake.hashes).keys()
+
+    def _lanes_of(self, source: Source) -> list[_Lane]:
+        return [lane for lane in self.lanes if lane.path.source.id == source.id]
+
     def _files_to_load(self, lane: _Lane, intake: Intake) -> list[FileScan]:
         """The files that this target has not loaded yet; all of them or none for modes that replace all rows."""
         key = self._key(lane.path.target)
         forgotten = self.ports.units.forgotten(intake.hashes)
         if load_mode(lane.path.target.load_mode).replaces_all_rows:
             last = meta.last_files(lane.connection, *key)
-            same = last is not None and last[1] == lane.hashes and all(last[0] > forgotten.get(h, -1) for h in last[1])
-            return [] if same else intake.scans
+            if last is None or last[1] != set(intake.hashes) or not lane.table_exists:
+                return intake.scans
+            return [] if all(last[0] > token for token in forgotten.values()) else intake.scans
         loaded = meta.files_loaded(lane.connection, *key, intake.hashes)
         known = {sha256 for sha256, token in loaded.items() if token > forgotten.get(sha256, -1)}
+        if known and not lane.table_exists:
+            raise _table_gone(lane.path.target, len(known))
         for scan in intake.scans:
             if scan.sha256 in known:
                 self.ports.units.skip(intake.source.id, scan.file, scan.sha256, "The same bytes were loaded before.")
@@ -142,7 +179,7 @@ class _Run:
 
     def _tell_nothing_new(self, lane: _Lane, intake: Intake) -> None:
         target = lane.path.target
-        self.report.nothing_new = True
+        lane.nothing_new = True
         text = "No file came." if intake.missed else f"All {len(intake.scans):,} matching files are already loaded."
         self.ports.events.log("info", f"Nothing new for {target.id}. {text}", target.id)
         self._add_node(NodeReport.nothing(target.id))
@@ -152,7 +189,6 @@ class _Run:
         self.ports.events.committed(commit)
         self._add_node(NodeReport(commit.node, "target", **commit.counts["node"]))
         self.ports.events.log("info", f"Attempt {commit.attempt} had already loaded this target.", commit.node)
-        self._intake.finish_claimed(lane.path.source, set(commit.files_done))
         lane.done = True
 
     def _add_node(self, report: NodeReport) -> None:
@@ -163,7 +199,21 @@ class _Run:
 
     def finish(self) -> None:
         self.ports.events.step("finish")
-        self._intake.finish(failed=set())
+        self.report.nothing_new = all(lane.nothing_new for lane in self.lanes)
+        self._put_away_loaded()
+
+    def _put_away_loaded(self) -> None:
+        """Put away the files of those sources of which every target has been loaded."""
+        for source in self._sources():
+            lanes = self._lanes_of(source)
+            if all(lane.done for lane in lanes):
+                commits = [set(lane.commit.files_done) for lane in lanes if lane.commit]
+                if len(commits) == len(lanes):
+                    self._intake.put_away_unopened(source, set.intersection(*commits))
+                self._intake.put_away(source, loaded=True)
+
+    def _sources(self) -> Iterable[Source]:
+        return {lane.path.source.id: lane.path.source for lane in self.lanes}.values()
 
     def cause_of(self, failure: Failure) -> Failure:
         """Why the run really ends: what was interrupted fails with errors of its own."""
@@ -174,7 +224,25 @@ class _Run:
         return failure
 
     def give_up(self, cause: Failure) -> None:
-        """Put files away. A worker that lost its lease touches nothing: another one owns the run."""
-        if not isinstance(cause, LeaseLost):
-            failed = {sha256 for lane in self.lanes if not lane.done for sha256 in lane.hashes}
-            self._intake.finish(failed, cause.message)
+        """Put away what was loaded, and what would only fail again. All else stays claimed: the next attempt, or the
+        next run, takes it up. A worker that lost its lease touches nothing: another one owns the run."""
+        if isinstance(cause, LeaseLost):
+            return
+        try:
+            self._put_away_loaded()
+            if isinstance(cause, Terminal) and (lane := next((lane for lane in self.lanes if not lane.done), None)):
+                self._intake.put_away(lane.path.source, loaded=False, reason=cause.message)
+        except LeaseLost:
+            raise
+        except Failure as trouble:
+            self.ports.events.log("warning", f"Files were not put away: {trouble.message}")
+
+
+def _table_gone(target: Target, files: int) -> Terminal:
+    return Terminal(
+        "target.table_gone",
+        f"{target.schema_}.{target.table} does not exist, though {files:,} of the files count as loaded by this "
+        "target: the table was dropped or renamed, or the target names another one now.",
+        node=target.id,
+        hint="Load again, with a reason, to fill a new table with all files; or bring the table back.",
+    )

@@ -19,9 +19,14 @@ Scanner = Callable[[Source, Sequence[SourceFile]], list[FileScan]]
 
 @dataclass(slots=True)
 class Intake:
-    """The files of one source in one run: pinned, so that every target reads the same."""
+    """The files of one source in one run: pinned, so that every target reads the same.
+
+    `claimed` are those that are still to be put away.
+    """
 
     source: Source
+    handler: FileSource
+    claimed: list[SourceFile] = field(default_factory=list)
     scans: list[FileScan] = field(default_factory=list)
     warnings: list[RunWarning] = field(default_factory=list)
     missed: bool = False
@@ -40,25 +45,40 @@ class FileIntake:
 
     def __init__(self, job: RunJob, ports: Ports, scan: Scanner) -> None:
         self._job, self._ports, self._scan = job, ports, scan
-        self._handlers: dict[str, FileSource] = {}
         self._opened: dict[str, Intake] = {}
 
     def open(self, source: Source) -> Intake:
         """List, settle, claim and scan the files of a source; every later call gives the same."""
         if source.id not in self._opened:
-            self._opened[source.id] = self._take_in(source)
+            self._take_in(source)
         return self._opened[source.id]
 
-    def finish(self, failed: Collection[str], reason: str = "") -> None:
-        """Put every file away that was claimed; `failed` are the hashes of those that some target does not have."""
-        for source_id, intake in self._opened.items():
-            for scan in intake.scans:
-                succeeded = scan.sha256 not in failed
-                self._handlers[source_id].finish(scan.file, succeeded)
-                self._ports.units.finish([scan.sha256], "committed" if succeeded else "failed", reason)
+    def keep(self, intake: Intake, hashes: Collection[str]) -> None:
+        """Leave all other files where they are, for the next run."""
+        late = [scan for scan in intake.scans if scan.sha256 not in hashes]
+        for scan in late:
+            self._ports.events.log(
+                "info", f"{scan.file.name} came after the run's first attempt and is left for the next run.",
+                intake.source.id,
+            )  # fmt: skip
+            intake.claimed.remove(scan.file)
+        intake.scans = [scan for scan in intake.scans if scan not in late]
+        self._ports.units.finish([scan.sha256 for scan in late], "pending")
 
-    def finish_claimed(self, source: Source, loaded: Collection[str]) -> None:
+    def put_away(self, source: Source, *, loaded: bool, reason: str = "") -> None:
+        """Put away what was claimed of a source, if it was opened; what was put away before stays there."""
+        intake = self._opened.get(source.id)
+        if intake is None:
+            return
+        while intake.claimed:
+            intake.handler.finish(intake.claimed[0], loaded)
+            del intake.claimed[0]
+        self._ports.units.finish(intake.hashes, "committed" if loaded else "failed", reason)
+
+    def put_away_unopened(self, source: Source, loaded: Collection[str]) -> None:
         """Put away what an earlier attempt of this run had claimed and loaded when it died."""
+        if source.id in self._opened:
+            return
         handler = load_source(source, self._job.files_folder)
         for file in handler.list_claimed(time.time()):
             with open(file.path, "rb") as content:
@@ -67,20 +87,21 @@ class FileIntake:
                 handler.finish(file, True)
         self._ports.units.finish(loaded, "committed")
 
-    def _take_in(self, source: Source) -> Intake:
-        handler = self._handlers[source.id] = load_source(source, self._job.files_folder)
+    def _take_in(self, source: Source) -> None:
+        handler = load_source(source, self._job.files_folder)
         self._ports.events.step("list", source.id)
         files = self._settled(source, handler)
         if not files:
-            return self._missed(source)
-        files = [replace(handler.claim(file), seq=seq) for seq, file in enumerate(files)]
+            self._opened[source.id] = self._missed(source, handler)
+            return
+        # Known before the scan, so that files that cannot even be scanned are put away too.
+        claimed = [replace(handler.claim(file), seq=seq) for seq, file in enumerate(files)]
+        intake = self._opened[source.id] = Intake(source, handler, claimed)
         self._ports.events.step("scan", source.id)
-        scans = self._scan(source, files)
+        scans = self._scan(source, claimed)
         self._ports.cancellation.check()
-        intake = Intake(source)
         self._keep_first_of_each(intake, scans)
         self._ports.units.claim(source.id, {scan.sha256: scan.file for scan in intake.scans})
-        return intake
 
     def _settled(self, source: Source, handler: FileSource) -> Sequence[SourceFile]:
         """The files that have stood still long enough; waits once for young ones."""
@@ -113,14 +134,15 @@ class FileIntake:
                         f"{scan.file.name} holds the same bytes as {first} and is read once.",
                     )
                 )
-                self._handlers[intake.source.id].finish(scan.file, True)
+                intake.handler.finish(scan.file, True)
+                intake.claimed.remove(scan.file)
                 continue
             seen[scan.sha256] = scan.file.name
             intake.scans.append(scan)
             for text in scan.warnings:
                 intake.warnings.append(RunWarning("source.header", intake.source.id, f"{scan.file.name}: {text}"))
 
-    def _missed(self, source: Source) -> Intake:
+    def _missed(self, source: Source, handler: FileSource) -> Intake:
         """No file came: wait if the policy says so, else do what `onMissAction` says."""
         config = typed_config(source)
         policy, waited = config.wait_policy, self._job.waited
@@ -139,4 +161,4 @@ class FileIntake:
                 "source.missed", "warning", text, "Look whether the sender has stopped.", source.id
             )
         self._ports.events.log("info", f"{text} Nothing to load.", source.id)
-        return Intake(source, missed=True)
+        return Intake(source, handler, missed=True)

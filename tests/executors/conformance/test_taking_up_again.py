@@ -1,0 +1,139 @@
+"""Runs that are taken up again: what an attempt leaves behind, every target of the next one still gets."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from executors.errors import Cancelled, Failure, Terminal, Transient
+from tests.executors.conformance.world import World
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+FOLDERS = {"atomicity": {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}}
+WAITING, DONE, FAILED = "in/.doing/a", "in/.done/a", "in/.failed/a"
+
+
+class PowerCut(BaseException):
+    pass
+
+
+@pytest.fixture
+def one(world: World) -> dict[str, Any]:
+    """One table, and files that are moved when they are claimed; no file is no failure."""
+    world.sql("create table t (id int primary key, name text)")
+    world.write("a", "id,name\n1,Ann\n")
+    return world.document(source={**FOLDERS, "waitPolicy": {"settleSeconds": 0, "onMissAction": "skip"}})
+
+
+@pytest.fixture
+def two(world: World, one: dict[str, Any]) -> dict[str, Any]:
+    """The same file feeds two tables."""
+    world.sql("create table u (id int primary key, name text)")
+    one["nodes"].append({**one["nodes"][-1], "id": "load-u", "table": "u"})
+    return one
+
+
+def interfere(world: World, wanted: tuple[str, str], trouble: BaseException) -> None:
+    def on_step(step: str, node: str | None) -> None:
+        if (step, node) == wanted:
+            raise trouble
+
+    world.memory.on_step = on_step
+
+
+def at_peace(world: World) -> None:
+    world.memory.on_step = lambda step, node: None
+
+
+@pytest.mark.parametrize("trouble", [Transient("target.lost", "gone"), Cancelled("run.cancelled", "enough")])
+def test_a_file_waits_for_the_next_attempt_where_only_the_attempt_failed(
+    world: World, one: dict[str, Any], trouble: Failure
+) -> None:
+    run_id = str(uuid.uuid4())
+    interfere(world, ("load", "load"), trouble)
+    with pytest.raises(type(trouble)):
+        world.run(one, run_id=run_id)
+    assert (world.folder / WAITING).exists()
+    at_peace(world)
+    world.run(one, run_id=run_id, attempt=2)
+    assert world.rows() == [(1, "Ann")]
+    assert (world.folder / DONE).exists()
+
+
+def test_a_file_that_would_fail_again_goes_to_the_failed_ones(world: World, one: dict[str, Any]) -> None:
+    interfere(world, ("load", "load"), Terminal("rule.abort", "bad rows"))
+    with pytest.raises(Terminal):
+        world.run(one)
+    assert (world.folder / FAILED).exists()
+
+
+def test_a_file_that_cannot_be_scanned_goes_to_the_failed_ones(world: World, one: dict[str, Any]) -> None:
+    one["nodes"][0]["columns"] = [{"name": "nowhere", "type": "integer"}]
+    one["nodes"][0]["config"]["format"] = {"type": "parquet"}
+    with pytest.raises(Terminal):
+        world.run(one)
+    assert (world.folder / FAILED).exists()
+
+
+@pytest.mark.parametrize("trouble", [Transient("target.lost", "gone"), PowerCut()])
+def test_the_second_target_still_gets_the_file_that_the_first_has(
+    world: World, two: dict[str, Any], trouble: BaseException
+) -> None:
+    run_id = str(uuid.uuid4())
+    interfere(world, ("load", "load-u"), trouble)
+    with pytest.raises(type(trouble)):
+        world.run(two, run_id=run_id)
+    at_peace(world)
+    report = world.run(two, run_id=run_id, attempt=2)
+    assert world.rows() == world.rows(table="u") == [(1, "Ann")]
+    assert not report.nothing_new
+    assert (world.folder / DONE).exists()
+
+
+def test_a_file_that_came_between_two_attempts_goes_to_both_targets_in_the_next_run(
+    world: World, two: dict[str, Any]
+) -> None:
+    run_id = str(uuid.uuid4())
+    interfere(world, ("load", "load-u"), Transient("target.lost", "gone"))
+    with pytest.raises(Transient):
+        world.run(two, run_id=run_id)
+    at_peace(world)
+    world.write("b", "id,name\n2,Bob\n")
+    world.run(two, run_id=run_id, attempt=2)
+    assert world.rows() == world.rows(table="u") == [(1, "Ann")]
+    world.run(two)
+    assert world.rows() == world.rows(table="u") == [(1, "Ann"), (2, "Bob")]
+
+
+def test_a_file_that_vanished_between_two_attempts_fails_the_run(world: World, two: dict[str, Any]) -> None:
+    del two["nodes"][0]["config"]["atomicity"]
+    run_id = str(uuid.uuid4())
+    interfere(world, ("load", "load-u"), Transient("target.lost", "gone"))
+    with pytest.raises(Transient):
+        world.run(two, run_id=run_id)
+    at_peace(world)
+    (world.folder / "in/a").unlink()
+    with pytest.raises(Transient) as stopped:
+        world.run(two, run_id=run_id, attempt=2)
+    assert stopped.value.code == "source.changed"
+
+
+def test_only_a_run_without_news_for_any_target_has_nothing_new(world: World, two: dict[str, Any]) -> None:
+    del two["nodes"][0]["config"]["atomicity"]
+    first, second = two["nodes"][-2:]
+    world.run({**two, "nodes": two["nodes"][:-1]})
+    assert not world.run({**two, "nodes": [*two["nodes"][:-2], first, second]}).nothing_new
+    assert world.run(two).nothing_new
+
+
+def test_a_table_that_was_dropped_is_never_filled_with_new_files_only(world: World, one: dict[str, Any]) -> None:
+    del one["nodes"][0]["config"]["atomicity"]
+    world.run(one)
+    world.sql("drop table t")
+    world.write("b", "id,name\n2,Bob\n")
+    with pytest.raises(Terminal) as stopped:
+        world.run(one)
+    assert stopped.value.code == "target.table_gone"
