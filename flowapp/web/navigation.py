@@ -40,14 +40,17 @@ class Action(NamedTuple):
     label: str
     icon: str
     role: str
-    anchor: str = ""
+    suffix: str = ""
     in_workspace: bool = True
 
     def address(self, workspace: str) -> str:
-        return reverse(self.url, args=[workspace] if self.in_workspace else []) + self.anchor
+        return reverse(self.url, args=[workspace] if self.in_workspace else []) + self.suffix
 
 
 ACTIONS = (
+    Action("pipelines:list", "New pipeline", "plus", "editor", "?new=1"),
+    Action("files:upload", "Upload a file", "upload", "editor"),
+    Action("connections:add", "Add a connection", "plug", "admin"),
     Action("accounts:settings", "Add a member", "user-plus", "admin", "#members"),
     Action("accounts:settings", "Make an API token", "key", "admin", "#tokens"),
     Action("accounts:password", "Set your password", "password", "viewer", in_workspace=False),

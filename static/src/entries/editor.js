@@ -1,4 +1,7 @@
 // The pipeline editor's page: carries news between the islands, the forms and the keyboard.
+// A group that was opened stays open when the server brings its form anew.
+window.htmx.config.morphIgnore = [...(window.htmx.config.morphIgnore ?? []), "open"];
+
 const editor = document.getElementById("flow-editor");
 const panel = () => document.getElementById("flow-panel");
 const hasForms = () => panel() !== null && panel().dataset.pane !== "schedule";

@@ -1,9 +1,8 @@
 // Completion and hover from the pipeline's JSON Schema.
 import { autocompletion, snippetCompletion } from "@codemirror/autocomplete";
-import { syntaxTree } from "@codemirror/language";
 import { hoverTooltip } from "@codemirror/view";
 import { membersOf, schemasAt, valuesOf, wordsOf } from "./schema.js";
-import { pathOf, placeAt, valueOf } from "./tree.js";
+import { pathOf, placeAt, valueOf, wholeTree } from "./tree.js";
 
 export function assistance(schema) {
   return [autocompletion({ override: [(context) => complete(schema, context)] }), hoverTooltip((view, pos) => explain(schema, view.state, pos))];
@@ -80,7 +79,7 @@ function explanation(title, type, description, values) {
 }
 
 function looked(state) {
-  const tree = syntaxTree(state);
+  const tree = wholeTree(state);
   const text = state.doc.toString();
   const slice = ({ from, to }) => text.slice(from, to);
   return { tree, text, slice, value: valueOf(tree.topNode, slice) };

@@ -1,7 +1,6 @@
 // The server's diagnostics as marks in the text.
-import { syntaxTree } from "@codemirror/language";
 import { offsetInLine, stepsOf } from "./places.js";
-import { nodeAt } from "./tree.js";
+import { nodeAt, wholeTree } from "./tree.js";
 
 /** CodeMirror's diagnostics; `applyFix(patch)` is called by a fix's button. */
 export function marksOf(state, diagnostics, applyFix) {
@@ -17,7 +16,7 @@ export function marksOf(state, diagnostics, applyFix) {
 /** From the line and column where the server gives them, else from the path. */
 function rangeOf(state, { line, column, path }) {
   const at = line === null ? startOf(state, path) : offsetAt(state.doc, line, column ?? 1);
-  const node = syntaxTree(state).resolveInner(at, 1);
+  const node = wholeTree(state).resolveInner(at, 1);
   const isToken = !node.firstChild && node.from === at;
   return { from: at, to: Math.min(isToken ? node.to : at + 1, state.doc.lineAt(at).to) };
 }
@@ -28,7 +27,7 @@ function offsetAt(doc, number, column) {
 }
 
 function startOf(state, path) {
-  return nodeAt(syntaxTree(state).topNode, stepsOf(path), ({ from, to }) => state.sliceDoc(from, to)).from;
+  return nodeAt(wholeTree(state).topNode, stepsOf(path), ({ from, to }) => state.sliceDoc(from, to)).from;
 }
 
 function wordsOf(patch) {

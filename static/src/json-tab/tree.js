@@ -1,6 +1,14 @@
 // Places in JSON text that may be unfinished: from the editor's syntax tree to paths and values, and back.
+import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 
 const VALUES = new Set(["Object", "Array", "String", "Number", "True", "False", "Null"]);
+
+const MOST_MS = 200;
+
+/** The tree of the whole text, which the editor else reads only as far as it shows it; less of it where that takes long. */
+export function wholeTree(state) {
+  return ensureSyntaxTree(state, state.doc.length, MOST_MS) ?? syntaxTree(state);
+}
 
 /** The value as far as it can be read. Numbers are for looking at only: large ones lose digits. */
 export function valueOf(node, slice) {

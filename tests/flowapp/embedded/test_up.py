@@ -82,6 +82,9 @@ def test_it_serves_on_a_free_port_and_stops_with_all_it_started(start: Up, root:
     address = wait_for(process, r"Flow is up at (http://\S+)")[1]
     with urllib.request.urlopen(f"{address}/api/health/", timeout=10) as answer:
         assert answer.status == 200
+    link = wait_for(process, rf"Sign in, once, with ({address}/login/\S+)")[1]
+    with urllib.request.urlopen(link, timeout=10) as answer:
+        assert b"The link works once" in answer.read()
     process.send_signal(signal.SIGINT)
     assert "Stopped." in process.communicate(timeout=30)[0]
     assert process.returncode == 0

@@ -166,6 +166,11 @@ def test_the_search_offers_what_the_role_may_do(as_):
     assert not any(label in hits(as_("editor"), "") for label in admins)
 
 
+@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.label)
+def test_every_action_opens_for_the_lowest_role_that_is_offered_it(as_, action):
+    assert as_(action.role).get(action.address("alices-team")).status_code == 200
+
+
 def test_the_search_shows_what_was_typed_as_text(viewer):
     assert "<script>" not in hits(viewer, "<script>alert(1)</script>")
 
