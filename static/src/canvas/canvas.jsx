@@ -2,7 +2,7 @@ import "@xyflow/react/dist/style.css";
 import "./canvas.css";
 import { applyEdgeChanges, applyNodeChanges, Background, Controls, MiniMap, ReactFlow, useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { layOut, NODE, placesOf, runsDown } from "./layout.js";
+import { layOut, NODE, placesOf, runsDown, SIDESTEP, STEP } from "./layout.js";
 import { addNode, connect, drawnEdges, drawnNodes, move, remove } from "./model.js";
 import { FlowNode, plural, spoken } from "./node.jsx";
 import { Deleted, Empty, Fault, Locked } from "./notices.jsx";
@@ -55,10 +55,10 @@ export function Canvas({ element, client, isViewer }) {
   );
 
   const onAdd = async (kind, at = null) => {
-    const after = at ? null : nodes.find(({ selected }) => selected);
-    const place = at ?? (after ? besides(after, nodes) : centreOf(wrapper.current, flow));
+    const before = at ? null : nodes.find(({ selected }) => selected);
+    const place = at ?? (before ? after(before, nodes) : freePlace(centreOf(wrapper.current, flow), nodes, "y"));
     await act(`Add ${kind}`, (document) => {
-      const { patch, id } = addNode(document, kind, place, after?.id);
+      const { patch, id } = addNode(document, kind, place, before?.id);
       awaited.current = id;
       return patch;
     });
@@ -84,7 +84,7 @@ export function Canvas({ element, client, isViewer }) {
   };
 
   const onKeyDown = (event) => {
-    if (isLocked || !["Delete", "Backspace"].includes(event.key) || event.target.closest("input, textarea")) return;
+    if (isLocked || !["Delete", "Backspace"].includes(event.key) || event.target.closest("button, input, textarea")) return;
     event.preventDefault();
     onDelete(event.target.closest(".react-flow__node")?.dataset.id);
   };
@@ -170,16 +170,17 @@ function asFlowEdge(link, old) {
   return { id: key, source, target, data: link, selected, markerEnd: ARROW };
 }
 
-function besides(node, nodes) {
+/** A free place after a node, in the direction of the edges. */
+function after(node, nodes) {
   const isDown = node.sourcePosition === "bottom";
-  const at = { ...node.position };
+  const { x, y } = node.position;
+  return isDown ? freePlace({ x, y: y + STEP.y }, nodes, "x") : freePlace({ x: x + STEP.x, y }, nodes, "y");
+}
+
+function freePlace(start, nodes, axis) {
+  const at = { ...start };
   const isTaken = ({ position }) => Math.abs(position.x - at.x) < NODE.width && Math.abs(position.y - at.y) < NODE.height;
-  if (isDown) at.y += NODE.height + 64;
-  else at.x += NODE.width + 64;
-  while (nodes.some(isTaken)) {
-    if (isDown) at.x += NODE.width + 36;
-    else at.y += NODE.height + 36;
-  }
+  while (nodes.some(isTaken)) at[axis] += SIDESTEP[axis];
   return at;
 }
 

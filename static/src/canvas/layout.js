@@ -3,6 +3,10 @@
 
 export const NODE = { width: 220, height: 84 };
 const GAP = { along: 64, across: 36 };
+/** From a node's corner to that of the next one to the right, and of the next one below. */
+export const STEP = { x: NODE.width + GAP.along, y: NODE.height + GAP.along };
+/** The same among nodes that stand beside each other. */
+export const SIDESTEP = { x: NODE.width + GAP.across, y: NODE.height + GAP.across };
 
 /** {key: {x, y}} of upper left corners, for all nodes; no two overlap, also where the edges run in circles. */
 export function layOut(nodes, edges, isTall = false) {
@@ -10,8 +14,8 @@ export function layOut(nodes, edges, isTall = false) {
   const layers = layersOf(nodes, forward);
   const rows = rowsOf(nodes, forward);
   const place = isTall
-    ? (key) => ({ x: Math.round(rows[key] * (NODE.width + GAP.across)), y: layers[key] * (NODE.height + GAP.along) })
-    : (key) => ({ x: layers[key] * (NODE.width + GAP.along), y: Math.round(rows[key] * (NODE.height + GAP.across)) });
+    ? (key) => ({ x: Math.round(rows[key] * SIDESTEP.x), y: layers[key] * STEP.y })
+    : (key) => ({ x: layers[key] * STEP.x, y: Math.round(rows[key] * SIDESTEP.y) });
   return Object.fromEntries(nodes.map(({ key }) => [key, place(key)]));
 }
 
@@ -19,7 +23,7 @@ export function layOut(nodes, edges, isTall = false) {
 export function placesOf(nodes, edges, isTall = false) {
   const placed = nodes.filter(({ position }) => position);
   const laid = layOut(nodes, edges, isTall);
-  const below = placed.length ? Math.max(...placed.map(({ position }) => position.y)) + NODE.height + GAP.across : 0;
+  const below = placed.length ? Math.max(...placed.map(({ position }) => position.y)) + SIDESTEP.y : 0;
   const left = placed.length ? Math.min(...placed.map(({ position }) => position.x)) : 0;
   return Object.fromEntries(
     nodes.map(({ key, position }) => [key, position ?? { x: left + laid[key].x, y: below + laid[key].y }]),
