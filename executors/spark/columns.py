@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -61,6 +62,7 @@ class Compiler:
         self.expressions: list[Expression] = []
         self.needed: dict[str, None] = {}
         self.kept: str | None = None
+        self.keeps: dict[str, str] = {}
         self._carry_foreign_types()
         self._declare(path)
 
@@ -71,7 +73,7 @@ class Compiler:
     def finish(self) -> Compiled:
         return Compiled(
             self.source, tuple(self.read), tuple(self.stages), dict(self.working), tuple(self.casts), self.frame,
-            tuple(self.expressions), tuple(self.needed), self.kept,
+            tuple(self.expressions), tuple(self.needed), tuple(self.keeps.items()),
         )  # fmt: skip
 
     def refuse(self, code: str, message: str, hint: str = "") -> Terminal:
@@ -157,7 +159,7 @@ class Compiler:
         self.stages.append(
             Derive(((keep, f"CASE {gone}WHEN {self._bad(flags)} THEN TRUE ELSE coalesce({sql}, FALSE) END"),))
         )
-        self.kept = keep
+        self.kept = self.keeps[self.node] = keep
 
     def _bind(self, text: str) -> tuple[str, frozenset[str]]:
         """The checked expression over frame columns, and the cast flags that its value hangs on."""
@@ -181,16 +183,16 @@ class Compiler:
     def _need(self, name: str) -> tuple[str, frozenset[str]]:
         """A frame column that holds the value typed (text for types that Spark lacks), and the flags it hangs on."""
         column = self.get(name)
-        steps = column.steps
-        if not steps:
-            return self._use(column.base, column.flags)
-        if not is_native(column.type):
-            # Text serves the expression; whether it is what it should be stays for the sink to say.
-            steps = steps[:-1]
-            return self._materialise(column, steps, STRING)
-        base, flags = self._materialise(column, steps, column.type)
-        self.working[name] = Working(base, column.type, flags=flags)
-        return base, flags
+        if is_native(column.type):
+            base, flags = self._materialise(column, column.steps, column.type)
+            self.working[name] = Working(base, column.type, flags=flags)
+            return base, flags
+        typed, foreign = _split_steps(column.steps)
+        if typed:
+            base, flags = self._materialise(column, typed, cast(Convert, typed[-1]).to)
+            self.working[name] = column = Working(base, column.type, foreign, flags)
+        # Text serves the expression; whether it is what it should be stays for the sink to say.
+        return self._materialise(column, tuple(map(_as_text, foreign)), STRING)
 
     def _materialise(self, column: Working, steps: tuple[Step, ...], kind: ColumnType) -> tuple[str, frozenset[str]]:
         if not steps:
@@ -218,6 +220,17 @@ class Compiler:
             with analysing(self.node, self.place, text):
                 types[out] = frame.select(F.expr(sql).alias(out)).schema[out].dataType
         return types
+
+
+def _split_steps(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The steps up to the last one that makes a type which Spark has, and those after it."""
+    ends = [place for place, step in enumerate(steps, 1) if isinstance(step, Convert) and is_native(step.to)]
+    end = ends[-1] if ends else 0
+    return steps[:end], steps[end:]
+
+
+def _as_text(step: Step) -> Step:
+    return replace(step, to=STRING, flag=None, format=None) if isinstance(step, Convert) else step
 
 
 def empty_frame(session: RunSession, columns: Mapping[str, ColumnType]) -> DataFrame:

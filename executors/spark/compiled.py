@@ -55,7 +55,8 @@ class Compiled:
     """`frame` gives the type of every frame column beside the hidden ones.
 
     `source` are those that the file gives, `read` makes more of them in the reader, `needed` are the ones among both
-    that expressions look at. `keep` is the boolean column that tells which rows the filters let through, if any.
+    that expressions look at. `keeps` names, for each node that filters, the boolean column that tells which rows have
+    come through it and all filters before.
     """
 
     source: tuple[tuple[str, SourceField], ...]
@@ -66,7 +67,7 @@ class Compiled:
     frame: dict[str, ColumnType]
     expressions: tuple[Expression, ...]
     needed: tuple[str, ...] = ()
-    keep: str | None = None
+    keeps: tuple[tuple[str, str], ...] = ()
 
     @property
     def fields(self) -> tuple[SourceField, ...]:
@@ -98,7 +99,7 @@ class Compiled:
         """The frame columns that the stages make and the sink looks at."""
         read = {name for name, _ in self.source} | set(outputs_of(self.read))
         wanted = [column.base for column in self.working.values()] + [cast.column for cast in self.sink_casts()]
-        made = [self.keep] if self.keep else []
+        made = [column for _, column in self.keeps]
         pending = set(outputs_of(self.sink_programs()))
         return [*made, *dict.fromkeys(name for name in wanted if name not in read and name not in pending)]
 

@@ -61,7 +61,9 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     groups = group_splits(plan.splits, MOST_TASKS)
     source = plan.path.source
     reader = ReadTask(typed_config(source).format, tuple(source.columns or ()), groups, compiled.source, compiled.read)
-    sink = SinkTask(_judge_plan(plan, compiled), compiled.sink_programs(), plan.tables, plan.sealed_connection)
+    sink = SinkTask(
+        _judge_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, plan.tables, plan.sealed_connection
+    )
     way = way or _shortest_way(plan, compiled)
     if way == "here":
         rows = run_here(FusedTask(reader, sink), len(groups))
@@ -102,7 +104,7 @@ def _fused(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compi
 
 def _through_spark(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compiled) -> DataFrame:
     frame = _frame(numbers, reader, compiled)
-    return map_task(frame, UnpackTask(sink, tuple(frame.columns[1:]), compiled.keep), COUNTS)
+    return map_task(frame, UnpackTask(sink, tuple(frame.columns[1:])), COUNTS)
 
 
 def _frame(numbers: DataFrame, reader: ReadTask, compiled: Compiled) -> DataFrame:

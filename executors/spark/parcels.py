@@ -35,17 +35,13 @@ class PackTask:
 
 @dataclass(frozen=True, slots=True)
 class UnpackTask:
-    """Puts the `computed` columns beside the parcels' own, drops the rows filtered away and stages the rest."""
+    """Puts the `computed` columns beside the parcels' own and hands the rows to the sink."""
 
     sink: SinkTask
     computed: tuple[str, ...]
-    keep: str | None
 
     def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return self.sink(self._kept(batch) for batch in unpack(frames, self.computed))
-
-    def _kept(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        return batch.filter(batch.column(self.keep)) if self.keep else batch
+        return self.sink(unpack(frames, self.computed))
 
 
 def pack(batch: pa.RecordBatch, needed: tuple[str, ...]) -> pa.RecordBatch:

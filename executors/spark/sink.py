@@ -24,13 +24,15 @@ COUNTS = "task long, counts string"
 
 @dataclass(frozen=True, slots=True)
 class SinkTask:
-    """Stages the rows of one task. Both COPY streams are committed before the row of counts is given out.
+    """Stages the rows of one task, but for those that filters took. Both COPY streams are committed before the row of
+    counts is given out. `keeps` is that of `Compiled`.
 
     Never raises for data; raises what the target's connection raises.
     """
 
     plan: JudgePlan
     programs: tuple[Program, ...]
+    keeps: tuple[tuple[str, str], ...]
     tables: StagingTables
     sealed_connection: str
 
@@ -44,12 +46,20 @@ class SinkTask:
         yield encode_counts(tally.finish(task))
 
     def _write(self, writer: StageWriter, tally: Tally, batch: pa.RecordBatch) -> None:
-        judged = judge(run_programs(batch, self.programs), self.plan)
+        judged = judge(run_programs(self._kept(tally, batch), self.programs), self.plan)
         tally.add(judged)
         if judged.good.num_rows:
             writer.write_good(judged.good)
         if judged.rejects.num_rows:
             writer.write_rejects(judged.rejects)
+
+    def _kept(self, tally: Tally, batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows = batch.num_rows
+        for node, column in self.keeps:
+            left = batch.column(column).true_count
+            tally.filtered_at[node] += rows - left
+            rows = left
+        return batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
 
     def _good_schema(self) -> pa.Schema:
         columns = {FILE: pa.int32(), RECORD: pa.int64()}

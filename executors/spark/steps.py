@@ -31,10 +31,10 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Convert:
-    """Try to turn a column into a type; `flag` names the boolean column that tells where it failed."""
+    """Try to turn a column into a type; `flag` names the boolean column that tells where it failed, if any shall."""
 
     to: ColumnType
-    flag: str
+    flag: str | None
     format: str | None = None
     empty_as_null: bool = True
 
@@ -52,7 +52,7 @@ class Program:
 
 
 def flags_of(steps: Sequence[Step]) -> list[str]:
-    return [step.flag for step in steps if isinstance(step, Convert)]
+    return [step.flag for step in steps if isinstance(step, Convert) and step.flag]
 
 
 def outputs_of(programs: Sequence[Program]) -> list[str]:
@@ -90,7 +90,7 @@ def _run(program: Program, values: pa.Array) -> list[tuple[str, pa.Array]]:
                 values = pc.fill_null(values, pa.scalar(step.value, values.type))
             case Convert():
                 values, bad = _convert(values, step)
-                flags.append((step.flag, bad))
+                flags += [(step.flag, bad)] if step.flag else []
     return [(program.out, values), *flags]
 
 

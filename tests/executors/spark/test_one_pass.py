@@ -200,3 +200,22 @@ def test_the_target_s_type_is_reached_from_text(run_session: RunSession, warehou
     staged = stage(run_session, warehouse, path, [orders], stage_columns=columns)
     assert staged.rows == [(1, "Ann"), (3, None), (4, None)]
     assert staged.violations() == {"load/length:name": 1}
+
+
+def test_types_that_spark_lacks_serve_expressions_as_text_and_are_judged_once(
+    run_session: RunSession, warehouse: Connection, tmp_path: Path
+) -> None:
+    key = "0b5ce2e3-6b2e-4b8e-9a36-1b4c8a1f0e11"
+    file = write(tmp_path, "a.csv", f"k,n\n{key},1\n,2\nnone,3\n")
+    ops = (
+        {"op": "cast", "columns": {"k": "uuid"}},
+        {"op": "fillNull", "columns": {"k": key.replace("0", "1")}},
+        {"op": "derive", "columns": {"first": "left(k, 2)"}},
+        {"op": "filter", "where": "k <> 'x'"},
+        {"op": "cast", "columns": {"n": "integer"}},
+        {"op": "cast", "columns": {"n": "json"}},
+        {"op": "derive", "columns": {"m": "concat(n, '!')"}},
+    )
+    staged = stage(run_session, warehouse, make_path(*ops, onTypeMismatch="skip"), [file])
+    assert [row[2:] for row in staged.rows] == [("0b", "1!"), ("1b", "2!")]
+    assert staged.violations() == {"shape/type:k": 1}
