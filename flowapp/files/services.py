@@ -99,11 +99,6 @@ def load_again(pipeline: Pipeline, reason: str, *, units: Sequence[LoadUnit] | N
 
 
 def _forget_units(pipeline: Pipeline, reason: str, units: Sequence[LoadUnit]) -> None:
-    for unit in units:
-        if unit.state == UnitState.PROCESSING:
-            raise FlowError(
-                "load_again.busy", f"{unit.name} is being loaded right now.", hint="Wait for its run to end."
-            )
     token = Pipeline.objects.values_list("fence_counter", flat=True).get(pk=pipeline.pk)
     for batch in in_batches(unit.pk for unit in units):
         LoadUnit.objects.filter(pipeline=pipeline, pk__in=batch).update(
@@ -121,6 +116,8 @@ def load_file_again(unit: LoadUnit, reason: str) -> LoadUnit:
         raise FlowError(
             "load_again.never_loaded", f"{unit.name} was never loaded by this pipeline.", hint="Run the pipeline."
         )
+    if loaded.state == UnitState.PROCESSING:
+        raise FlowError("load_again.busy", f"{loaded.name} is being loaded right now.", hint="Wait for its run to end.")
     load_again(loaded.pipeline, reason, units=[loaded])
     loaded.refresh_from_db()
     return loaded

@@ -11,7 +11,8 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transient, WaitForFiles
-from executors.model import LoadCommit, NodeReport, RunReport, RunWarning
+from executors.markers import tell
+from executors.model import LoadCommit, RunReport, RunWarning
 from flowapp.clock import from_now
 from flowapp.files.models import UnitState
 from flowapp.files.services import finish_units, release_units
@@ -173,7 +174,9 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
     if not run.finishing:
         put_back(claim, run, error, 0, finishing=True)
         return
-    report = RunReport(nodes=[NodeReport(c.node, "target", **c.counts["node"]) for c in commits])
+    report = RunReport()
+    for commit in commits:
+        tell(report, commit)
     report.warnings.append(RunWarning(error.code, error.node, f"Loaded, but not finished cleanly: {error.message}"))
     with transaction.atomic():
         claim.guard()

@@ -2,72 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
-
 import pytest
-from psycopg import sql
-from psycopg.types.json import Jsonb
 
 from executors.errors import Failure
-from executors.model import Connection
-from executors.postgres.client import connect
-from executors.postgres.quarantine import ensure_quarantine
 from flowapp.accounts.services import ensure_workspace
-from flowapp.connections.fields import ConnectionFields
-from flowapp.connections.services import add_connection
-from flowapp.pipelines.models import Pipeline
-from flowapp.pipelines.services import save_version
-from flowapp.quarantine.selectors import list_entries
-from flowapp.runs.models import Run, Trigger
+from flowapp.quarantine.selectors import list_entries, page_entries
+from flowapp.runs.models import Trigger
 from flowapp.runs.services import queue_run
+from tests.flowapp.quarantine.keeping import connect_to, keep, save
 
 pytestmark = pytest.mark.django_db
-DEMO = json.loads(files("flowapp.demo").joinpath("nyc-flights.json").read_text())
-
-
-@pytest.fixture
-def alices(warehouse: Connection):
-    workspace = ensure_workspace("alices")
-    fields = ConnectionFields(
-        "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
-    )
-    add_connection(workspace, "warehouse", fields)
-    return workspace
-
-
-@pytest.fixture
-def orders(alices, schema: str) -> Pipeline:
-    """A pipeline whose rejects stand in a table with a difficult name."""
-    return save(alices, "orders", f'{schema}."My Orders"')
-
-
-def save(workspace, ident: str, table: str) -> Pipeline:
-    document = json.loads(json.dumps(DEMO)) | {"id": ident}
-    document["nodes"][2]["quarantine"]["table"] = table
-    return save_version(workspace, json.dumps(document)).pipeline
-
-
-def keep(warehouse: Connection, pipeline: Pipeline, table: str, rule: str, run: Run | None = None, n: int = 1) -> None:
-    """Put entries of one rule into a quarantine table."""
-    entry = {
-        "pipelineId": pipeline.ident, "runId": str(run.pk) if run else "r", "nodeId": "check", "ruleId": rule,
-        "row": Jsonb({"id": 1}), "message": "is NULL", "severity": "skip", "disposition": "dropped", "attempt": 1,
-        "targetNode": "load", "sourceFile": "a.csv", "sourceRecord": 7, "rowFrom": "source",
-    }  # fmt: skip
-    schema, name = table.split(".")
-    insert = sql.SQL('INSERT INTO {} ({}, "rowId") VALUES ({}, {})')
-    with connect(warehouse, autocommit=True) as connection:
-        ensure_quarantine(connection, table)
-        for i in range(n):
-            connection.execute(
-                insert.format(
-                    sql.Identifier(schema, name.strip('"')),
-                    sql.SQL(", ").join(map(sql.Identifier, entry)),
-                    sql.SQL(", ").join(map(sql.Literal, entry.values())),
-                    sql.Literal(f"{rule}-{i}"),
-                )
-            )
 
 
 def test_entries_tell_rule_row_and_place(alices, orders, warehouse, schema):
@@ -126,3 +70,44 @@ def test_another_workspace_sees_nothing(alices, orders, warehouse, schema):
     keep(warehouse, orders, f'{schema}."My Orders"', "r1")
 
     assert list_entries(ensure_workspace("bobs")) == []
+
+
+def test_a_table_shared_with_a_pipeline_of_the_same_id_elsewhere_gives_only_our_own(alices, orders, warehouse, schema):
+    table = f'{schema}."My Orders"'
+    theirs = save(connect_to(ensure_workspace("bobs"), warehouse), "orders", table)
+    keep(warehouse, orders, table, "ours")
+    keep(warehouse, theirs, table, "theirs", n=3)
+
+    assert [entry["ruleId"] for entry in list_entries(alices, limit=2)] == ["ours"]
+    assert {entry["ruleId"] for entry in list_entries(theirs.workspace)} == {"theirs"}
+
+
+def test_entries_of_a_run_that_nobody_knows_are_not_shown(alices, orders, warehouse, schema):
+    keep(warehouse, orders, f'{schema}."My Orders"', "r1", "no run of ours")
+
+    assert list_entries(alices) == []
+
+
+def test_pages_give_every_entry_of_all_tables_once_and_newest_first(alices, orders, warehouse, schema):
+    returns = save(alices, "returns", f"{schema}.returns")
+    for rule, pipeline, table in (
+        ("o", orders, '"My Orders"'),
+        ("r", returns, "returns"),
+        ("p", orders, '"My Orders"'),
+    ):
+        keep(warehouse, pipeline, f"{schema}.{table}", rule, n=5)
+    seen, cursor = [], ""
+    while True:
+        page = page_entries(alices, cursor=cursor, limit=4)
+        seen += page.entries
+        if not (cursor := page.next):
+            break
+
+    assert [entry["rowId"] for entry in seen] == [f"{rule}-{i}" for rule in "pro" for i in reversed(range(5))]
+
+
+def test_a_cursor_that_makes_no_sense_gives_the_first_page(alices, orders, warehouse, schema):
+    keep(warehouse, orders, f'{schema}."My Orders"', "r1")
+
+    for cursor in ("nonsense", "W10", "eyJhIjogIngifQ"):
+        assert len(page_entries(alices, cursor=cursor).entries) == 1

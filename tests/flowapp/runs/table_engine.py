@@ -17,6 +17,11 @@ from executors.postgres.client import connect, translate
 
 ROWS = 3
 COUNTS = {"rows_in": ROWS, "rows_out": ROWS, "rows_read": ROWS, "rows_loaded": ROWS, "rows_inserted": ROWS}
+MARKER = {
+    "node": COUNTS,
+    "load": {"suppressed": 0, "quarantine_rows": 0, "quarantine_entries": 0},
+    "told": {"nodes": [], "rules": [], "checks": [], "tables": []},
+}
 
 
 @dataclass
@@ -42,7 +47,7 @@ class TableEngine:
                     meta.require_fence(connection, ref)
                     insert = sql.SQL("INSERT INTO {} SELECT generate_series(1, %s)")
                     connection.execute(insert.format(sql.Identifier(target.schema_, target.table)), [ROWS])
-                    meta.write_commit(connection, ref, {"node": COUNTS}, ["a" * 64])
+                    meta.write_commit(connection, ref, MARKER, ["a" * 64])
                     self._during("transaction", job, ports)
                 self._during("after commit", job, ports)
                 found = meta.find_commits(connection, job.run_id)

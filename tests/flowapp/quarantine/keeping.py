@@ -1,0 +1,74 @@
+"""Pipelines that keep rejected rows, and entries in their tables."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from executors.model import Connection
+from executors.postgres.client import connect
+from executors.postgres.quarantine import ensure_quarantine
+
+if TYPE_CHECKING:
+    from flowapp.accounts.models import Workspace
+    from flowapp.pipelines.models import Pipeline
+    from flowapp.runs.models import Run
+
+DEMO = json.loads(files("flowapp.demo").joinpath("nyc-flights.json").read_text())
+
+
+def connect_to(workspace: Workspace, warehouse: Connection) -> Workspace:
+    """Give the workspace a connection `warehouse`."""
+    from flowapp.connections.fields import ConnectionFields
+    from flowapp.connections.services import add_connection
+
+    fields = ConnectionFields(
+        "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
+    )
+    add_connection(workspace, "warehouse", fields)
+    return workspace
+
+
+def save(workspace: Workspace, ident: str, table: str) -> Pipeline:
+    """Save a pipeline that keeps its rejects in that table."""
+    from flowapp.pipelines.services import save_version
+
+    document = json.loads(json.dumps(DEMO)) | {"id": ident}
+    document["nodes"][2]["quarantine"]["table"] = table
+    return save_version(workspace, json.dumps(document)).pipeline
+
+
+def keep(
+    warehouse: Connection, pipeline: Pipeline, table: str, rule: str, run: Run | str | None = None, n: int = 1,
+    **changes: Any,
+) -> str:  # fmt: skip
+    """Put entries of one rule into a quarantine table, of a new run unless one is given; returns the run's id."""
+    from flowapp.runs.models import Run, Trigger
+    from flowapp.runs.services import queue_run
+
+    found = run or queue_run(pipeline, Trigger.CLI, send=False)
+    entry = {
+        "pipelineId": pipeline.ident, "runId": str(found.pk) if isinstance(found, Run) else found, "nodeId": "check",
+        "ruleId": rule, "row": {"id": 1}, "message": "is NULL", "severity": "skip", "disposition": "dropped",
+        "attempt": 1, "targetNode": "load", "sourceFile": "a.csv", "sourceRecord": 7, "rowFrom": "source",
+        **changes,
+    }  # fmt: skip
+    values = {**entry, "row": Jsonb(entry["row"])}
+    schema, name = table.split(".")
+    insert = sql.SQL('INSERT INTO {} ({}, "rowId") VALUES ({}, {})')
+    with connect(warehouse, autocommit=True) as connection:
+        ensure_quarantine(connection, table)
+        for i in range(n):
+            connection.execute(
+                insert.format(
+                    sql.Identifier(schema, name.strip('"')),
+                    sql.SQL(", ").join(map(sql.Identifier, values)),
+                    sql.SQL(", ").join(map(sql.Literal, values.values())),
+                    sql.Literal(f"{rule}-{i}"),
+                )
+            )
+    return entry["runId"]
