@@ -34,7 +34,7 @@ GROUPS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "source": (
         ("What", ("name", "description")),
         ("Where", ("connector", "connection", "config")),
-        ("How", ("columns",)),
+        ("Columns", ("columns",)),
     ),
     "transform": (("What", ("name", "description")), ("How", ("ops",))),
     "validate": (
@@ -45,10 +45,11 @@ GROUPS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     ),
     "target": (
         ("What", ("name", "description")),
-        ("Where", ("connector", "connection", "schema", "table", "columns")),
+        ("Where", ("connector", "connection", "schema", "table")),
         ("How", ("loadMode", "upsertKey", "orderBy", "watermarkColumn", "watermarkLag", "cdcSource")),
         ("Guards", ("failOnEmptySource", "onTypeMismatch", "emptyAsNull", "backupBeforeLoad", "expectedRowCountDelta")),
         ("Hooks", ("preHook", "postHook")),
+        ("Columns of a table that does not exist yet", ("columns",)),
     ),
 }
 """By kind of node: its groups of fields in their order. What is named in none comes last, under More."""
@@ -59,6 +60,10 @@ HELP = {
     "path": "Below the workspace's folder of files.",
     "quarantine": "Rejected rows go to this table of the target's database.",
 }
+LABELS = {"rowLevel": "Rules", "datasetLevel": "Checks", "config": "Files", "ops": "Operations"}
+CLOSED = ("What", "Columns", "Columns of a table that does not exist yet", "Hooks")
+"""Groups that are opened when they are needed."""
+
 HIDDEN = frozenset({"id", "kind", "inputs", "ui", "loadMode", "$schema", "version", "nodes", "schedule"})
 COLUMN_FIELDS = frozenset({"field", "column", "columns", "keys", "orderBy", "watermarkColumn", "upsertKey"})
 MODE_ALIASES = {str(Target.model_fields[name].alias) for name in MODE_FIELDS}
@@ -69,7 +74,8 @@ class ModeCard:
     mode: LoadMode
     chosen: bool
     available: bool
-    diagnostics: list[Diagnostic]
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    fields: list[Field] = field(default_factory=list)
 
 
 @dataclass
@@ -77,6 +83,10 @@ class Group:
     title: str
     fields: list[Field]
     cards: list[ModeCard] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        return self.title not in CLOSED or any(map(_has_diagnostics, self.fields))
 
 
 @dataclass
@@ -120,6 +130,10 @@ class Place:
 class SettingsPanel:
     fields: list[Field]
     places: list[Place]
+
+
+def _has_diagnostics(made: Field) -> bool:
+    return bool(made.diagnostics) or any(map(_has_diagnostics, made.children))
 
 
 def node_panel(view: DraftView, ident: str) -> NodePanel:
@@ -169,7 +183,7 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     def options(at: Pointer, name: str) -> Sequence[Option] | None:
         return [Option(o.value, o.label, disabled=o.disabled) for o in tables[name]] if name in tables else None
 
-    return FormRules(options, _suggestions, is_available, HIDDEN | _unused(node), HELP)
+    return FormRules(options, _suggestions, is_available, HIDDEN | _unused(node), HELP, LABELS)
 
 
 def is_available(name: str, tag: str) -> bool:
@@ -207,6 +221,8 @@ def _groups(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[Group]:
     groups = []
     for title, names in GROUPS.get(str(node.get("kind")), ()):
         found = [fields.pop(name) for name in names if name in fields]
+        if "loadMode" in names:
+            found = _move_to_card(cards, found)
         groups.append(Group(title, found, cards if "loadMode" in names else []))
     groups.append(Group("More", list(fields.values())))
     return [group for group in groups if group.fields or group.cards]
@@ -217,11 +233,20 @@ def _type_name(node: dict[str, Any]) -> str:
     return NODES[kind].__name__ if isinstance(kind, str) and kind in NODES else ""
 
 
+def _move_to_card(cards: list[ModeCard], fields: list[Field]) -> list[Field]:
+    """Fields that belong to load modes stand below the chosen one, so that what it needs is seen at once."""
+    chosen = next((card for card in cards if card.chosen), None)
+    if chosen is None:
+        return fields
+    chosen.fields = fields
+    return []
+
+
 def _cards(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[ModeCard]:
     """All load modes. What is wrong with the chosen one stands at its card."""
     found = maker.take(at / "loadMode", below=False)
     chosen = node.get("loadMode")
-    cards = [ModeCard(mode, mode.name == chosen, is_available("loadMode", mode.name), []) for mode in LOAD_MODE_KINDS]
+    cards = [ModeCard(mode, mode.name == chosen, is_available("loadMode", mode.name)) for mode in LOAD_MODE_KINDS]
     for card in cards:
         card.diagnostics = found if card.chosen else []
     return cards

@@ -15,6 +15,9 @@ from flowapp.web.schema_tree import MISSING, Resolved, Schema, SchemaTree, prope
 from ir.diagnostics import Diagnostic
 from ir.pointers import Pointer
 
+TELLING = ("field", "column", "name")
+"""What tells one item of a list from others, beside its kind."""
+
 LONG_TEXT = ("description", "query", "statement", "where")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
@@ -73,6 +76,7 @@ class FormRules:
     is_available: Callable[[str, str], bool] = lambda name, tag: True
     hidden: frozenset[str] = frozenset()
     help: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
 
 
 class FormMaker:
@@ -89,7 +93,7 @@ class FormMaker:
         for name, part, required in properties_of(found):
             here = value.get(name, MISSING) if isinstance(value, dict) else MISSING
             if name not in self.rules.hidden and "const" not in self.tree.resolve(part).schema:
-                made = self.field(name, part, here, at / name, required=required)
+                made = self.field(name, part, here, at / name, required=required and isinstance(value, dict))
                 fields += [made] if made else []
         return fields
 
@@ -98,7 +102,7 @@ class FormMaker:
         resolved = self.tree.resolve(schema, value)
         widget = self._widget(name, resolved, value)
         made = Field(
-            name, resolved.schema.get("title") or name, at, widget, required=required, present=value is not MISSING,
+            name, self._label(name, resolved), at, widget, required=required, present=value is not MISSING,
             default=_shown(resolved.schema.get("default", "")), help=self.rules.help.get(name, ""),
         )  # fmt: skip
         MAKERS[widget](self, made, schema, resolved, value)
@@ -106,6 +110,9 @@ class FormMaker:
             return None
         made.diagnostics = self.take(at, below=widget not in ("group", "items", "union"))
         return made
+
+    def _label(self, name: str, resolved: Resolved) -> str:
+        return self.rules.labels.get(name) or resolved.schema.get("title") or name
 
     def _is_closed(self, made: Field) -> bool:
         return bool(made.options) and all(option.disabled or not option.value for option in made.options)
@@ -200,8 +207,8 @@ class FormMaker:
         made.value = len(items)
 
     def _item(self, schema: Schema, tag: str, value: Any, at: Pointer, number: int) -> Field:
-        name = value.get(tag or "name") if isinstance(value, dict) else None
-        label = name if isinstance(name, str) and name else f"{number + 1}"
+        names = [value.get(key) for key in (tag, *TELLING)] if isinstance(value, dict) else []
+        label = " ".join(name for name in names if isinstance(name, str) and name) or f"{number + 1}"
         made = Field(str(number), label, at, "item", number=number, value=tag)
         made.help = self.tree.resolve(schema, value).schema.get("description", "").partition("\n")[0]
         made.children = self.fields(schema, value, at)

@@ -21,6 +21,13 @@ document.addEventListener("flow:draft-changed", ({ detail }) => {
   if (detail?.origin !== "form") showPanel(panel()?.dataset.node);
 });
 
+// Who adds an item goes on with it.
+document.addEventListener("htmx:after:swap", ({ target }) => {
+  if (!(target instanceof Element) || !target.id.endsWith("-more")) return;
+  const items = document.getElementById(target.id)?.closest("fieldset").querySelectorAll(":scope > .flow-item");
+  [...(items ?? [])].at(-1)?.querySelector(".flow-fields input, .flow-fields select, .flow-fields textarea")?.focus();
+});
+
 // A form that was chosen by its link selects its node on the canvas, too.
 let told = panel()?.dataset.node ?? "";
 document.addEventListener("htmx:after:swap", () => {

@@ -1,0 +1,110 @@
+"""The editor in a browser: built by forms alone, stopped by a missing key, mended, undone, saved; one truth for all."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import psycopg
+import pytest
+from playwright.sync_api import Page, expect
+
+from flowapp.accounts.models import Workspace
+from flowapp.accounts.services import add_member, make_login_link
+from flowapp.pipelines.models import Draft, Pipeline
+from flowapp.pipelines.services import create_pipeline
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def table(warehouse):
+    with psycopg.connect(
+        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
+        password=warehouse.password, autocommit=True,
+    ) as connection:  # fmt: skip
+        connection.execute("CREATE TABLE IF NOT EXISTS public.airlines (carrier text PRIMARY KEY, name text)")
+
+
+@pytest.fixture
+def workspace():
+    return Workspace.objects.create(slug="browser-team")
+
+
+@pytest.fixture
+def connected(workspace, warehouse):
+    from flowapp.connections.fields import ConnectionFields
+    from flowapp.connections.services import add_connection
+
+    add_connection(workspace, "warehouse", ConnectionFields(
+        "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
+    ))  # fmt: skip
+    return workspace
+
+
+@pytest.fixture
+def open_editor(page: Page, connected, table):
+    def call(ident: str) -> Page:
+        create_pipeline(connected, ident, "Airlines")
+        add_member(connected, "editor@example.com", "editor")
+        link, _ = make_login_link("editor@example.com")
+        page.goto(re.sub(r"https?://[^/]+", "", link))
+        if page.get_by_role("button").count():
+            page.get_by_role("button").first.click()
+        page.goto(f"/w/{connected.slug}/pipelines/{ident}/")
+        return page
+
+    return call
+
+
+def settled(page: Page, words: str) -> None:
+    expect(page.locator("#flow-count")).to_contain_text(words, timeout=20_000)
+
+
+def text_of(ident: str) -> dict:
+    return json.loads(Draft.objects.get(pipeline__ident=ident).text)
+
+
+def test_a_pipeline_is_built_mended_undone_and_saved_without_touching_the_canvas(open_editor):
+    page = open_editor("airlines")
+    page.locator("#add-source").click()
+    expect(page.locator("#flow-panel")).to_have_attribute("data-node", "source")
+    page.get_by_label("Path", exact=True).fill("in")
+    page.get_by_label("Path", exact=True).press("Tab")
+    page.locator("#outline-settings").click()
+    page.locator("#add-target").click()
+    expect(page.locator("#flow-panel")).to_have_attribute("data-node", "load")
+    page.locator("#node-inputs").select_option("source")
+    page.get_by_label("Table", exact=True).fill("airlines")
+    page.get_by_label("Table", exact=True).press("Tab")
+    settled(page, "no errors")
+
+    page.locator("#mode-upsert").check()
+    settled(page, "1 error")
+    expect(page.locator(".flow-mode-fields")).to_contain_text("upsert needs an upsertKey")
+    page.get_by_role("button", name="Set upsertKey to carrier").click()
+    settled(page, "no errors")
+
+    page.locator("#flow-title").click()
+    page.keyboard.press("Control+z")
+    settled(page, "1 error")
+    page.keyboard.press("Control+Shift+z")
+    settled(page, "no errors")
+    assert text_of("airlines")["nodes"][1]["upsertKey"] == ["carrier"]
+
+    page.locator("#flow-message").fill("All of it")
+    page.locator("#flow-save button").click()
+    expect(page.locator("#flow-title")).to_contain_text("v1")
+    assert Pipeline.objects.get(ident="airlines").latest_number == 1
+
+
+def test_an_edit_on_the_canvas_comes_to_form_and_json_tab(open_editor):
+    page = open_editor("shared")
+    page.locator("#flow-canvas").get_by_role("button", name="Source", exact=True).click()
+    expect(page.locator("#flow-panel")).to_have_attribute("data-node", "source")
+    page.get_by_label("Path", exact=True).fill("landing")
+    page.get_by_label("Path", exact=True).press("Tab")
+    expect(page.locator("#flow-canvas")).to_contain_text("landing")
+    page.get_by_role("link", name="JSON IR").click()
+    expect(page.locator(".cm-content")).to_contain_text('"landing"')
+    expect(page.locator("#flow-title")).to_contain_text("draft: 2 changes")
