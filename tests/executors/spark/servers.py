@@ -30,6 +30,8 @@ def connect_server(folder: Path, keys: str) -> Iterator[str]:
         "spark.driver.host": LOOPBACK,
         "spark.driver.bindAddress": LOOPBACK,
         "spark.ui.enabled": "false",
+        # Connect gives every session Python workers of its own.
+        "spark.python.daemon.module": "executors.spark.daemon",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     options = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
