@@ -85,7 +85,7 @@ export class DraftSync {
       this.isDirty = this.editor.getText() !== text;
       this.accept(theirs);
     } else if (theirs.text === before) {
-      this.edited();
+      await this.send();
     } else {
       this.theirs = theirs;
       this.editor.state("conflict");
