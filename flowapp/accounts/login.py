@@ -57,11 +57,11 @@ def password_login(request: HtmxRequest) -> HttpResponse:
 
 
 def _check_password(request: HtmxRequest, email: str, password: str) -> User | None:
-    sources = (f"person {email}", f"address {request.META.get('REMOTE_ADDR')}")
-    check_throttle(*sources)
+    address = request.META.get("REMOTE_ADDR", "")
+    check_throttle(email, address)
     user = authenticate(request, username=email.strip().lower(), password=password)
     if user is None:
-        count_failure(*sources)
+        count_failure(email, address)
     return user
 
 

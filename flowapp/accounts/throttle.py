@@ -1,4 +1,4 @@
-"""Slows down guessing of passwords: a few wrong ones per address and per person, then a pause."""
+"""Slows down guessing of passwords: a few wrong ones per person, more per network address, then a pause."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from django.core.cache import cache
 from ir.errors import FlowError
 
 MOST_FAILURES = 10
+# Behind a proxy that does not say who asks, everybody has the same address.
+MOST_FAILURES_OF_AN_ADDRESS = 100
 PAUSE_SECONDS = 15 * 60
 
 
@@ -21,17 +23,18 @@ class TooManyFailures(FlowError):
         )
 
 
-def check_throttle(*sources: str) -> None:
-    """Raises TooManyFailures once one of the sources (a person, a network address) has failed too often."""
-    if any(cache.get(_key(source), 0) >= MOST_FAILURES for source in sources):
+def check_throttle(email: str, address: str) -> None:
+    """Raises TooManyFailures once that person or network address has failed too often."""
+    if any(cache.get(key, 0) >= limit for key, limit in _keys(email, address).items()):
         raise TooManyFailures
 
 
-def count_failure(*sources: str) -> None:
-    for source in sources:
-        cache.add(_key(source), 0, PAUSE_SECONDS)
-        cache.incr(_key(source))
+def count_failure(email: str, address: str) -> None:
+    for key in _keys(email, address):
+        cache.add(key, 0, PAUSE_SECONDS)
+        cache.incr(key)
 
 
-def _key(source: str) -> str:
-    return "login-failures:" + hashlib.sha256(source.lower().encode()).hexdigest()
+def _keys(email: str, address: str) -> dict[str, int]:
+    limits = {f"person {email.lower()}": MOST_FAILURES, f"address {address}": MOST_FAILURES_OF_AN_ADDRESS}
+    return {"login-failures:" + hashlib.sha256(name.encode()).hexdigest(): most for name, most in limits.items()}

@@ -114,6 +114,14 @@ def test_guessing_is_stopped_even_where_the_last_guess_is_right(client, alice):
     assert "too many wrong passwords" in answer.content.decode()
 
 
+def test_guessing_at_one_person_locks_nobody_else_out(client, alice):
+    for _ in range(MOST_FAILURES):
+        sign_in(client, "carol@example.com", "wrong")
+    sign_in(client, alice.email, PASSWORD)
+
+    assert is_signed_in(client)
+
+
 @pytest.mark.parametrize("outside", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
 def test_the_login_leads_nowhere_else(client, alice, outside):
     assert sign_in(client, alice.email, PASSWORD, next=outside)["Location"] == "/"
