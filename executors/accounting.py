@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from executors.errors import Terminal
 from executors.model import NodeReport, PassResult, RecordRef, RuleCount, RunWarning
 from executors.verdicts.tally import add_counts
 from ir.nodes import Source, Transform, Validate
-from ir.ops import Filter
 from ir.pipeline import Path
 from ir.rules import rule_id
 
@@ -32,21 +30,16 @@ def merge_rules(planned: Sequence[RuleCount], found: Sequence[RuleCount]) -> lis
     return list(merged.values())
 
 
-def filter_nodes(path: Path) -> list[str]:
-    return [t.id for t in path.transforms if any(isinstance(op, Filter) for op in t.ops)]
-
-
-def filtered_rows(path: Path, read: int, arrived: int) -> int:
-    """How many rows the filters took; without a filter none may be missing. Raises Terminal `rows.lost`."""
-    missing = read - arrived
-    if missing < 0 or (missing and not filter_nodes(path)):
+def require_all_arrived(path: Path, read: int, result: PassResult) -> None:
+    """Every row that the scan counted must have been filtered or judged; raises Terminal `rows.lost`."""
+    arrived, filtered = result.total("rows_arrived"), result.at_nodes("filtered_at").total()
+    if read != arrived + filtered:
         raise Terminal(
             "rows.lost",
-            f"The scan counted {read:,} rows and {arrived:,} arrived, though no filter stands between.",
+            f"The scan counted {read:,} rows; {arrived:,} arrived and {filtered:,} were filtered.",
             node=path.source.id,
             hint="Nothing was loaded. Please report this with the file's format and size.",
         )
-    return missing
 
 
 def stop_on_abort(rules: Sequence[RuleCount], names: Mapping[int, str]) -> None:
@@ -99,18 +92,13 @@ def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
     ]
 
 
-def node_reports(path: Path, read: int, filtered: int, result: PassResult) -> list[NodeReport]:
+def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
     """The counts of the nodes before the target: each passes on what it neither filters nor drops."""
-    dropped: Counter[str] = Counter()
-    for task in result.tasks:
-        dropped.update(task.dropped_at)
-    filters = filter_nodes(path)
+    gone = result.at_nodes("dropped_at") + result.at_nodes("filtered_at")
     reports: list[NodeReport] = []
-    rows = read
     nodes: list[Source | Transform | Validate] = [path.source, *path.transforms, *path.validates]
     for node in nodes:
-        out = rows - dropped[node.id] - (filtered if filters and node.id == filters[-1] else 0)
-        reports.append(NodeReport(node.id, node.kind, rows_in=rows, rows_out=out))
-        rows = out
-    reports[0].rows_read = read
+        reports.append(NodeReport(node.id, node.kind, rows_in=read, rows_out=read - gone[node.id]))
+        read = reports[-1].rows_out
+    reports[0].rows_read = reports[0].rows_in
     return reports

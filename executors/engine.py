@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from executors.destination import refuse_unloadable
 from executors.errors import Failure, LeaseLost, Terminal, Transient
 from executors.intake import FileIntake, Intake
+from executors.markers import add_warnings, tell
 from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
 from executors.ports import Ports
 from executors.postgres import meta
@@ -124,12 +126,11 @@ class _Run:
             self._finish_committed(lane, lane.commit)
             return
         intake = self._open(lane)
-        self.report.warnings += [warning for warning in intake.warnings if warning not in self.report.warnings]
+        add_warnings(self.report, intake.warnings)
         if scans := self._files_to_load(lane, intake):
             load = TargetLoad(self.job, self.ports, self.report, self._session, lane.path, lane.connection, scans)
-            self.ports.events.committed(load.run())
-            for node in self.report.nodes:
-                self.ports.events.node_finished(node)
+            started = time.monotonic()
+            self._tell(load.run(), int((time.monotonic() - started) * 1000))
         else:
             self._tell_nothing_new(lane, intake)
         lane.done = True
@@ -182,18 +183,21 @@ class _Run:
         lane.nothing_new = True
         text = "No file came." if intake.missed else f"All {len(intake.scans):,} matching files are already loaded."
         self.ports.events.log("info", f"Nothing new for {target.id}. {text}", target.id)
-        self._add_node(NodeReport.nothing(target.id))
+        self.report.nodes.append(NodeReport.nothing(target.id))
+        self.ports.events.node_finished(self.report.nodes[-1])
 
     def _finish_committed(self, lane: _Lane, commit: LoadCommit) -> None:
         """An earlier attempt committed this target: take its numbers from the marker and read nothing."""
-        self.ports.events.committed(commit)
-        self._add_node(NodeReport(commit.node, "target", **commit.counts["node"]))
+        self._tell(commit)
         self.ports.events.log("info", f"Attempt {commit.attempt} had already loaded this target.", commit.node)
         lane.done = True
 
-    def _add_node(self, report: NodeReport) -> None:
-        self.report.nodes.append(report)
-        self.ports.events.node_finished(report)
+    def _tell(self, commit: LoadCommit, milliseconds: int = 0) -> None:
+        self.ports.events.committed(commit)
+        new = tell(self.report, commit)
+        new[-1].duration_ms = milliseconds
+        for node in new:
+            self.ports.events.node_finished(node)
 
     # --- the end ----------------------------------------------------------------------------------------------
 

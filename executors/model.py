@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -148,7 +149,7 @@ class TaskCount:
     """What one sink task did. `task` is Spark's taskAttemptId, which all its staged and rejected rows carry.
 
     `dropped_at` counts the rejected rows by the first node on the way (source, transform, validate nodes in order,
-    then the target) one of whose rules dropped them.
+    then the target) one of whose rules dropped them, `filtered_at` those that the filters of a node took.
     """
 
     task: int
@@ -158,6 +159,7 @@ class TaskCount:
     rows_warned: int
     rules: tuple[RuleCount, ...]
     dropped_at: Mapping[str, int] = field(default_factory=dict)
+    filtered_at: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,10 @@ class PassResult:
 
     def total(self, name: str) -> int:
         return sum(getattr(t, name) for t in self.tasks)
+
+    def at_nodes(self, name: str) -> Counter[str]:
+        """The sum of `dropped_at` or `filtered_at`, by node."""
+        return sum((Counter(getattr(t, name)) for t in self.tasks), Counter())
 
 
 # --- the report --------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from executors import accounting
@@ -10,24 +9,24 @@ from executors.destination import ready_table
 from executors.errors import Failure, LeaseLost, Terminal
 from executors.formats.unions import union_of_fields
 from executors.intake import splits_of
+from executors.markers import add_kept, add_rules, told_of
 from executors.model import (
+    CheckReport,
     Destination,
     FileScan,
     LoadCommit,
-    NodeReport,
     PassResult,
     RuleCount,
     RulePlan,
     RunJob,
     RunReport,
-    RunWarning,
     SourceField,
     StageColumn,
 )
 from executors.ports import Ports
 from executors.postgres import checks, quarantine, staging
 from executors.postgres.ddl import Conn
-from executors.postgres.load import LoadCounts, LoadFile, LoadPlan, RunRef, commit_load
+from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.refused import refuse_rows
 from executors.rules import require_rule_columns
@@ -63,7 +62,7 @@ class TargetLoad:
         self._read = sum(scan.records for scan in scans)
         self._result = PassResult(())
         self._rules: list[RuleCount] = []
-        self._started = time.monotonic()
+        self._checked: list[CheckReport] = []
 
     def run(self) -> LoadCommit:
         fields = union_of_fields(self._scans)
@@ -80,6 +79,7 @@ class TargetLoad:
             except LeaseLost:
                 raise
             except Failure:
+                self._report.checks += self._checked
                 self._keep_rejects()
                 raise
             finally:
@@ -121,7 +121,7 @@ class TargetLoad:
             run_id=self._job.run_id,
         )
         self._result = run_pass(self._session, plan)
-        self._filtered = accounting.filtered_rows(self._path, self._read, self._result.total("rows_arrived"))
+        accounting.require_all_arrived(self._path, self._read, self._result)
         self._count_rules()
 
     def _refuse(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
@@ -135,9 +135,7 @@ class TargetLoad:
     def _count_rules(self) -> None:
         found = [rule for task in self._result.tasks for rule in task.rules]
         self._rules = accounting.merge_rules(accounting.planned_rules(self._path), found)
-        # Targets that share a validate node read the same rows, so its rules count the same in each.
-        counted = {(rule.node, rule.rule_id): rule for rule in (*self._report.rules, *self._rules)}
-        self._report.rules = list(counted.values())
+        add_rules(self._report, self._rules)
         accounting.stop_on_abort(self._rules, {scan.file.seq: scan.file.name for scan in self._scans})
 
     # --- what staging says ------------------------------------------------------------------------------------
@@ -145,12 +143,8 @@ class TargetLoad:
     def _check(self) -> None:
         """Run the dataset checks on the staged rows."""
         self._step("check")
-        done = checks.run_checks(self._conn, self._tables, self._result.winners, self._checks())
-        self._report.checks += done
-        self._report.warnings += [
-            RunWarning("check.failed", c.node, str(c.message)) for c in done if not c.ok and c.on_fail == "warn"
-        ]
-        if broken := [c for c in done if not c.ok and c.on_fail == "abort"]:
+        self._checked = checks.run_checks(self._conn, self._tables, self._result.winners, self._checks())
+        if broken := [c for c in self._checked if not c.ok and c.on_fail == "abort"]:
             raise Terminal(
                 "check.abort",
                 f"{'; '.join(f'{c.check}: {c.message}' for c in broken)}. Nothing was loaded.",
@@ -164,8 +158,7 @@ class TargetLoad:
         self._step("guard")
         self._guard_empty()
         self._step("load")
-        counts = commit_load(self._conn, self._load_plan(dest, columns))
-        self._tell(counts)
+        commit_load(self._conn, self._load_plan(dest, columns))
         return marker_of(self._conn, self._ref)
 
     def _guard_empty(self) -> None:
@@ -176,7 +169,7 @@ class TargetLoad:
         raise Terminal(
             "source.empty",
             f"No row is left to replace {self._target.schema_}.{self._target.table} with: {self._read:,} read, "
-            f"{self._filtered:,} filtered, {self._result.total('rows_rejected'):,} rejected. The table is as it was.",
+            f"{self._filtered():,} filtered, {self._result.total('rows_rejected'):,} rejected. The table is as it was.",
             node=self._target.id,
             hint="If an empty source may clear the table, set failOnEmptySource to false on this target.",
         )
@@ -195,57 +188,32 @@ class TargetLoad:
             files=[LoadFile(scan.file.seq, scan.file.name, scan.sha256) for scan in self._scans],
             quarantine=self._kept,
             node_counts=self._node_counts(),
+            told=told_of(
+                accounting.node_reports(self._path, self._read, self._result),
+                self._rules,
+                self._checked,
+                self._kept.values(),
+            ),
         )
+
+    def _filtered(self) -> int:
+        return self._result.at_nodes("filtered_at").total()
 
     def _node_counts(self) -> dict[str, int]:
         return {
             "rows_in": self._result.total("rows_staged"),
             "rows_read": self._read,
-            "rows_filtered": self._filtered,
+            "rows_filtered": self._filtered(),
             "rows_rejected": self._result.total("rows_rejected"),
             "rows_warned": self._result.total("rows_warned"),
         }
-
-    def _target_report(self, counts: LoadCounts) -> NodeReport:
-        milliseconds = int((time.monotonic() - self._started) * 1000)
-        return NodeReport(
-            self._target.id, "target", **self._node_counts(), **counts.node_fields(), duration_ms=milliseconds
-        )
-
-    def _tell(self, counts: LoadCounts) -> None:
-        """Fill the run's report with what has been committed."""
-        known = {node.id for node in self._report.nodes}
-        before = accounting.node_reports(self._path, self._read, self._filtered, self._result)
-        self._report.nodes += [node for node in before if node.id not in known] + [self._target_report(counts)]
-        self._report.warnings += accounting.violation_warnings(self._rules)
-        if counts.suppressed:
-            self._report.warnings.append(
-                RunWarning(
-                    "rows.suppressed", self._target.id, f"A trigger of the table swallowed {counts.suppressed:,} rows."
-                )
-            )
-        self._count_kept(counts.quarantine_rows, counts.quarantine_entries)
-
-    def _count_kept(self, rows: int, entries: int) -> None:
-        self._report.quarantine_rows += rows
-        self._report.quarantine_entries += entries
-        tables = [table for table in self._kept.values() if table not in self._report.quarantine_tables]
-        self._report.quarantine_tables += dict.fromkeys(tables)
-        violated = sum(rule.violations for rule in self._rules)
-        if entries < violated:
-            self._report.warnings.append(
-                RunWarning(
-                    "rejects.not_kept",
-                    self._target.id,
-                    f"{violated - entries:,} of {violated:,} violations were counted but not kept: "
-                    "their node has no quarantine.",
-                )
-            )
 
     def _keep_rejects(self) -> None:
         """The rejected rows of a load that failed, in a transaction of their own; why it failed stays the error."""
         try:
             kept = quarantine.keep_rejects(self._conn, self._ref, self._tables, self._result.winners, self._kept)
+        except LeaseLost:
+            raise
         except Failure as trouble:
             self._ports.events.alert(
                 "quarantine.unwritable", "error",
@@ -253,7 +221,7 @@ class TargetLoad:
                 "Mend the target's connection, then run the pipeline again.", self._target.id,
             )  # fmt: skip
         else:
-            self._count_kept(*kept)
+            add_kept(self._report, *kept, self._kept.values())
 
     def _drop_staging(self) -> None:
         try:

@@ -70,7 +70,7 @@ def _counts_of(commit: LoadCommit) -> LoadCounts:
 
 
 def _marker(plan: LoadPlan, counts: LoadCounts) -> dict[str, object]:
-    return {"load": counts.to_json(), "node": {**plan.node_counts, **counts.node_fields()}}
+    return {"load": counts.to_json(), "node": {**plan.node_counts, **counts.node_fields()}, "told": plan.told}
 
 
 def _lock_target(conn: Conn, plan: LoadPlan) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from psycopg import sql
 
@@ -29,7 +30,8 @@ class LoadPlan:
     """One load of one target.
 
     `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. `quarantine`
-    maps nodes to the table (`schema.name`) that keeps their rejected rows. `node_counts` goes into the marker as it is.
+    maps nodes to the table (`schema.name`) that keeps their rejected rows. `node_counts` and `told` (from
+    `executors.markers`) go into the marker as they are.
     """
 
     run: RunRef
@@ -44,6 +46,7 @@ class LoadPlan:
     files: Sequence[LoadFile] = ()
     quarantine: Mapping[str, str] = field(default_factory=dict)
     node_counts: Mapping[str, int | None] = field(default_factory=dict)
+    told: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def target(self) -> TableName:

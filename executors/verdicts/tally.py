@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from executors.model import RecordRef, RuleCount, TaskCount
@@ -18,7 +19,8 @@ class Tally:
     staged: int = 0
     rejected: int = 0
     warned: int = 0
-    dropped_at: dict[str, int] = field(default_factory=dict)
+    dropped_at: Counter[str] = field(default_factory=Counter)
+    filtered_at: Counter[str] = field(default_factory=Counter)
     rules: dict[tuple[str, str], RuleCount] = field(default_factory=dict)
 
     def add(self, judged: Judged) -> None:
@@ -26,16 +28,16 @@ class Tally:
         self.staged += judged.staged
         self.rejected += judged.rejected
         self.warned += judged.warned
-        for node, rows in judged.dropped_at.items():
-            self.dropped_at[node] = self.dropped_at.get(node, 0) + rows
+        self.dropped_at.update(judged.dropped_at)
         for count in judged.rules:
             key = count.node, count.rule_id
             self.rules[key] = add_counts(self.rules[key], count) if key in self.rules else count
 
     def finish(self, task: int) -> TaskCount:
         return TaskCount(
-            task, self.arrived, self.staged, self.rejected, self.warned, tuple(self.rules.values()), self.dropped_at
-        )
+            task, self.arrived, self.staged, self.rejected, self.warned, tuple(self.rules.values()),
+            dict(self.dropped_at), dict(self.filtered_at),
+        )  # fmt: skip
 
 
 def add_counts(one: RuleCount, other: RuleCount) -> RuleCount:

@@ -42,3 +42,21 @@ def test_a_target_that_failed_is_loaded_by_the_next_run_and_the_other_left_alone
     world.sql("delete from u")
     world.run(document)
     assert world.rows() == world.rows(table="u") == [(1, "Ann")]
+
+
+def test_filters_of_several_nodes_count_each_what_they_take(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a", "id,name\n1,Ann\n2,Bob\n3,Cem\n4,\n")
+    document = world.document(
+        ops=[{"op": "cast", "columns": {"id": "integer"}}, {"op": "filter", "where": "id > 1"}],
+        rules=[{"type": "notNull", "field": "name", "onFail": "skip"}],
+    )
+    source, first, check, load = document["nodes"]
+    again = {**first, "id": "again", "inputs": ["shape"],
+             "ops": [{"op": "filter", "where": "id <> 3"}, {"op": "filter", "where": "id < 9"}]}  # fmt: skip
+    document["nodes"] = [source, first, again, {**check, "inputs": ["again"]}, load]
+    report = world.run(document)
+    assert [(node.id, node.rows_in, node.rows_out) for node in report.nodes] == [
+        ("src", 4, 4), ("shape", 4, 3), ("again", 3, 2), ("check", 2, 1), ("load", 1, 1),
+    ]  # fmt: skip
+    assert report.nodes[-1].rows_filtered == 2

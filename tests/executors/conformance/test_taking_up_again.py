@@ -93,6 +93,25 @@ def test_the_second_target_still_gets_the_file_that_the_first_has(
     assert (world.folder / DONE).exists()
 
 
+def test_what_an_earlier_attempt_rejected_is_told_by_the_one_that_ends_the_run(
+    world: World, one: dict[str, Any]
+) -> None:
+    world.write("b", "id,name\n2,\n")
+    one["nodes"][1]["rowLevel"] = [{"type": "notNull", "field": "name", "onFail": "skip"}]
+    one["nodes"][1]["datasetLevel"] = {"rowCount": {"min": 9, "onFail": "warn"}}
+    run_id = str(uuid.uuid4())
+    interfere(world, ("finish", None), PowerCut())
+    with pytest.raises(PowerCut):
+        world.run(one, run_id=run_id)
+    at_peace(world)
+    report = world.run(one, run_id=run_id, attempt=2)
+    assert [node.id for node in report.nodes] == ["src", "check", "load"]
+    assert [rule.violations for rule in report.rules] == [1]
+    assert [(check.check, check.ok) for check in report.checks] == [("rowCount", False)]
+    assert sorted(warning.code for warning in report.warnings) == ["check.failed", "rows.rejected"]
+    assert (report.quarantine_rows, report.quarantine_tables) == (1, [f"{world.schema}.rejected"])
+
+
 def test_a_file_that_came_between_two_attempts_goes_to_both_targets_in_the_next_run(
     world: World, two: dict[str, Any]
 ) -> None:

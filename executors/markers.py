@@ -1,0 +1,88 @@
+"""What a commit marker tells of a load besides its rows' counts, and how a run's report is filled from markers.
+
+Every attempt fills its report from the marker, so a load that an earlier attempt committed is told as if it were new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from executors.accounting import violation_warnings
+from executors.model import CheckReport, LoadCommit, NodeReport, RuleCount, RunReport, RunWarning
+
+
+def told_of(
+    nodes: Sequence[NodeReport], rules: Sequence[RuleCount], checks: Sequence[CheckReport], tables: Iterable[str]
+) -> dict[str, Any]:
+    """For the marker: the nodes before the target, the rules, the checks, and the tables that keep rejected rows."""
+    return {
+        "nodes": [asdict(node) for node in nodes],
+        # Places are told of abort rules only, and those have not been violated where a load commits.
+        "rules": [asdict(replace(rule, first=())) for rule in rules],
+        "checks": [asdict(check) for check in checks],
+        "tables": list(dict.fromkeys(tables)),
+    }
+
+
+def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
+    """Add what a commit did to a run's report; returns the nodes that are new there."""
+    told, load = commit.counts["told"], commit.counts["load"]
+    rules = [RuleCount(**{**rule, "first": ()}) for rule in told["rules"]]
+    checks = [CheckReport(**check) for check in told["checks"]]
+    target = NodeReport(commit.node, "target", **commit.counts["node"])
+    known = {node.id for node in report.nodes}
+    new = [node for values in told["nodes"] if (node := NodeReport(**values)).id not in known] + [target]
+    report.nodes += new
+    report.checks += checks
+    add_rules(report, rules)
+    add_kept(report, load["quarantine_rows"], load["quarantine_entries"], told["tables"])
+    add_warnings(
+        report, [*_check_warnings(checks), *violation_warnings(rules), *_load_warnings(commit.node, load, rules)]
+    )
+    return new
+
+
+def add_rules(report: RunReport, rules: Iterable[RuleCount]) -> None:
+    """Targets that share a validate node read the same rows, so its rules count the same in each."""
+    counted = {(rule.node, rule.rule_id): rule for rule in (*report.rules, *rules)}
+    report.rules = list(counted.values())
+
+
+def add_kept(report: RunReport, rows: int, entries: int, tables: Iterable[str]) -> None:
+    report.quarantine_rows += rows
+    report.quarantine_entries += entries
+    report.quarantine_tables = list(dict.fromkeys((*report.quarantine_tables, *tables)))
+
+
+def add_warnings(report: RunReport, warnings: Iterable[RunWarning]) -> None:
+    """Several targets may warn of the same thing; it is told once."""
+    report.warnings = list(dict.fromkeys((*report.warnings, *warnings)))
+
+
+def _check_warnings(checks: Iterable[CheckReport]) -> list[RunWarning]:
+    return [
+        RunWarning("check.failed", check.node, str(check.message))
+        for check in checks
+        if not check.ok and check.on_fail == "warn"
+    ]
+
+
+def _load_warnings(node: str, load: Mapping[str, int], rules: Iterable[RuleCount]) -> list[RunWarning]:
+    warnings = []
+    if load["suppressed"]:
+        warnings.append(
+            RunWarning("rows.suppressed", node, f"A trigger of the table swallowed {load['suppressed']:,} rows.")
+        )
+    violated, kept = sum(rule.violations for rule in rules), load["quarantine_entries"]
+    if kept < violated:
+        warnings.append(
+            RunWarning(
+                "rejects.not_kept",
+                node,
+                f"{violated - kept:,} of {violated:,} violations were counted but not kept: their node has no "
+                "quarantine.",
+            )
+        )
+    return warnings
