@@ -30,6 +30,10 @@ class Route(NamedTuple):
             given["workspace"] = workspace
         return reverse(self.name, kwargs=given)
 
+    def url_of(self, things: dict[str, object]) -> str:
+        """The address of these things, by the names of arguments."""
+        return reverse(self.name, kwargs={name: things[name] for name in self.arguments})
+
     @staticmethod
     def _sample(name: str, converter: str) -> object:
         return BY_NAME[name] if name in BY_NAME else BY_CONVERTER[converter]

@@ -1,0 +1,102 @@
+"""Knowing the id of another workspace's thing opens nothing, and no session changes anything without its CSRF token."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from flowapp.accounts.models import Membership, Token
+from flowapp.accounts.services import add_token
+from flowapp.connections.fields import ConnectionFields
+from flowapp.connections.models import Connection
+from flowapp.connections.services import add_connection
+from flowapp.files.models import LoadUnit
+from flowapp.health.models import Alert
+from flowapp.pipelines.models import Pipeline, PipelineVersion
+from flowapp.runs.models import Run
+from tests.flowapp.conftest import make_document
+from tests.flowapp.web.routes import Route, all_routes
+from tests.flowapp.web.samples import BY_CONVERTER
+from tests.flowapp.web.test_access import API, METHODS, PAGES, allowed, every
+
+pytestmark = pytest.mark.django_db
+
+WITH_AN_ID = [route for route in (*PAGES, *API) if set(route.arguments) - {"workspace"}]
+MAKES_IT_HERE = {"api:ir"}
+"""Puts a document under an id that this workspace has not: it becomes a pipeline of this one."""
+BODIES: dict[str, object] = {"api:restore": '{"version": 1}', "pipelines:fix": {"patch": "[]"}}
+"""What is looked at before the thing itself is looked for."""
+OWNED = (Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership)
+
+
+@pytest.fixture
+def ids(workspace, person):
+    """One thing of each kind, of alice's team, by the names that addresses have for them."""
+    now = timezone.now()
+    pipeline = Pipeline.objects.create(workspace=workspace, ident="numbers", latest_number=1)
+    text = json.dumps(make_document())
+    version = PipelineVersion.objects.create(workspace=workspace, pipeline=pipeline, number=1, document=text)
+    run = Run.objects.create(workspace=workspace, pipeline=pipeline, version=version, number=1, trigger="manual",
+                             queued_at=now, due_at=now)  # fmt: skip
+    unit = LoadUnit.objects.create(workspace=workspace, pipeline=pipeline, node="files", name="a.csv", size=1,
+                                   changed_at=now)  # fmt: skip
+    alert = Alert.objects.create(workspace=workspace, kind="run.failed", severity="error", fingerprint="f",
+                                 message="m", next_step="n", first_seen_at=now, last_seen_at=now)  # fmt: skip
+    add_connection(workspace, "warehouse", ConnectionFields("postgres", "127.0.0.1", 1, "d", "u", "secretword"))
+    _, token = add_token(workspace, "reader", "viewer", days=1)
+    member = Membership.objects.get(user=person("admin"))
+    return {
+        "ident": pipeline.ident, "run": run.pk, "unit": unit.pk, "alert": alert.pk, "name": "warehouse",
+        "token": token.pk, "member": member.pk, "row_id": str(uuid4()),
+    }  # fmt: skip
+
+
+def ask(client: Client, route: Route, method: str, url: str, **headers: str):
+    data = {} if method == "get" else BODIES.get(route.name, "{}" if route.is_api else {})
+    kind = {"content_type": "application/json"} if route.is_api and method != "get" else {}
+    if not route.is_api and method not in ("get", "post"):
+        data = ""
+    return getattr(client, method)(url, data, headers=headers, **kind)
+
+
+def owned(workspace) -> list[object]:
+    return [list(kind.objects.filter(workspace=workspace).order_by("pk").values()) for kind in OWNED]
+
+
+def test_every_id_in_an_address_has_a_thing_here(ids):
+    """A new kind of thing is added to `ids`, or it is tested by nobody."""
+    assert {name for route in WITH_AN_ID for name in route.arguments} - {"workspace"} <= set(ids)
+
+
+@every(WITH_AN_ID)
+def test_a_thing_of_others_is_not_there_in_ones_own_workspace(workspace, ids, as_, route):
+    client, before = as_("stranger"), owned(workspace)
+    url = route.url_of({**ids, "workspace": "bobs-team"})
+    for method in allowed(route) if route.is_api else METHODS:
+        answer = ask(client, route, method, url, **{"X-Flow-Workspace": "bobs-team"})
+        assert answer.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED) or (
+            route.name in MAKES_IT_HERE and method == "put"
+        ), method
+        assert "secretword" not in answer.content.decode()
+    assert owned(workspace) == before
+
+
+@every(PAGES + API)
+def test_no_session_changes_anything_without_its_csrf_token(workspace, ids, person, route):
+    client, before = Client(enforce_csrf_checks=True), owned(workspace)
+    client.force_login(person("admin"), backend="django.contrib.auth.backends.ModelBackend")
+    given = {**BY_CONVERTER, **ids, "workspace": "alices-team"}
+    for method in set(allowed(route) if route.is_api else METHODS) - {"get"}:
+        answer = ask(client, route, method, route.url_of(given), **{"X-Flow-Workspace": "alices-team"})
+        assert answer.status_code in (HTTPStatus.FORBIDDEN, HTTPStatus.METHOD_NOT_ALLOWED), method
+    assert owned(workspace) == before
+
+
+def test_the_list_of_routes_is_not_empty():
+    assert len(WITH_AN_ID) > 20
+    assert len(all_routes()) > len(WITH_AN_ID)
