@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError, IntegrityError, connections, transaction
+from django.db import DatabaseError, IntegrityError, InterfaceError, connections, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Now
 
@@ -159,7 +159,7 @@ class LeaseKeeper(threading.Thread):
         now = time.monotonic()
         try:
             self._reason = self._reason_in_database(now) or self._reason
-        except DatabaseError as error:
+        except (DatabaseError, InterfaceError) as error:
             logger.warning("Lease of run %s not renewed: %s", self._claim.run_id, type(error).__name__)
             connections.close_all()
         if now - self._renewed > settings.LEASE_SECONDS:

@@ -10,9 +10,13 @@ import pytest
 from psycopg import sql
 
 from executors.model import Connection
+from tests.flowapp.web.conftest import as_, person
 
 if TYPE_CHECKING:
     from flowapp.runs.models import Run
+
+
+__all__ = ["as_", "person"]
 
 
 @pytest.fixture

@@ -1,0 +1,176 @@
+"""The pages of rejected rows: counts, rows, and one row in full."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from urllib.parse import quote
+
+import pytest
+from django.utils import timezone
+
+from flowapp.accounts.services import ensure_workspace
+from flowapp.runs.models import RuleCount, Run, Trigger
+from flowapp.runs.services import queue_run
+from tests.flowapp.quarantine.keeping import connect_to, keep, save
+from tests.flowapp.reading import HOSTILE, assert_harmless, words
+
+pytestmark = pytest.mark.django_db
+ERRORS = "/w/alices-team/errors/"
+
+
+@pytest.fixture
+def table(schema) -> str:
+    return f'{schema}."My Orders"'
+
+
+@pytest.fixture
+def run(orders) -> Run:
+    return queue_run(orders, Trigger.MANUAL, send=False)
+
+
+def count(run: Run, rule: str = "r1", field: str | None = "tailnum", violations: int = 5) -> None:
+    RuleCount.objects.create(
+        workspace=run.workspace, run=run, position=run.rules.count(), node="check", rule=rule, type="notNull",
+        field=field, on_fail="skip", violations=violations,
+    )  # fmt: skip
+
+
+def test_without_violations_the_page_says_what_it_is_for(workspace, as_):
+    assert "No row was rejected in the last 30 days" in words(as_("viewer").get(ERRORS))
+
+
+def test_violations_are_counted_by_pipeline_rule_and_field(as_, orders, run):
+    count(run, violations=5)
+    count(run, "r2", "distance", 1_000)
+    count(queue_run(orders, Trigger.MANUAL, send=False), violations=7)
+    text = words(as_("viewer").get(ERRORS))
+
+    assert "orders 1,012 violations in orders 2" in text
+    assert "distance orders 1,000 violations of distance in orders 1" in text
+    assert "tailnum orders 12 violations of tailnum in orders 2" in text
+    assert "r1 notNull tailnum orders check skip 12" in text
+
+
+def test_rules_that_nothing_violated_are_left_out(as_, run):
+    count(run, "silent", violations=0)
+
+    assert "silent" not in words(as_("viewer").get(ERRORS))
+
+
+def test_only_runs_of_the_chosen_time_count(as_, run):
+    count(run)
+    Run.objects.update(queued_at=timezone.now() - timedelta(days=5))
+    client = as_("viewer")
+
+    assert "orders 5 violations" in words(client.get(ERRORS, {"days": "7"}))
+    assert "No row was rejected in the last day" in words(client.get(ERRORS, {"days": "1"}))
+    assert "last 30 days" in words(client.get(ERRORS, {"days": "nonsense"}))
+
+
+def test_counts_are_told_while_the_warehouse_is_down_and_rows_say_that_it_is(as_, alices, orders, run):
+    count(run)
+    alices.connections.update(port=1)
+    client = as_("editor")
+
+    assert "orders 5 violations" in words(client.get(ERRORS))
+    for address in (f"rows/?run={run.pk}", f"rows/{run.pk}/r1-0/"):
+        answer = client.get(ERRORS + address)
+        assert answer.status_code == 503
+        assert "The rows cannot be shown" in words(answer)
+        assert "target.unreachable" in words(answer)
+
+
+def test_counts_cost_a_constant_number_of_queries(as_, run, django_assert_max_num_queries):
+    for n in range(60):
+        count(run, f"r{n}", f"f{n}")
+    client = as_("viewer")
+
+    with django_assert_max_num_queries(8):
+        client.get(ERRORS)
+
+
+def test_rows_are_listed_by_pipeline_run_rule_and_field(as_, orders, warehouse, table, run):
+    keep(warehouse, orders, table, "r1", run, field="tailnum")
+    keep(warehouse, orders, table, "r2", run, field="distance")
+    keep(warehouse, orders, table, "r3", field="tailnum")
+    client = as_("viewer")
+
+    def rules(query: str) -> list[str]:
+        page = words(client.get(f"{ERRORS}rows/?{query}"))
+        return [rule for rule in ("r1", "r2", "r3") if f"violates {rule} " in page]
+
+    assert rules("pipeline=orders") == ["r1", "r2", "r3"]
+    assert rules(f"run={run.pk}") == ["r1", "r2"]
+    assert rules("pipeline=orders&rule=r2") == ["r2"]
+    assert rules("pipeline=orders&field=tailnum") == ["r1", "r3"]
+
+
+def test_rows_of_nothing_in_particular_are_the_counts(as_, workspace):
+    assert as_("viewer").get(f"{ERRORS}rows/")["Location"] == ERRORS
+
+
+def test_no_rows_says_why_there_may_be_none(as_, orders, run):
+    assert "No rows are kept here" in words(as_("viewer").get(f"{ERRORS}rows/?run={run.pk}"))
+
+
+def test_a_row_is_shown_in_full_with_all_rules_that_it_failed(as_, orders, warehouse, table, run):
+    row = {"id": 1, "tailnum": "", "distance": None, "note": "kept <b>as is</b>"}
+    keep(warehouse, orders, table, "r1", run, field="tailnum", row=row)
+    for rule in ("r2", "r3"):
+        keep(warehouse, orders, table, rule, run, field="absent", row=row, nodeId=f"after-{rule}")
+    page = as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/")
+    text = words(page)
+
+    assert "tailnum is NULL rule r1 in node check" in text
+    assert "tailnumfails empty text" in text.replace(" fails", "fails")
+    assert "distance NULL" in text
+    assert "note kept <b>as is</b>" in text
+    assert "File a.csv Record 7" in text
+    assert f"/w/alices-team/runs/{run.pk}/" in page.content.decode()
+
+
+def test_a_viewer_sees_where_a_row_stands_and_none_of_its_values(as_, orders, warehouse, table, run):
+    keep(warehouse, orders, table, "r1", run, field="tailnum", row={"tailnum": "SECRET-VALUE"})
+    client = as_("viewer")
+    listed, shown = client.get(f"{ERRORS}rows/?run={run.pk}"), client.get(f"{ERRORS}rows/{run.pk}/r1-0/")
+
+    assert "a.csv" in words(listed)
+    assert "File a.csv Record 7" in words(shown)
+    assert "which your role, viewer, does not show" in words(shown)
+    for answer in (listed, shown):
+        assert "SECRET-VALUE" not in answer.content.decode()
+
+
+def test_rows_are_kept_by_no_cache(as_, orders, warehouse, table, run):
+    keep(warehouse, orders, table, "r1", run)
+
+    assert "no-store" in as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/")["Cache-Control"]
+
+
+def test_a_row_that_is_not_there_is_not_found(as_, orders, run):
+    assert as_("editor").get(f"{ERRORS}rows/{run.pk}/none/").status_code == 404
+
+
+def test_rows_of_another_workspace_are_not_there(as_, orders, warehouse, table, run):
+    """Not by the run's id, nor through a pipeline of the same id that shares the table."""
+    keep(warehouse, orders, table, "r1", run, row={"tailnum": "SECRET-VALUE"})
+    client, theirs = as_("stranger"), ERRORS.replace("alices-team", "bobs-team")
+    save(connect_to(ensure_workspace("bobs-team"), warehouse), "orders", table)
+
+    assert client.get(f"{theirs}rows/?run={run.pk}").status_code == 404
+    assert client.get(f"{theirs}rows/{run.pk}/r1-0/").status_code == 404
+    assert "No rows are kept here" in words(client.get(f"{theirs}rows/?pipeline=orders"))
+
+
+def test_values_names_and_messages_do_no_harm(as_, orders, warehouse, table, run):
+    keep(
+        warehouse, orders, table, HOSTILE, run, field=HOSTILE, message=HOSTILE, sourceFile=HOSTILE,
+        row={HOSTILE: HOSTILE, "other": [HOSTILE]},
+    )  # fmt: skip
+    count(run, HOSTILE, HOSTILE)
+    client = as_("editor")
+
+    assert_harmless(client.get(ERRORS))
+    assert_harmless(client.get(f"{ERRORS}rows/?run={run.pk}"))
+    assert_harmless(client.get(f"{ERRORS}rows/?pipeline=orders&rule={quote(HOSTILE)}&field={quote(HOSTILE)}"))
+    assert_harmless(client.get(f"{ERRORS}rows/{run.pk}/{quote(HOSTILE + '-0')}/"))

@@ -1,0 +1,242 @@
+"""The list of runs and the page of one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.utils import timezone
+
+from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog, State, Trigger
+from flowapp.runs.services import queue_run
+from tests.flowapp.reading import HOSTILE, assert_harmless, words
+
+pytestmark = pytest.mark.django_db
+RUNS = "/w/alices-team/runs/"
+
+
+def at(run: Run) -> str:
+    return f"{RUNS}{run.pk}/"
+
+
+@pytest.fixture
+def queued(pipeline) -> Run:
+    return queue_run(pipeline, Trigger.MANUAL, send=False)
+
+
+def load(run: Run, **changes: int) -> Run:
+    """Let a run end well, with the numbers of its target."""
+    counts = {"rows_read": 1010, "rows_loaded": 1000, "rows_rejected": 10, "rows_filtered": 0, "rows_inserted": 1000,
+              "rows_updated": 0, "rows_unchanged": 0, "duration_ms": 1234, **changes}  # fmt: skip
+    NodeRun.objects.create(workspace=run.workspace, run=run, position=1, node="load", kind="target", **counts)
+    Run.objects.filter(pk=run.pk).update(state=State.SUCCEEDED, started_at=timezone.now(), ended_at=timezone.now())
+    return run
+
+
+def test_without_runs_the_page_says_what_a_run_is(workspace, as_):
+    answer = as_("viewer").get(RUNS)
+
+    assert "Nothing has run yet" in words(answer)
+    assert "/w/alices-team/pipelines/" in answer.content.decode()
+
+
+def test_runs_are_listed_with_state_and_numbers(as_, queued):
+    load(queued)
+    text = words(as_("viewer").get(RUNS))
+
+    assert "Succeeded Run 1 of numbers numbers manual" in text
+    assert "1,000 10 rejected rows of run 1" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("pipeline=numbers", True), ("state=queued", True), ("state=failed", False), ("trigger=manual", True),
+     ("trigger=api", False), ("since=2000-01-01T00:00", True), ("until=2000-01-01T00:00", False),
+     ("pipeline=unknown", True), ("state=nonsense", True), ("since=yesterday", True), ("cursor=nonsense", True)],
+)  # fmt: skip
+def test_runs_are_narrowed_and_what_makes_no_sense_narrows_nothing(as_, queued, query, found):
+    answer = as_("viewer").get(f"{RUNS}?{query}")
+
+    assert answer.status_code == 200
+    assert (at(queued) in answer.content.decode()) is found
+
+
+def test_pages_of_runs_follow_one_another_with_a_constant_number_of_queries(
+    as_, pipeline, django_assert_max_num_queries
+):
+    runs = [queue_run(pipeline, Trigger.MANUAL, send=False) for _ in range(3)]
+    Run.objects.bulk_create(
+        Run(
+            workspace=pipeline.workspace, pipeline=pipeline, version=runs[0].version, number=n, trigger="api",
+            queued_at=runs[0].queued_at, due_at=runs[0].due_at,
+        )
+        for n in range(4, 121)
+    )  # fmt: skip
+    client, seen, address = as_("viewer"), [], RUNS
+    while address:
+        with django_assert_max_num_queries(10):
+            page = client.get(address).content.decode()
+        seen += re.findall(rf"{RUNS}([0-9a-f-]{{36}})/", page)
+        older = re.search(r'href="\?(cursor=[^"]+)">Older', page)
+        address = f"{RUNS}?{older[1]}" if older else ""
+
+    assert len(seen) == len(set(seen)) == 120
+
+
+def test_a_filter_asked_by_htmx_gives_the_rows_alone(as_, queued):
+    answer = as_("viewer").get(RUNS, headers={"HX-Request": "true"})
+
+    assert "<html" not in answer.content.decode()
+    assert answer["Vary"].count("HX-Request") == 1
+
+
+def test_the_run_tells_its_rows_as_an_equation(as_, queued):
+    text = words(as_("viewer").get(at(load(queued))))
+
+    assert "load: read 1,010 = loaded 1,000 + rejected 10 + filtered 0" in text
+    assert "1,000 inserted, 0 updated, 0 unchanged" in text
+    assert "do not add up" not in text
+
+
+def test_numbers_that_do_not_add_up_are_called_so(as_, queued):
+    text = words(as_("viewer").get(at(load(queued, rows_loaded=999))))
+
+    assert "read 1,010 ≠ loaded 999" in text
+    assert "These numbers do not add up." in text
+
+
+def test_rules_are_told_with_zero_too(as_, queued):
+    for place, violations in enumerate((0, 12)):
+        RuleCount.objects.create(
+            workspace=queued.workspace, run=queued, position=place, node="check", rule=f"r{place}", type="notNull",
+            field="id", on_fail="skip", violations=violations,
+        )  # fmt: skip
+    text = words(as_("viewer").get(at(load(queued))))
+
+    assert "r0 check notNull id skip 0" in text
+    assert "r1 check notNull id skip 12" in text
+
+
+def test_a_failed_run_tells_what_to_do_and_leads_to_its_node(as_, queued):
+    Run.objects.filter(pk=queued.pk).update(
+        state=State.FAILED, error_code="target.unreachable", error_node="load", error_message="Nothing answers.",
+        error_hint="Start the server.", ended_at=timezone.now(),
+    )  # fmt: skip
+    page = as_("viewer").get(at(queued)).content.decode()
+
+    assert all(text in page for text in ("Nothing answers.", "Start the server.", "target.unreachable"))
+    assert "/w/alices-team/pipelines/numbers/?node=load" in page
+    assert "Nothing was loaded." in page
+
+
+def test_a_run_that_goes_on_asks_for_itself_until_it_has_ended(as_, queued):
+    Run.objects.filter(pk=queued.pk).update(state=State.RUNNING, step="pass", started_at=timezone.now())
+    client, headers = as_("viewer"), {"HX-Request": "true"}
+    running = client.get(at(queued), headers=headers)
+    load(queued)
+    ended = client.get(at(queued), headers=headers)
+
+    assert 'hx-trigger="every 2s"' in running.content.decode()
+    assert "Read, test and stage rows (now)" in words(running)
+    assert "Load (to come)" in words(running)
+    assert "every 2s" not in ended.content.decode().split("health")[0]
+    assert "Succeeded" in words(ended)
+
+
+def test_a_step_that_this_page_does_not_know_is_shown_by_its_name(as_, queued):
+    Run.objects.filter(pk=queued.pk).update(state=State.RUNNING, step="vacuum", started_at=timezone.now())
+
+    assert "Vacuum (now)" in words(as_("viewer").get(at(queued)))
+
+
+def test_a_queued_run_tells_which_one_it_waits_for(as_, queued, pipeline):
+    second = queue_run(pipeline, Trigger.MANUAL, send=False)
+
+    assert "Waiting in the queue behind run 1" in words(as_("viewer").get(at(second)))
+
+
+def test_the_newest_lines_of_a_long_log_are_shown_first_and_all_on_demand(as_, queued):
+    RunLog.objects.bulk_create(
+        RunLog(
+            workspace=queued.workspace, run=queued, attempt=1, at=timezone.now(), level="info", message=f"line {n} end"
+        )
+        for n in range(250)
+    )
+    client = as_("viewer")
+    cut, whole = words(client.get(at(queued))), words(client.get(at(queued), {"log": "all"}))
+
+    assert "line 49 end" not in cut
+    assert cut.index("line 50 end") < cut.index("line 249 end")
+    assert whole.index("line 0 end") < whole.index("line 249 end")
+
+
+def test_a_run_costs_a_constant_number_of_queries(as_, queued, django_assert_max_num_queries):
+    for n in range(50):
+        NodeRun.objects.create(
+            workspace=queued.workspace, run=queued, position=n, node=f"n{n}", kind="transform", duration_ms=n
+        )
+    client = as_("viewer")
+
+    with django_assert_max_num_queries(11):
+        assert client.get(at(queued)).status_code == 200
+
+
+def test_an_editor_starts_a_run(as_, pipeline, sent, django_capture_on_commit_callbacks):
+    client = as_("editor")
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = client.post(f"{RUNS}start/numbers/")
+
+    run = Run.objects.get()
+    assert answer["Location"] == at(run)
+    assert (run.trigger, run.requested_by.email) == ("manual", "editor@example.com")
+    assert sent == [str(run.pk)]
+
+
+def test_an_editor_cancels_a_run(as_, queued):
+    client = as_("editor")
+
+    assert client.post(f"{at(queued)}cancel/")["Location"] == at(queued)
+    queued.refresh_from_db()
+    assert queued.state == State.CANCELLED
+
+
+def test_cancelling_what_has_ended_says_so(as_, queued):
+    answer = as_("editor").post(f"{at(load(queued))}cancel/")
+
+    assert answer.status_code == 409
+    assert "There is nothing to cancel." in words(answer)
+
+
+@pytest.mark.parametrize("address", ["start/numbers/", "{run}/cancel/"])
+def test_a_viewer_neither_starts_nor_cancels(as_, queued, address):
+    client = as_("viewer")
+
+    assert client.post(RUNS + address.format(run=queued.pk)).status_code == 403
+    assert Run.objects.get().state == State.QUEUED
+    assert "Cancel run" not in words(client.get(at(queued)))
+
+
+@pytest.mark.parametrize("address", ["{run}/", "{run}/cancel/"])
+def test_a_run_of_another_workspace_is_not_there(as_, queued, address):
+    """Asked for in a workspace of the stranger's own."""
+    client, mine = as_("stranger"), RUNS.replace("alices-team", "bobs-team")
+
+    ask = client.post if address.endswith("cancel/") else client.get
+    assert ask(mine + address.format(run=queued.pk)).status_code == 404
+    assert str(queued.pk) not in client.get(mine).content.decode()
+
+
+def test_texts_of_a_run_do_no_harm(as_, queued):
+    RunLog.objects.create(
+        workspace=queued.workspace, run=queued, attempt=1, at=timezone.now(), level="info", message=HOSTILE
+    )
+    RuleCount.objects.create(
+        workspace=queued.workspace, run=queued, position=0, node="check", rule=HOSTILE, type="notNull", field=HOSTILE,
+        on_fail="skip", violations=1,
+    )  # fmt: skip
+    Run.objects.filter(pk=queued.pk).update(
+        state=State.FAILED, error_code="x", error_node=HOSTILE[:60], error_message=HOSTILE, error_hint=HOSTILE,
+        report={"warnings": [{"code": "x", "node": HOSTILE, "message": HOSTILE}],
+                "checks": [{"node": "n", "check": HOSTILE, "ok": False, "message": HOSTILE, "observed": HOSTILE}]},
+    )  # fmt: skip
+    assert_harmless(as_("viewer").get(at(queued)))
