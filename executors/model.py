@@ -99,7 +99,7 @@ class FileScan:
 
 @dataclass(frozen=True, slots=True)
 class StageColumn:
-    """A column of staging: the working column it comes from and the type it must reach."""
+    """A column of staging: the working column it comes from, the type it must reach, and whether '' becomes NULL."""
 
     name: str
     type: ColumnType

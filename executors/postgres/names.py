@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from psycopg import sql
 
 from executors.errors import Terminal
-
-_PART = r'"(?:[^"]|"")+"|[^".]+'
-_TABLE = re.compile(rf"({_PART})\.({_PART})")
-
-MAX_BYTES = 63
-"""PostgreSQL cuts longer identifiers in silence."""
+from ir.names import MAX_BYTES, parse_table_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +17,15 @@ class TableName:
 
     @classmethod
     def parse(cls, text: str) -> TableName:
-        """Read `schema.name`. Parts are taken as they stand, without folding to lower case."""
-        match = _TABLE.fullmatch(text)
-        if not match:
+        """Read `schema.name` as documents write it. Raises Terminal `table.name_unreadable`."""
+        try:
+            return cls(*parse_table_name(text))
+        except ValueError as error:
             raise Terminal(
                 "table.name_unreadable",
                 f"{text!r} is not the name of a table.",
                 hint='Write schema.name, with double quotes around a part that holds a dot: dlq."My.Orders".',
-            )
-        return cls(_unquote(match[1]), _unquote(match[2]))
+            ) from error
 
     @property
     def identifier(self) -> sql.Identifier:
@@ -50,7 +44,3 @@ def shortened(name: str, suffix: str) -> str:
     """`name` + `suffix` within 63 bytes, cut between characters."""
     room = MAX_BYTES - len(suffix.encode())
     return name.encode()[:room].decode(errors="ignore") + suffix
-
-
-def _unquote(part: str) -> str:
-    return part[1:-1].replace('""', '"') if part.startswith('"') else part

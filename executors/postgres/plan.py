@@ -29,7 +29,9 @@ def plan_stage_columns(target: Target, working: Sequence[SourceField], dest: Des
 def _stage_column(column: DestinationColumn, target: Target, *, in_key: bool) -> StageColumn:
     # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none.
     nullable = column.nullable and not in_key
-    return StageColumn(column.name, column.type, nullable, column.max_length, target.empty_as_null)
+    # '' is kept where the table says that a text may not be NULL; a key that it lets be NULL must not be '' either.
+    empty_as_null = target.empty_as_null and (column.nullable or column.type.kind != "string")
+    return StageColumn(column.name, column.type, nullable, column.max_length, empty_as_null)
 
 
 def _require_known(target: Target, name: str, dest: Destination) -> None:

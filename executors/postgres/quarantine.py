@@ -38,9 +38,11 @@ _COLUMNS = {
     "status": "text NOT NULL DEFAULT 'open'",
     "fixedRow": "jsonb",
     "fixedBy": "text",
+    "tenant": "uuid",
 }
 """Columns beside `id`. `rowId` is shared by the entries of one row; `disposition` is dropped, loaded or not_loaded (the
-run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored or fixed."""
+run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored or fixed. `tenant` tells workspaces
+apart that share a table and a pipeline's id."""
 
 _INDEXES = {
     "_pipeline_idx": '("pipelineId", "runId")',
@@ -189,6 +191,7 @@ def _replace(conn: Conn, run: RunRef, name: TableName, rejects: sql.Composed, di
         "sourceFile": sql.SQL("r.source_file"),
         "sourceRecord": sql.SQL("r.record"),
         "rowFrom": sql.SQL("r.row_from"),
+        "tenant": sql.Literal(run.tenant),
     }
     statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY r.file, r.record, r.node, r.rule_id").format(
         name.identifier,
@@ -213,12 +216,14 @@ def close_not_loaded(conn: Conn, run: RunRef, kept: Mapping[str, str], files: Se
     for table in dict.fromkeys(kept.values()):
         conn.execute(
             sql.SQL(
-                'UPDATE {} SET status = \'fixed\', "fixedBy" = {} WHERE "pipelineId" = {} AND "targetNode" = {}'
+                'UPDATE {} SET status = \'fixed\', "fixedBy" = {}'
+                ' WHERE tenant = {} AND "pipelineId" = {} AND "targetNode" = {}'
                 " AND \"sourceFile\" = ANY({}::text[]) AND disposition = 'not_loaded' AND status = 'open'"
                 ' AND "runId" <> {}'
             ).format(
                 TableName.parse(table).identifier,
                 sql.Literal(f"run {run.run_id}"),
+                sql.Literal(run.tenant),
                 sql.Literal(run.pipeline),
                 sql.Literal(run.node),
                 sql.Literal(list(files)),

@@ -16,12 +16,13 @@ from executors.postgres.unique_keys import UniqueKey, list_unique_keys
 from executors.postgres.valid_input import is_valid_input
 from executors.types import travel_of
 
+# A check on the whole row (attribute 0) has no columns to look at by name and is left to PostgreSQL.
 # Constraints that are not enforced exist from PostgreSQL 18; before it the catalog has no such column.
 _CHECKS = """
 SELECT c.conname, pg_get_expr(c.conbin, c.conrelid),
        (SELECT array_agg(a.attname) FROM pg_attribute a WHERE a.attrelid = c.conrelid AND a.attnum = ANY(c.conkey))
 FROM pg_constraint c JOIN pg_class t ON t.oid = c.conrelid JOIN pg_namespace n ON n.oid = t.relnamespace
-WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'c' AND c.conkey <> '{}'
+WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'c' AND c.conkey <> '{}' AND 0 <> ALL (c.conkey)
       AND coalesce((to_jsonb(c)->>'conenforced')::boolean, true) ORDER BY c.conname"""
 
 # A table that refers to itself may find its parents in the same batch, so its own foreign key is left to PostgreSQL.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
+from executors.errors import Terminal
 from executors.postgres.ddl import Conn
 from executors.postgres.names import TableName
 
@@ -76,8 +77,12 @@ def list_unique_keys(conn: Conn, table: TableName) -> list[UniqueKey]:
 
 
 def find_unique_key(conn: Conn, table: TableName, columns: Sequence[str]) -> UniqueKey:
-    """The unique index on exactly these columns; LookupError if it is gone."""
+    """The unique index on exactly these columns; raises Terminal `upsert.key_not_unique` if it is gone."""
     for key in list_unique_keys(conn, table):
         if {c.name for c in key.columns} == set(columns):
             return key
-    raise LookupError(f"{table} has no unique index on {', '.join(columns)}")
+    raise Terminal(
+        "upsert.key_not_unique",
+        f"{table} has no unique index on exactly ({', '.join(columns)}) any more: it was dropped during the run.",
+        hint="Create it again, then run the pipeline again.",
+    )

@@ -19,7 +19,7 @@ from executors.verdicts.entries import reject_entries
 from executors.verdicts.findings import Finding, Findings, Severity
 from executors.verdicts.plan import BAD, FILE, RECORD, Judged, JudgePlan
 from executors.verdicts.tally import MOST_REFS
-from executors.verdicts.target import cast_severity, judge_column, stores_empty_as_null
+from executors.verdicts.target import cast_severity, judge_column
 
 
 def judge(batch: pa.RecordBatch, plan: JudgePlan) -> Judged:
@@ -57,7 +57,7 @@ def _judge_casts(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> 
 
 
 def _judge_rules(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
-    emptied = {column.name for column in plan.stage_columns if stores_empty_as_null(column)}
+    emptied = {column.name for column in plan.stage_columns if column.empty_as_null}
     for node, bound in groupby(plan.rules, key=lambda bound: bound.node):
         for rule_plan in bound:
             rule = rule_plan.rule

@@ -29,14 +29,9 @@ def cast_severity(plan: JudgePlan) -> Severity:
     return _SEVERITY[plan.on_type_mismatch]
 
 
-def stores_empty_as_null(column: StageColumn) -> bool:
-    """A text column that is NOT NULL keeps ''."""
-    return column.empty_as_null and (column.nullable or column.type.kind != "string")
-
-
 def finish_column(column: StageColumn, values: pa.Array) -> tuple[pa.Array, list[Problem]]:
     """A working column in the travel type of its stage column, and what is wrong with its values."""
-    if stores_empty_as_null(column):
+    if column.empty_as_null:
         values = without_empty(values)
     typed, bad = convert_column(values, column.type)
     problems = [Problem("type", bad, f"does not fit {column.type}")]

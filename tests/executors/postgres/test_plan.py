@@ -40,6 +40,16 @@ def test_columns_take_the_target_s_types_in_the_source_s_order(plan):
     )
 
 
+def test_empty_text_becomes_null_but_where_the_table_lets_no_text_be_null(plan):
+    columns = plan("a text, b text NOT NULL, c integer NOT NULL", "a", "b", "c")
+    assert [column.empty_as_null for column in columns] == [True, False, True]
+
+
+def test_a_key_that_the_table_lets_be_null_takes_no_empty_text(plan):
+    (key, _) = plan("k text UNIQUE, v text", "k", "v", mode="upsert", upsert_key=["k"])
+    assert (key.nullable, key.empty_as_null) == (False, True)
+
+
 def test_an_extra_column_is_refused_by_name(plan):
     refused(
         "target.column_unknown", "has no column 'extra'. It has id, name", plan, "id text, name text", "id", "extra"

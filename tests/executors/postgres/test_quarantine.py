@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
+from dataclasses import replace
+
 import pytest
 
 from executors.errors import LeaseLost, Terminal
@@ -107,6 +110,18 @@ def test_a_good_run_closes_the_entries_of_failed_ones_over_the_same_file(loading
         (3, "fixed", f"run {good.run.run_id}"),
         (4, "open", None),
     ]
+
+
+def test_a_good_run_leaves_the_entries_of_another_workspace_alone(loading, load, conn, dlq):
+    ensure_quarantine(conn, dlq)
+    load.run = replace(load.run, tenant=str(uuid.uuid4()))
+    raise_fence(conn, load.run.tenant, load.run.pipeline, "load", 1)
+    load.reject({"record": 3})
+    keep_rejects(conn, load.run, load.tables, load.winners, {"check": dlq})
+    good = loading("t", "id integer", token=2)
+    good.stage([(1,)])
+    good.commit(quarantine={"check": dlq})
+    assert entries(conn, dlq, "status") == [("open",)]
 
 
 def test_a_row_that_jsonb_does_not_take_is_kept_as_text(load, conn, dlq):

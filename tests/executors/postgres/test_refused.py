@@ -140,6 +140,16 @@ def test_check_constraints_are_looked_for(loading, make, rows):
     assert rows("SELECT a, b FROM t") == [(1, 2)]
 
 
+def test_a_check_on_the_whole_row_is_left_to_the_database(loading, make):
+    make("CREATE TABLE t (a integer)")
+    make("ALTER TABLE t ADD CHECK (t IS NOT NULL)")
+    load = loading("t", "a integer")
+    load.stage([(None,)])
+    assert refuse(load, "skip") is None
+    with pytest.raises(Terminal):
+        load.commit()
+
+
 def test_a_check_on_a_column_that_is_not_loaded_is_left_to_the_database(loading, make):
     make("CREATE TABLE t (a integer, b integer DEFAULT 5, CONSTRAINT ordered CHECK (a <= b))")
     load = loading("t", "a integer")

@@ -168,6 +168,16 @@ def test_another_unique_index_of_the_target_stops_the_load_without_telling_value
     assert "secret" not in f"{raised.value} {raised.value.hint} {raised.value.__cause__}"
 
 
+def test_a_unique_index_dropped_during_the_run_stops_the_load(loading, make):
+    make("CREATE TABLE t (k integer CONSTRAINT once UNIQUE, v text)")
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "a")])
+    make("ALTER TABLE t DROP CONSTRAINT once")
+    with pytest.raises(Terminal) as raised:
+        load.commit()
+    assert raised.value.code == "upsert.key_not_unique"
+
+
 def test_rows_of_inheriting_tables_are_not_the_target_s(loading, make, rows):
     make("CREATE TABLE t (k integer PRIMARY KEY, v text)")
     make("CREATE TABLE heir () INHERITS (t)")
