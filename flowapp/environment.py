@@ -13,6 +13,15 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
+
+class BadSetting(ImproperlyConfigured):
+    """A setting of the environment that cannot be used; `hint` says what can."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(f"{message} {hint}")
+        self.message, self.hint = message, hint
+
+
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 
@@ -20,14 +29,14 @@ def read_flag(name: str) -> bool:
     value = os.environ.get(name, "").strip().lower()
     if value in TRUE | FALSE:
         return value in TRUE
-    raise ImproperlyConfigured(f"{name} is {value!r}; use true or false.")
+    raise BadSetting(f"{name} is {value!r}.", "Use true or false.")
 
 
 def read_choice(name: str, allowed: tuple[str, ...]) -> str:
     """The first of `allowed` is the default."""
     value = os.environ.get(name) or allowed[0]
     if value not in allowed:
-        raise ImproperlyConfigured(f"{name} is {value!r}; use one of: {', '.join(allowed)}.")
+        raise BadSetting(f"{name} is {value!r}.", f"Use one of: {', '.join(allowed)}.")
     return value
 
 
@@ -42,9 +51,9 @@ def read_secret(name: str, home: Path, *, production: bool) -> list[str]:
     """
     if not os.environ.get(name):
         if production:
-            raise ImproperlyConfigured(
-                f"{name} is not set. FLOW_ENV=production needs it: a comma-separated list whose first entry is in use "
-                "and whose others still verify or decrypt."
+            raise BadSetting(
+                f"{name} is not set, and FLOW_ENV=production needs it.",
+                "Give a comma-separated list whose first entry is in use and whose others still verify or decrypt.",
             )
         os.environ[name] = made_once(home / f"{name.lower()}.secret", MAKERS[name])
     values = read_list(name)
@@ -63,16 +72,16 @@ def _make_encryption_key() -> str:
 
 def _check_secret_key(name: str, value: str) -> None:
     if len(value) < 32:
-        raise ImproperlyConfigured(f"{name} holds a key of {len(value)} characters; use 32 random ones or more.")
+        raise BadSetting(f"{name} holds a key of {len(value)} characters.", "Use 32 random ones or more.")
 
 
 def _check_encryption_key(name: str, value: str) -> None:
     try:
         Fernet(value)
     except ValueError:
-        raise ImproperlyConfigured(
-            f"{name} holds something that is no key; a key is 32 random bytes in URL-safe base64. Make one with: "
-            'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
+        raise BadSetting(
+            f"{name} holds something that is no key: a key is 32 random bytes in URL-safe base64.",
+            'Make one: python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"',
         ) from None
 
 
@@ -101,9 +110,9 @@ def database_settings(url: str) -> dict[str, Any]:
         return {"ENGINE": "django.db.backends.dummy"}
     parts = urlsplit(url)
     if parts.scheme not in DATABASES:
-        raise ImproperlyConfigured(
-            f"FLOW_DATABASE_URL begins with {parts.scheme!r}; use postgresql://user:password@host:port/name "
-            "or sqlite:///path/to/file."
+        raise BadSetting(
+            f"FLOW_DATABASE_URL begins with {parts.scheme!r}.",
+            "Use postgresql://user:password@host:port/name or sqlite:///path/to/file.",
         )
     return DATABASES[parts.scheme](parts)
 

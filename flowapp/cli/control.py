@@ -77,7 +77,9 @@ def set_up_django() -> None:
     try:
         django.setup()
     except ImproperlyConfigured as error:
-        raise ControlUnavailable("settings.invalid", str(error)) from None
+        raise ControlUnavailable(
+            "settings.invalid", getattr(error, "message", str(error)), hint=getattr(error, "hint", "")
+        ) from None
 
 
 def migrate_if_behind() -> None:

@@ -12,7 +12,7 @@ import pytest
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
-from flowapp.environment import database_settings, made_once, read_choice, read_flag, read_secret
+from flowapp.environment import BadSetting, database_settings, made_once, read_choice, read_flag, read_secret
 from flowapp.logs import RedactSecrets, redact
 
 
@@ -69,8 +69,9 @@ def test_a_bad_secret_is_refused_without_being_repeated(tmp_path, monkeypatch, n
 
 def test_a_misspelt_flag_or_choice_is_refused_with_what_is_allowed(monkeypatch):
     monkeypatch.setenv("FLOW_STREAMING_ENABLED", "tru")
-    with pytest.raises(ImproperlyConfigured, match="true or false"):
+    with pytest.raises(BadSetting, match="true or false") as refused:
         read_flag("FLOW_STREAMING_ENABLED")
+    assert refused.value.hint == "Use true or false."
     monkeypatch.setenv("FLOW_ENV", "prod")
     with pytest.raises(ImproperlyConfigured, match="development, production"):
         read_choice("FLOW_ENV", ("development", "production"))
