@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from executors.errors import Failure, Transient
+from executors.errors import Failure, LeaseLost, Transient
 from executors.model import Destination, SourceField, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_target, require_loadable, require_privileges
@@ -37,13 +37,18 @@ def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
 def ready_table(
     conn: Conn, target: Target, working: Sequence[SourceField]
 ) -> Iterator[tuple[Destination, tuple[StageColumn, ...]]]:
-    """The table and its staging columns. A table that had to be made is dropped again if its first load fails."""
+    """The table and its staging columns. A table that had to be made is dropped again if its first load fails, but not
+    when another worker has taken the run over: it loads that table."""
     dest, created = _find_or_create(conn, target, working)
     try:
         yield dest, plan_stage_columns(target, working, dest)
+    except LeaseLost:
+        raise
     except Failure:
         if created is not None:
-            drop_target_if_ours(conn, created)
+            # Where it cannot be dropped an empty table stays behind; what is to be told is why the load failed.
+            with suppress(Failure):
+                drop_target_if_ours(conn, created)
         raise
 
 

@@ -215,6 +215,8 @@ class TargetLoad:
         except LeaseLost:
             raise
         except Failure as trouble:
+            if not any(rule.violations for rule in self._rules):
+                return
             self._ports.events.alert(
                 "quarantine.unwritable", "error",
                 f"The rows that a failed load rejected were not kept: {trouble.message}",
