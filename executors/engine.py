@@ -66,7 +66,7 @@ class _Run:
         self.job, self.ports, self.report = job, ports, RunReport()
         self.lanes: list[_Lane] = []
         self._stack = stack
-        self._session = RunSession()
+        self._session = stack.enter_context(RunSession())
         self._intake = FileIntake(job, ports, self._scan)
 
     # --- before anything is read ------------------------------------------------------------------------------

@@ -54,12 +54,20 @@ def get_session(mode: Mode = "inline", extra_java_options: Sequence[str] = ()) -
 class RunSession:
     """A session of its own for one run: settings, views and cancelling do not touch other runs.
 
-    It starts when it is first needed; a small run never needs it.
+    It starts when it is first needed; a small run never needs it. Leaving the block gives it back.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
+
+    def __enter__(self) -> RunSession:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        # On classic Spark this would stop the application; a server keeps workers and a channel for every session.
+        if self._session is not None and remote():
+            self._session.stop()
 
     def start(self) -> SparkSession:
         """The session itself. Raises what `get_session` raises."""

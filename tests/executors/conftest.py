@@ -27,11 +27,12 @@ def encryption_keys() -> str:
 
 
 @pytest.fixture
-def run_session(spark: SparkSession) -> RunSession:
+def run_session(spark: SparkSession) -> Iterator[RunSession]:
     """A session of a run."""
     from executors.spark.session import RunSession
 
-    return RunSession()
+    with RunSession() as session:
+        yield session
 
 
 @pytest.fixture(scope="session")
