@@ -41,7 +41,7 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
         claim.guard()
         _end(claim, run, state, report=save_report(run, report), error=None)
         release_units(run, UnitState.COMMITTED, "")
-    resolve_by("run.succeeded", pipeline_id=run.pipeline_id)
+    resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
 
 
 def end_badly(claim: Claim, run: Run, error: FlowError) -> None:

@@ -12,11 +12,13 @@ from psycopg import sql
 
 from executors.model import Connection
 from flowapp.connections.fields import ConnectionFields
+from tests.flowapp.web.conftest import as_, person
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Workspace
 
 PASSWORD = "P@ss:w/rd%?"
+__all__ = ["as_", "person"]
 
 
 @pytest.fixture

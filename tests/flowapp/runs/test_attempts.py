@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from uuid import uuid4
 
 import pytest
+from django.db import InterfaceError, OperationalError, connections
 from django.db import connection as control
-from django.db import connections
 
 from executors.errors import Cancelled, TargetBusy, Terminal, Transient, WaitForFiles
 from executors.model import CheckReport, RunReport, RunWarning
@@ -17,7 +18,7 @@ from flowapp.clock import from_now
 from flowapp.health.models import Alert, AlertState
 from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.endings import backoff
-from flowapp.runs.leases import claim_run, interrupt_all, take_over
+from flowapp.runs.leases import Claim, LeaseKeeper, claim_run, interrupt_all, take_over
 from flowapp.runs.models import CommitRecord, Run, State, Trigger
 from flowapp.runs.selectors import run_document
 from flowapp.runs.services import cancel_run, queue_run
@@ -308,3 +309,25 @@ def raising_any(error):
         raise error
 
     return call
+
+
+def test_what_a_good_run_raises_stays_open_until_the_next_good_one(pipeline, target):
+    def miss(job, ports):
+        ports.events.alert("source.missed", "warning", "No file came.", "Look.", "src")
+
+    run_inline(pipeline, engine=TableEngine(at={"pass": miss}))
+    assert open_alerts() == ["source.missed"]
+    run_inline(pipeline, engine=TableEngine())
+    assert open_alerts() == []
+
+
+@pytest.mark.parametrize("error", [OperationalError, InterfaceError])
+def test_a_control_database_that_does_not_answer_does_not_end_the_keeper_of_a_lease(monkeypatch, error):
+    keeper = LeaseKeeper(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
+
+    def unreachable(now):
+        raise error
+
+    monkeypatch.setattr(keeper, "_reason_in_database", unreachable)
+    keeper._look()
+    assert keeper.reason is None

@@ -1,0 +1,208 @@
+"""The Files page: what pipelines have seen, loading again, uploading."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from flowapp.files.models import LoadUnit, UnitState
+from flowapp.runs.models import NodeRun, Run, Trigger
+from flowapp.runs.services import queue_run
+from tests.flowapp.reading import HOSTILE, assert_harmless, words
+
+pytestmark = pytest.mark.django_db
+FILES = "/w/alices-team/files/"
+
+
+@pytest.fixture
+def root(settings, tmp_path) -> Path:
+    """The workspace's folder of files."""
+    settings.FILES_ROOT = tmp_path.resolve()
+    return settings.FILES_ROOT / "alices-team"
+
+
+@pytest.fixture
+def run(pipeline) -> Run:
+    return queue_run(pipeline, Trigger.MANUAL, send=False)
+
+
+def unit(run: Run, name: str = "in/a.csv", state: str = UnitState.COMMITTED, **changes) -> LoadUnit:
+    return LoadUnit.objects.create(
+        workspace=run.workspace, pipeline=run.pipeline, run=run, node="files", name=name, size=1234, state=state,
+        **{"sha256": name.encode().hex().ljust(64, "0")[:64], "changed_at": timezone.now(), **changes},
+    )  # fmt: skip
+
+
+def send(client, folder: str, name: str = "a.csv", content: bytes = b"id\n1\n", **more):
+    data = {"folder": folder, "file": SimpleUploadedFile(name, content), **more}
+    return client.post(f"{FILES}upload/", data)
+
+
+def test_without_files_the_page_says_what_to_do(workspace, as_):
+    assert "No pipeline has seen a file yet" in words(as_("viewer").get(FILES))
+    assert "Upload a file" not in words(as_("viewer").get(FILES))
+    assert "Upload a file" in words(as_("editor").get(FILES))
+
+
+def test_files_are_listed_with_state_hash_rows_run_and_reason(as_, run):
+    unit(run)
+    unit(run, "in/b.csv", UnitState.SKIPPED, reason="The same bytes were loaded as in/a.csv.")
+    NodeRun.objects.create(workspace=run.workspace, run=run, position=0, node="files", kind="source", rows_out=5_000)
+    text = words(as_("viewer").get(FILES))
+
+    assert "Loaded in/a.csv numbers 1,234 696e2f612e63 Run 1 of numbers 5,000 –" in text
+    assert "Skipped in/b.csv" in text
+    assert "The same bytes were loaded as in/a.csv." in text
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [("state=committed", True), ("state=failed", False), ("pipeline=numbers", True), ("pipeline=unknown", True)],
+)
+def test_files_are_narrowed(as_, run, query, found):
+    unit(run)
+
+    assert ("in/a.csv" in words(as_("viewer").get(f"{FILES}?{query}"))) is found
+
+
+def test_the_files_of_a_run_are_listed(as_, run, pipeline):
+    unit(run)
+    other = queue_run(pipeline, Trigger.MANUAL, send=False)
+
+    assert "in/a.csv" in words(as_("viewer").get(f"{FILES}?run={run.pk}"))
+    assert "No file is like that" in words(as_("viewer").get(f"{FILES}?run={other.pk}"))
+
+
+def test_many_files_cost_a_constant_number_of_queries(as_, run, django_assert_max_num_queries):
+    for n in range(60):
+        unit(run, f"in/{n}.csv")
+    NodeRun.objects.create(workspace=run.workspace, run=run, position=0, node="files", kind="source", rows_out=5)
+    client = as_("viewer")
+
+    with django_assert_max_num_queries(10):
+        page = words(client.get(FILES))
+    assert "in 60 files" in page
+
+
+def test_an_editor_lets_a_file_be_loaded_again_with_a_reason(as_, run):
+    found, client = unit(run), as_("editor")
+    client.post(f"{FILES}{found.pk}/again/", {"reason": "It was corrected."})
+
+    found.refresh_from_db()
+    assert (found.forgotten_reason, found.forgotten_token) == ("It was corrected.", run.pipeline.fence_counter)
+    assert "will be loaded again: It was corrected." in words(client.get(FILES))
+
+
+def test_loading_a_skipped_file_again_means_the_one_that_was_loaded(as_, run):
+    loaded = unit(run)
+    skipped = unit(run, "in/b.csv", UnitState.SKIPPED, sha256=loaded.sha256)
+    as_("editor").post(f"{FILES}{skipped.pk}/again/", {"reason": "Again."})
+
+    loaded.refresh_from_db()
+    assert loaded.forgotten_reason == "Again."
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "status"), [(UnitState.COMMITTED, "  ", 422), (UnitState.PROCESSING, "Why not.", 409)]
+)
+def test_without_a_reason_or_in_the_middle_of_a_run_nothing_is_loaded_again(as_, run, state, reason, status):
+    found = unit(run, state=state)
+
+    assert as_("editor").post(f"{FILES}{found.pk}/again/", {"reason": reason}).status_code == status
+    found.refresh_from_db()
+    assert found.forgotten_token is None
+
+
+def test_an_editor_lets_all_files_of_a_pipeline_be_loaded_again(as_, pipeline):
+    as_("editor").post(f"{FILES}again/numbers/", {"reason": "A new column."})
+
+    pipeline.refresh_from_db()
+    assert pipeline.forgotten_reason == "A new column."
+
+
+def test_a_viewer_changes_nothing(as_, run, root):
+    found, client = unit(run), as_("viewer")
+
+    assert client.post(f"{FILES}{found.pk}/again/", {"reason": "x"}).status_code == 403
+    assert client.post(f"{FILES}again/numbers/", {"reason": "x"}).status_code == 403
+    assert send(client, "in").status_code == 403
+    assert not root.exists()
+
+
+def test_files_of_another_workspace_are_not_there(as_, run):
+    found, client = unit(run), as_("stranger")
+    mine = FILES.replace("alices-team", "bobs-team")
+
+    assert "in/a.csv" not in words(client.get(mine))
+    assert client.post(f"{mine}{found.pk}/again/", {"reason": "x"}).status_code == 404
+    assert client.post(f"{mine}again/numbers/", {"reason": "x"}).status_code == 404
+    assert client.get(f"{mine}?run={run.pk}").status_code == 404
+
+
+def test_an_upload_lands_whole_in_its_folder(as_, workspace, root):
+    content = os.urandom(3_000_000)
+    answer = send(as_("editor"), "in/2026/", content=content)
+
+    assert answer["Location"] == FILES
+    assert (root / "in/2026/a.csv").read_bytes() == content
+    assert os.listdir(root.parent / ".uploads") == []
+
+
+def test_an_upload_never_overwrites(as_, workspace, root):
+    client = as_("editor")
+    send(client, "in")
+    answer = send(client, "in", content=b"other")
+
+    assert answer.status_code == 409
+    assert "Nothing was overwritten." in words(answer)
+    assert (root / "in/a.csv").read_bytes() == b"id\n1\n"
+
+
+@pytest.mark.parametrize("folder", ["../bobs-team", "in/../../x", ".hidden", "in\\x", "in/.git", "in/\x07"])
+def test_an_upload_stays_below_the_workspaces_folder(as_, workspace, root, folder):
+    assert send(as_("editor"), folder).status_code == 422
+    assert not list(root.parent.rglob("a.csv"))
+
+
+def test_an_upload_follows_no_link_out(as_, workspace, root, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside")
+    root.mkdir()
+    (root / "out").symlink_to(outside)
+
+    assert send(as_("editor"), "out").status_code == 422
+    assert not list(outside.iterdir())
+
+
+@pytest.mark.parametrize("name", [".hidden.csv", "a:b.csv", "what?.csv", "x" * 201])
+def test_names_that_would_surprise_are_refused(as_, workspace, root, name):
+    assert send(as_("editor"), "in", name).status_code == 422
+
+
+def test_too_large_an_upload_is_refused_and_leaves_nothing(as_, workspace, root, settings):
+    settings.UPLOAD_BYTES = 100_000
+    answer = send(as_("editor"), "in", content=b"x" * 200_000)
+
+    assert answer.status_code == 413
+    assert "larger than 100,000 bytes" in words(answer)
+    assert not root.exists()
+
+
+def test_no_file_at_all_is_told(as_, workspace, root):
+    answer = as_("editor").post(f"{FILES}upload/", {"folder": "in"})
+
+    assert answer.status_code == 422
+    assert "No file was sent." in words(answer)
+
+
+def test_the_folders_of_pipelines_are_suggested(as_, pipeline):
+    assert '<option value="in">' in as_("editor").get(f"{FILES}upload/").content.decode()
+
+
+def test_names_and_reasons_do_no_harm(as_, run):
+    unit(run, HOSTILE, reason=HOSTILE, forgotten_reason=HOSTILE)
+
+    assert_harmless(as_("editor").get(FILES))

@@ -1,0 +1,188 @@
+"""The light in the top bar and the Health page."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from flowapp.health.alerts import raise_alert
+from flowapp.health.heartbeats import beat
+from flowapp.health.models import Alert, AlertState
+from flowapp.runs.models import Trigger
+from flowapp.runs.services import queue_run
+from tests.flowapp.reading import HOSTILE, assert_harmless, words
+
+pytestmark = pytest.mark.django_db
+HEALTH = "/w/alices-team/health/"
+
+
+@pytest.fixture
+def alive(settings, redis_url) -> None:
+    """All parts answer."""
+    settings.REDIS_URL = redis_url
+    beat("w", "worker")
+    beat("s", "scheduler")
+
+
+@pytest.fixture
+def widget(as_):
+    return lambda role="viewer": as_(role).get(f"{HEALTH}widget/", headers={"HX-Request": "true"})
+
+
+def failed(workspace, message: str = "It broke.", severity: str = "error", **where) -> Alert:
+    raise_alert("run.failed", severity, message, "Mend it.", workspace=workspace, **where)
+    return Alert.objects.order_by("-first_seen_at").first()
+
+
+def test_every_page_asks_for_the_light(workspace, as_):
+    page = as_("viewer").get("/w/alices-team/settings/").content.decode()
+
+    assert 'hx-get="/w/alices-team/health/widget/" hx-trigger="load, every 15s' in page
+
+
+def test_the_light_is_green_only_if_all_parts_answer(workspace, alive, widget):
+    assert "well" in words(widget())
+    assert "every 15s" in widget().content.decode()
+
+
+@pytest.mark.parametrize("role", ["worker", "scheduler"])
+def test_a_silent_worker_or_scheduler_means_that_nobody_can_tell(workspace, alive, widget, role):
+    from flowapp.health.models import Heartbeat
+
+    Heartbeat.objects.filter(role=role).delete()
+    text = words(widget())
+
+    assert "cannot tell" in text
+    assert "well" not in text
+    assert f"No {role} was heard of" in text
+
+
+def test_a_silent_broker_means_that_nobody_can_tell(workspace, alive, widget, settings):
+    settings.REDIS_URL = "redis://:secretword@127.0.0.1:1/0"
+    answer = widget()
+
+    assert "cannot tell" in words(answer)
+    assert "secretword" not in answer.content.decode()
+
+
+def test_a_silent_database_means_that_nobody_can_tell(workspace, widget, monkeypatch):
+    """Not even who is looking."""
+
+    def fail(*args: object) -> None:
+        raise OperationalError("password=secretword")
+
+    monkeypatch.setattr("flowapp.health.views.get_light", fail)
+    answer = widget()
+
+    assert answer.status_code == 200
+    assert "cannot tell" in words(answer)
+    assert "The control database does not answer." in words(answer)
+    assert "secretword" not in answer.content.decode()
+
+
+def test_the_light_shows_the_worst_that_is_open_with_its_next_step(workspace, alive, widget):
+    failed(workspace, "Careful.", "warning", node="a")
+    assert "1 open" in words(widget())
+    failed(workspace, "It broke.", node="b")
+    page = widget().content.decode()
+
+    assert "bg-red-lt" in page.partition("health-alerts")[0]
+    text = words(widget())
+    assert "2 open" in text
+    assert text.index("error It broke.") < text.index("warning Careful.")
+    assert "Mend it." in text
+
+
+def test_what_somebody_looks_after_turns_no_light_on(workspace, alive, widget):
+    failed(workspace)
+    Alert.objects.update(state=AlertState.ACKNOWLEDGED)
+
+    assert "well" in words(widget())
+
+
+def test_alerts_of_other_workspaces_turn_no_light_on(workspace, alive, as_, widget):
+    failed(workspace)
+    answer = as_("stranger").get("/w/bobs-team/health/widget/")
+
+    assert "It broke." not in words(answer)
+    assert "well" in words(answer)
+
+
+def test_the_light_costs_a_constant_number_of_queries(pipeline, alive, as_, django_assert_max_num_queries):
+    run = queue_run(pipeline, Trigger.MANUAL, send=False)
+    for n in range(30):
+        failed(None, pipeline=pipeline, run=run, node=f"n{n}")
+    client = as_("viewer")
+
+    with django_assert_max_num_queries(8):
+        client.get(f"{HEALTH}widget/")
+
+
+def test_the_page_tells_every_part_and_every_alert_with_its_place(pipeline, alive, as_):
+    run = queue_run(pipeline, Trigger.MANUAL, send=False)
+    failed(None, pipeline=pipeline, run=run, node="load")
+    answer = as_("viewer").get(HEALTH)
+
+    assert all(f"{part} answers" in words(answer) for part in ("Database", "Broker", "Workers", "Scheduler"))
+    assert "It broke. Mend it." in words(answer)
+    page = answer.content.decode()
+    assert "/w/alices-team/pipelines/numbers/?node=load" in page
+    assert f"/w/alices-team/runs/{run.pk}/" in page
+
+
+def test_without_alerts_the_page_says_what_would_be_told(workspace, as_):
+    assert "No open alert" in words(as_("viewer").get(HEALTH))
+
+
+def test_an_editor_acknowledges_and_resolves(workspace, as_):
+    alert, client = failed(workspace), as_("editor")
+
+    client.post(f"{HEALTH}alerts/{alert.pk}/ack/")
+    alert.refresh_from_db()
+    assert (alert.state, alert.acknowledged_by.email) == ("acknowledged", "editor@example.com")
+
+    client.post(f"{HEALTH}alerts/{alert.pk}/resolve/")
+    text = words(client.get(HEALTH))
+    assert text.index("No open alert") < text.index("It broke.")
+    assert client.post(f"{HEALTH}alerts/{alert.pk}/resolve/").status_code == 409
+
+
+def test_a_viewer_reads_only(workspace, as_):
+    alert, client = failed(workspace), as_("viewer")
+
+    assert client.post(f"{HEALTH}alerts/{alert.pk}/ack/").status_code == 403
+    assert "Acknowledge" not in words(client.get(HEALTH))
+
+
+def test_alerts_of_another_workspace_are_not_there(workspace, as_):
+    alert, client = failed(workspace), as_("stranger")
+
+    for action in ("ack", "resolve"):
+        assert client.post(f"/w/bobs-team/health/alerts/{alert.pk}/{action}/").status_code == 404
+    alert.refresh_from_db()
+    assert alert.state == "open"
+
+
+def test_resolved_alerts_come_in_pages(workspace, as_, django_assert_max_num_queries):
+    now = timezone.now()
+    Alert.objects.bulk_create(
+        Alert(
+            workspace=workspace, kind="run.failed", severity="error", message=f"trouble {n} end", next_step="x",
+            fingerprint=str(n), state="resolved", first_seen_at=now, last_seen_at=now, resolved_at=now,
+        )
+        for n in range(30)
+    )  # fmt: skip
+    client = as_("viewer")
+    with django_assert_max_num_queries(12):
+        page = client.get(HEALTH)
+
+    assert words(page).count("trouble") == 25
+    assert "Older" in words(page)
+
+
+def test_messages_and_steps_do_no_harm(workspace, alive, as_, widget):
+    failed(workspace, HOSTILE)
+
+    assert_harmless(widget())
+    assert_harmless(as_("editor").get(HEALTH))
