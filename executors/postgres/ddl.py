@@ -19,6 +19,8 @@ def ddl(conn: Conn) -> Iterator[None]:
 
     The session must be idle: inside a longer transaction the lock would be kept until that ends.
     """
+    if conn.closed:
+        raise psycopg.OperationalError("the connection is closed")
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise RuntimeError("DDL needs a session without an open transaction")
     with conn.transaction():
