@@ -102,6 +102,7 @@ class FileIntake:
         self._ports.cancellation.check()
         self._keep_first_of_each(intake, scans)
         self._ports.units.claim(source.id, {scan.sha256: scan.file for scan in intake.scans})
+        self._tell_if_empty(source, scans)
 
     def _settled(self, source: Source, handler: FileSource) -> Sequence[SourceFile]:
         """The files that have stood still long enough; waits once for young ones."""
@@ -141,6 +142,17 @@ class FileIntake:
             intake.scans.append(scan)
             for text in scan.warnings:
                 intake.warnings.append(RunWarning("source.header", intake.source.id, f"{scan.file.name}: {text}"))
+
+    def _tell_if_empty(self, source: Source, scans: Sequence[FileScan]) -> None:
+        """Files without rows are no miss, but who wants to hear of a miss wants to hear of them too."""
+        if typed_config(source).wait_policy.on_miss_action == "alert" and not any(scan.records for scan in scans):
+            self._ports.events.alert(
+                "source.empty",
+                "warning",
+                f"{len(scans):,} files came, and none holds a row.",
+                "Look whether the sender has lost its data.",
+                source.id,
+            )
 
     def _missed(self, source: Source, handler: FileSource) -> Intake:
         """No file came: wait if the policy says so, else do what `onMissAction` says."""

@@ -216,7 +216,7 @@ def close_not_loaded(conn: Conn, run: RunRef, kept: Mapping[str, str], files: Se
     for table in dict.fromkeys(kept.values()):
         conn.execute(
             sql.SQL(
-                'UPDATE {} SET status = \'fixed\', "fixedBy" = {}'
+                "UPDATE {} SET status = 'fixed', \"fixedBy\" = {}"
                 ' WHERE tenant = {} AND "pipelineId" = {} AND "targetNode" = {}'
                 " AND \"sourceFile\" = ANY({}::text[]) AND disposition = 'not_loaded' AND status = 'open'"
                 ' AND "runId" <> {}'

@@ -82,6 +82,12 @@ def test_a_miss_is_not_an_empty_source(filled: World, action: str) -> None:
     assert bool(filled.memory.alerts) == (action == "alert")
 
 
+def test_who_hears_of_a_miss_hears_of_files_without_rows_too(filled: World) -> None:
+    filled.write("a", "id,name\n")
+    filled.run(filled.document(source={"waitPolicy": {"settleSeconds": 0, "onMissAction": "alert"}}))
+    assert [kind for kind, _ in filled.memory.alerts] == ["source.empty"]
+
+
 def test_a_miss_fails_the_run_by_default(filled: World) -> None:
     (filled.folder / "in").mkdir()
     with pytest.raises(Terminal) as stopped:

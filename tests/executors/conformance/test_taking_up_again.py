@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executors.errors import Cancelled, Failure, Terminal, Transient
+from executors.errors import Cancelled, Failure, LeaseLost, Terminal, Transient
 from tests.executors.conformance.world import World
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -138,6 +138,25 @@ def test_a_file_that_vanished_between_two_attempts_fails_the_run(world: World, t
     with pytest.raises(Transient) as stopped:
         world.run(two, run_id=run_id, attempt=2)
     assert stopped.value.code == "source.changed"
+
+
+@pytest.mark.parametrize("trouble", [None, Transient("target.lost", "gone")])
+def test_a_worker_that_wakes_up_late_leaves_the_table_that_its_successor_loads(
+    world: World, one: dict[str, Any], trouble: Failure | None
+) -> None:
+    world.sql("drop table t")
+
+    def overtake(step: str, node: str | None) -> None:
+        if step == "load":
+            world.sql("update flow_meta.fences set token = token + 10")
+            if trouble:
+                raise trouble
+
+    world.memory.on_step = overtake
+    with pytest.raises(LeaseLost):
+        world.run(one)
+    assert world.rows() == []
+    assert (world.folder / WAITING).exists()
 
 
 def test_only_a_run_without_news_for_any_target_has_nothing_new(world: World, two: dict[str, Any]) -> None:
