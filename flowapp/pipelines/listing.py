@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum, Value
@@ -52,16 +52,6 @@ class Filters:
 
 
 @dataclass(slots=True)
-class Bar:
-    """One run in the small chart. Numbers are those of the drawing."""
-
-    x: int
-    y: float
-    height: float
-    failed: bool
-
-
-@dataclass(slots=True)
 class RunCount:
     state: str
     at: datetime
@@ -86,9 +76,8 @@ class PipelineRow:
         return self.runs[0] if self.runs else None
 
     @property
-    def bars(self) -> list[Bar]:
-        """Oldest first, 20 units high and 5 apart."""
-        return make_bars([(run.loaded, run.state == State.FAILED) for run in reversed(self.runs)])
+    def chart(self) -> Chart:
+        return draw_chart([(run.loaded, run.state == State.FAILED) for run in reversed(self.runs)])
 
     @property
     def chart_words(self) -> str:
@@ -96,13 +85,21 @@ class PipelineRow:
         return f"Rows loaded by the last {len(self.runs)} runs: at most {max(loaded):,}" if loaded else "No rows loaded"
 
 
-def make_bars(counts: Sequence[tuple[int | None, bool]]) -> list[Bar]:
+class Chart(NamedTuple):
+    """Bars as two SVG paths: one of all runs but those that failed, and one of these."""
+
+    done: str
+    failed: str
+
+
+def draw_chart(counts: Sequence[tuple[int | None, bool]]) -> Chart:
+    """Bars 20 units high at most and 5 apart, the oldest first, the newest at the right end."""
     highest = max((count or 0 for count, _ in counts), default=0) or 1
-    bars = []
-    for i, (count, failed) in enumerate(counts):
-        height = 20.0 if failed and not count else max(1.0, round(20 * (count or 0) / highest, 1))
-        bars.append(Bar(5 * i + 5 * (BARS - len(counts)), 20 - height, height, failed))
-    return bars
+    paths: dict[bool, list[str]] = {False: [], True: []}
+    for i, (count, failed) in enumerate(counts, BARS - len(counts)):
+        height = 20 if failed and not count else max(1, round(20 * (count or 0) / highest))
+        paths[failed].append(f"M{5 * i} 20v-{height}h4v{height}z")
+    return Chart("".join(paths[False]), "".join(paths[True]))
 
 
 def list_rows(workspace: Workspace, filters: Filters, cursor: str, size: int = 50) -> PageOf[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from datetime import datetime
 
 from django.db import transaction
@@ -63,8 +64,15 @@ def save_version(
 
 
 def _get_or_create(workspace: Workspace, ident: str) -> Pipeline:
-    pipeline, _ = Pipeline.objects.get_or_create(workspace=workspace, ident=ident)
+    pipeline, _ = Pipeline.objects.get_or_create(
+        workspace=workspace, ident=ident, defaults={"fence_counter": _first_token()}
+    )
     return pipeline
+
+
+def _first_token() -> int:
+    """Where a new pipeline's fence tokens begin: ahead of those that one of its id, deleted since, left in targets."""
+    return time.time_ns() // 1000
 
 
 def _save_after(
@@ -140,7 +148,9 @@ def create_pipeline(workspace: Workspace, ident: str, name: str = "") -> Pipelin
             f"{ident!r} is no id of a pipeline.",
             hint="An id begins with a small letter and holds up to 63 small letters, digits, - and _.",
         )
-    pipeline, is_new = Pipeline.objects.get_or_create(workspace=workspace, ident=ident, defaults={"name": name})
+    pipeline, is_new = Pipeline.objects.get_or_create(
+        workspace=workspace, ident=ident, defaults={"name": name, "fence_counter": _first_token()}
+    )
     if not is_new:
         raise FlowError("pipeline.exists", f"There is a pipeline {ident!r} already.", hint="Choose another id.")
     return pipeline

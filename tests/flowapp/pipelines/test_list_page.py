@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from flowapp.accounts.services import ensure_workspace
+from flowapp.pipelines.listing import draw_chart
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.services import create_pipeline, set_enabled
 from flowapp.runs.models import NodeRun, Run, State, Trigger
@@ -47,6 +48,12 @@ def add_pipelines(workspace, count, runs_each=0):
         batch_size=5000,
     )  # fmt: skip
     return pipelines
+
+
+def test_the_chart_has_the_newest_run_at_its_right_end_and_shows_failures_in_full():
+    chart = draw_chart([(10, False), (None, True), (20, False)])
+    assert chart.done == "M85 20v-10h4v10zM95 20v-20h4v20z"
+    assert chart.failed == "M90 20v-20h4v20z"
 
 
 def names_on(response):
