@@ -16,6 +16,7 @@ from executors.postgres import meta
 from executors.postgres.client import connect
 from flowapp.clock import from_now
 from flowapp.health.models import Alert, AlertState
+from flowapp.pipelines.services import delete_pipeline
 from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.endings import backoff
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run, interrupt_all, take_over
@@ -331,3 +332,11 @@ def test_a_control_database_that_does_not_answer_does_not_end_the_keeper_of_a_le
     monkeypatch.setattr(keeper, "_reason_in_database", unreachable)
     keeper._look()
     assert keeper.reason is None
+
+
+def test_a_pipeline_that_was_deleted_and_made_again_is_ahead_of_the_fence_it_left(pipeline, save, target):
+    for _ in range(2):
+        run_inline(pipeline, engine=TableEngine())
+    delete_pipeline(pipeline)
+    again = run_inline(save().pipeline, engine=TableEngine())
+    assert (again.state, target()) == (State.SUCCEEDED, 3 * ROWS)
