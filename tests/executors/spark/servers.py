@@ -73,12 +73,22 @@ def _running(command: Sequence[str], folder: Path, keys: str) -> Iterator[None]:
     try:
         yield
     finally:
+        # The shell that leads the group goes at once and its JVM only when it has tidied up.
         os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.wait()
+        deadline = time.monotonic() + 20
+        while _is_there(process.pid):
+            if time.monotonic() > deadline:
+                os.killpg(process.pid, signal.SIGKILL)
+            time.sleep(0.2)
+
+
+def _is_there(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 @contextmanager
