@@ -59,7 +59,6 @@ def present_run(run: Run, *, whole_log: bool = False) -> dict[str, Any]:
         "bars": _bars(run, document),
         "equations": _equations(document),
         "nothing_new": bool(run.report and run.report.get("nothingNew")),
-        "violated": [rule for rule in document["rules"] if rule["violations"]],
         "log": list(lines) if whole_log else newest[LOG_LINES_SHOWN - 1 :: -1],
         "log_is_cut": log_is_cut,
     }
