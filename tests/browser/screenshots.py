@@ -1,0 +1,138 @@
+"""Pictures of every page for `docs/img/`: `pytest tests/browser/screenshots.py`. Everything on them was really run.
+
+The world is the demo as `flow demo` loads it, with a run that failed and one that waits; `new-team` has nothing yet.
+"""
+
+from __future__ import annotations
+
+import json
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from PIL import Image
+from playwright.sync_api import Page
+
+from executors.model import Connection
+from tests.browser.people import sign_in
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
+PICTURES = Path(__file__).parents[2] / "docs/img"
+SIZES = {"wide": (1280, 800), "narrow": (390, 844)}
+TALLEST = 1800
+"""Pixels; what is below is more of the same."""
+COLOURS = ("light", "dark")
+COLOURS_KEPT = 64
+
+EMPTY = {
+    "empty-pipelines": "pipelines/", "empty-runs": "runs/", "empty-errors": "errors/", "empty-files": "files/",
+    "empty-health": "health/", "empty-connections": "connections/", "empty-editor": "pipelines/first/",
+}  # fmt: skip
+EDITOR = "pipelines/nyc-flights/"
+FULL = {
+    "pipelines": "pipelines/", "new-pipeline": "pipelines/?new=1", "editor": f"{EDITOR}?node=load",
+    "editor-json": f"{EDITOR}?tab=json", "editor-wrong": "pipelines/orders/?node=load",
+    "editor-runs": f"{EDITOR}?tab=runs", "editor-errors": f"{EDITOR}?tab=errors",
+    "editor-schedule": f"{EDITOR}?tab=schedule", "editor-history": f"{EDITOR}?tab=history",
+    "runs": "runs/", "run": "runs/{done}/", "run-failed": "runs/{failed}/", "run-queued": "runs/{queued}/",
+    "errors": "errors/", "rejected-rows": "errors/rows/?run={done}", "files": "files/", "upload": "files/upload/",
+    "health": "health/", "connections": "connections/", "connection": "connections/named/warehouse/",
+    "connection-add": "connections/add/", "settings": "settings/", "search": "search/?q=fl",
+}  # fmt: skip
+
+
+def load_world(warehouse: Connection) -> dict[str, str]:
+    """The demo, and a pipeline whose file lacks a column; gives the ids of runs."""
+    from flowapp.accounts.models import User
+    from flowapp.accounts.services import add_member, ensure_workspace
+    from flowapp.connections.services import probe_connection
+    from flowapp.demo.load import load_demo
+    from flowapp.health.heartbeats import beat
+    from flowapp.pipelines.drafts import open_draft, replace_text
+    from flowapp.pipelines.services import save_version
+    from flowapp.runs.dispatch import run_inline
+    from flowapp.runs.models import Trigger
+    from flowapp.runs.services import queue_run
+
+    team = ensure_workspace("alices-team")
+    for person, role in (("admin", "admin"), ("bob", "editor"), ("carol", "viewer")):
+        add_member(team, f"{person}@example.com", role)
+    beat("worker", "worker")
+    beat("scheduler", "scheduler")
+    place = {"host": warehouse.host, "port": warehouse.port, "database": warehouse.database,
+             "user": warehouse.user, "password": warehouse.password}  # fmt: skip
+    airlines, flights = load_demo(team, place)
+    probe_connection(team, "warehouse")
+    run_inline(airlines)
+    done = run_inline(flights)
+
+    folder = settings.FILES_ROOT / team.slug / "orders"
+    folder.mkdir()
+    (folder / "orders-2013-01.csv").write_text("number,amount\n1,12.50\n")
+    orders = save_version(team, json.dumps(ORDERS, indent=2), message="First").pipeline
+    failed = run_inline(orders)
+    queued = queue_run(airlines, Trigger.MANUAL, send=False)
+    wrong = json.dumps(
+        {**ORDERS, "nodes": [ORDERS["nodes"][0], {**ORDERS["nodes"][1], "loadMode": "upsert"}]}, indent=2
+    )
+    replace_text(open_draft(orders, User.objects.get(email="admin@example.com")), wrong)
+    return {"done": str(done.pk), "failed": str(failed.pk), "queued": str(queued.pk)}
+
+
+ORDERS: dict[str, Any] = {
+    "kind": "pipeline", "version": "1.0", "id": "orders", "metadata": {"name": "Orders", "tags": ["sales"]},
+    "schedule": {"cron": "0 6 * * *", "timezone": "Europe/Berlin"},
+    "nodes": [
+        {"id": "files", "kind": "source", "connector": "local_fs",
+         "config": {"path": "orders", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"}},
+         "columns": [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"}]},
+        {"id": "load", "kind": "target", "inputs": ["files"], "connector": "postgres", "connection": "warehouse",
+         "schema": "public", "table": "airlines", "loadMode": "append"},
+    ],
+}  # fmt: skip
+
+
+def take(page: Page, name: str, address: str) -> None:
+    """The page in both colours and both sizes."""
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        page.wait_for_timeout(300)
+        for colours in COLOURS:
+            page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
+            page.wait_for_timeout(200)
+            tall = min(TALLEST, page.evaluate("document.documentElement.scrollHeight"))
+            clip = {"x": 0, "y": 0, "width": width, "height": max(height, tall)}
+            keep(page.screenshot(full_page=True, clip=clip), PICTURES / f"{name}-{colours}-{size}.png")  # type: ignore[arg-type]
+
+
+def keep(picture: bytes, path: Path) -> None:
+    """With few colours: flat pages lose nothing by it, and are a third of the size."""
+    image = Image.open(BytesIO(picture)).convert("RGB")
+    image.quantize(COLOURS_KEPT, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str) -> None:
+    from flowapp.accounts.services import ensure_workspace
+    from flowapp.pipelines.services import create_pipeline
+
+    PICTURES.mkdir(exist_ok=True)
+    page.set_default_timeout(120_000)
+    take(page, "login", "/login/")
+    sign_in(page, workspace="new-team")
+    for name, address in EMPTY.items():
+        if name == "empty-editor":
+            create_pipeline(ensure_workspace("new-team"), "first", "My first")
+        take(page, name, f"/w/new-team/{address}")
+    page.context.clear_cookies()
+    runs = load_world(warehouse)
+    sign_in(page)
+    for name, address in FULL.items():
+        take(page, name, f"/w/alices-team/{address.format(**runs)}")
+    page.goto(f"/w/alices-team/errors/rows/?run={runs['done']}")
+    take(page, "rejected-row", str(page.get_by_role("link", name="Show").first.get_attribute("href")))
+    take(page, "not-found", "/w/alices-team/runs/nowhere/")
