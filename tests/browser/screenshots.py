@@ -101,13 +101,14 @@ def take(page: Page, name: str, address: str) -> None:
         page.emulate_media(color_scheme="light", reduced_motion="reduce")
         page.goto(address)
         page.wait_for_load_state("networkidle")
+        # A window as high as the page: what is fixed to the window stands as it does for somebody who scrolls.
+        tall = min(TALLEST, page.evaluate("document.documentElement.scrollHeight"))
+        page.set_viewport_size({"width": width, "height": max(height, tall)})
         page.wait_for_timeout(300)
         for colours in COLOURS:
             page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
             page.wait_for_timeout(200)
-            tall = min(TALLEST, page.evaluate("document.documentElement.scrollHeight"))
-            clip = {"x": 0, "y": 0, "width": width, "height": max(height, tall)}
-            keep(page.screenshot(full_page=True, clip=clip), PICTURES / f"{name}-{colours}-{size}.png")  # type: ignore[arg-type]
+            keep(page.screenshot(), PICTURES / f"{name}-{colours}-{size}.png")
 
 
 def keep(picture: bytes, path: Path) -> None:
