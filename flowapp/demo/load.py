@@ -8,9 +8,9 @@ from importlib.resources import files
 from django.conf import settings
 
 from flowapp.accounts.models import Workspace
+from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
 from flowapp.connections.services import add_connection
-from flowapp.connections.fields import ConnectionFields
 from flowapp.demo.files import place_files
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version

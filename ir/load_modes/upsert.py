@@ -51,7 +51,8 @@ def _unique_keys(view: TargetView) -> list[Patch]:
         return []
     columns = [column.name for column in view.destination.columns]
     keys = sorted(sorted(key, key=columns.index) for key in view.destination.unique_keys if key <= set(columns))
-    return [[{"op": "add", "path": str(view.at / "upsertKey"), "value": key}] for key in keys if len(key) < len(columns)]
+    leaves_some = [key for key in keys if len(key) < len(columns)]
+    return [[{"op": "add", "path": str(view.at / "upsertKey"), "value": key}] for key in leaves_some]
 
 
 def _constraint(key: list[str], view: TargetView) -> str:

@@ -41,8 +41,8 @@ def workspace(db: None) -> Workspace:
 @pytest.fixture
 def connected(workspace: Workspace, warehouse: Connection) -> Workspace:
     """The workspace with a stored connection `warehouse`."""
-    from flowapp.connections.services import add_connection
     from flowapp.connections.fields import ConnectionFields
+    from flowapp.connections.services import add_connection
 
     fields = ConnectionFields(
         "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
