@@ -18,7 +18,7 @@ from executors.errors import Failure
 from executors.spark import archive, java
 from executors.spark.address import is_local, master, remote
 from executors.spark.errors import translate
-from executors.spark.probe import warm_workers
+from executors.spark.probe import probe_cluster, warm_workers
 
 Mode = Literal["inline", "worker"]
 
@@ -85,8 +85,13 @@ class RunSession:
 
 
 def warm_up() -> None:
-    """Get a long-lived process ready: pays for the first job now, Python workers included."""
+    """Get a long-lived process ready: pays for the first job now, Python workers included.
+
+    Where Spark runs on other machines this also proves that they can do the work; raises what `probe_cluster` raises.
+    """
     warm_workers(get_session("worker"))
+    if not address.is_local():
+        probe_cluster(get_session())
 
 
 def stop_session(patience: float = 20) -> None:
