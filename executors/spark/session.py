@@ -90,7 +90,7 @@ def warm_up() -> None:
     Where Spark runs on other machines this also proves that they can do the work; raises what `probe_cluster` raises.
     """
     warm_workers(get_session("worker"))
-    if not address.is_local():
+    if not is_local():
         probe_cluster(get_session())
 
 
