@@ -20,9 +20,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from executors.model import Connection
+from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
 from tests.bench import peers
 from tests.bench.memory import PeakMemory
+from tests.bench.processes import (
+    flow,
+    from_request_to_loaded,
+    make_pipeline,
+    put_file,
+    running_worker,
+    time_cold_run,
+)
 from tests.bench.product import EXPRESSIONS, RULES, make_target, run_once
 
 HERE = Path(__file__).parent
@@ -125,6 +134,32 @@ def growth(bench: Bench) -> None:
           f"{large_peak / small_peak:5.2f} ×   aim ≤ 1.2 × peak memory", flush=True)  # fmt: skip
 
 
+def small(bench: Bench) -> None:
+    """1,000 rows: a cold `flow run` with the databases up, then a warm worker from request to loaded."""
+    fields = bench.warehouse
+    make_target(bench.dsn, peers.DDL)
+    document, csv = make_pipeline(bench.folder), bench.csv(10_000)
+    address = f"postgresql://{fields.user}@{fields.host}:{fields.port}/{fields.database}"
+    flow("connection", "remove", "warehouse")
+    flow("connection", "add", "warehouse", "--url", address, password=fields.password)
+    cold = []
+    for number in range(bench.runs):
+        put_file(bench.folder, csv, number)
+        cold.append(time_cold_run(document))
+    print(f"{'cold flow run, 1,000 rows, whole process':<58} {statistics.median(cold):7.2f} s   aim ≤ 15 s", flush=True)
+    with running_worker(), control_plane(with_broker=True):
+        warm = []
+        for number in range(bench.runs, bench.runs + 25):
+            put_file(bench.folder, csv, number)
+            warm.append(from_request_to_loaded("bench-small", "default"))
+    warm = sorted(warm[5:])
+    print(
+        f"{'1,000 rows from request to loaded, warm worker':<58} {statistics.median(warm):7.2f} s   aim ≤ 0.8 s, "
+        f"p95 {warm[int(len(warm) * 0.95)]:.2f} s   aim ≤ 1.5 s",
+        flush=True,
+    )
+
+
 def tools(bench: Bench) -> None:
     """What a user would pick instead, as whole processes, where they are installed (PEER_PYTHON)."""
     python = os.environ.get("PEER_PYTHON")
@@ -141,7 +176,7 @@ def tools(bench: Bench) -> None:
 
 
 CASES: dict[str, Callable[[Bench], None]] = {
-    case.__name__: case for case in (append, expressions, rules, upsert_changed, upsert_unchanged, growth, tools)
+    case.__name__: case for case in (append, expressions, rules, upsert_changed, upsert_unchanged, growth, small, tools)
 }
 
 
