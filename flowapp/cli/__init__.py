@@ -37,10 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _attempt(arguments: Sequence[str]) -> Outcome:
     """The one broad edge of the command line: whatever goes wrong becomes an outcome."""
+    args = Namespace()
     try:
-        return _execute(build_parser().parse_args(arguments))
+        args = build_parser().parse_args(arguments)
+        return _execute(args)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001
-        return fail(error)
+        return fail(error, getattr(args, "file", None) or getattr(args, "pipeline", None))
 
 
 def _print(outcome: Outcome, as_json: bool) -> int:

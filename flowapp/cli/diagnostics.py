@@ -23,7 +23,7 @@ def document_of(diagnostics: Sequence[Diagnostic], skipped: Sequence[Skipped]) -
     }
 
 
-def invalid(error: InvalidPipeline, name: str = "document") -> Outcome:
+def invalid(error: InvalidPipeline, name: str) -> Outcome:
     """The outcome of a command that was given an invalid document."""
     return Outcome(
         document_of(error.diagnostics, error.skipped),

@@ -30,14 +30,14 @@ class UsageError(FlowError):
         super().__init__("usage", message, hint=f"`{command} --help` shows what there is.")
 
 
-def fail(error: BaseException) -> Outcome:
-    """The outcome of a command that raised."""
+def fail(error: BaseException, document: str | None = None) -> Outcome:
+    """The outcome of a command that raised; `document` is the file or pipeline that it was given."""
     if isinstance(error, KeyboardInterrupt):
         return _problem("interrupted", "Stopped before the end.", "", INTERRUPTED)
     if isinstance(error, InvalidPipeline):
         from flowapp.cli.diagnostics import invalid
 
-        return invalid(error)
+        return invalid(error, document or "document")
     if isinstance(error, FlowError):
         return _told(error)
     return _crashed(error)

@@ -65,9 +65,10 @@ def _show_titled(console: Console, title: str, columns: dict[str, str], rows: li
 def _quarantine_lines(document: Document) -> Iterator[str]:
     quarantine = document["quarantine"]
     if quarantine["rows"]:
-        rejected = sum(node.get("rowsRejected") or 0 for node in document["nodes"] if "rowsLoaded" in node)
-        warned = quarantine["rows"] - rejected
-        loaded = f", {warned:,} of which were loaded with a warning" if warned > 0 else ""
+        targets = [node for node in document["nodes"] if node.get("rowsLoaded") is not None]
+        warned = quarantine["rows"] - sum(node.get("rowsRejected") or 0 for node in targets)
+        # Where no target has loaded anything, rows were kept that neither a rule rejected nor anybody loaded.
+        loaded = f", {warned:,} of which were loaded with a warning" if targets and warned > 0 else ""
         yield ""
         yield f"Quarantine: {quarantine['rows']:,} rows in {', '.join(quarantine['tables'])}{loaded}"
         yield f"  flow errors list --run {document['run']}"

@@ -10,6 +10,7 @@ from flowapp.accounts.forms import StyledForm
 from flowapp.accounts.models import Workspace
 from flowapp.files.models import UnitState
 from flowapp.pipelines.models import Pipeline
+from flowapp.web.templatetags.flow import STATES
 
 
 class UploadForm(StyledForm):
@@ -28,7 +29,9 @@ class UnitFilter(StyledForm):
     """What makes no sense narrows nothing."""
 
     pipeline = forms.CharField(required=False, max_length=63, widget=forms.TextInput(attrs={"list": "pipeline-names"}))
-    state = forms.ChoiceField(required=False, choices=[("", "any"), *UnitState.choices])
+    state = forms.ChoiceField(
+        required=False, choices=[("", "any"), *((state, STATES[state][2]) for state in UnitState.values)]
+    )
 
     def __init__(self, workspace: Workspace, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

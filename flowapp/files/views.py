@@ -68,7 +68,7 @@ def upload(request: HtmxRequest) -> HttpResponse:
             else:
                 messages.success(request, f"{path} is there. The next run of a pipeline that reads it will take it.")
                 return redirect("files:list", request.workspace.slug)
-    elif not form.initial["folder"] and folders:
+    elif not form.initial["folder"] and len(folders) == 1:  # of several, a guess would put the file in a wrong one
         form.initial["folder"] = folders[0]
     return render_page(request, "files/upload.html", {"form": form, "folders": folders}, status=status)
 

@@ -100,6 +100,12 @@ def test_an_invalid_file_ends_a_run_in_2_and_saves_nothing(flow, saved, tmp_path
     assert (finished.status, finished.json["valid"]) == (2, False)
 
 
+def test_an_invalid_file_is_told_by_its_name(flow, saved, tmp_path):
+    (tmp_path / "bad.json").write_text("{}")
+
+    assert f"{tmp_path / 'bad.json'}:1" in flow("run", str(tmp_path / "bad.json")).stderr.replace("\n", "")
+
+
 @pytest.mark.parametrize("options", [("--load-again",), ("--reason", "because"), ("--load-again", "--reason", "")])
 def test_loading_again_needs_a_reason_and_the_other_way_round(flow, saved, options):
     assert flow("run", "airlines", *options).status == 64

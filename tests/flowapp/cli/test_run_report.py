@@ -51,6 +51,14 @@ def test_rules_checks_quarantine_and_warnings_are_shown():
     assert all(part in text for part in ("notNull", "rowCount", "dlq.flights", "2,512 rows were rejected."))
 
 
+def test_rows_kept_by_a_run_that_loaded_nothing_are_not_called_loaded():
+    kept = {"rows": 1, "entries": 1, "tables": ["dlq.flights"]}
+    text = shown({**DOCUMENT, "state": "failed", "nodes": [], "quarantine": kept})
+
+    assert "1 rows in dlq.flights" in text
+    assert "loaded with a warning" not in text
+
+
 def test_an_error_is_shown_with_its_hint():
     error = {"code": "target.unreachable", "node": "load", "message": "No answer.", "hint": "Start it."}
     text = shown({**DOCUMENT, "state": "failed", "error": error})

@@ -10,6 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from flowapp.files.models import LoadUnit, UnitState
+from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, Run, Trigger
 from flowapp.runs.services import queue_run
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
@@ -200,6 +201,20 @@ def test_no_file_at_all_is_told(as_, workspace, root):
 
 def test_the_folders_of_pipelines_are_suggested(as_, pipeline):
     assert '<option value="in">' in as_("editor").get(f"{FILES}upload/").content.decode()
+
+
+def test_the_only_folder_is_filled_in_and_of_several_none(as_, pipeline):
+    only = as_("editor").get(f"{FILES}upload/").context["form"]
+    Pipeline.objects.create(workspace=pipeline.workspace, ident="others", name="others", source="elsewhere/")
+    several = as_("editor").get(f"{FILES}upload/").context["form"]
+
+    assert (only["folder"].value(), several["folder"].value()) == ("in", "")
+
+
+def test_states_have_the_same_names_in_the_filter_and_in_the_list(as_, run):
+    unit(run)
+
+    assert '<option value="committed">Loaded</option>' in as_("viewer").get(FILES).content.decode()
 
 
 def test_names_and_reasons_do_no_harm(as_, run):

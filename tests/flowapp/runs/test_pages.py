@@ -98,6 +98,14 @@ def test_the_run_tells_its_rows_as_an_equation(as_, queued):
     assert "do not add up" not in text
 
 
+def test_a_run_without_anything_new_does_not_call_its_nodes_unfinished(as_, queued):
+    Run.objects.filter(pk=load(queued).pk).update(report={"nothingNew": True})
+    text = words(as_("viewer").get(at(queued)))
+
+    assert "nothing to do" in text
+    assert "did not finish" not in text
+
+
 def test_numbers_that_do_not_add_up_are_called_so(as_, queued):
     text = words(as_("viewer").get(at(load(queued, rows_loaded=999))))
 
