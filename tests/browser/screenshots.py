@@ -49,7 +49,6 @@ def load_world(warehouse: Connection) -> dict[str, str]:
     from flowapp.accounts.services import add_member, ensure_workspace
     from flowapp.connections.services import probe_connection
     from flowapp.demo.load import load_demo
-    from flowapp.health.heartbeats import beat
     from flowapp.pipelines.drafts import open_draft, replace_text
     from flowapp.pipelines.services import save_version
     from flowapp.runs.dispatch import run_inline
@@ -59,8 +58,6 @@ def load_world(warehouse: Connection) -> dict[str, str]:
     team = ensure_workspace("alices-team")
     for person, role in (("admin", "admin"), ("bob", "editor"), ("carol", "viewer")):
         add_member(team, f"{person}@example.com", role)
-    beat("worker", "worker")
-    beat("scheduler", "scheduler")
     place = {"host": warehouse.host, "port": warehouse.port, "database": warehouse.database,
              "user": warehouse.user, "password": warehouse.password}  # fmt: skip
     airlines, flights = load_demo(team, place)
@@ -124,8 +121,13 @@ def keep(picture: bytes, path: Path) -> None:
 
 def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str) -> None:
     from flowapp.accounts.services import ensure_workspace
+    from flowapp.health.heartbeats import HeartbeatThread
     from flowapp.pipelines.services import create_pipeline
 
+    # The runs are run in this process, which answers for both.
+    beating = [HeartbeatThread(role, role) for role in ("worker", "scheduler")]
+    for thread in beating:
+        thread.start()
     PICTURES.mkdir(exist_ok=True)
     page.set_default_timeout(120_000)
     take(page, "login", "/login/")
@@ -140,3 +142,5 @@ def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str
     page.goto(f"/w/alices-team/errors/rows/?run={runs['done']}")
     take(page, "rejected-row", str(page.get_by_role("link", name="Show").first.get_attribute("href")))
     take(page, "not-found", "/w/alices-team/runs/nowhere/")
+    for thread in beating:
+        thread.stop()
