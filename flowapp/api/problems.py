@@ -18,6 +18,7 @@ from ir.errors import FlowError
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
+HINT_BY_STATUS = {401: "Send the header `Authorization: Token KEY`; `flow token add` or the Settings page makes a key."}
 
 
 def problem(status: int, code: str, detail: str, *, hint: str = "", **more: Any) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def _body(error: Exception) -> dict[str, Any] | None:
     if isinstance(error, exceptions.ValidationError):
         return problem(400, "request.invalid", "Some fields are missing or wrong.", fields=error.get_full_details())
     if isinstance(error, exceptions.APIException):
-        return problem(error.status_code, _code(error), str(error.detail))
+        return problem(error.status_code, _code(error), str(error.detail), hint=HINT_BY_STATUS.get(error.status_code, ""))
     return None
 
 

@@ -42,6 +42,7 @@ def test_what_is_no_token_is_answered_401_with_the_way_to_ask(client, workspace,
 
     assert answer.status_code == 401
     assert answer["WWW-Authenticate"] == "Token"
+    assert "Authorization: Token KEY" in answer.json()["hint"]
 
 
 def test_an_expired_token_opens_nothing(client, key):
