@@ -58,7 +58,9 @@ def _body(error: Exception) -> dict[str, Any] | None:
     if isinstance(error, exceptions.ValidationError):
         return problem(400, "request.invalid", "Some fields are missing or wrong.", fields=error.get_full_details())
     if isinstance(error, exceptions.APIException):
-        return problem(error.status_code, _code(error), str(error.detail), hint=HINT_BY_STATUS.get(error.status_code, ""))
+        return problem(
+            error.status_code, _code(error), str(error.detail), hint=HINT_BY_STATUS.get(error.status_code, "")
+        )
     return None
 
 
