@@ -166,17 +166,23 @@ class _Run:
         forgotten = self.ports.units.forgotten(intake.hashes)
         if load_mode(lane.path.target.load_mode).replaces_all_rows:
             last = meta.last_files(lane.connection, *key)
-            if last is None or last[1] != set(intake.hashes) or not lane.table_exists:
+            if last is None or last[1] != set(intake.hashes) or not lane.table_exists or self._loaded_elsewhere(lane):
                 return intake.scans
             return [] if all(last[0] > token for token in forgotten.values()) else intake.scans
         loaded = meta.files_loaded(lane.connection, *key, intake.hashes)
         known = {sha256 for sha256, token in loaded.items() if token > forgotten.get(sha256, -1)}
         if known and not lane.table_exists:
             raise _table_gone(lane.path.target, len(known))
+        if known and (other := self._loaded_elsewhere(lane)):
+            raise _table_changed(lane.path.target, other, len(known))
         for scan in intake.scans:
             if scan.sha256 in known:
                 self.ports.units.skip(intake.source.id, scan.file, scan.sha256, "The same bytes were loaded before.")
         return [scan for scan in intake.scans if scan.sha256 not in known]
+
+    def _loaded_elsewhere(self, lane: _Lane) -> str | None:
+        target = lane.path.target
+        return meta.last_loaded_elsewhere(lane.connection, *self._key(target), target.schema_, target.table)
 
     def _tell_nothing_new(self, lane: _Lane, intake: Intake) -> None:
         target = lane.path.target
@@ -240,6 +246,15 @@ class _Run:
             raise
         except Failure as trouble:
             self.ports.events.log("warning", f"Files were not put away: {trouble.message}")
+
+
+def _table_changed(target: Target, other: str, files: int) -> Terminal:
+    return Terminal(
+        "target.table_changed",
+        f"This target loads {target.schema_}.{target.table} now, but {files:,} of the files were loaded into {other}.",
+        node=target.id,
+        hint="Load again, with a reason, to fill the new table with all files; or name the old table.",
+    )
 
 
 def _table_gone(target: Target, files: int) -> Terminal:

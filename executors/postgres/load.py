@@ -13,7 +13,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts
-from executors.postgres.meta import RunRef, find_commit, require_fence, write_commit
+from executors.postgres.meta import RunRef, find_commit, require_fence, table_identity, write_commit
 from executors.postgres.names import quoted
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.refused import find_repeats
@@ -53,7 +53,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         kept_rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
         close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
         counts = replace(counts, quarantine_rows=kept_rows, quarantine_entries=entries)
-        write_commit(conn, plan.run, _marker(plan, counts), [f.sha256 for f in plan.files])
+        write_commit(conn, plan.run, _marker(conn, plan, counts), [f.sha256 for f in plan.files])
     return counts
 
 
@@ -69,8 +69,10 @@ def _counts_of(commit: LoadCommit) -> LoadCounts:
     return LoadCounts(**commit.counts["load"])
 
 
-def _marker(plan: LoadPlan, counts: LoadCounts) -> dict[str, object]:
-    return {"load": counts.to_json(), "node": {**plan.node_counts, **counts.node_fields()}, "told": plan.told}
+def _marker(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> dict[str, object]:
+    table = table_identity(conn, plan.target.schema, plan.target.table)
+    node = {**plan.node_counts, **counts.node_fields()}
+    return {"load": counts.to_json(), "node": node, "told": plan.told, "table": table}
 
 
 def _lock_target(conn: Conn, plan: LoadPlan) -> None:

@@ -13,6 +13,7 @@ from executors.errors import LeaseLost, TargetBusy, Transient
 from executors.model import LoadCommit
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, create_table, ddl, ensure_schema, exists
+from executors.postgres.names import quoted
 
 META, STAGING = "flow_meta", "flow_staging"
 
@@ -156,6 +157,28 @@ def last_files(conn: Conn, tenant: str, pipeline: str, node: str) -> tuple[int, 
             [tenant, pipeline, node],
         ).fetchone()
     return (row[0], frozenset(row[1])) if row else None
+
+
+@translate()
+def last_loaded_elsewhere(conn: Conn, tenant: str, pipeline: str, node: str, schema: str, table: str) -> str | None:
+    """The table of the newest commit of this node, if that is another one; the same one may have been renamed since."""
+    with conn.transaction():
+        row = conn.execute(
+            "SELECT counts -> 'table' FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
+            " ORDER BY token DESC, committed_at DESC LIMIT 1",
+            [tenant, pipeline, node],
+        ).fetchone()
+        now = table_identity(conn, schema, table)
+    then = row and row[0]
+    if not then or then["name"] == now["name"] or then["oid"] == now["oid"]:
+        return None
+    return ".".join(then["name"])
+
+
+def table_identity(conn: Conn, schema: str, table: str) -> dict[str, Any]:
+    """`{name, oid}`: a dump that is restored keeps the name, a table that is renamed keeps the oid."""
+    row = conn.execute("SELECT to_regclass(%s)::oid::bigint", [quoted(schema, table)]).fetchone()
+    return {"name": [schema, table], "oid": row and row[0]}
 
 
 def find_commit(conn: Conn, run: RunRef) -> LoadCommit | None:

@@ -175,3 +175,31 @@ def test_a_table_that_was_dropped_is_never_filled_with_new_files_only(world: Wor
     with pytest.raises(Terminal) as stopped:
         world.run(one)
     assert stopped.value.code == "target.table_gone"
+
+
+def test_another_table_is_never_taken_for_the_one_that_was_loaded(world: World, one: dict[str, Any]) -> None:
+    del one["nodes"][0]["config"]["atomicity"]
+    world.run(one)
+    world.sql("create table u (id int primary key, name text)")
+    one["nodes"][-1]["table"] = "u"
+    with pytest.raises(Terminal) as stopped:
+        world.run(one)
+    assert stopped.value.code == "target.table_changed"
+
+
+def test_a_renamed_table_is_the_same_table(world: World, one: dict[str, Any]) -> None:
+    del one["nodes"][0]["config"]["atomicity"]
+    world.run(one)
+    world.sql("alter table t rename to u")
+    one["nodes"][-1]["table"] = "u"
+    assert world.run(one).nothing_new
+
+
+def test_another_table_is_filled_by_a_mode_that_replaces_all_rows(world: World, one: dict[str, Any]) -> None:
+    del one["nodes"][0]["config"]["atomicity"]
+    one["nodes"][-1]["loadMode"] = "truncate"
+    one["nodes"][-1].pop("upsertKey", None)
+    world.run(one)
+    world.sql("create table u (id int primary key, name text)")
+    one["nodes"][-1]["table"] = "u"
+    assert not world.run(one).nothing_new
