@@ -48,7 +48,7 @@ def require_rule_columns(validates: Iterable[Validate], columns: Sequence[str]) 
                 raise Terminal(
                     "column.unknown",
                     f"The {rule.type} rule is on the column {rule.field!r}, which the rows do not have.",
-                    hint=f"The columns here are {', '.join(columns)}.",
+                    hint=f"The columns here are {', '.join(columns) or 'none: the files may be empty'}.",
                     node=validate.id,
                 )
 

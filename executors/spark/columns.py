@@ -88,7 +88,7 @@ class Compiler:
         except KeyError:
             raise self.refuse(
                 "column.unknown", f"there is no column {name!r}.",
-                f"The columns here are {', '.join(self.working)}.",
+                f"The columns here are {', '.join(self.working) or 'none: the files may be empty'}.",
             ) from None  # fmt: skip
 
     def add_step(self, name: str, step: Step, kind: ColumnType) -> None:

@@ -220,3 +220,10 @@ def test_a_typed_column_has_its_own_type(expected: str, values: pa.Array) -> Non
 
 def test_a_typed_column_of_another_type_is_read_as_its_text() -> None:
     assert violating(field_type("integer"), pa.array([1.0, 1.5])) == [1.5]
+
+
+def test_a_rule_on_rows_without_any_column_points_to_the_files() -> None:
+    validate = Validate(kind="validate", id="check", inputs=["rows"], row_level=[not_null()])
+    with pytest.raises(Terminal) as stopped:
+        require_rule_columns([validate], [])
+    assert "the files may be empty" in stopped.value.hint
