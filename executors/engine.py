@@ -128,6 +128,7 @@ class _Run:
         intake = self._open(lane)
         add_warnings(self.report, intake.warnings)
         if scans := self._files_to_load(lane, intake):
+            self._intake.want(intake, scans)
             load = TargetLoad(self.job, self.ports, self.report, self._session, lane.path, lane.connection, scans)
             started = time.monotonic()
             self._tell(load.run(), int((time.monotonic() - started) * 1000))
@@ -175,9 +176,6 @@ class _Run:
             raise _table_gone(lane.path.target, len(known))
         if known and (other := self._loaded_elsewhere(lane)):
             raise _table_changed(lane.path.target, other, len(known))
-        for scan in intake.scans:
-            if scan.sha256 in known:
-                self.ports.units.skip(intake.source.id, scan.file, scan.sha256, "The same bytes were loaded before.")
         return [scan for scan in intake.scans if scan.sha256 not in known]
 
     def _loaded_elsewhere(self, lane: _Lane) -> str | None:

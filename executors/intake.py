@@ -21,7 +21,7 @@ Scanner = Callable[[Source, Sequence[SourceFile]], list[FileScan]]
 class Intake:
     """The files of one source in one run: pinned, so that every target reads the same.
 
-    `claimed` are those that are still to be put away.
+    `claimed` are those that are still to be put away, `wanted` the hashes of those that some target had to load.
     """
 
     source: Source
@@ -29,6 +29,7 @@ class Intake:
     claimed: list[SourceFile] = field(default_factory=list)
     scans: list[FileScan] = field(default_factory=list)
     warnings: list[RunWarning] = field(default_factory=list)
+    wanted: set[str] = field(default_factory=set)
     missed: bool = False
 
     @property
@@ -63,7 +64,13 @@ class FileIntake:
             )  # fmt: skip
             intake.claimed.remove(scan.file)
         intake.scans = [scan for scan in intake.scans if scan not in late]
-        self._ports.units.finish([scan.sha256 for scan in late], "pending")
+
+    def want(self, intake: Intake, scans: Sequence[FileScan]) -> None:
+        """Mark the files that a target has to load as being processed; the others keep the state they have."""
+        fresh = {scan.sha256: scan.file for scan in scans if scan.sha256 not in intake.wanted}
+        if fresh:
+            self._ports.units.claim(intake.source.id, fresh)
+            intake.wanted |= fresh.keys()
 
     def put_away(self, source: Source, *, loaded: bool, reason: str = "") -> None:
         """Put away what was claimed of a source, if it was opened; what was put away before stays there."""
@@ -73,7 +80,14 @@ class FileIntake:
         while intake.claimed:
             intake.handler.finish(intake.claimed[0], loaded)
             del intake.claimed[0]
-        self._ports.units.finish(intake.hashes, "committed" if loaded else "failed", reason)
+        self._ports.units.finish(intake.wanted, "committed" if loaded else "failed", reason)
+        if loaded:
+            self._skip_unwanted(intake)
+
+    def _skip_unwanted(self, intake: Intake) -> None:
+        for scan in intake.scans:
+            if scan.sha256 not in intake.wanted:
+                self._ports.units.skip(intake.source.id, scan.file, scan.sha256, "The same bytes were loaded before.")
 
     def put_away_unopened(self, source: Source, loaded: Collection[str]) -> None:
         """Put away what an earlier attempt of this run had claimed and loaded when it died."""
@@ -101,7 +115,6 @@ class FileIntake:
         scans = self._scan(source, claimed)
         self._ports.cancellation.check()
         self._keep_first_of_each(intake, scans)
-        self._ports.units.claim(source.id, {scan.sha256: scan.file for scan in intake.scans})
         self._tell_if_empty(source, scans)
 
     def _settled(self, source: Source, handler: FileSource) -> Sequence[SourceFile]:

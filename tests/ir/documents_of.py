@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -123,8 +124,8 @@ def pipelines(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.booleans()):
         chain.append({"kind": "transform", "ops": draw(st.lists(ops, min_size=1, max_size=3))})
     if draw(st.booleans()):
-        chain.append({"kind": "validate"} | draw(objects({}, {"rowLevel": st.lists(rules, max_size=3),
-                                                              "datasetLevel": dataset_level})))  # fmt: skip
+        different = st.lists(rules, max_size=3, unique_by=lambda rule: json.dumps(rule, sort_keys=True))
+        chain.append({"kind": "validate"} | draw(objects({}, {"rowLevel": different, "datasetLevel": dataset_level})))
     targets = [draw(_targets(table)) for table in ("t", "u")[: draw(st.integers(1, 2))]]
     nodes = []
     for i, node in enumerate([*chain, *targets]):

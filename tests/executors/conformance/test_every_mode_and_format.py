@@ -66,6 +66,19 @@ def test_the_same_bytes_under_a_new_name_are_skipped(world: World, mode: str) ->
     assert world.memory.skipped
 
 
+@pytest.mark.parametrize("mode", ["append", "upsert"])  # a full refresh loads every file again
+def test_a_file_that_is_loaded_stays_so_when_a_later_run_ends_badly(world: World, mode: str) -> None:
+    world.sql(TABLE)
+    world.write("a", FORMATS["csv"](ROWS[:2]))
+    world.run(world.document(mode=mode))
+    (loaded,) = world.memory.states
+    world.write("b", FORMATS["csv"](ROWS[2:]))
+    with pytest.raises(Terminal):
+        world.run(world.document(mode=mode, rules=[{"type": "range", "field": "id", "max": 0, "onFail": "abort"}]))
+    assert world.memory.states.pop(loaded) == "committed"
+    assert set(world.memory.states.values()) == {"failed"}
+
+
 def test_a_second_file(world: World, mode: str) -> None:
     world.sql(TABLE)
     world.write("a", FORMATS["csv"](ROWS[:2]))
