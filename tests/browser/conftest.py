@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from flowapp.embedded.ports import LOOPBACK, free_port
 from flowapp.embedded.probe import web_answers
@@ -17,6 +18,9 @@ from flowapp.embedded.processes import wait_until
 
 # Playwright keeps an event loop in the main thread, where Django would refuse every query from then on.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+# Tests wait for what must happen, not for how fast the machine is.
+expect.set_options(timeout=30_000)
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
