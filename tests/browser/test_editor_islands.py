@@ -180,8 +180,12 @@ def test_completion_offers_what_the_schema_allows_at_this_place(page: Page) -> N
     page.keyboard.press("End")
     for _ in range(2):
         page.keyboard.press("ArrowLeft")
-    page.keyboard.press("Control+Space")
     options = page.locator(".cm-tooltip-autocomplete")
+    for _ in range(40):  # until the schema has been fetched there is nothing to offer
+        page.keyboard.press("Control+Space")
+        page.wait_for_timeout(500)
+        if options.is_visible():
+            break
     expect(options).to_contain_text("blue_green")
     expect(options).not_to_contain_text("csv")
 
