@@ -49,6 +49,12 @@ class Editor:
     def node(self, ident: str) -> Locator:
         return self.page.locator(f".react-flow__node[data-id={ident}]")
 
+    def focus(self, ident: str) -> None:
+        """Focus a node; the canvas hides nodes until it has measured them, and what is hidden takes no focus."""
+        expect(self.node(ident)).to_be_visible()
+        self.node(ident).focus()
+        expect(self.node(ident)).to_be_focused()
+
     @property
     def draft(self) -> Draft:
         return Draft.objects.get(pipeline=self.pipeline, user=self.user)
@@ -96,7 +102,7 @@ def test_nodes_are_added_after_the_selected_one_and_shown_in_their_form(page: Pa
 def test_the_canvas_changes_nothing_but_what_it_names(page: Page) -> None:
     editor = Editor(page)
     editor.open("visual")
-    editor.node("files").focus()
+    editor.focus("files")
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowDown")
     editor.wait_for(lambda document: "ui" in document["nodes"][0])
@@ -108,7 +114,7 @@ def test_the_canvas_changes_nothing_but_what_it_names(page: Page) -> None:
 def test_a_node_is_deleted_and_brought_back_by_keyboard(page: Page) -> None:
     editor = Editor(page)
     editor.open("visual")
-    editor.node("files").focus()
+    editor.focus("files")
     page.keyboard.press("Delete")
     editor.wait_for(lambda document: ids(document) == ["load"] and document["nodes"][0]["inputs"] == [])
     page.get_by_role("status").filter(has_text="Deleted files").get_by_role("button", name="Undo").press("Enter")
@@ -131,7 +137,7 @@ def test_a_change_made_elsewhere_meanwhile_is_not_overwritten(page: Page) -> Non
     editor.open("visual")
     patch_draft(editor.draft, [{"op": "remove", "path": "/nodes/0"}])
     before = editor.draft.text
-    editor.node("load").focus()
+    editor.focus("load")
     page.keyboard.press("Delete")
     expect(page.locator("#toasts")).to_contain_text("changed elsewhere")
     expect(editor.node("files")).to_have_count(0)

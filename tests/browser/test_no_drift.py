@@ -75,7 +75,7 @@ class Surfaces:
     def by_moving(self) -> None:
         """A node elsewhere, by keyboard."""
         self.open("visual")
-        self.editor.node(self.rng.choice(self.ids)).focus()
+        self.editor.focus(self.rng.choice(self.ids))
         self.page.keyboard.press("Enter")
         self.page.keyboard.press(self.rng.choice(("ArrowDown", "ArrowRight")))
 
@@ -84,7 +84,7 @@ class Surfaces:
         self.open("visual")
         rest = [ident for ident in self.ids if ident not in ("files", "load")]
         if rest:
-            self.editor.node(self.rng.choice(rest)).focus()
+            self.editor.focus(self.rng.choice(rest))
             self.page.keyboard.press("Delete")
         else:
             self.by_canvas()
