@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import psycopg
@@ -41,6 +41,19 @@ def create_table(conn: Conn, name: sql.Identifier, body: sql.Composable, *, unlo
     kind = sql.SQL("UNLOGGED TABLE" if unlogged else "TABLE")
     conn.execute(sql.SQL("CREATE {} {} ({})").format(kind, name, body))
     conn.execute(sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(name))
+
+
+def body(columns: Mapping[str, str]) -> sql.Composed:
+    """Columns of a table of ours as they stand in its definition: names and their types, constraints included."""
+    return sql.SQL(", ").join(
+        sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(kind)) for name, kind in columns.items()
+    )
+
+
+def add_columns(conn: Conn, name: sql.Identifier, columns: Mapping[str, str]) -> None:
+    """Add what a table of ours lacks because an older release made it. Only inside `ddl`."""
+    added = [sql.SQL("ADD COLUMN IF NOT EXISTS {}").format(body({column: kind})) for column, kind in columns.items()]
+    conn.execute(sql.SQL("ALTER TABLE {} {}").format(name, sql.SQL(", ").join(added)))
 
 
 def exists(conn: Conn, schema: str, table: str) -> bool:

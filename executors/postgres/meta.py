@@ -12,31 +12,47 @@ from psycopg.types.json import Jsonb
 from executors.errors import LeaseLost, TargetBusy, Transient
 from executors.model import LoadCommit
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn, create_table, ddl, ensure_schema, exists
+from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.names import quoted
 
 META, STAGING = "flow_meta", "flow_staging"
 
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of Flow's own. A column named here is added to tables that were made without it, so one that comes later
+    may be NULL or has a default."""
+
+    columns: Mapping[str, str]
+    key: str
+
+
 _TABLES = {
-    "fences": """
-        tenant uuid NOT NULL,
-        pipeline text NOT NULL,
-        node text NOT NULL,
-        token bigint NOT NULL,
-        raised_at timestamptz NOT NULL DEFAULT now(),
-        PRIMARY KEY (tenant, pipeline, node)""",
-    "load_commits": """
-        run_id text NOT NULL,
-        tenant uuid NOT NULL,
-        pipeline text NOT NULL,
-        node text NOT NULL,
-        attempt integer NOT NULL,
-        token bigint NOT NULL,
-        counts jsonb NOT NULL,
-        hooks_done text[] NOT NULL DEFAULT '{}',
-        files_done text[] NOT NULL DEFAULT '{}',
-        committed_at timestamptz NOT NULL DEFAULT now(),
-        PRIMARY KEY (run_id, node)""",
+    "fences": _Table(
+        {
+            "tenant": "uuid NOT NULL",
+            "pipeline": "text NOT NULL",
+            "node": "text NOT NULL",
+            "token": "bigint NOT NULL",
+            "raised_at": "timestamptz NOT NULL DEFAULT now()",
+        },
+        key="tenant, pipeline, node",
+    ),
+    "load_commits": _Table(
+        {
+            "run_id": "text NOT NULL",
+            "tenant": "uuid NOT NULL",
+            "pipeline": "text NOT NULL",
+            "node": "text NOT NULL",
+            "attempt": "integer NOT NULL",
+            "token": "bigint NOT NULL",
+            "counts": "jsonb NOT NULL",
+            "hooks_done": "text[] NOT NULL DEFAULT '{}'",
+            "files_done": "text[] NOT NULL DEFAULT '{}'",
+            "committed_at": "timestamptz NOT NULL DEFAULT now()",
+        },
+        key="run_id, node",
+    ),
 }
 
 _INDEXES = {"load_commits_target_idx": "flow_meta.load_commits (tenant, pipeline, node, token)"}
@@ -58,26 +74,34 @@ class RunRef:
 
 @translate()
 def ensure_meta(conn: Conn) -> None:
-    """Create `flow_meta` and `flow_staging` with their tables where they are missing."""
+    """Create `flow_meta` and `flow_staging` where they are missing, with their tables and the columns of those."""
     with conn.transaction():
         if _is_complete(conn):
             return
     with ddl(conn):
         for schema in (META, STAGING):
             ensure_schema(conn, schema)
-        for name, body in _TABLES.items():
-            if not exists(conn, META, name):
-                create_table(conn, sql.Identifier(META, name), sql.SQL(body))
+        for name, table in _TABLES.items():
+            place = sql.Identifier(META, name)
+            if exists(conn, META, name):
+                add_columns(conn, place, table.columns)
+            else:
+                create_table(
+                    conn, place, sql.SQL("{}, PRIMARY KEY ({})").format(body(table.columns), sql.SQL(table.key))
+                )
         for name, columns in _INDEXES.items():
             if not exists(conn, META, name):
                 conn.execute(sql.SQL("CREATE INDEX {} ON {}").format(sql.Identifier(name), sql.SQL(columns)))
 
 
 def _is_complete(conn: Conn) -> bool:
-    wanted = [f"{META}.{name}" for name in (*_TABLES, *_INDEXES)]
+    columns = [(f"{META}.{name}", column) for name, table in _TABLES.items() for column in table.columns]
     found = conn.execute(
-        "SELECT bool_and(to_regclass(t) IS NOT NULL) AND to_regnamespace(%s) IS NOT NULL FROM unnest(%s::text[]) AS t",
-        [STAGING, wanted],
+        "SELECT to_regnamespace(%s) IS NOT NULL AND NOT EXISTS ("
+        " SELECT FROM unnest(%s::text[]) AS i WHERE to_regclass(i) IS NULL UNION ALL"
+        " SELECT FROM unnest(%s::text[], %s::text[]) AS w(t, c) WHERE NOT EXISTS ("
+        "  SELECT FROM pg_attribute a WHERE a.attrelid = to_regclass(w.t) AND a.attname = w.c AND NOT a.attisdropped))",
+        [STAGING, [f"{META}.{name}" for name in _INDEXES], [t for t, _ in columns], [c for _, c in columns]],
     ).fetchone()
     return bool(found and found[0])
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
 import psycopg
 from psycopg import sql
@@ -10,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from executors.errors import Terminal
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn, create_table, ddl, ensure_schema, exists
+from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.failures import failure_of
 from executors.postgres.inspect import inspect_target
 from executors.postgres.meta import RunRef, find_commit, require_fence
@@ -44,6 +45,9 @@ _COLUMNS = {
 run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored or fixed. `tenant` tells workspaces
 apart that share a table and a pipeline's id."""
 
+_ADDED = frozenset({"tenant"})
+"""Columns that older releases did not make; a table that lacks only such is given them."""
+
 _INDEXES = {
     "_pipeline_idx": '("pipelineId", "runId")',
     "_not_loaded_idx": '("pipelineId", "targetNode", "sourceFile")'
@@ -74,30 +78,38 @@ def ensure_quarantine(conn: Conn, table: str) -> None:
     Raises Terminal `quarantine.unusable` naming what the table lacks.
     """
     name = TableName.parse(table)
-    found = inspect_target(conn, name.schema, name.table)
-    if found is None:
+    have = _columns_of(conn, name)
+    if not have:
         _create(conn, name)
-        found = inspect_target(conn, name.schema, name.table)
-    have = {c.name: c.declared for c in found.columns} if found else {}
-    _require_columns(name, have)
+    elif (lacking := _COLUMNS.keys() - have.keys()) and lacking <= _ADDED:
+        _upgrade(conn, name, lacking)
+    _require_columns(name, _columns_of(conn, name))
     _require_writable(conn, name)
 
 
 def _create(conn: Conn, name: TableName) -> None:
-    columns = sql.SQL(", ").join(
-        sql.SQL("{} {}").format(sql.Identifier(column), sql.SQL(kind)) for column, kind in _COLUMNS.items()
-    )
     with ddl(conn):
         if exists(conn, name.schema, name.table):
             return
         ensure_schema(conn, name.schema)
-        create_table(conn, name.identifier, sql.SQL("id bigserial PRIMARY KEY, {}").format(columns))
+        create_table(conn, name.identifier, sql.SQL("id bigserial PRIMARY KEY, {}").format(body(_COLUMNS)))
         for unique, indexes in (("", _INDEXES), ("UNIQUE ", _UNIQUE)):
             for suffix, on in indexes.items():
                 index = sql.Identifier(shortened(name.table, suffix))
                 conn.execute(
                     sql.SQL("CREATE {}INDEX {} ON {} {}").format(sql.SQL(unique), index, name.identifier, sql.SQL(on))
                 )
+
+
+def _upgrade(conn: Conn, name: TableName, lacking: Collection[str]) -> None:
+    """Where the table is not ours to alter, what it lacks is told as for any other."""
+    with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType), ddl(conn):
+        add_columns(conn, name.identifier, {column: _COLUMNS[column] for column in lacking})
+
+
+def _columns_of(conn: Conn, name: TableName) -> dict[str, str]:
+    found = inspect_target(conn, name.schema, name.table)
+    return {c.name: c.declared for c in found.columns} if found else {}
 
 
 def _require_columns(name: TableName, have: Mapping[str, str]) -> None:

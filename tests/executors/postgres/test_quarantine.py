@@ -51,6 +51,24 @@ def test_rejects_are_kept_in_the_transaction_of_the_load(load, conn, dlq):
     )  # fmt: skip
 
 
+def test_a_table_of_an_older_release_is_given_what_it_lacks(load, conn, dlq):
+    ensure_quarantine(conn, dlq)
+    conn.execute(f"ALTER TABLE {dlq} DROP COLUMN tenant")
+    ensure_quarantine(conn, dlq)
+    load.reject({"record": 3})
+    load.commit(quarantine={"check": dlq})
+    assert entries(conn, dlq, "tenant::text") == [(load.run.tenant,)]
+
+
+def test_a_table_of_somebody_else_is_not_altered(conn, dlq):
+    ensure_quarantine(conn, dlq)
+    conn.execute(f"ALTER TABLE {dlq} DROP COLUMN tenant, DROP COLUMN severity")
+    with pytest.raises(Terminal, match=r"quarantine\.unusable") as refused:
+        ensure_quarantine(conn, dlq)
+    assert "severity" in refused.value.message
+    assert "tenant" in refused.value.message
+
+
 def test_rejects_of_losing_tasks_are_not_kept(load, conn, dlq):
     ensure_quarantine(conn, dlq)
     load.reject({"record": 3}, task=5)
