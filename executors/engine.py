@@ -29,8 +29,13 @@ def run_pipeline(job: RunJob, ports: Ports) -> RunReport:
 
     Returns what was done; raises the `Failure` that ended it, whose `report` holds what is known until then.
     """
+    return carry_out(PipelineRun, job, ports)
+
+
+def carry_out(kind: type[PipelineRun], job: RunJob, ports: Ports) -> RunReport:
+    """One attempt of a kind of run, as `run_pipeline` says."""
     with ExitStack() as stack:
-        run = _Run(job, ports, stack)
+        run = kind(job, ports, stack)
         try:
             run.start()
             for lane in run.lanes:
@@ -47,7 +52,7 @@ def run_pipeline(job: RunJob, ports: Ports) -> RunReport:
 
 
 @dataclass(slots=True)
-class _Lane:
+class Lane:
     """One target of the run: its way from the source and the connection that loads it.
 
     `commit` is what an earlier attempt of this run has committed.
@@ -61,10 +66,10 @@ class _Lane:
     nothing_new: bool = False
 
 
-class _Run:
+class PipelineRun:
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
         self.job, self.ports, self.report = job, ports, RunReport()
-        self.lanes: list[_Lane] = []
+        self.lanes: list[Lane] = []
         self._stack = stack
         self._session = stack.enter_context(RunSession())
         self._intake = FileIntake(job, ports, self._scan)
@@ -78,12 +83,12 @@ class _Run:
         for target in self.job.pipeline.targets():
             name = f"flow run {self.job.run_id}"
             connection = connect(self.job.connections[target.connection], autocommit=True, application_name=name)
-            lane = _Lane(self.job.pipeline.path_to(target), self._stack.enter_context(connection))
+            lane = Lane(self.job.pipeline.path_to(target), self._stack.enter_context(connection))
             self.lanes.append(lane)
             self._prepare(lane)
         self.ports.cancellation.on_cancel(self._interrupt)
 
-    def _prepare(self, lane: _Lane) -> None:
+    def _prepare(self, lane: Lane) -> None:
         target, connection = lane.path.target, lane.connection
         meta.ensure_meta(connection)
         meta.raise_fence(connection, *self._key(target), self.job.token)
@@ -95,7 +100,7 @@ class _Run:
     def _key(self, target: Target) -> tuple[str, str, str]:
         return self.job.tenant, self.job.pipeline.id, target.id
 
-    def _refuse_older_state(self, lane: _Lane) -> None:
+    def _refuse_older_state(self, lane: Lane) -> None:
         target = lane.path.target
         known = self.ports.last_commit(target.id)
         if known and not meta.last_commit_exists(lane.connection, *self._key(target), known):
@@ -120,7 +125,7 @@ class _Run:
 
     # --- one target -------------------------------------------------------------------------------------------
 
-    def load(self, lane: _Lane) -> None:
+    def load(self, lane: Lane) -> None:
         """Load one target, unless an earlier attempt of this run has done so."""
         if lane.commit:
             self._finish_committed(lane, lane.commit)
@@ -136,7 +141,7 @@ class _Run:
             self._tell_nothing_new(lane, intake)
         lane.done = True
 
-    def _open(self, lane: _Lane) -> Intake:
+    def _open(self, lane: Lane) -> Intake:
         """The files of the lane's source: those that its other targets have read, if an earlier attempt loaded some."""
         intake = self._intake.open(lane.path.source)
         for other in self._lanes_of(intake.source):
@@ -144,7 +149,7 @@ class _Run:
                 self._intake.keep(intake, self._held_by(other, other.commit, intake))
         return intake
 
-    def _held_by(self, lane: _Lane, commit: LoadCommit, intake: Intake) -> set[str]:
+    def _held_by(self, lane: Lane, commit: LoadCommit, intake: Intake) -> set[str]:
         held, target = set(commit.files_done), lane.path.target
         if missing := held - set(intake.hashes):
             raise Transient(
@@ -156,12 +161,12 @@ class _Run:
             )
         if load_mode(target.load_mode).replaces_all_rows:
             return held
-        return held | meta.files_loaded(lane.connection, *self._key(target), intake.hashes).keys()
+        return held | self._loaded(lane, intake).keys()
 
-    def _lanes_of(self, source: Source) -> list[_Lane]:
+    def _lanes_of(self, source: Source) -> list[Lane]:
         return [lane for lane in self.lanes if lane.path.source.id == source.id]
 
-    def _files_to_load(self, lane: _Lane, intake: Intake) -> list[FileScan]:
+    def _files_to_load(self, lane: Lane, intake: Intake) -> list[FileScan]:
         """The files that this target has not loaded yet; all of them or none for modes that replace all rows."""
         key = self._key(lane.path.target)
         forgotten = self.ports.units.forgotten(intake.hashes)
@@ -170,7 +175,7 @@ class _Run:
             if last is None or last[1] != set(intake.hashes) or not lane.table_exists or self._loaded_elsewhere(lane):
                 return intake.scans
             return [] if all(last[0] > token for token in forgotten.values()) else intake.scans
-        loaded = meta.files_loaded(lane.connection, *key, intake.hashes)
+        loaded = self._loaded(lane, intake)
         known = {sha256 for sha256, token in loaded.items() if token > forgotten.get(sha256, -1)}
         if known and not lane.table_exists:
             raise _table_gone(lane.path.target, len(known))
@@ -178,11 +183,25 @@ class _Run:
             raise _table_changed(lane.path.target, other, len(known))
         return [scan for scan in intake.scans if scan.sha256 not in known]
 
-    def _loaded_elsewhere(self, lane: _Lane) -> str | None:
+    def _loaded(self, lane: Lane, intake: Intake) -> dict[str, int]:
+        """The files that this target has loaded, each with the newest commit's token. What a target that the pipeline
+        no longer has loaded into the same table counts too: who renames a node does not want its rows twice."""
+        target, key = lane.path.target, self._key(lane.path.target)
+        nodes = [other.id for other in self.job.pipeline.targets()]
+        table = target.schema_, target.table
+        former = meta.files_loaded_by_former(lane.connection, *key[:2], nodes, table, intake.hashes)
+        if former and meta.last_files(lane.connection, *key) is None:
+            add_warnings(self.report, [_renamed(target, [node for _, node in former.values()])])
+        own = meta.files_loaded(lane.connection, *key, intake.hashes)
+        return {sha256: max(own.get(sha256, token), token) for sha256, (token, _) in former.items()} | {
+            sha256: max(token, former.get(sha256, (token, ""))[0]) for sha256, token in own.items()
+        }
+
+    def _loaded_elsewhere(self, lane: Lane) -> str | None:
         target = lane.path.target
         return meta.last_loaded_elsewhere(lane.connection, *self._key(target), target.schema_, target.table)
 
-    def _tell_nothing_new(self, lane: _Lane, intake: Intake) -> None:
+    def _tell_nothing_new(self, lane: Lane, intake: Intake) -> None:
         target = lane.path.target
         lane.nothing_new = True
         text = "No file came." if intake.missed else f"All {len(intake.scans):,} matching files are already loaded."
@@ -190,7 +209,7 @@ class _Run:
         self.report.nodes.append(NodeReport.nothing(target.id))
         self.ports.events.node_finished(self.report.nodes[-1])
 
-    def _finish_committed(self, lane: _Lane, commit: LoadCommit) -> None:
+    def _finish_committed(self, lane: Lane, commit: LoadCommit) -> None:
         """An earlier attempt committed this target: take its numbers from the marker and read nothing."""
         self._tell(commit)
         self.ports.events.log("info", f"Attempt {commit.attempt} had already loaded this target.", commit.node)

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from executors.errors import Terminal, WaitForFiles
 from executors.model import FileScan, RunJob, RunWarning, SourceFile, Split
@@ -15,6 +16,7 @@ from ir.connectors import typed_config
 from ir.nodes import Source
 
 Scanner = Callable[[Source, Sequence[SourceFile]], list[FileScan]]
+Opener = Callable[[Source, Path], FileSource]
 
 
 @dataclass(slots=True)
@@ -42,10 +44,10 @@ def splits_of(scans: Sequence[FileScan]) -> tuple[Split, ...]:
 
 
 class FileIntake:
-    """Opens each source of a run once and remembers what it gave."""
+    """Opens each source of a run once and remembers what it gave. `opener` gives the connector of a source."""
 
-    def __init__(self, job: RunJob, ports: Ports, scan: Scanner) -> None:
-        self._job, self._ports, self._scan = job, ports, scan
+    def __init__(self, job: RunJob, ports: Ports, scan: Scanner, opener: Opener = load_source) -> None:
+        self._job, self._ports, self._scan, self._open_source = job, ports, scan, opener
         self._opened: dict[str, Intake] = {}
 
     def open(self, source: Source) -> Intake:
@@ -93,7 +95,7 @@ class FileIntake:
         """Put away what an earlier attempt of this run had claimed and loaded when it died."""
         if source.id in self._opened:
             return
-        handler = load_source(source, self._job.files_folder)
+        handler = self._open_source(source, self._job.files_folder)
         for file in handler.list_claimed(time.time()):
             with open(file.path, "rb") as content:
                 sha256 = hashlib.file_digest(content, "sha256").hexdigest()
@@ -102,7 +104,7 @@ class FileIntake:
         self._ports.units.finish(loaded, "committed")
 
     def _take_in(self, source: Source) -> None:
-        handler = load_source(source, self._job.files_folder)
+        handler = self._open_source(source, self._job.files_folder)
         self._ports.events.step("list", source.id)
         files = self._settled(source, handler)
         if not files:

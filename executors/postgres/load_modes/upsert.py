@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from psycopg import sql
 
-from executors.model import StageColumn
 from executors.postgres.ddl import Conn
+from executors.postgres.key_match import differs, key_values, last_of_each_key, own_rows, same_key, value_columns
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import (
     LoadPlan,
@@ -20,7 +18,7 @@ from executors.postgres.load_plan import (
     winning_rows,
 )
 from executors.postgres.plan import SOURCE_FILE_HASH
-from executors.postgres.staging import FILE, RECORD, TASK, is_winner, one_number
+from executors.postgres.staging import TASK, is_winner, one_number
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
 
 _RETURNS_OLD = 180000
@@ -37,7 +35,7 @@ def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     keys = _count_keys(conn, plan, key)
     replaced = plan.staged - keys
-    source = _last_of_each_key(plan, key) if replaced else winning_rows(plan)
+    source = last_of_each_key(plan, key) if replaced else winning_rows(plan)
     equal = _count_equal(conn, plan, key, source) if plan.dest.row_triggers else None
     if equal is not None or _many_are_equal(conn, plan, key):
         source = _different_rows(plan, key, source)
@@ -55,28 +53,12 @@ def _analyze(conn: Conn, plan: LoadPlan) -> None:
 
 def _count_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int:
     query = sql.SQL("SELECT count(*) FROM (SELECT FROM {} AS s GROUP BY {}) AS k")
-    return one_number(conn, query.format(winning_rows(plan), _key_values(plan, key)))
-
-
-def _key_values(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    return sql.SQL(", ").join(c.collated(staged_value(plan, plan.stage_column(c.name))) for c in key.columns)
-
-
-def _last_of_each_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    """The winning rows; of those with one key the last in source order."""
-    return sql.SQL(
-        "(SELECT DISTINCT ON ({keys}) s.* FROM {rows} AS s ORDER BY {keys}, s.{file} DESC, s.{record} DESC)"
-    ).format(
-        keys=_key_values(plan, key),
-        rows=winning_rows(plan),
-        file=sql.Identifier(FILE),
-        record=sql.Identifier(RECORD),
-    )
+    return one_number(conn, query.format(winning_rows(plan), key_values(plan, key)))
 
 
 def _count_equal(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> int:
     query = sql.SQL("SELECT count(*) FROM {} AS s JOIN {} AS x ON {} WHERE NOT ({})").format(
-        source, _own_rows(plan), _same_key(plan, key), _differs_from_staged(plan)
+        source, own_rows(plan), same_key(plan, key), _differs_from_staged(plan, key)
     )
     return one_number(conn, query)
 
@@ -99,10 +81,10 @@ def _many_are_equal(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
         " FROM {} AS s LEFT JOIN {} AS x ON {}"
     ).format(
         sql.Identifier(key.columns[0].name),
-        _differs_from_staged(plan),
+        _differs_from_staged(plan, key),
         sample,
-        _own_rows(plan),
-        _same_key(plan, key),
+        own_rows(plan),
+        same_key(plan, key),
     )
     row = conn.execute(query).fetchone()
     return bool(row and row[0])
@@ -112,16 +94,16 @@ def _different_rows(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql
     """The rows of `source` that the target does not hold as they are."""
     return sql.SQL("(SELECT s.* FROM {} AS s LEFT JOIN {} AS x ON {} WHERE x.{} IS NULL OR {})").format(
         source,
-        _own_rows(plan),
-        _same_key(plan, key),
+        own_rows(plan),
+        same_key(plan, key),
         sql.Identifier(key.columns[0].name),
-        _differs_from_staged(plan),
+        _differs_from_staged(plan, key),
     )
 
 
 def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
     """INSERT … ON CONFLICT DO UPDATE; answers the numbers of inserted and of updated rows."""
-    updates = [c.name for c in _value_columns(plan)] + ([SOURCE_FILE_HASH] if plan.fills_file_hash else [])
+    updates = [c.name for c in value_columns(plan, key)] + ([SOURCE_FILE_HASH] if plan.fills_file_hash else [])
     return sql.SQL(
         "WITH written AS ("
         "INSERT INTO {target} AS t ({columns}) SELECT {values} FROM {source} AS s{files}"
@@ -135,48 +117,13 @@ def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed)
         files=file_join(plan),
         key=column_list(plan.upsert_key),
         assignments=sql.SQL(", ").join(sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(n)) for n in updates),
-        differs=_differs(plan, "t", lambda c: sql.Identifier("excluded", c.name)),
+        differs=differs(plan, key, "t", lambda c: sql.Identifier("excluded", c.name)),
         returning_is_new=_returning_is_new(conn, plan, key),
     )
 
 
-def _own_rows(plan: LoadPlan) -> sql.Composed:
-    """The target without tables that inherit from it, to whose rows its unique index says nothing."""
-    only = sql.SQL("ONLY " if plan.dest.kind == "table" else "")
-    return sql.SQL("{}{}").format(only, plan.target.identifier)
-
-
-def _same_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    return sql.SQL(" AND ").join(
-        c.equals(sql.Identifier("x", c.name), staged_value(plan, plan.stage_column(c.name))) for c in key.columns
-    )
-
-
-def _value_columns(plan: LoadPlan) -> list[StageColumn]:
-    return [c for c in plan.columns if c.name not in plan.upsert_key]
-
-
-def _differs_from_staged(plan: LoadPlan) -> sql.Composed:
-    return _differs(plan, "x", lambda c: staged_value(plan, c))
-
-
-def _differs(plan: LoadPlan, row: str, other: Callable[[StageColumn], sql.Composable]) -> sql.Composed:
-    """A condition: the values of `row` are not those of `other`; NULL equals NULL."""
-    columns = _value_columns(plan)
-    ours = [_comparable(plan, c, sql.Identifier(row, c.name)) for c in columns]
-    theirs = [_comparable(plan, c, other(c)) for c in columns]
-    comma = sql.SQL(", ")
-    return sql.SQL("ROW({}) IS DISTINCT FROM ROW({})").format(comma.join(ours), comma.join(theirs))
-
-
-def _comparable(plan: LoadPlan, column: StageColumn, value: sql.Composable) -> sql.Composed:
-    """A form in which unequal values are unequal: texts byte by byte (a collation may call different texts equal),
-    types of which some have no equality as text."""
-    if column.type.kind == "pg" or plan.destination_column(column.name).base == "json":
-        return sql.SQL('{}::text COLLATE "C"').format(value)
-    if column.type.kind == "string":
-        return sql.SQL('{} COLLATE "C"').format(value)
-    return sql.SQL("{}").format(value)
+def _differs_from_staged(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    return differs(plan, key, "x", lambda c: staged_value(plan, c))
 
 
 def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Composed:

@@ -1,0 +1,65 @@
+"""Staged rows beside the rows of the target that have their key: when keys are the same, and when values differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from psycopg import sql
+
+from executors.model import StageColumn
+from executors.postgres.load_plan import LoadPlan, staged_value, winning_rows
+from executors.postgres.staging import FILE, RECORD
+from executors.postgres.unique_keys import UniqueKey
+
+
+def key_values(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    return sql.SQL(", ").join(c.collated(staged_value(plan, plan.stage_column(c.name))) for c in key.columns)
+
+
+def last_of_each_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    """The winning rows; of those with one key the last in source order."""
+    return sql.SQL(
+        "(SELECT DISTINCT ON ({keys}) s.* FROM {rows} AS s ORDER BY {keys}, s.{file} DESC, s.{record} DESC)"
+    ).format(
+        keys=key_values(plan, key),
+        rows=winning_rows(plan),
+        file=sql.Identifier(FILE),
+        record=sql.Identifier(RECORD),
+    )
+
+
+def own_rows(plan: LoadPlan) -> sql.Composed:
+    """The target without tables that inherit from it, to whose rows its unique index says nothing."""
+    only = sql.SQL("ONLY " if plan.dest.kind == "table" else "")
+    return sql.SQL("{}{}").format(only, plan.target.identifier)
+
+
+def same_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    return sql.SQL(" AND ").join(
+        c.equals(sql.Identifier("x", c.name), staged_value(plan, plan.stage_column(c.name))) for c in key.columns
+    )
+
+
+def value_columns(plan: LoadPlan, key: UniqueKey) -> list[StageColumn]:
+    """The staged columns that are not in the key."""
+    names = {c.name for c in key.columns}
+    return [c for c in plan.columns if c.name not in names]
+
+
+def differs(plan: LoadPlan, key: UniqueKey, row: str, other: Callable[[StageColumn], sql.Composable]) -> sql.Composed:
+    """A condition: the values of `row` are not those of `other`; NULL equals NULL."""
+    columns = value_columns(plan, key)
+    ours = [comparable(plan, c, sql.Identifier(row, c.name)) for c in columns]
+    theirs = [comparable(plan, c, other(c)) for c in columns]
+    comma = sql.SQL(", ")
+    return sql.SQL("ROW({}) IS DISTINCT FROM ROW({})").format(comma.join(ours), comma.join(theirs))
+
+
+def comparable(plan: LoadPlan, column: StageColumn, value: sql.Composable) -> sql.Composed:
+    """A form in which unequal values are unequal: texts byte by byte (a collation may call different texts equal),
+    types of which some have no equality as text."""
+    if column.type.kind == "pg" or plan.destination_column(column.name).base == "json":
+        return sql.SQL('{}::text COLLATE "C"').format(value)
+    if column.type.kind == "string":
+        return sql.SQL('{} COLLATE "C"').format(value)
+    return sql.SQL("{}").format(value)
