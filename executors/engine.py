@@ -11,7 +11,7 @@ from executors.destination import refuse_unloadable
 from executors.errors import Failure, LeaseLost, Terminal, Transient
 from executors.intake import FileIntake, Intake
 from executors.markers import add_warnings, tell
-from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
+from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, RunWarning, SourceFile
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, interrupt
@@ -176,26 +176,24 @@ class PipelineRun:
                 return intake.scans
             return [] if all(last[0] > token for token in forgotten.values()) else intake.scans
         loaded = self._loaded(lane, intake)
-        known = {sha256 for sha256, token in loaded.items() if token > forgotten.get(sha256, -1)}
+        known = {sha256: by.node for sha256, by in loaded.items() if by.token > forgotten.get(sha256, -1)}
         if known and not lane.table_exists:
             raise _table_gone(lane.path.target, len(known))
         if known and (other := self._loaded_elsewhere(lane)):
             raise _table_changed(lane.path.target, other, len(known))
         return [scan for scan in intake.scans if scan.sha256 not in known]
 
-    def _loaded(self, lane: Lane, intake: Intake) -> dict[str, int]:
-        """The files that this target has loaded, each with the newest commit's token. What a target that the pipeline
-        no longer has loaded into the same table counts too: who renames a node does not want its rows twice."""
-        target, key = lane.path.target, self._key(lane.path.target)
-        nodes = [other.id for other in self.job.pipeline.targets()]
+        self._warn_of_renamed(lane, [node for node in known.values() if node != lane.path.target.id])
+    def _loaded(self, lane: Lane, intake: Intake) -> dict[str, meta.Loaded]:
+        target = lane.path.target
+        others = [other.id for other in self.job.pipeline.targets() if other.id != target.id]
         table = target.schema_, target.table
-        former = meta.files_loaded_by_former(lane.connection, *key[:2], nodes, table, intake.hashes)
-        if former and meta.last_files(lane.connection, *key) is None:
-            add_warnings(self.report, [_renamed(target, [node for _, node in former.values()])])
-        own = meta.files_loaded(lane.connection, *key, intake.hashes)
-        return {sha256: max(own.get(sha256, token), token) for sha256, (token, _) in former.items()} | {
-            sha256: max(token, former.get(sha256, (token, ""))[0]) for sha256, token in own.items()
-        }
+        return meta.files_loaded(lane.connection, *self._key(target), intake.hashes, others=others, table=table)
+
+    def _warn_of_renamed(self, lane: Lane, nodes: Sequence[str]) -> None:
+        """Until the target has loaded something itself: who gave the node another task wants to hear of it."""
+        if nodes and meta.last_files(lane.connection, *self._key(lane.path.target)) is None:
+            add_warnings(self.report, [_renamed(lane.path.target, nodes)])
 
     def _loaded_elsewhere(self, lane: Lane) -> str | None:
         target = lane.path.target
@@ -267,6 +265,16 @@ class PipelineRun:
 
 def _table_changed(target: Target, other: str, files: int) -> Terminal:
     return Terminal(
+def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:
+    return RunWarning(
+        "target.renamed",
+        target.id,
+        f"{len(nodes):,} files count as loaded: {' and '.join(sorted(set(nodes)))}, which this pipeline no longer has, "
+        f"loaded them into {target.schema_}.{target.table}. If this target is to load them too, load again with a "
+        "reason.",
+    )
+
+
         "target.table_changed",
         f"This target loads {target.schema_}.{target.table} now, but {files:,} of the files were loaded into {other}.",
         node=target.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg import errors, sql
 from psycopg.types.json import Jsonb
@@ -159,16 +159,40 @@ def last_commit_exists(conn: Conn, tenant: str, pipeline: str, node: str, run_id
     return found is not None
 
 
+class Loaded(NamedTuple):
+    """The newest commit that holds a file: its token and its node."""
+
+    token: int
+    node: str
+
+
 @translate()
-def files_loaded(conn: Conn, tenant: str, pipeline: str, node: str, hashes: Collection[str]) -> dict[str, int]:
-    """Of the given SHA-256, those that a commit of this node holds, each with the newest such commit's token."""
+def files_loaded(
+    conn: Conn,
+    tenant: str,
+    pipeline: str,
+    node: str,
+    hashes: Collection[str],
+    *,
+    others: Collection[str],
+    table: tuple[str, str],
+) -> dict[str, Loaded]:
+    """Of the given SHA-256, those that a commit of this node holds.
+
+    A node that is neither this one nor among the pipeline's `others` is gone: what it loaded into the same table counts
+    too, so that renaming a node does not load its rows twice.
+    """
     with conn.transaction():
+        now = table_identity(conn, *table)
         rows = conn.execute(
-            "SELECT f.sha256, max(c.token) FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)"
-            " WHERE c.tenant = %s AND c.pipeline = %s AND c.node = %s AND f.sha256 = ANY(%s) GROUP BY f.sha256",
-            [tenant, pipeline, node, list(hashes)],
+            "SELECT DISTINCT ON (f.sha256) f.sha256, c.token, c.node"
+            " FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)"
+            " WHERE c.tenant = %s AND c.pipeline = %s AND f.sha256 = ANY(%s) AND (c.node = %s OR (c.node <> ALL(%s)"
+            " AND (c.counts -> 'table' -> 'name' = %s OR c.counts -> 'table' -> 'oid' = %s)))"
+            " ORDER BY f.sha256, c.token DESC",
+            [tenant, pipeline, list(hashes), node, list(others), Jsonb(now["name"]), Jsonb(now["oid"])],
         ).fetchall()
-    return dict(rows)
+    return {sha256: Loaded(token, by) for sha256, token, by in rows}
 
 
 @translate()

@@ -203,3 +203,40 @@ def test_another_table_is_filled_by_a_mode_that_replaces_all_rows(world: World, 
     world.sql("create table u (id int primary key, name text)")
     one["nodes"][-1]["table"] = "u"
     assert not world.run(one).nothing_new
+
+
+def renamed(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """The document with another id for its target."""
+    return {**document, "nodes": [*document["nodes"][:-1], {**document["nodes"][-1], "id": "renamed", **changes}]}
+
+
+def test_a_target_that_is_renamed_does_not_load_again_what_stands_in_its_table(
+    world: World, one: dict[str, Any]
+) -> None:
+    del one["nodes"][0]["config"]["atomicity"]
+    world.run(one)
+    report = world.run(renamed(one))
+    assert report.nothing_new
+    assert [warning.code for warning in report.warnings] == ["target.renamed"]
+    world.write("b", "id,name\n2,Bob\n")
+    world.run(renamed(one))
+    assert world.rows() == [(1, "Ann"), (2, "Bob")]
+    assert world.run(renamed(one)).warnings == [], "it has loaded something itself"
+
+
+def test_a_target_that_is_renamed_loads_again_what_is_asked_for(world: World, one: dict[str, Any]) -> None:
+    del one["nodes"][0]["config"]["atomicity"]
+    world.run(one)
+    (sha256,) = world.memory.states
+    world.memory.forgotten_tokens = {sha256: 1}
+    world.sql("delete from t")
+    assert world.run(renamed(one)).warnings == []
+    assert world.rows() == [(1, "Ann")]
+
+
+def test_a_new_target_with_a_table_of_its_own_gets_all_files(world: World, one: dict[str, Any]) -> None:
+    del one["nodes"][0]["config"]["atomicity"]
+    world.run(one)
+    world.sql("create table u (id int primary key, name text)")
+    assert world.run(renamed(one, table="u")).warnings == []
+    assert world.rows(table="u") == [(1, "Ann")]

@@ -83,7 +83,9 @@ def test_the_marker_holds_counts_files_and_token(loading, make, conn):
     assert commit.counts["node"]["rows_read"] == 3
     assert commit.counts["node"]["rows_loaded"] == 1
     assert last_commit_exists(conn, run.tenant, run.pipeline, "load", run.run_id)
-    assert files_loaded(conn, run.tenant, run.pipeline, "load", ["a" * 64, "b" * 64]) == {"a" * 64: 5}
+    wanted, elsewhere = ["a" * 64, "b" * 64], ("nowhere", "t")
+    found = files_loaded(conn, run.tenant, run.pipeline, "load", wanted, others=[], table=elsewhere)
+    assert found == {"a" * 64: (5, "load")}
     assert last_files(conn, run.tenant, run.pipeline, "load") == (5, frozenset({"a" * 64}))
 
 
