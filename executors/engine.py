@@ -181,9 +181,9 @@ class PipelineRun:
             raise _table_gone(lane.path.target, len(known))
         if known and (other := self._loaded_elsewhere(lane)):
             raise _table_changed(lane.path.target, other, len(known))
+        self._warn_of_renamed(lane, [node for node in known.values() if node != lane.path.target.id])
         return [scan for scan in intake.scans if scan.sha256 not in known]
 
-        self._warn_of_renamed(lane, [node for node in known.values() if node != lane.path.target.id])
     def _loaded(self, lane: Lane, intake: Intake) -> dict[str, meta.Loaded]:
         target = lane.path.target
         others = [other.id for other in self.job.pipeline.targets() if other.id != target.id]
@@ -263,8 +263,6 @@ class PipelineRun:
             self.ports.events.log("warning", f"Files were not put away: {trouble.message}")
 
 
-def _table_changed(target: Target, other: str, files: int) -> Terminal:
-    return Terminal(
 def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:
     return RunWarning(
         "target.renamed",
@@ -275,6 +273,8 @@ def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:
     )
 
 
+def _table_changed(target: Target, other: str, files: int) -> Terminal:
+    return Terminal(
         "target.table_changed",
         f"This target loads {target.schema_}.{target.table} now, but {files:,} of the files were loaded into {other}.",
         node=target.id,
