@@ -5,12 +5,15 @@ export function startSearch() {
   const input = dialog.querySelector("input");
   const links = () => [...dialog.querySelectorAll("#search-results a")];
 
+  const ask = () => input.dispatchEvent(new Event("flow:search-opened", { bubbles: true }));
   const open = () => {
     if (dialog.open) return;
     dialog.showModal();
     input.select();
-    input.dispatchEvent(new Event("flow:search-opened", { bubbles: true }));
+    ask();
   };
+  // Whoever was quicker than the page was asked for before htmx listened.
+  document.addEventListener("DOMContentLoaded", () => dialog.open && ask());
 
   document.querySelectorAll("[data-open-search]").forEach((button) => button.addEventListener("click", open));
   document.addEventListener("keydown", (event) => {
