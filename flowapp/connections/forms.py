@@ -12,11 +12,16 @@ from flowapp.connections.fields import DEFAULT_PORT, FORM, SSL_MODES, Connection
 from ir.errors import FlowError
 
 
-class UnrepeatedInput(forms.TextInput):
-    """Shows what is typed, but not again after it was sent: a URL may hold a password."""
+class UrlInput(forms.TextInput):
+    """Shows a URL again after it was sent only where it can be read and holds no password."""
 
-    def format_value(self, value: Any) -> None:
-        return None
+    @sensitive_variables()
+    def format_value(self, value: Any) -> str | None:
+        try:
+            fields = parse_connection_url(value or "")
+        except FlowError:
+            return None
+        return None if fields.password else str(value)
 
 
 def _text(label: str, **more: Any) -> forms.CharField:
@@ -42,7 +47,7 @@ class ConnectionForm(StyledForm):
         required=False,
         max_length=2000,
         help_text=f"{FORM}, without the password: that has its own field.",
-        widget=UnrepeatedInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "postgresql://…"}),
+        widget=UrlInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "postgresql://…"}),
     )
     host = _text("Host", max_length=253)
     port = forms.IntegerField(label="Port", required=False, min_value=1, max_value=65535, initial=DEFAULT_PORT)

@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from flowapp.connections.embedded import NAME, offered_warehouse
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.forms import ConnectionForm, PasswordForm
 from flowapp.connections.models import Connection
@@ -27,7 +28,9 @@ FIELD_OF = {
 @require_GET
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
-    return render_page(request, "connections/list.html", {"connections": list_connections(request.workspace)})
+    found = list_connections(request.workspace)
+    context = {"connections": found, "offers_embedded": not found and offered_warehouse(request.workspace) is not None}
+    return render_page(request, "connections/list.html", context)
 
 
 @never_cache
@@ -44,7 +47,25 @@ def add(request: HtmxRequest) -> HttpResponse:
         else:
             return _added(request, form, connection)
     status = 422 if form.errors else 200
-    return render_page(request, "connections/add.html", {"form": form}, status=status)
+    context = {"form": form, "offers_embedded": offered_warehouse(request.workspace) is not None}
+    return render_page(request, "connections/add.html", context, status=status)
+
+
+@never_cache
+@require_POST
+@page(role="admin")
+def add_embedded(request: HtmxRequest) -> HttpResponse:
+    """A connection to the database that came along, tested at once."""
+    fields = offered_warehouse(request.workspace)
+    if fields is None:
+        raise InvalidConnection(
+            "connection.not_embedded", "There is no database that came along, or a connection leads there already.",
+            hint="Look at the list of connections, or add one by its fields.",
+        )  # fmt: skip
+    add_connection(request.workspace, NAME, fields)
+    probe_connection(request.workspace, NAME)
+    messages.success(request, f"Connection {NAME} is stored and tested.")
+    return redirect("connections:detail", request.workspace.slug, NAME)
 
 
 def _added(request: HtmxRequest, form: ConnectionForm, connection: Connection) -> HttpResponse:

@@ -30,6 +30,7 @@ from flowapp.runs.models import Trigger
 from flowapp.runs.services import queue_run
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, toast, trigger
+from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 from ir.nodes import NODES
 from ir.types import SIMPLE_TYPES
@@ -173,6 +174,8 @@ def save(request: HtmxRequest, ident: str) -> HttpResponse:
         version = drafts.save_draft(draft, editor.user, request.POST.get("message", "").replace("\0", "")[:2000])
     except VersionConflict as conflict:
         return _conflict(editor, draft, conflict)
+    except InvalidPipeline:
+        return _not_saved(editor, draft)
     response = _update(editor, _again(editor))
     return toast(response, f"Saved as version {version.number}.")
 
@@ -194,6 +197,14 @@ def _conflict(editor: Editor, draft: Draft, conflict: VersionConflict) -> HttpRe
     return _as_message(render(editor.request, "pipelines/_conflict.html", context, status=412))
 
 
+def _not_saved(editor: Editor, draft: Draft) -> HttpResponse:
+    """What keeps the draft from being saved, each error with the way to its place."""
+    errors = [place for place in places(drafts.view_draft(draft)) if place.diagnostic.severity == "error"]
+    slug, ident = editor.request.workspace.slug, editor.pipeline.ident
+    context = {"editor": editor, "errors": errors, "edit_url": reverse("pipelines:edit", args=[slug, ident])}
+    return _as_message(render(editor.request, "pipelines/_not_saved.html", context, status=422))
+
+
 def _as_message(response: HttpResponse) -> HttpResponse:
     response.headers["HX-Retarget"] = "#messages"
     response.headers["HX-Reswap"] = "innerHTML show:top"
@@ -212,6 +223,8 @@ def run(request: HtmxRequest, ident: str) -> HttpResponse:
                 drafts.save_draft(draft, editor.user)
             except VersionConflict as conflict:
                 return _conflict(editor, draft, conflict)
+            except InvalidPipeline:
+                return _not_saved(editor, draft)
         elif "as_saved" not in request.POST:
             return _as_message(
                 render(request, "pipelines/_save_first.html", {"editor": editor, "pipeline": editor.pipeline})

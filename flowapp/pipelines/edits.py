@@ -14,6 +14,7 @@ from flowapp.pipelines.skeletons import new_node
 from flowapp.web.schema_form import read_lines, read_map, read_value
 from flowapp.web.schema_tree import MISSING, Schema, SchemaTree
 from ir.errors import FlowError
+from ir.nodes import NODES
 from ir.pointers import Pointer
 from ir.schema import schema_document
 
@@ -157,14 +158,32 @@ def _move(step: int) -> Callable[[Any, str, QueryDict], Patch]:
 
 
 def _add_node(document: Any, path: str, data: QueryDict) -> Patch:
-    taken = [str(node.get("id")) for _, node in nodes_of(document)]
+    """A new node, which reads from the one that nothing reads from yet, if there is just one."""
+    kind, taken = data.get("kind", ""), [str(node.get("id")) for _, node in nodes_of(document)]
+    pipeline = document.get("id", "") if isinstance(document, dict) else ""
     try:
-        node = new_node(data.get("kind", ""), taken, data.get("connection", ""), data.get("reads", ""))
+        node = new_node(kind, taken, data.get("connection", ""), str(pipeline), _loose_end(document, kind))
     except KeyError as error:
         raise PatchRefused(str(error)) from None
     if isinstance(document, dict) and isinstance(document.get("nodes"), list):
         return [{"op": "add", "path": "/nodes/-", "value": node}]
     return [{"op": "add", "path": "/nodes", "value": [node]}]
+
+
+FEEDS = {"source": NODES, "transform": NODES, "validate": ("validate", "target"), "target": ()}
+"""By kind of node: the kinds that may read from it."""
+
+
+def _loose_end(document: Any, kind: str) -> str:
+    """The only node that nothing reads from and a node of that kind may read from; "" where that is not clear."""
+    loose = [
+        ident
+        for _, node in nodes_of(document)
+        if isinstance(ident := node.get("id"), str)
+        and kind in FEEDS.get(str(node.get("kind")), ())
+        and not _readers(document, ident)
+    ]
+    return loose[0] if len(loose) == 1 else ""
 
 
 def _delete_node(document: Any, path: str, data: QueryDict) -> Patch:

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
+from django.utils.text import slugify
 
 
 class NewPipeline(forms.Form):
-    ident = forms.CharField(
-        label="Id",
-        max_length=63,
-        help_text="Small letters, digits, - and _, such as daily-orders. It stays; the name can change.",
-        widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off", "spellcheck": "false"}),
-    )
     name = forms.CharField(
         label="Name",
         max_length=200,
         required=False,
+        help_text="What people call it, such as Daily orders. It can change.",
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
     )
+    ident = forms.CharField(
+        label="Id",
+        max_length=63,
+        required=False,
+        help_text="Small letters, digits, - and _. It stays. Left empty it is made of the name.",
+        widget=forms.TextInput(
+            attrs={
+                "class": "form-control", "autocomplete": "off", "spellcheck": "false", "placeholder": "daily-orders"
+            }
+        ),
+    )  # fmt: skip
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if "ident" in given and not given["ident"]:
+            given["ident"] = ident_of(given.get("name", ""))
+            if not given["ident"]:
+                self.add_error("ident", "Give it a name or an id.")
+        return given
+
+
+def ident_of(name: str) -> str:
+    """An id that says what the name says: `Daily Orders` → `daily-orders`; "" where nothing of it can be used."""
+    return slugify(name).lstrip("0123456789-_")[:63].rstrip("-_")

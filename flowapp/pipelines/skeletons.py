@@ -7,23 +7,26 @@ from typing import Any
 
 from ir.kinds import KindTable
 
-Skeleton = Callable[[str], dict[str, Any]]
+Skeleton = Callable[[str, str], dict[str, Any]]
+"""Makes a node's fields from the name of a connection and the id of the pipeline, either of them perhaps empty."""
 
 
-def _source(connection: str) -> dict[str, Any]:
+def _source(connection: str, pipeline: str) -> dict[str, Any]:
     config = {"path": "", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv", "header": True}}
     return {"connector": "local_fs", "config": config}
 
 
-def _transform(connection: str) -> dict[str, Any]:
+def _transform(connection: str, pipeline: str) -> dict[str, Any]:
     return {"inputs": [], "ops": []}
 
 
-def _validate(connection: str) -> dict[str, Any]:
-    return {"inputs": [], "rowLevel": []}
+def _validate(connection: str, pipeline: str) -> dict[str, Any]:
+    """Rejected rows are kept from the start: who finds out later that they were not has lost them."""
+    table = pipeline.replace("-", "_") or "rejected"
+    return {"inputs": [], "rowLevel": [], "quarantine": {"enabled": True, "table": f"dlq.{table}"}}
 
 
-def _target(connection: str) -> dict[str, Any]:
+def _target(connection: str, pipeline: str) -> dict[str, Any]:
     place = {"connector": "postgres", "connection": connection, "schema": "public", "table": ""}
     return {"inputs": [], **place, "loadMode": "append"}
 
@@ -40,10 +43,12 @@ SKELETONS: KindTable[tuple[str, Skeleton]] = KindTable(
 """By kind: the id that the first of them gets, and what it holds beside id and kind."""
 
 
-def new_node(kind: str, taken: Iterable[str], connection: str = "", reads: str = "") -> dict[str, Any]:
+def new_node(
+    kind: str, taken: Iterable[str], connection: str = "", pipeline: str = "", reads: str = ""
+) -> dict[str, Any]:
     """A node of that kind with an id of its own; raises KeyError. `reads` is the node that it reads from."""
     first, make = SKELETONS[kind]
-    node = {"id": _free_id(first, set(taken)), "kind": kind, **make(connection)}
+    node = {"id": _free_id(first, set(taken)), "kind": kind, **make(connection, pipeline)}
     if "inputs" in node and reads:
         node["inputs"] = [reads]
     return node

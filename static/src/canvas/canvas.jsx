@@ -3,7 +3,7 @@ import "./canvas.css";
 import { applyEdgeChanges, applyNodeChanges, Background, Controls, MiniMap, ReactFlow, useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { layOut, NODE, placesOf, runsDown, SIDESTEP, STEP } from "./layout.js";
-import { addNode, connect, drawnEdges, drawnNodes, move, remove } from "./model.js";
+import { addNode, connect, drawnEdges, drawnNodes, looseEnd, move, remove } from "./model.js";
 import { FlowNode, plural, spoken } from "./node.jsx";
 import { Deleted, Empty, Fault, Locked } from "./notices.jsx";
 import { draggedKind, isNodeDragged, Palette } from "./palette.jsx";
@@ -24,11 +24,12 @@ export function Canvas({ element, client, isViewer }) {
   const [edges, setEdges] = useState([]);
   const [notice, setNotice] = useState(null);
   const awaited = useRef(element.dataset.selected || null);
+  const shown = useRef([]);
   const wrapper = useRef(null);
   const flow = useReactFlow();
   const isLocked = isViewer || !draft?.document || draft.readOnly;
   const moves = useMoves(act);
-  const selection = useSelection(element, setNodes, flow);
+  const { onChange: onSelectionChange, areInSight } = useSelection(element, setNodes, flow);
 
   const drawn = useMemo(() => drawnNodes(draft?.document ?? draft?.lastGood, draft?.diagnostics), [draft]);
   useEffect(() => {
@@ -39,7 +40,11 @@ export function Canvas({ element, client, isViewer }) {
     if (drawn.length) awaited.current = null;
     setNodes((old) => drawn.map((data) => asFlowNode(data, places[data.key], sides, old, chosen)));
     setEdges((old) => links.map((link) => asFlowEdge(link, old)));
-  }, [drawn, moves, element]);
+    const fresh = drawn.map(({ key }) => key).filter((key) => !shown.current.includes(key));
+    shown.current = drawn.map(({ key }) => key);
+    // In the frame after next React Flow has drawn them.
+    if (fresh.length) requestAnimationFrame(() => requestAnimationFrame(() => areInSight(fresh) || flow.fitView(FIT)));
+  }, [drawn, moves, element, flow, areInSight]);
 
   const onNodesChange = useCallback(
     (changes) => {
@@ -54,15 +59,20 @@ export function Canvas({ element, client, isViewer }) {
     [act],
   );
 
+  const readFrom = (kind) => {
+    const chosen = nodes.find(({ selected }) => selected);
+    const loose = looseEnd(drawn, kind);
+    return chosen ?? nodes.find(({ id }) => id === loose);
+  };
+
   const onAdd = async (kind, at = null) => {
-    const before = at ? null : nodes.find(({ selected }) => selected);
+    const before = at ? null : readFrom(kind);
     const place = at ?? (before ? after(before, nodes) : freePlace(centreOf(wrapper.current, flow), nodes, "y"));
     await act(`Add ${kind}`, (document) => {
       const { patch, id } = addNode(document, kind, place, before?.id);
       awaited.current = id;
       return patch;
     });
-    requestAnimationFrame(() => selection.isInSight() || flow.fitView(FIT));
   };
 
   const onLayOut = async () => {
@@ -120,7 +130,7 @@ export function Canvas({ element, client, isViewer }) {
             onNodesChange={onNodesChange}
             onEdgesChange={onEdgesChange}
             onConnect={onConnect}
-            onSelectionChange={selection.onChange}
+            onSelectionChange={onSelectionChange}
             onDragOver={(event) => isNodeDragged(event) && event.preventDefault()}
             onDrop={onDrop}
             nodesDraggable={!isLocked}

@@ -10,9 +10,12 @@ const SKELETONS = {
     config: { path: "", pattern: { type: "glob", value: "*.csv" }, format: { type: "csv" } },
   }),
   transform: () => ({ inputs: [], ops: [] }),
-  validate: () => ({ inputs: [], rowLevel: [] }),
+  // Rejected rows are kept from the start: who finds out later that they were not has lost them.
+  validate: ({ id }) => ({ inputs: [], rowLevel: [], quarantine: { enabled: true, table: `dlq.${text(id).replaceAll("-", "_") || "rejected"}` } }),
   target: () => ({ inputs: [], connector: "postgres", schema: "public", loadMode: "append" }),
 };
+/** The kinds that may read from each kind. */
+const FEEDS = { source: KINDS.slice(1), transform: KINDS.slice(1), validate: ["validate", "target"], target: [] };
 const FIRST_IDS = { source: "source", transform: "transform", validate: "check", target: "load" };
 
 /**
@@ -98,12 +101,19 @@ function counted(list, what) {
 
 // --- actions -> patches; null where there is nothing to do -----------------------------------------------------
 
+/** The key of the only node that nothing reads from and a node of that kind may read from; null where that is not clear. */
+export function looseEnd(nodes, kind) {
+  const isRead = new Set(nodes.flatMap(({ inputs }) => inputs));
+  const loose = nodes.filter((node) => node.id && FEEDS[node.kind]?.includes(kind) && !isRead.has(node.id));
+  return loose.length === 1 ? loose[0].key : null;
+}
+
 /** A new node at a place, reading from the node `after` if it can: {patch, id}. */
 export function addNode(document, kind, position, after = null) {
   const id = freeId(document, FIRST_IDS[kind]);
-  const node = { id, kind, ...SKELETONS[kind](), ui: rounded(position) };
+  const node = { id, kind, ...SKELETONS[kind](document ?? {}), ui: rounded(position) };
   const from = drawnNodes(document).find(({ key }) => key === after);
-  if (node.inputs && from?.id && from.kind !== "target") node.inputs = [from.id];
+  if (from?.id && FEEDS[from.kind]?.includes(kind)) node.inputs = [from.id];
   const patch = Array.isArray(document?.nodes)
     ? [{ op: "add", path: "/nodes/-", value: node }]
     : [{ op: "add", path: "/nodes", value: [node] }];

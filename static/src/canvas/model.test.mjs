@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addNode, connect, drawnEdges, drawnNodes, move, remove } from "./model.js";
+import { addNode, connect, drawnEdges, drawnNodes, looseEnd, move, remove } from "./model.js";
 
 const flow = () => ({
   kind: "pipeline",
@@ -71,6 +71,21 @@ test("a new node gets a free id, a place in whole numbers, and reads from the no
 test("nothing reads from a target, and a source reads from nothing", () => {
   assert.deepEqual(apply(flow(), addNode(flow(), "validate", { x: 0, y: 0 }, "load").patch).nodes.at(-1).inputs, []);
   assert.equal(apply(flow(), addNode(flow(), "source", { x: 0, y: 0 }, "shape").patch).nodes.at(-1).inputs, undefined);
+});
+
+test("the loose end is the only node that nothing reads from and that the new one may read from", () => {
+  const loose = (kind, ...nodes) => looseEnd(drawnNodes({ nodes }), kind);
+  const [source, check] = [{ id: "a", kind: "source" }, { id: "b", kind: "validate", inputs: ["a"] }];
+  assert.equal(loose("validate", source), "a");
+  assert.equal(loose("target", source, check), "b");
+  assert.equal(loose("transform", source, check), null);
+  assert.equal(loose("source", source), null);
+  assert.equal(loose("target", source, { id: "c", kind: "source" }), null);
+});
+
+test("a validate node keeps rejected rows in a table named after the pipeline", () => {
+  const { patch } = addNode({ id: "daily-orders", nodes: [] }, "validate", { x: 0, y: 0 });
+  assert.deepEqual(patch[0].value.quarantine, { enabled: true, table: "dlq.daily_orders" });
 });
 
 test("a document without nodes gets its first one", () => {

@@ -24,8 +24,8 @@ export function useSelection(element, setNodes, flow) {
     return () => document.removeEventListener("flow:select-node", select);
   }, [element, setNodes, flow]);
 
-  const isSelectedInSight = () => flow.getNodes().filter(({ selected }) => selected).every((node) => isInSight(node, element));
-  return { onChange, isInSight: isSelectedInSight };
+  const areInSight = useCallback((keys) => keys.every((id) => isInSight({ id }, element)), [element]);
+  return { onChange, areInSight };
 }
 
 function isInSight({ id }, element) {

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 
 import pytest
 
+from flowapp.connections.embedded import find_warehouse
 from flowapp.connections.models import Connection
 from flowapp.connections.services import add_connection, resolve
+from flowapp.embedded.home import Home, load_secrets
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -194,3 +197,38 @@ def test_fields_and_reports_do_no_harm(workspace, as_):
         },
     )  # fmt: skip
     assert_harmless(client.get(f"{CONNECTIONS}named/sales/"))
+
+
+def test_a_url_without_a_password_is_shown_again_after_a_fault(workspace, as_):
+    client = as_("admin")
+    plain = "postgresql://loader@db.example.com/sales"
+
+    assert plain in add(client, name="No!", url=plain).content.decode()
+    assert "S3cret" not in add(client, name="No!", url="postgresql://loader:S3cret@db.example.com/x").content.decode()
+
+
+@pytest.mark.skipif(
+    any(os.environ.get(name) for name in ("FLOW_TEST_POSTGRES_URL", "FLOW_TEST_DATABASE_URL")),
+    reason="The control database is not the embedded one.",
+)
+def test_the_database_that_came_along_is_a_connection_by_one_press(workspace, as_):
+    admin, viewer = as_("admin"), as_("viewer")
+    assert "Use the database that came along" in words(admin.get(CONNECTIONS))
+    assert "Use the database that came along" not in words(viewer.get(CONNECTIONS))
+
+    page = admin.post(f"{CONNECTIONS}embedded/", follow=True)
+    assert "PostgreSQL 1" in words(page)
+    assert "Use the database that came along" not in words(admin.get(f"{CONNECTIONS}add/"))
+    assert admin.post(f"{CONNECTIONS}embedded/").status_code == 422
+
+
+def test_a_database_that_is_configured_elsewhere_brings_no_warehouse_along(tmp_path):
+    home = Home(tmp_path)
+    home.service("postgres").port.write_text("5433")
+    load_secrets(home)
+    own = {"HOST": "127.0.0.1", "PORT": 5433, "USER": "flow_control"}
+
+    assert find_warehouse(home, own).port == 5433
+    for change in ({"HOST": "db"}, {"PORT": 5432}, {"USER": "me"}):
+        assert find_warehouse(home, own | change) is None
+    assert find_warehouse(Home(tmp_path / "none"), own) is None

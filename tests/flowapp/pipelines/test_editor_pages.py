@@ -273,3 +273,23 @@ def test_a_missing_key_is_an_error_at_its_field_with_a_fix_before_any_save(act, 
     response = web.post(url("fix", tab="visual", node="load"), {"patch": json.dumps(fix)}, headers=HTMX)
     assert "no errors" in response.content.decode()
     assert draft()["nodes"][1]["upsertKey"] == ["id"]
+
+
+def test_a_new_node_reads_from_the_loose_end_and_a_validate_node_keeps_rejected_rows(act, draft):
+    for kind in ("source", "transform", "validate", "transform", "target"):
+        act("add_node", kind=kind, node="", at="")
+    added = draft()["nodes"][2:]
+
+    assert [node.get("inputs") for node in added] == [None, ["source"], ["transform"], [], []]
+    assert added[2]["quarantine"] == {"enabled": True, "table": "dlq.numbers"}
+
+
+def test_what_keeps_a_draft_from_being_saved_is_listed_with_the_way_there(web, url, act):
+    act("set", "/nodes/1/loadMode", value="upsert")
+    refused = web.post(url("save", tab="json"), headers=HTMX)
+    page = refused.content.decode()
+
+    assert (refused.status_code, refused["HX-Retarget"]) == (422, "#messages")
+    assert "the draft has 1 error" in page
+    assert "?tab=json&amp;node=load" in page
+    assert "/nodes/1" not in page

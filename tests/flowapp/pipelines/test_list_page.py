@@ -133,6 +133,17 @@ def test_pages_hold_every_pipeline_once(web, url, workspace, sort):
     assert sorted(seen) == [f"p{i:04}" for i in range(120)]
 
 
+@pytest.mark.parametrize(
+    ("name", "ident", "made"),
+    [("Daily Orders", "", "daily-orders"), ("2025 Sales!", "", "sales"), ("Orders", "mine", "mine"), ("–", "", None)],
+)
+def test_a_new_pipelines_id_is_made_of_its_name_unless_given(web, url, workspace, name, ident, made):
+    answer = web.post(url(), {"name": name, "ident": ident})
+
+    assert (answer.status_code == 302) == (made is not None)
+    assert [p.ident for p in Pipeline.objects.all()] == ([made] if made else [])
+
+
 def test_the_switch_answers_with_the_row_and_a_toast(web, workspace, pipeline):
     address = reverse("pipelines:switch", args=[workspace.slug, "numbers"])
     response = web.post(address, {"what": "enabled", "value": "off"}, headers={"HX-Request": "true"})
