@@ -16,6 +16,7 @@ from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, interrupt
 from executors.postgres.ddl import Conn
+from executors.reading import read_files
 from executors.spark.scan import scan_files
 from executors.spark.session import RunSession
 from executors.target_load import TargetLoad
@@ -134,7 +135,8 @@ class PipelineRun:
         add_warnings(self.report, intake.warnings)
         if scans := self._files_to_load(lane, intake):
             self._intake.want(intake, scans)
-            load = TargetLoad(self.job, self.ports, self.report, self._session, lane.path, lane.connection, scans)
+            reading = read_files(intake.source, scans)
+            load = TargetLoad(self.job, self.ports, self.report, self._session, lane.path, lane.connection, reading)
             started = time.monotonic()
             self._tell(load.run(), int((time.monotonic() - started) * 1000))
         else:

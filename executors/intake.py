@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from executors.errors import Terminal, WaitForFiles
-from executors.model import FileScan, RunJob, RunWarning, SourceFile, Split
+from executors.model import FileScan, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
 from executors.sources import FileSource, load_source
 from ir.connectors import typed_config
@@ -37,10 +37,6 @@ class Intake:
     @property
     def hashes(self) -> list[str]:
         return [scan.sha256 for scan in self.scans]
-
-
-def splits_of(scans: Sequence[FileScan]) -> tuple[Split, ...]:
-    return tuple(split for scan in scans for split in scan.splits)
 
 
 class FileIntake:

@@ -1,26 +1,20 @@
-"""From the files of one target to its commit: plan, one pass, refusals, checks, guard, one transaction."""
+"""From what is read for one target to its commit: plan, one pass, refusals, checks, guard, one transaction."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from executors import accounting
 from executors.destination import ready_table
 from executors.errors import Failure, LeaseLost, Terminal
-from executors.formats.unions import union_of_fields
-from executors.intake import splits_of
 from executors.markers import add_kept, add_rules, told_of
 from executors.model import (
     CheckReport,
     Destination,
-    FileScan,
     LoadCommit,
     PassResult,
     RuleCount,
     RulePlan,
     RunJob,
     RunReport,
-    SourceField,
     StageColumn,
 )
 from executors.ports import Ports
@@ -29,6 +23,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.refused import refuse_rows
+from executors.reading import Reading
 from executors.rules import require_rule_columns
 from executors.secrets import seal
 from executors.spark.columns import plan_columns
@@ -51,28 +46,27 @@ class TargetLoad:
         session: RunSession,
         path: Path,
         conn: Conn,
-        scans: Sequence[FileScan],
+        reading: Reading,
     ) -> None:
         self._job, self._ports, self._report, self._session = job, ports, report, session
-        self._path, self._conn, self._scans = path, conn, scans
+        self._path, self._conn, self._reading = path, conn, reading
         self._target = path.target
         self._ref = RunRef(job.run_id, job.tenant, job.pipeline.id, path.target.id, job.attempt, job.token)
         self._tables = staging.staging_tables(job.run_id, path.target.id, job.attempt)
         self._kept = quarantine_tables(path)
-        self._read = sum(scan.records for scan in scans)
+        self._read = reading.records
         self._result = PassResult(())
         self._rules: list[RuleCount] = []
         self._checked: list[CheckReport] = []
 
     def run(self) -> LoadCommit:
-        fields = union_of_fields(self._scans)
-        working = plan_columns(self._session, self._path, fields)
+        working = plan_columns(self._session, self._path, self._reading.fields)
         require_rule_columns(self._path.validates, [column.name for column in working])
         with ready_table(self._conn, self._target, working) as (dest, columns):
             self._probe()
             staging.create_staging(self._conn, self._tables, columns)
             try:
-                self._pass(fields, columns)
+                self._pass(columns)
                 self._refuse(dest, columns)
                 self._check()
                 commit = self._commit(dest, columns)
@@ -107,12 +101,11 @@ class TargetLoad:
 
     # --- the pass ---------------------------------------------------------------------------------------------
 
-    def _pass(self, fields: tuple[SourceField, ...], columns: tuple[StageColumn, ...]) -> None:
+    def _pass(self, columns: tuple[StageColumn, ...]) -> None:
         self._step("pass")
         plan = PassPlan(
             path=self._path,
-            fields=fields,
-            splits=splits_of(self._scans),
+            reading=self._reading,
             stage_columns=columns,
             rules=tuple(RulePlan(v.id, rule_id(rule), rule) for v in self._path.validates for rule in v.row_level),
             on_type_mismatch=self._target.on_type_mismatch,
@@ -136,7 +129,7 @@ class TargetLoad:
         found = [rule for task in self._result.tasks for rule in task.rules]
         self._rules = accounting.merge_rules(accounting.planned_rules(self._path), found)
         add_rules(self._report, self._rules)
-        accounting.stop_on_abort(self._rules, {scan.file.seq: scan.file.name for scan in self._scans})
+        accounting.stop_on_abort(self._rules, {origin.seq: origin.name for origin in self._reading.origins})
 
     # --- what staging says ------------------------------------------------------------------------------------
 
@@ -185,7 +178,7 @@ class TargetLoad:
             rejected=self._result.total("rows_rejected"),
             load_mode=self._target.load_mode,
             upsert_key=self._target.upsert_key or (),
-            files=[LoadFile(scan.file.seq, scan.file.name, scan.sha256) for scan in self._scans],
+            files=[LoadFile(origin.seq, origin.name, origin.sha256) for origin in self._reading.origins],
             quarantine=self._kept,
             node_counts=self._node_counts(),
             told=told_of(

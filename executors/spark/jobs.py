@@ -5,7 +5,7 @@ A task is a plain callable from batches to batches. One that takes no frame's ro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from executors.model import SourceFile
 from executors.spark.address import is_local
 from executors.spark.errors import marking
 
@@ -43,9 +42,9 @@ def run_here(task: Task, tasks: int) -> list[dict[str, Any]]:
     return [row for batch in task(iter([numbers])) for row in batch.to_pylist()]
 
 
-def is_for_here(files: Sequence[SourceFile]) -> bool:
-    """Whether these files are too small for a job. Where Spark is elsewhere, only Spark is sure to see them."""
-    return is_local() and sum(file.size for file in files) <= FEW_BYTES
+def is_for_here(size: int) -> bool:
+    """Whether so many bytes are too few for a job. Where Spark is elsewhere, only Spark is sure to see the source."""
+    return is_local() and size <= FEW_BYTES
 
 
 @dataclass(frozen=True, slots=True)

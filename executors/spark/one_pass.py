@@ -10,20 +10,20 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, BooleanType, StructField, StructType
 
-from executors.model import PassResult, RulePlan, SourceField, Split, StageColumn
+from executors.model import PassResult, RulePlan, StageColumn
 from executors.postgres.staging import StagingTables
+from executors.reading import Reading
 from executors.spark.columns import compile_path
 from executors.spark.compiled import Compiled, Derive, RunPrograms, Stage
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
-from executors.spark.reader import ReadTask, group_splits
+from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
 from executors.verdicts import JudgePlan
-from ir.connectors import typed_config
 from ir.pipeline import Path
 
 MOST_TASKS = 16
@@ -39,8 +39,7 @@ class PassPlan:
     """All that one pass needs to know. `sealed_connection` comes from `executors.secrets.seal`."""
 
     path: Path
-    fields: tuple[SourceField, ...]
-    splits: tuple[Split, ...]
+    reading: Reading
     stage_columns: tuple[StageColumn, ...]
     rules: tuple[RulePlan, ...]
     on_type_mismatch: Literal["abort", "skip", "null"]
@@ -55,12 +54,11 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     Reader and sink are the same either `way`; the shortest that serves is taken, and tests take each of them.
     Raises what compiling, reading and the target's connection raise, and what `translate` tells of Spark.
     """
-    if not plan.splits:
+    if not plan.reading.parts:
         return PassResult(())
-    compiled = compile_path(session, plan.path, plan.fields)
-    groups = group_splits(plan.splits, MOST_TASKS)
-    source = plan.path.source
-    reader = ReadTask(typed_config(source).format, tuple(source.columns or ()), groups, compiled.source, compiled.read)
+    compiled = compile_path(session, plan.path, plan.reading.fields)
+    groups = group_parts(plan.reading.parts, MOST_TASKS)
+    reader = ReadTask(plan.reading.reader, groups, compiled.source, compiled.read)
     sink = SinkTask(
         _judge_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, plan.tables, plan.sealed_connection
     )
@@ -78,8 +76,7 @@ def _shortest_way(plan: PassPlan, compiled: Compiled) -> Way:
     """Rows need the JVM for expressions only, and few rows need no job at all."""
     if compiled.stages:
         return "through_spark"
-    files = {split.file.seq: split.file for split in plan.splits}
-    return "here" if is_for_here(list(files.values())) else "fused"
+    return "here" if is_for_here(plan.reading.size) else "fused"
 
 
 def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
@@ -87,14 +84,14 @@ def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
         run_id=plan.run_id,
         source=plan.path.source.id,
         target=plan.path.target.id,
-        files={split.file.seq: (split.sha256, split.file.name) for split in plan.splits},
+        files={origin.seq: (origin.sha256, origin.name) for origin in plan.reading.origins},
         row_columns={field.name: column for column, field in compiled.source},
         working=compiled.sink_columns(),
         stage_columns=plan.stage_columns,
         rules=plan.rules,
         casts=compiled.sink_casts(),
         on_type_mismatch=plan.on_type_mismatch,
-        on_bad_row=getattr(typed_config(plan.path.source).format, "on_bad_row", "reject"),
+        on_bad_row=plan.reading.on_bad_row,
     )
 
 

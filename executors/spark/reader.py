@@ -1,6 +1,6 @@
-"""The reading end of a pass: a frame of splits becomes a frame of rows.
+"""The reading end of a pass: a frame of parts becomes a frame of rows.
 
-A task gets the number of its group of splits from `range` and reads them. A Python data source of Spark would do the
+A task gets the number of its group of parts from `range` and reads them. A Python data source of Spark would do the
 same, with two more Python workers to plan each load, which costs a cold run seconds.
 """
 
@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
-from executors.formats import FORMATS
 from executors.grammar import canonical_text
-from executors.model import SourceField, Split
+from executors.model import SourceField
+from executors.reading import Part, PartReader
 from executors.spark.steps import Program, run_programs
 from executors.verdicts import BAD, FILE, RAW, RECORD
-from ir.nodes import SourceColumn
 from ir.types import ColumnType
 
 HIDDEN = (FILE, RECORD, BAD, RAW)
@@ -25,11 +23,10 @@ HIDDEN = (FILE, RECORD, BAD, RAW)
 
 @dataclass(frozen=True, slots=True)
 class ReadTask:
-    """Reads the splits of one task: hidden columns, source columns under frame names, and what `programs` give."""
+    """Reads the parts of one task: hidden columns, source columns under frame names, and what `programs` give."""
 
-    format: Any
-    declared: tuple[SourceColumn, ...]
-    groups: tuple[tuple[Split, ...], ...]
+    reader: PartReader
+    groups: tuple[tuple[Part, ...], ...]
     source: tuple[tuple[str, SourceField], ...]
     programs: tuple[Program, ...]
 
@@ -39,10 +36,9 @@ class ReadTask:
                 yield from self.read_group(number)
 
     def read_group(self, number: int) -> Iterator[pa.RecordBatch]:
-        read = FORMATS[self.format.type].read
         fields = tuple(field for _, field in self.source)
-        for split in self.groups[number]:
-            for batch in read(split, self.format, fields, self.declared):
+        for part in self.groups[number]:
+            for batch in self.reader.read(part, fields):
                 yield run_programs(self._named(batch), self.programs)
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -55,18 +51,18 @@ def _carried(values: pa.Array, kind: ColumnType) -> pa.Array:
     return canonical_text(values) if kind.kind == "time" else values
 
 
-def group_splits(splits: Sequence[Split], most: int) -> tuple[tuple[Split, ...], ...]:
-    """Share splits among at most so many tasks, in source order, by their size."""
-    total = sum(_weight(split) for split in splits)
-    groups: list[list[Split]] = [[] for _ in range(min(most, len(splits)))]
+def group_parts(parts: Sequence[Part], most: int) -> tuple[tuple[Part, ...], ...]:
+    """Share parts among at most so many tasks, in source order, by their size."""
+    total = sum(_weight(part) for part in parts)
+    groups: list[list[Part]] = [[] for _ in range(min(most, len(parts)))]
     before = 0
-    for split in splits:
-        # By its middle, so that a big split falls to the task it belongs to most.
-        place = (before + _weight(split) / 2) * len(groups) / total
-        groups[min(int(place), len(groups) - 1)].append(split)
-        before += _weight(split)
+    for part in parts:
+        # By its middle, so that a big part falls to the task it belongs to most.
+        place = (before + _weight(part) / 2) * len(groups) / total
+        groups[min(int(place), len(groups) - 1)].append(part)
+        before += _weight(part)
     return tuple(tuple(group) for group in groups if group)
 
 
-def _weight(split: Split) -> int:
-    return max(1, split.end - split.start)
+def _weight(part: Part) -> int:
+    return max(1, part.end - part.start)

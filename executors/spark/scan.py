@@ -27,7 +27,7 @@ def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile])
     if not files:
         return []
     task = ScanTask(typed_config(source).format, tuple(source.columns or ()), tuple(files))
-    if is_for_here(files):
+    if is_for_here(sum(file.size for file in files)):
         rows = run_here(task, len(files))
     else:
         with translate(source.id):

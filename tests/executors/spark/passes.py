@@ -15,6 +15,7 @@ from executors.model import Connection, FileScan, PassResult, RulePlan, SourceFi
 from executors.postgres.client import connect
 from executors.postgres.meta import ensure_meta
 from executors.postgres.staging import create_staging, drop_staging, staging_tables
+from executors.reading import read_files
 from executors.secrets import seal
 from executors.spark.columns import plan_columns
 from executors.spark.one_pass import PassPlan, Way, run_pass
@@ -51,9 +52,8 @@ def stage(
     stage_columns: Sequence[StageColumn] | None = None, way: Way | None = None,
 ) -> Staged:  # fmt: skip
     """Scan, plan and run one pass; staging has the working columns with their types unless told otherwise."""
-    scans = scan_paths(run_session, path, files)
-    fields = tuple({field.name: field for scan in scans for field in scan.fields}.values())
-    columns = stage_columns or [StageColumn(f.name, f.type) for f in plan_columns(run_session, path, fields)]
+    reading = read_files(path.source, scan_paths(run_session, path, files))
+    columns = stage_columns or [StageColumn(f.name, f.type) for f in plan_columns(run_session, path, reading.fields)]
     rules = tuple(RulePlan(v.id, f"r{n}", rule) for v in path.validates for n, rule in enumerate(v.row_level))
     tables = staging_tables(str(uuid.uuid4()), path.target.id, 1)
     with connect(warehouse, autocommit=True) as connection:
@@ -61,8 +61,8 @@ def stage(
         create_staging(connection, tables, columns)
         try:
             plan = PassPlan(
-                path, fields, tuple(split for scan in scans for split in scan.splits), tuple(columns), rules,
-                path.target.on_type_mismatch, tables, seal(warehouse), tables.run_id,
+                path, reading, tuple(columns), rules, path.target.on_type_mismatch, tables, seal(warehouse),
+                tables.run_id,
             )  # fmt: skip
             return _collect(connection, plan, run_pass(run_session, plan, way=way))
         finally:

@@ -12,6 +12,7 @@ import pytest
 from executors.errors import Terminal
 from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
+from executors.reading import read_files
 from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.session import RunSession
 from ir.types import ColumnType
@@ -108,7 +109,8 @@ def test_a_file_without_records_gives_no_rows(
 
 
 def test_no_splits_need_no_job(run_session: RunSession) -> None:
-    plan = PassPlan(make_path(), (), (), (), (), "abort", StagingTables("g", "r"), "", "run")
+    path = make_path()
+    plan = PassPlan(path, read_files(path.source, ()), (), (), "abort", StagingTables("g", "r"), "", "run")
     assert run_pass(run_session, plan).tasks == ()
 
 

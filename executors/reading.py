@@ -1,0 +1,84 @@
+"""What one pass reads, whatever it comes from, and what of it goes to the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from executors.formats import FORMATS
+from executors.formats.batches import Batches
+from executors.formats.unions import union_of_fields
+from executors.model import FileScan, SourceField
+from ir.connectors import typed_config
+from ir.nodes import Source, SourceColumn
+
+
+class Part(Protocol):
+    """What a task reads in one go. `end - start` tells how much that is."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+class PartReader(Protocol):
+    """Reads parts. It is sent to the tasks, so it holds plain data and no secret in the clear."""
+
+    def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
+        """The hidden columns of `formats.batches`, then the fields by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A file, or a snapshot of a database: its place in the source's order, its name as shown, and its identity."""
+
+    seq: int
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """All that a source gives to one target.
+
+    `records` are the rows as counted before. `units` are the load units that are done once it is loaded. `size` is
+    about how many bytes it holds. `on_bad_row` says what becomes of records that cannot be read.
+    """
+
+    fields: tuple[SourceField, ...]
+    origins: tuple[Origin, ...]
+    parts: tuple[Part, ...]
+    reader: PartReader
+    size: int
+    records: int
+    units: tuple[str, ...] = ()
+    on_bad_row: Literal["reject", "abort"] = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader:
+    """Reads splits of files of one format."""
+
+    format: Any
+    declared: tuple[SourceColumn, ...]
+
+    def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
+        return FORMATS[self.format.type].read(part, self.format, fields, self.declared)
+
+
+def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
+    """The rows of files that have been scanned. Raises Terminal where a column's types have no common one."""
+    format = typed_config(source).format
+    return Reading(
+        fields=union_of_fields(scans),
+        origins=tuple(Origin(scan.file.seq, scan.file.name, scan.sha256) for scan in scans),
+        parts=tuple(split for scan in scans for split in scan.splits),
+        reader=FileReader(format, tuple(source.columns or ())),
+        size=sum(scan.file.size for scan in scans),
+        records=sum(scan.records for scan in scans),
+        units=tuple(scan.sha256 for scan in scans),
+        on_bad_row=getattr(format, "on_bad_row", "reject"),
+    )
