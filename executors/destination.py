@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from executors.errors import Failure, LeaseLost, Transient
 from executors.model import Destination, SourceField, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_target, require_loadable, require_privileges
 from executors.postgres.load_modes import load_handler
+from executors.postgres.meta import STAGING
 from executors.postgres.plan import plan_stage_columns
+from executors.postgres.staging import StagingTables
 from executors.postgres.target import (
     CreatedTable,
     columns_to_create,
@@ -52,17 +55,45 @@ def ready_table(
         raise
 
 
+@contextmanager
+def table_to_look_at(
+    conn: Conn, target: Target, working: Sequence[SourceField], tables: StagingTables
+) -> Iterator[tuple[Destination, tuple[StageColumn, ...]]]:
+    """The table and its staging columns, for who loads nothing. A table that a load would make is not made: an empty
+    one beside the staging tables stands in for it."""
+    if dest := refuse_unloadable(conn, target):
+        yield dest, plan_stage_columns(target, working, dest)
+        return
+    columns = columns_to_create(target, working)
+    made = create_target(conn, STAGING, tables.stand_in, columns, _key_of(target), comment=tables.owner)
+    try:
+        dest = inspect_target(conn, STAGING, tables.stand_in)
+        if dest is None:
+            raise _vanished(target)
+        named = replace(dest, schema=target.schema_, table=target.table)
+        yield dest, plan_stage_columns(target, working, named)
+    finally:
+        if made is not None:
+            with suppress(Failure):
+                drop_target_if_ours(conn, made)
+
+
+def _key_of(target: Target) -> Sequence[str]:
+    """The primary key of a table that has to be made."""
+    return (load_mode(target.load_mode).needs_key and target.upsert_key) or ()
+
+
 def _find_or_create(
     conn: Conn, target: Target, working: Sequence[SourceField]
 ) -> tuple[Destination, CreatedTable | None]:
     if dest := refuse_unloadable(conn, target):
         return dest, None
-    columns = columns_to_create(target, working)
-    key = target.upsert_key if load_mode(target.load_mode).needs_key else None
-    created = create_target(conn, target.schema_, target.table, columns, key or ())
+    created = create_target(conn, target.schema_, target.table, columns_to_create(target, working), _key_of(target))
     dest = refuse_unloadable(conn, target)
     if dest is None:
-        raise Transient(
-            "target.vanished", f"{target.schema_}.{target.table} was dropped again meanwhile.", node=target.id
-        )
+        raise _vanished(target)
     return dest, created
+
+
+def _vanished(target: Target) -> Transient:
+    return Transient("target.vanished", f"{target.schema_}.{target.table} was dropped again meanwhile.", node=target.id)

@@ -39,7 +39,7 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     add_rules(report, rules)
     add_kept(report, load["quarantine_rows"], load["quarantine_entries"], told["tables"])
     add_warnings(
-        report, [*_check_warnings(checks), *violation_warnings(rules), *_load_warnings(commit.node, load, rules)]
+        report, [*check_warnings(checks), *violation_warnings(rules), *_load_warnings(commit.node, load, rules)]
     )
     return new
 
@@ -61,7 +61,7 @@ def add_warnings(report: RunReport, warnings: Iterable[RunWarning]) -> None:
     report.warnings = list(dict.fromkeys((*report.warnings, *warnings)))
 
 
-def _check_warnings(checks: Iterable[CheckReport]) -> list[RunWarning]:
+def check_warnings(checks: Iterable[CheckReport]) -> list[RunWarning]:
     return [
         RunWarning("check.failed", check.node, str(check.message))
         for check in checks

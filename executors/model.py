@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from executors.effects import Effect
 from ir.destinations import Destination as Destination
 from ir.destinations import DestinationColumn as DestinationColumn
 from ir.pipeline import Pipeline
@@ -240,6 +241,7 @@ class RunReport:
     quarantine_tables: list[str] = field(default_factory=list)
     warnings: list[RunWarning] = field(default_factory=list)
     nothing_new: bool = False
+    effects: list[Effect] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """The part of `flow run --json` that the engine knows."""

@@ -45,6 +45,16 @@ class StagingTables:
         return sql.Identifier(STAGING, self.good)
 
     @property
+    def stand_in(self) -> str:
+        """The name of the table that stands in for a target that is still to be made, where nothing may be loaded."""
+        return self.good.removesuffix("_good") + "_target"
+
+    @property
+    def owner(self) -> str:
+        """For the comments of the tables, by which leftovers are told from tables in use."""
+        return json.dumps({"run": self.run_id, "node": self.node, "attempt": self.attempt})
+
+    @property
     def rejects_identifier(self) -> sql.Identifier:
         return sql.Identifier(STAGING, self.rejects)
 
@@ -63,8 +73,7 @@ def create_staging(conn: Conn, tables: StagingTables, stage_columns: Sequence[St
         for name, columns in ((tables.good_identifier, good), (tables.rejects_identifier, _REJECT_COLUMNS)):
             conn.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(name))
             create_table(conn, name, _columns(columns), unlogged=True)
-            owner = json.dumps({"run": tables.run_id, "node": tables.node, "attempt": tables.attempt})
-            conn.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(name, sql.Literal(owner)))
+            conn.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(name, sql.Literal(tables.owner)))
 
 
 def _columns(columns: dict[str, str]) -> sql.Composed:

@@ -39,7 +39,12 @@ def columns_to_create(target: Target, working: Sequence[SourceField]) -> tuple[D
 
 @translate()
 def create_target(
-    conn: Conn, schema: str, table: str, columns: Sequence[DestinationColumn], primary_key: Sequence[str] = ()
+    conn: Conn,
+    schema: str,
+    table: str,
+    columns: Sequence[DestinationColumn],
+    primary_key: Sequence[str] = (),
+    comment: str | None = None,
 ) -> CreatedTable | None:
     """Create the table in a transaction of its own; None if somebody else has made it since.
 
@@ -52,6 +57,7 @@ def create_target(
             return None
         require_schema(conn, schema)
         create_table(conn, name.identifier, _body(conn, columns, primary_key))
+        conn.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(name.identifier, sql.Literal(comment)))
         row = conn.execute("SELECT %s::regclass::oid", [name.identifier.as_string(conn)]).fetchone()
     return CreatedTable(schema, table, row[0]) if row else None
 

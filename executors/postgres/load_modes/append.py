@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from psycopg import sql
 
+from executors.postgres import effects
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import (
@@ -29,4 +30,4 @@ def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
     return ModeCounts(inserted=conn.execute(statement).rowcount)
 
 
-HANDLER = LoadHandler("append", ("INSERT",), insert_staged)
+HANDLER = LoadHandler("append", ("INSERT",), insert_staged, effect=effects.added)

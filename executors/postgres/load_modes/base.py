@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from executors.effects import Effect
 from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan, ModeCounts
 
 
 @dataclass(frozen=True, slots=True)
 class LoadHandler:
-    """`load` moves the staged rows into the target inside the open load transaction; `privileges` is what it needs."""
+    """`load` moves the staged rows into the target inside the open load transaction; `privileges` is what it needs.
+
+    `effect` counts by queries alone what `load` would change.
+    """
 
     mode: str
     privileges: tuple[str, ...]
     load: Callable[[Conn, LoadPlan], ModeCounts]
+    effect: Callable[[Conn, LoadPlan], Effect] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from psycopg import sql
 
+from executors.postgres import effects
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.append import insert_staged
 from executors.postgres.load_modes.base import LoadHandler
@@ -16,4 +17,4 @@ def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
     return insert_staged(conn, plan)
 
 
-HANDLER = LoadHandler("truncate", ("INSERT", "TRUNCATE"), _replace_all)
+HANDLER = LoadHandler("truncate", ("INSERT", "TRUNCATE"), _replace_all, effect=effects.replaced)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from psycopg import sql
 
+from executors.effects import Effect
+from executors.postgres import effects
 from executors.postgres.ddl import Conn
 from executors.postgres.key_match import differs, key_values, last_of_each_key, own_rows, same_key, value_columns
 from executors.postgres.load_modes.base import LoadHandler
@@ -43,6 +45,19 @@ def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
     inserted, updated = row or (0, 0)
     # Without row triggers nothing else can have kept a row from being written.
     return ModeCounts(inserted, updated, keys - inserted - updated if equal is None else equal, replaced)
+
+
+def _effect(conn: Conn, plan: LoadPlan) -> Effect:
+    """Every key once: the last row of it in source order."""
+    conn.execute("SET LOCAL work_mem = '64MB'")
+    _analyze(conn, plan)
+    key = find_unique_key(conn, plan.target, plan.upsert_key)
+    before, replaced = effects.count_rows(conn, plan), plan.staged - _count_keys(conn, plan, key)
+    source = last_of_each_key(plan, key) if replaced else winning_rows(plan)
+    keys = effects.match_keys(conn, plan, key, source, before)
+    return effects.effect_of(
+        plan, before=before, inserted=keys.new, updated=keys.changed, unchanged=keys.same, replaced=replaced, keys=keys
+    )
 
 
 def _analyze(conn: Conn, plan: LoadPlan) -> None:
@@ -142,4 +157,4 @@ def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Compose
     return sql.SQL("RETURNING t.xmax = 0 AS is_new").format()
 
 
-HANDLER = LoadHandler("upsert", ("INSERT", "SELECT", "UPDATE"), _merge)
+HANDLER = LoadHandler("upsert", ("INSERT", "SELECT", "UPDATE"), _merge, effect=_effect)

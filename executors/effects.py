@@ -1,0 +1,100 @@
+"""What a load would change in its target, as counted before it happens. Plain data; no database, no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+MOST_SAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A row that would change: its key, and before and after of the columns that differ, all as text."""
+
+    key: Mapping[str, str | None]
+    changes: Mapping[str, Sequence[str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyMatch:
+    """Staged rows beside the rows of the target that have their key.
+
+    `gone` are keys of the target that no staged row has. `columns` counts, by column, the values that differ.
+    """
+
+    key: tuple[str, ...]
+    new: int
+    changed: int
+    same: int
+    gone: int
+    columns: Mapping[str, int] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NullRates:
+    """Shares of NULL in one column, from 0 to 1: in the target as it is, and in the staged rows."""
+
+    before: float
+    staged: float
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The target has `before` rows; `inserted` come, `deleted` go, `updated` change, `unchanged` are equal already.
+
+    `replaced` and `behind_mark` staged rows are not loaded. `keys` is None where no key tells rows apart.
+    """
+
+    node: str
+    table: str
+    mode: str
+    is_new_table: bool
+    before: int
+    inserted: int
+    updated: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    replaced: int = 0
+    behind_mark: int = 0
+    keys: KeyMatch | None = None
+
+    @property
+    def after(self) -> int:
+        return self.before + self.inserted - self.deleted
+
+    @property
+    def loaded(self) -> int:
+        return self.inserted + self.updated + self.unchanged
+
+    def node_fields(self) -> dict[str, int]:
+        """The counts under the names of `NodeReport`."""
+        names = ("inserted", "updated", "unchanged", "replaced", "behind_mark", "loaded")
+        return {"rows_out": self.loaded, "rows_suppressed": 0, **{f"rows_{n}": getattr(self, n) for n in names}}
+
+    def to_json(self) -> dict[str, Any]:
+        """Counts alone, under the names of `flow run --json`; samples hold row values and go by `samples_json`."""
+        return {
+            "node": self.node,
+            "table": self.table,
+            "loadMode": self.mode,
+            "isNewTable": self.is_new_table,
+            "rowsBefore": self.before,
+            "rowsAfter": self.after,
+            "rowsInserted": self.inserted,
+            "rowsUpdated": self.updated,
+            "rowsUnchanged": self.unchanged,
+            "rowsDeleted": self.deleted,
+            "keys": self._keys_json(),
+        }
+
+    def _keys_json(self) -> dict[str, Any] | None:
+        if self.keys is None:
+            return None
+        counts = {name: getattr(self.keys, name) for name in ("new", "changed", "same", "gone")}
+        return {"key": list(self.keys.key), **counts, "changedColumns": dict(self.keys.columns)}
+
+    def samples_json(self) -> list[dict[str, Any]]:
+        return [asdict(sample) for sample in self.keys.samples] if self.keys else []

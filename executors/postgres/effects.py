@@ -1,0 +1,149 @@
+"""Counting from staging what a load would change, by queries alone: what the load modes' `effect` is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from psycopg import sql
+
+from executors.effects import MOST_SAMPLES, Effect, KeyMatch, NullRates, Sample
+from executors.model import StageColumn
+from executors.postgres.ddl import Conn
+from executors.postgres.key_match import comparable, differs, own_rows, same_key, value_columns
+from executors.postgres.load_plan import LoadPlan, staged_value, winning_rows
+from executors.postgres.staging import one_number
+from executors.postgres.unique_keys import UniqueKey, list_unique_keys
+
+LONGEST_VALUE = 200
+"""Characters of a value that a sample shows."""
+MOST_SAMPLE_COLUMNS = 100
+
+
+def added(conn: Conn, plan: LoadPlan) -> Effect:
+    """All staged rows come, none goes."""
+    return effect_of(plan, before=count_rows(conn, plan), inserted=plan.staged)
+
+
+def replaced(conn: Conn, plan: LoadPlan) -> Effect:
+    """All rows go, the staged ones come; matched by a unique key, if the table has one that tells all rows apart."""
+    before, key = count_rows(conn, plan), telling_key(conn, plan)
+    keys = match_keys(conn, plan, key, winning_rows(plan), before) if key else None
+    return effect_of(plan, before=before, inserted=plan.staged, deleted=before, keys=keys)
+
+
+def effect_of(plan: LoadPlan, *, before: int, inserted: int, **counts: Any) -> Effect:
+    return Effect(plan.run.node, str(plan.target), plan.load_mode, False, before, inserted, **counts)
+
+
+def count_rows(conn: Conn, plan: LoadPlan) -> int:
+    return one_number(conn, sql.SQL("SELECT count(*) FROM {}").format(plan.target.identifier))
+
+
+def telling_key(conn: Conn, plan: LoadPlan) -> UniqueKey | None:
+    """The first unique key of which every column is loaded and none may be NULL."""
+    given = {c.name for c in plan.columns}
+    for key in list_unique_keys(conn, plan.target):
+        names = [c.name for c in key.columns]
+        if given.issuperset(names) and not any(plan.destination_column(name).nullable for name in names):
+            return key
+    return None
+
+
+def match_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed, before: int) -> KeyMatch:
+    """Match staged rows, of which `source` has one for each key, with the `before` rows of the target."""
+    columns = value_columns(plan, key)
+    matched, changed = _matched(key), _changed(plan, key)
+    counts = [
+        sql.SQL("count(*) FILTER (WHERE NOT {})").format(matched),
+        sql.SQL("count(*) FILTER (WHERE {} AND {})").format(matched, changed),
+        sql.SQL("count(*) FILTER (WHERE {} AND NOT ({}))").format(matched, changed),
+        *(sql.SQL("count(*) FILTER (WHERE {} AND {})").format(matched, _differs_in(plan, c)) for c in columns),
+    ]
+    query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(counts), _beside(plan, key, source))
+    new, differ, same, *by_column = conn.execute(query).fetchone() or (0,) * len(counts)
+    return KeyMatch(
+        key=tuple(c.name for c in key.columns),
+        new=new,
+        changed=differ,
+        same=same,
+        gone=before - differ - same,
+        columns=(found := {c.name: count for c, count in zip(columns, by_column, strict=True) if count}),
+        samples=_samples(conn, plan, key, source, [c for c in columns if c.name in found]),
+    )
+
+
+def null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:
+    """By column; empty where the target or staging has no row to compare with."""
+    before, staged = _count_nulls(conn, plan, plan.target.identifier), _count_nulls(conn, plan, winning_rows(plan))
+    if not before[0] or not staged[0]:
+        return {}
+    return {
+        c.name: NullRates(in_target / before[0], in_staging / staged[0])
+        for c, in_target, in_staging in zip(plan.columns, before[1:], staged[1:], strict=True)
+    }
+
+
+def _count_nulls(conn: Conn, plan: LoadPlan, rows: sql.Composable) -> Sequence[int]:
+    """The number of rows, and of NULLs in each column."""
+    nulls = [sql.SQL("count(*) - count(r.{})").format(sql.Identifier(c.name)) for c in plan.columns]
+    query = sql.SQL("SELECT count(*), {} FROM {} AS r").format(sql.SQL(", ").join(nulls), rows)
+    return conn.execute(query).fetchone() or (0,) * (len(nulls) + 1)
+
+
+# --- a staged row `s` beside the row `x` of the target that has its key -------------------------------------------
+
+
+def _beside(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
+    return sql.SQL("{} AS s LEFT JOIN {} AS x ON {}").format(source, own_rows(plan), same_key(plan, key))
+
+
+def _matched(key: UniqueKey) -> sql.Composed:
+    return sql.SQL("x.{} IS NOT NULL").format(sql.Identifier(key.columns[0].name))
+
+
+def _changed(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    return differs(plan, key, "x", lambda column: _stored_value(plan, column))
+
+
+def _stored_value(plan: LoadPlan, column: StageColumn) -> sql.Composed:
+    """The staged value as the table would keep it: its type may round. What it would cut is refused before."""
+    declared = plan.destination_column(column.name).declared
+    return sql.SQL("{}::{}").format(staged_value(plan, column), sql.SQL(declared))
+
+
+def _differs_in(plan: LoadPlan, column: StageColumn) -> sql.Composed:
+    ours = comparable(plan, column, sql.Identifier("x", column.name))
+    theirs = comparable(plan, column, _stored_value(plan, column))
+    return sql.SQL("{} IS DISTINCT FROM {}").format(ours, theirs)
+
+
+def _samples(
+    conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed, columns: Sequence[StageColumn]
+) -> tuple[Sample, ...]:
+    """The first rows that would change, in the order of the key, with the first of the columns that differ."""
+    if not columns:
+        return ()
+    columns, keys = columns[:MOST_SAMPLE_COLUMNS], [sql.Identifier("x", c.name) for c in key.columns]
+    shown = [_shown(value) for value in keys]
+    for column in columns:
+        shown += [
+            _differs_in(plan, column),
+            _shown(sql.Identifier("x", column.name)),
+            _shown(_stored_value(plan, column)),
+        ]
+    query = sql.SQL("SELECT {} FROM {} WHERE {} AND {} ORDER BY {} LIMIT {}").format(
+        sql.SQL(", ").join(shown), _beside(plan, key, source), _matched(key), _changed(plan, key),
+        sql.SQL(", ").join(keys), sql.Literal(MOST_SAMPLES),
+    )  # fmt: skip
+    return tuple(_sample(row, [c.name for c in key.columns], columns) for row in conn.execute(query).fetchall())
+
+
+def _shown(value: sql.Composable) -> sql.Composed:
+    return sql.SQL("left(({})::text, {})").format(value, sql.Literal(LONGEST_VALUE))
+
+
+def _sample(row: Sequence[Any], key: Sequence[str], columns: Sequence[StageColumn]) -> Sample:
+    values = row[len(key) :]
+    changes = {c.name: values[3 * i + 1 : 3 * i + 3] for i, c in enumerate(columns) if values[3 * i]}
+    return Sample(dict(zip(key, row, strict=False)), changes)

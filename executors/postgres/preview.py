@@ -1,0 +1,66 @@
+"""What a load would change, looked at in a transaction that can write nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from psycopg import sql
+
+from executors.effects import Effect, NullRates
+from executors.errors import Terminal
+from executors.postgres import effects
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.inspect import require_privileges
+from executors.postgres.load_modes import load_handler
+from executors.postgres.load_plan import LoadPlan
+from executors.postgres.refusals import list_repeats
+from executors.postgres.staging import is_winner, one_number, require_staging
+
+
+def count_effect(conn: Conn, plan: LoadPlan) -> Effect:
+    """What `plan` would change in its target. Raises Transient `staging.lost`, Terminal `kind.not_available`."""
+    count = load_handler(plan.load_mode).effect
+    if count is None:
+        raise Terminal(
+            "kind.not_available",
+            f"What the load mode {plan.load_mode} would change cannot be told before it runs.",
+            node=plan.run.node,
+        )
+    require_privileges(conn, plan.dest, ["SELECT"])
+    with _looking(conn, plan):
+        return count(conn, plan)
+
+
+def count_null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:
+    """The shares of NULL, by column, in the target and in staging; empty where one of them has no row."""
+    require_privileges(conn, plan.dest, ["SELECT"])
+    with _looking(conn, plan):
+        return effects.null_rates(conn, plan)
+
+
+def refuse_repeats(conn: Conn, plan: LoadPlan) -> None:
+    """Raise what the load would fail with if staged rows repeat a unique key. To be called where such rows abort."""
+    with _looking(conn, plan):
+        for repeat in list_repeats(conn, plan):
+            query = sql.SQL("SELECT count(*) FROM {} AS s WHERE {} AND {}").format(
+                plan.tables.good_identifier, is_winner(plan.winners, "s"), repeat.condition
+            )
+            if count := one_number(conn, query):
+                raise Terminal(
+                    "target.constraint",
+                    f"{plan.target} would refuse {count:,} rows: each repeats a key of the unique index "
+                    f"{repeat.name!r}.",
+                    node=plan.run.node,
+                    hint="Correct the source, or set onTypeMismatch to skip to put such rows into quarantine.",
+                )
+
+
+@contextmanager
+def _looking(conn: Conn, plan: LoadPlan) -> Iterator[None]:
+    """One snapshot of the database for all queries within; the database itself refuses to write."""
+    with translate(plan.run.node), conn.transaction():
+        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
+        yield
