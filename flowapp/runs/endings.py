@@ -40,7 +40,8 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
     with transaction.atomic():
         claim.guard()
         _end(claim, run, state, report=save_report(run, report), error=None)
-        release_units(run, UnitState.COMMITTED, "")
+        # What was loaded the engine has told; an earlier attempt may have claimed what this one did not find any more.
+        release_units(run, UnitState.PENDING, "")
     resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
 
 
@@ -183,6 +184,7 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
         for commit in commits:
             save_commit(run, commit)
             finish_units(run, commit.files_done, UnitState.COMMITTED, "")
+        release_units(run, UnitState.PENDING, "")
         _end(claim, run, State.SUCCEEDED_WITH_WARNINGS, report=save_report(run, report), error=None)
 
 

@@ -11,16 +11,17 @@ from django.db import InterfaceError, OperationalError, connections
 from django.db import connection as control
 
 from executors.errors import Cancelled, TargetBusy, Terminal, Transient, WaitForFiles
-from executors.model import CheckReport, RunReport, RunWarning
+from executors.model import CheckReport, RunReport, RunWarning, SourceFile
 from executors.postgres import meta
 from executors.postgres.client import connect
 from flowapp.clock import from_now
+from flowapp.files.models import LoadUnit, UnitState
 from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.services import delete_pipeline
 from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.endings import backoff
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run, interrupt_all, take_over
-from flowapp.runs.models import CommitRecord, Run, State, Trigger
+from flowapp.runs.models import ENDED, CommitRecord, Run, State, Trigger
 from flowapp.runs.selectors import run_document
 from flowapp.runs.services import cancel_run, queue_run
 from ir.errors import FlowError
@@ -275,6 +276,23 @@ def test_if_finishing_fails_too_the_markers_numbers_stand(pipeline, target):
     assert document["nodes"][0]["rowsLoaded"] == ROWS
     assert document["warnings"][0]["code"] == "files.stuck"
     assert target() == ROWS
+
+
+@pytest.mark.parametrize(
+    "engine", [TableEngine(), TableEngine(at={"finish": raising(Terminal("files.stuck", "Stuck."))})]
+)
+def test_files_that_no_commit_holds_do_not_count_as_loaded(pipeline, target, engine):
+    """As when a file that an earlier attempt had claimed is gone when the next one looks."""
+
+    def claim(job, ports):
+        ports.units.claim("files", {sha * 64: SourceFile(0, f"/in/{sha}", f"in/{sha}", 1, 1) for sha in "ab"})
+
+    engine.at["pass"] = claim
+    run = queue_run(pipeline, Trigger.MANUAL)
+    while run.state not in ENDED:
+        run = attempt(run, engine)
+    assert run.state in (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS)
+    assert LoadUnit.objects.get(name="in/b").state == UnitState.PENDING
 
 
 def test_what_has_committed_cannot_be_cancelled(pipeline, target):
