@@ -1,0 +1,305 @@
+"""Taking files in: list, let them settle, claim, scan, leave out what was loaded before, and put them away."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from executors.errors import Terminal, Transient, WaitForFiles
+from executors.lane import Lane
+from executors.model import FileScan, LoadCommit, RunJob, RunWarning, SourceFile
+from executors.ports import Ports
+from executors.postgres import meta
+from executors.reading import Reading, read_files
+from executors.sources import FileSource, load_source
+from ir.connectors import typed_config
+from ir.load_modes import load_mode
+from ir.nodes import Source, Target
+
+Scanner = Callable[[Source, Sequence[SourceFile]], list[FileScan]]
+Opener = Callable[[Source, Path], FileSource]
+
+
+@dataclass(slots=True)
+class _Opened:
+    """The files of one source in one run: pinned, so that every target reads the same.
+
+    `claimed` are those that are still to be put away, `wanted` the hashes of those that some target had to load.
+    """
+
+    source: Source
+    handler: FileSource
+    claimed: list[SourceFile] = field(default_factory=list)
+    scans: list[FileScan] = field(default_factory=list)
+    warnings: list[RunWarning] = field(default_factory=list)
+    wanted: set[str] = field(default_factory=set)
+    missed: bool = False
+
+    @property
+    def hashes(self) -> list[str]:
+        return [scan.sha256 for scan in self.scans]
+
+
+class FileIntake:
+    """Opens each source of a run once and remembers what it gave. `opener` gives the connector of a source."""
+
+    def __init__(self, job: RunJob, ports: Ports, scan: Scanner, opener: Opener = load_source) -> None:
+        self._job, self._ports, self._scan, self._open_source = job, ports, scan, opener
+        self._opened: dict[str, _Opened] = {}
+
+    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+        """The files that the target has not loaded yet, out of those that its source's other targets have got."""
+        intake = self._open(lane.path.source)
+        for other in lanes:
+            if other.commit:
+                self._keep(intake, self._held_by(other, other.commit, intake))
+        scans = self._to_load(lane, intake)
+        if not scans:
+            return None
+        self._want(intake, scans)
+        return read_files(intake.source, scans)
+
+    def warnings_of(self, source: Source) -> list[RunWarning]:
+        return self._opened[source.id].warnings
+
+    def nothing_new(self, source: Source) -> str:
+        intake = self._opened[source.id]
+        return "No file came." if intake.missed else f"All {len(intake.scans):,} matching files are already loaded."
+
+    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+        commits = [set(lane.commit.files_done) for lane in lanes if lane.commit]
+        if len(commits) == len(lanes):
+            self._put_away_unopened(source, set.intersection(*commits))
+        self._put_away(source, loaded=True)
+
+    def put_away_failed(self, source: Source, reason: str) -> None:
+        self._put_away(source, loaded=False, reason=reason)
+
+    def interrupt(self) -> None:
+        """Listing and scanning end with their job."""
+
+    # --- what a target has loaded -----------------------------------------------------------------------------
+
+    def _key(self, target: Target) -> tuple[str, str, str]:
+        return self._job.tenant, self._job.pipeline.id, target.id
+
+    def _held_by(self, lane: Lane, commit: LoadCommit, intake: _Opened) -> set[str]:
+        held, target = set(commit.files_done), lane.path.target
+        if missing := held - set(intake.hashes):
+            raise Transient(
+                "source.changed",
+                f"{len(missing)} files that an earlier attempt loaded into {target.id} are gone or changed, so the "
+                "other targets cannot get the same.",
+                node=intake.source.id,
+                hint="Put them back, or start a new run.",
+            )
+        if load_mode(target.load_mode).replaces_all_rows:
+            return held
+        return held | self._loaded(lane, intake).keys()
+
+    def _to_load(self, lane: Lane, intake: _Opened) -> list[FileScan]:
+        """The files that this target has not loaded yet; all of them or none for modes that replace all rows."""
+        key = self._key(lane.path.target)
+        forgotten = self._ports.units.forgotten(intake.hashes)
+        if load_mode(lane.path.target.load_mode).replaces_all_rows:
+            last = meta.last_files(lane.connection, *key)
+            if last is None or last[1] != set(intake.hashes) or not lane.table_exists or self._loaded_elsewhere(lane):
+                return intake.scans
+            return [] if all(last[0] > token for token in forgotten.values()) else intake.scans
+        loaded = self._loaded(lane, intake)
+        known = {sha256: by.node for sha256, by in loaded.items() if by.token > forgotten.get(sha256, -1)}
+        if known and not lane.table_exists:
+            raise _table_gone(lane.path.target, len(known))
+        if known and (other := self._loaded_elsewhere(lane)):
+            raise _table_changed(lane.path.target, other, len(known))
+        self._warn_of_renamed(lane, intake, [node for node in known.values() if node != lane.path.target.id])
+        return [scan for scan in intake.scans if scan.sha256 not in known]
+
+    def _loaded(self, lane: Lane, intake: _Opened) -> dict[str, meta.Loaded]:
+        target = lane.path.target
+        others = [other.id for other in self._job.pipeline.targets() if other.id != target.id]
+        table = target.schema_, target.table
+        return meta.files_loaded(lane.connection, *self._key(target), intake.hashes, others=others, table=table)
+
+    def _warn_of_renamed(self, lane: Lane, intake: _Opened, nodes: Sequence[str]) -> None:
+        """Until the target has loaded something itself: who gave the node another task wants to hear of it."""
+        if nodes and meta.last_files(lane.connection, *self._key(lane.path.target)) is None:
+            intake.warnings.append(_renamed(lane.path.target, nodes))
+
+    def _loaded_elsewhere(self, lane: Lane) -> str | None:
+        target = lane.path.target
+        return meta.last_loaded_elsewhere(lane.connection, *self._key(target), target.schema_, target.table)
+
+    # --- the files themselves ---------------------------------------------------------------------------------
+
+    def _open(self, source: Source) -> _Opened:
+        """List, settle, claim and scan the files of a source; every later call gives the same."""
+        if source.id not in self._opened:
+            self._take_in(source)
+        return self._opened[source.id]
+
+    def _keep(self, intake: _Opened, hashes: Collection[str]) -> None:
+        """Leave all other files where they are, for the next run."""
+        late = [scan for scan in intake.scans if scan.sha256 not in hashes]
+        for scan in late:
+            self._ports.events.log(
+                "info", f"{scan.file.name} came after the run's first attempt and is left for the next run.",
+                intake.source.id,
+            )  # fmt: skip
+            intake.claimed.remove(scan.file)
+        intake.scans = [scan for scan in intake.scans if scan not in late]
+
+    def _want(self, intake: _Opened, scans: Sequence[FileScan]) -> None:
+        """Mark the files that a target has to load as being processed; the others keep the state they have."""
+        fresh = {scan.sha256: scan.file for scan in scans if scan.sha256 not in intake.wanted}
+        if fresh:
+            self._ports.units.claim(intake.source.id, fresh)
+            intake.wanted |= fresh.keys()
+
+    def _put_away(self, source: Source, *, loaded: bool, reason: str = "") -> None:
+        """Put away what was claimed of a source, if it was opened; what was put away before stays there."""
+        intake = self._opened.get(source.id)
+        if intake is None:
+            return
+        while intake.claimed:
+            intake.handler.finish(intake.claimed[0], loaded)
+            del intake.claimed[0]
+        self._ports.units.finish(intake.wanted, "committed" if loaded else "failed", reason)
+        if loaded:
+            self._skip_unwanted(intake)
+
+    def _skip_unwanted(self, intake: _Opened) -> None:
+        for scan in intake.scans:
+            if scan.sha256 not in intake.wanted:
+                self._ports.units.skip(intake.source.id, scan.file, scan.sha256, "The same bytes were loaded before.")
+
+    def _put_away_unopened(self, source: Source, loaded: Collection[str]) -> None:
+        """Put away what an earlier attempt of this run had claimed and loaded when it died."""
+        if source.id in self._opened:
+            return
+        handler = self._open_source(source, self._job.files_folder)
+        for file in handler.list_claimed(time.time()):
+            with open(file.path, "rb") as content:
+                sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+            if sha256 in loaded:
+                handler.finish(file, True)
+        self._ports.units.finish(loaded, "committed")
+
+    def _take_in(self, source: Source) -> None:
+        handler = self._open_source(source, self._job.files_folder)
+        self._ports.events.step("list", source.id)
+        files = self._settled(source, handler)
+        if not files:
+            self._opened[source.id] = self._missed(source, handler)
+            return
+        # Known before the scan, so that files that cannot even be scanned are put away too.
+        claimed = [replace(handler.claim(file), seq=seq) for seq, file in enumerate(files)]
+        intake = self._opened[source.id] = _Opened(source, handler, claimed)
+        self._ports.events.step("scan", source.id)
+        scans = self._scan(source, claimed)
+        self._ports.cancellation.check()
+        self._keep_first_of_each(intake, scans)
+        self._tell_if_empty(source, scans)
+
+    def _settled(self, source: Source, handler: FileSource) -> Sequence[SourceFile]:
+        """The files that have stood still long enough; waits once for young ones."""
+        listing = handler.list_files(time.time())
+        if listing.unsettled:
+            seconds = typed_config(source).wait_policy.settle_seconds
+            self._ports.events.log(
+                "info",
+                f"{len(listing.unsettled)} files may still be growing; waiting {seconds:g} s for them to settle.",
+                source.id,
+            )
+            deadline = time.monotonic() + seconds
+            while time.monotonic() < deadline:
+                self._ports.cancellation.check()
+                time.sleep(min(0.2, seconds))
+            listing = handler.list_files(time.time())
+            for name in listing.unsettled:
+                self._ports.events.log("warning", f"{name} is still growing and is left for the next run.", source.id)
+        return listing.files
+
+    def _keep_first_of_each(self, intake: _Opened, scans: Sequence[FileScan]) -> None:
+        seen: dict[str, str] = {}
+        for scan in scans:
+            if first := seen.get(scan.sha256):
+                self._ports.units.skip(intake.source.id, scan.file, scan.sha256, f"Same bytes as {first}.")
+                intake.warnings.append(
+                    RunWarning(
+                        "file.repeated",
+                        intake.source.id,
+                        f"{scan.file.name} holds the same bytes as {first} and is read once.",
+                    )
+                )
+                intake.handler.finish(scan.file, True)
+                intake.claimed.remove(scan.file)
+                continue
+            seen[scan.sha256] = scan.file.name
+            intake.scans.append(scan)
+            for text in scan.warnings:
+                intake.warnings.append(RunWarning("source.header", intake.source.id, f"{scan.file.name}: {text}"))
+
+    def _tell_if_empty(self, source: Source, scans: Sequence[FileScan]) -> None:
+        """Files without rows are no miss, but who wants to hear of a miss wants to hear of them too."""
+        if typed_config(source).wait_policy.on_miss_action == "alert" and not any(scan.records for scan in scans):
+            self._ports.events.alert(
+                "source.empty",
+                "warning",
+                f"{len(scans):,} files came, and none holds a row.",
+                "Look whether the sender has lost its data.",
+                source.id,
+            )
+
+    def _missed(self, source: Source, handler: FileSource) -> _Opened:
+        """No file came: wait if the policy says so, else do what `onMissAction` says."""
+        config = typed_config(source)
+        policy, waited = config.wait_policy, self._job.waited
+        text = f"No file in {config.path!r} matches {config.pattern.value!r}."
+        if waited is not None and waited < policy.max_retries:
+            raise WaitForFiles("source.no_files", text, minutes=policy.interval_minutes, node=source.id)
+        if policy.on_miss_action == "fail":
+            raise Terminal(
+                "source.no_files",
+                text,
+                node=source.id,
+                hint="Put a file there, correct the pattern, or set onMissAction to skip or alert.",
+            )
+        if policy.on_miss_action == "alert":
+            self._ports.events.alert(
+                "source.missed", "warning", text, "Look whether the sender has stopped.", source.id
+            )
+        self._ports.events.log("info", f"{text} Nothing to load.", source.id)
+        return _Opened(source, handler, missed=True)
+
+
+def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:
+    return RunWarning(
+        "target.renamed",
+        target.id,
+        f"{len(nodes):,} files count as loaded: {' and '.join(sorted(set(nodes)))}, which this pipeline no longer has, "
+        f"loaded them into {target.schema_}.{target.table}. If this target is to load them too, load again with a "
+        "reason.",
+    )
+
+
+def _table_changed(target: Target, other: str, files: int) -> Terminal:
+    return Terminal(
+        "target.table_changed",
+        f"This target loads {target.schema_}.{target.table} now, but {files:,} of the files were loaded into {other}.",
+        node=target.id,
+        hint="Load again, with a reason, to fill the new table with all files; or name the old table.",
+    )
+
+
+def _table_gone(target: Target, files: int) -> Terminal:
+    return Terminal(
+        "target.table_gone",
+        f"{target.schema_}.{target.table} does not exist, though {files:,} of the files count as loaded by this "
+        "target: the table was dropped or renamed, or the target names another one now.",
+        node=target.id,
+        hint="Load again, with a reason, to fill a new table with all files; or bring the table back.",
+    )
