@@ -44,7 +44,7 @@ def ready_table(
     when another worker has taken the run over: it loads that table."""
     dest, created = _find_or_create(conn, target, working)
     try:
-        yield dest, plan_stage_columns(target, working, dest)
+        yield dest, plan_stage_columns(target, working, dest, is_new=created is not None)
     except LeaseLost:
         raise
     except Failure:
@@ -71,7 +71,7 @@ def table_to_look_at(
         if dest is None:
             raise _vanished(target)
         named = replace(dest, schema=target.schema_, table=target.table)
-        yield dest, plan_stage_columns(target, working, named)
+        yield dest, plan_stage_columns(target, working, named, is_new=True)
     finally:
         if made is not None:
             with suppress(Failure):

@@ -14,10 +14,15 @@ SOURCE_FILE_HASH = "_source_file_hash"
 """A target column of this name is filled by the load with the SHA-256 of the row's file."""
 
 
-def plan_stage_columns(target: Target, working: Sequence[SourceField], dest: Destination) -> tuple[StageColumn, ...]:
-    """The staging columns for the working columns, in the types of the table. Raises Terminal for what cannot load."""
+def plan_stage_columns(
+    target: Target, working: Sequence[SourceField], dest: Destination, *, is_new: bool = False
+) -> tuple[StageColumn, ...]:
+    """The staging columns for the working columns, in the types of the table. Raises Terminal for what cannot load.
+
+    `is_new` says that this run has made the table, from the columns that the target declares or else from these.
+    """
     for field in working:
-        _require_known(target, field.name, dest)
+        _require_known(target, field.name, dest, is_new=is_new)
     _require_filled(target, {f.name for f in working}, dest)
     key = frozenset(target.upsert_key or ()) if target.load_mode == "upsert" else frozenset()
     if key:
@@ -34,7 +39,7 @@ def _stage_column(column: DestinationColumn, target: Target, *, in_key: bool) ->
     return StageColumn(column.name, column.type, nullable, column.max_length, empty_as_null)
 
 
-def _require_known(target: Target, name: str, dest: Destination) -> None:
+def _require_known(target: Target, name: str, dest: Destination, *, is_new: bool) -> None:
     table = f"{dest.schema}.{dest.table}"
     if name == SOURCE_FILE_HASH or name in HIDDEN:
         raise Terminal(
@@ -49,7 +54,7 @@ def _require_known(target: Target, name: str, dest: Destination) -> None:
             "target.column_unknown",
             f"{table} has no column {name!r}. It has {', '.join(c.name for c in dest.columns) or 'none'}.",
             node=target.id,
-            hint=_unknown_hint(name, dest),
+            hint=_unknown_hint(name, dest, is_new=is_new),
         )
     if column.generated:
         raise Terminal(
@@ -60,10 +65,12 @@ def _require_known(target: Target, name: str, dest: Destination) -> None:
         )
 
 
-def _unknown_hint(name: str, dest: Destination) -> str:
+def _unknown_hint(name: str, dest: Destination, *, is_new: bool) -> str:
     alike = next((c.name for c in dest.columns if c.name.lower() == name.lower()), None)
     if alike:
         return f"The table writes it {alike!r}: rename it in a transform."
+    if is_new:
+        return "The table is made from the target's columns: add it to them, or drop or rename it in a transform."
     return f"Drop or rename it in a transform, or ALTER TABLE {quoted(dest.schema, dest.table)} ADD COLUMN it."
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from executors.destination import ready_table
 from executors.errors import Terminal
 from executors.model import StageColumn
 from executors.postgres.inspect import inspect_target
@@ -38,6 +39,17 @@ def test_columns_take_the_target_s_types_in_the_source_s_order(plan):
         StageColumn("id", ColumnType("integer"), False, None, False),
         StageColumn("name", STRING, True, 9, False),
     )
+
+
+def test_a_column_that_a_new_table_would_lack_is_to_be_declared(conn, schema):
+    declared = [{"name": "id", "type": "integer"}]
+    target = target_node(schema, "t", columns=declared)
+    with pytest.raises(Terminal) as raised, ready_table(conn, target, working("id", "extra")):
+        pass
+    assert raised.value.code == "target.column_unknown"
+    assert "add it to them" in raised.value.hint
+    assert "ALTER TABLE" not in raised.value.hint
+    assert inspect_target(conn, schema, "t") is None
 
 
 def test_empty_text_becomes_null_but_where_the_table_lets_no_text_be_null(plan):
