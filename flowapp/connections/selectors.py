@@ -10,6 +10,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.connections.models import Connection
 from flowapp.pipelines.documents import syntax_of
 from flowapp.pipelines.models import PipelineVersion
+from flowapp.runs.models import ACTIVE, Run
 from ir.documents import read_document
 from ir.errors import FlowError
 
@@ -43,6 +44,12 @@ def pipelines_using(workspace: Workspace, name: str) -> list[str]:
     newest = PipelineVersion.objects.filter(pipeline__workspace=workspace, number=F("pipeline__latest_number"))
     found = newest.order_by("pipeline__ident").values_list("pipeline__ident", "document")
     return [ident for ident, text in found.iterator() if name in _names_in(text)]
+
+
+def runs_needing(workspace: Workspace, name: str) -> list[Run]:
+    """The runs that have not ended and whose version names the connection. Some may be settled with its help alone."""
+    active = Run.objects.filter(workspace=workspace, state__in=ACTIVE).select_related("pipeline", "version")
+    return [run for run in active.order_by("queued_at", "number") if name in _names_in(run.version.document)]
 
 
 def _names_in(text: str) -> set[str]:

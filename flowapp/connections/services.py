@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -16,10 +16,13 @@ from flowapp.connections.fields import ConnectionFields, InvalidConnection, requ
 from flowapp.connections.models import Connection
 from flowapp.connections.probes import PROBES
 from flowapp.connections.secrets import decrypt, encrypt, rotate
-from flowapp.connections.selectors import get_connection
+from flowapp.connections.selectors import get_connection, runs_needing
+from flowapp.runs.models import Run
+from ir.errors import FlowError
 from ir.pipeline import Pipeline
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+MOST_SHOWN = 3
 
 
 @sensitive_variables("fields")
@@ -59,8 +62,20 @@ def replace_password(workspace: Workspace, name: str, password: str) -> Connecti
 
 
 def remove_connection(workspace: Workspace, name: str) -> None:
-    """Forget a connection and its secret; raises UnknownConnection."""
-    get_connection(workspace, name).delete()
+    """Forget a connection and its secret; raises UnknownConnection, and FlowError while a run needs it."""
+    connection = get_connection(workspace, name)
+    if runs := runs_needing(workspace, name):
+        raise FlowError(
+            "connection.busy",
+            f"{name} is needed by {_shown(runs)}. Without it nobody can find out what they have loaded.",
+            hint="Wait until they have ended, or cancel them.",
+        )
+    connection.delete()
+
+
+def _shown(runs: Sequence[Run]) -> str:
+    named = ", ".join(f"run {run.number} of {run.pipeline.ident} ({run.state})" for run in runs[:MOST_SHOWN])
+    return named if len(runs) <= MOST_SHOWN else f"{named} and {len(runs) - MOST_SHOWN:,} more"
 
 
 def probe_connection(workspace: Workspace, name: str) -> Connection:

@@ -14,6 +14,9 @@ from flowapp.connections.models import Connection
 from flowapp.connections.secrets import SecretUnreadable
 from flowapp.connections.selectors import UnknownConnection, connection_document, list_connections
 from flowapp.connections.services import add_connection, remove_connection, resolve, resolve_connections, rotate_secrets
+from flowapp.runs.models import Trigger
+from flowapp.runs.services import cancel_run, queue_run
+from ir.errors import FlowError
 from ir.pipeline import Pipeline
 
 PASSWORD = "P@ss:w/rd%?"
@@ -66,6 +69,17 @@ def test_another_workspaces_connection_is_unknown_here(alices):
         resolve_connections(alices, loading_into("warehouse"))
     with pytest.raises(UnknownConnection):
         remove_connection(alices, "warehouse")
+
+
+def test_a_connection_stays_while_a_run_needs_it(connected, pipeline):
+    run = queue_run(pipeline, Trigger.MANUAL, send=False)
+
+    with pytest.raises(FlowError, match="run 1 of numbers") as refused:
+        remove_connection(connected, "warehouse")
+    assert refused.value.code == "connection.busy"
+    cancel_run(run)
+    remove_connection(connected, "warehouse")
+    assert list_connections(connected) == []
 
 
 def test_a_taken_name_is_refused_and_the_first_connection_stays(alices):
