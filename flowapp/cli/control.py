@@ -36,6 +36,7 @@ def control_plane(*, with_broker: bool = False, migrate: bool = False) -> Iterat
     wanted = ["FLOW_DATABASE_URL", "FLOW_REDIS_URL"] if with_broker else ["FLOW_DATABASE_URL"]
     missing = [name for name in wanted if not os.environ.get(name)]
     with Services.start(names=[ADDRESSES[name] for name in missing]) as services, _in_environment(missing, services):
+        _follow_web()
         set_up_django()
         _prepare_database(services, migrate)
         try:
@@ -56,6 +57,15 @@ def _in_environment(names: list[str], services: Services) -> Iterator[None]:
     finally:
         for name in names:
             del os.environ[name]
+
+
+def _follow_web() -> None:
+    """The web of this home may have another port than the one it was to have, when that was taken: links name it."""
+    from flowapp.embedded.home import Home, flow_home
+    from flowapp.embedded.web import served_at
+
+    if bind := served_at(Home(flow_home())):
+        os.environ["FLOW_BIND"] = bind
 
 
 def _prepare_database(services: Services, migrate: bool) -> None:

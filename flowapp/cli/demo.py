@@ -59,7 +59,7 @@ def _next_steps(link: str | None) -> Iterator[str]:
 
     yield "In the browser:"
     yield "  start it        make up   (or: flow up)"
-    yield f"  address         {settings.FLOW_PUBLIC_URL}"
+    yield f"  address         {settings.FLOW_PUBLIC_URL}   (or what `flow up` prints, when that port is taken)"
     if link:
         yield f"  sign in, once   {link}"
 

@@ -18,6 +18,7 @@ from flowapp.embedded.home import Home, flow_home
 from flowapp.embedded.ports import let_go_at_once, reserve_port
 from flowapp.embedded.probe import web_answers
 from flowapp.embedded.supervisor import Program, Supervisor
+from flowapp.embedded.web import serving
 from ir.errors import FlowError
 
 _CELERY = ("-m", "celery", "-q", "-A", "flowapp.celery", "worker", "--loglevel", "INFO")
@@ -42,7 +43,7 @@ def up(args: Namespace) -> Outcome:
         with control_plane(with_broker=True, migrate=True):
             login_path = _first_login_path()
             _disconnect()
-            with _reserve(host, wanted) as listener:
+            with _reserve(host, wanted) as listener, serving(home, os.environ["FLOW_BIND"]):
                 supervisor = Supervisor(_programs(listener.fileno()), home.logs)
                 clean = supervisor.run(lambda: _announce(supervisor, listener, began, login_path))
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -63,6 +64,15 @@ def wait_for(process: subprocess.Popen[str], pattern: str) -> re.Match[str]:
     return next(found for found in map(re.compile(pattern).search, process.stdout) if found)
 
 
+def made_link(root: Path) -> str:
+    """The link that `flow user link` prints for somebody new."""
+    settings = {k: v for k, v in os.environ.items() if not k.startswith("FLOW_")} | {"FLOW_HOME": str(root)}
+    for command in (["add", "--role", "viewer"], ["link"]):
+        flow = [Path(sys.executable).parent / "flow", "user", *command, "ann@example.org", "--json"]
+        done = subprocess.run(flow, env=settings, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+    return str(json.loads(done.stdout)["url"])
+
+
 def processes_of(root: Path) -> list[str]:
     """Command lines of all processes that have this home in their environment or arguments."""
     needle = str(root).encode()
@@ -85,6 +95,7 @@ def test_it_serves_on_a_free_port_and_stops_with_all_it_started(start: Up, root:
     link = wait_for(process, rf"Sign in, once, with ({address}/login/\S+)")[1]
     with urllib.request.urlopen(link, timeout=10) as answer:
         assert b"The link works once" in answer.read()
+    assert made_link(root).startswith(f"{address}/login/"), "commands beside it know the port too"
     process.send_signal(signal.SIGINT)
     assert "Stopped." in process.communicate(timeout=30)[0]
     assert process.returncode == 0
