@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
+from typing import TypeVar
 
 from executors.destination import refuse_unloadable
 from executors.errors import Failure, LeaseLost, Terminal
-from executors.file_intake import FileIntake
+from executors.file_intake import FileIntake, Opener
 from executors.intake import Intake, Intakes
 from executors.lane import Lane
 from executors.markers import add_warnings, tell
@@ -17,10 +18,13 @@ from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, interrupt
 from executors.reading import Reading
+from executors.sources import load_source
 from executors.spark.scan import scan_files
 from executors.spark.session import RunSession
 from executors.target_load import TargetLoad
 from ir.nodes import Source, Target
+
+T = TypeVar("T", bound=TargetLoad)
 
 
 def run_pipeline(job: RunJob, ports: Ports) -> RunReport:
@@ -51,12 +55,14 @@ def carry_out(kind: type[PipelineRun], job: RunJob, ports: Ports) -> RunReport:
 
 
 class PipelineRun:
-    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
+    """One attempt. `opener` gives the connectors of files."""
+
+    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, opener: Opener = load_source) -> None:
         self.job, self.ports, self.report = job, ports, RunReport()
         self.lanes: list[Lane] = []
         self._stack = stack
         self._session = stack.enter_context(RunSession())
-        self._intake: Intake = Intakes(FileIntake(job, ports, self._scan))
+        self._intake: Intake = Intakes(FileIntake(job, ports, self._scan, opener))
 
     # --- before anything is read ------------------------------------------------------------------------------
 
@@ -117,12 +123,16 @@ class PipelineRun:
             self._finish_committed(lane, lane.commit)
             return
         if reading := self._read(lane):
-            load = TargetLoad(self.job, self.ports, self.report, self._session, lane.path, lane.connection, reading)
+            load = self._target(TargetLoad, lane, reading)
             started = time.monotonic()
             self._tell(load.run(), int((time.monotonic() - started) * 1000))
         else:
             self._tell_nothing_new(lane)
         lane.done = True
+
+    def _target(self, kind: type[T], lane: Lane, reading: Reading) -> T:
+        """The load of one target, or what stands in for it."""
+        return kind(self.job, self.ports, self.report, self._session, lane.path, lane.connection, reading)
 
     def _read(self, lane: Lane) -> Reading | None:
         """What the target is to load; None if nothing is new."""

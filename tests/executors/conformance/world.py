@@ -20,6 +20,7 @@ from executors.engine import run_pipeline
 from executors.errors import Failure
 from executors.model import Connection, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
 from executors.ports import Ports
+from executors.preview import preview_pipeline
 from ir import parsePipelineIR
 
 Row = Mapping[str, Any]
@@ -207,7 +208,15 @@ class World:
     def run(
         self, document: Mapping[str, Any], *, run_id: str | None = None, attempt: int = 1, token: int | None = None
     ) -> RunReport:
-        job = RunJob(
+        return run_pipeline(self.job(document, run_id, attempt, token), self.memory.ports())
+
+    def preview(self, document: Mapping[str, Any]) -> RunReport:
+        return preview_pipeline(self.job(document), self.memory.ports())
+
+    def job(
+        self, document: Mapping[str, Any], run_id: str | None = None, attempt: int = 1, token: int | None = None
+    ) -> RunJob:
+        return RunJob(
             run_id=run_id or str(uuid.uuid4()),
             tenant=self.tenant,
             pipeline=parsePipelineIR(dict(document)).pipeline,
@@ -217,7 +226,6 @@ class World:
             connections={"warehouse": self.warehouse},
             files_folder=self.folder,
         )
-        return run_pipeline(job, self.memory.ports())
 
     def rows(self, columns: str = "*", table: str = "t") -> list[tuple[Any, ...]]:
         return self.sql(f"select {columns} from {table} order by 1")

@@ -1,0 +1,104 @@
+"""A preview: what a run would change, found out without loading, taking or moving anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+from executors.destination import refuse_unloadable
+from executors.engine import PipelineRun, carry_out
+from executors.errors import Failure
+from executors.lane import Lane
+from executors.model import RunJob, RunReport, SourceFile
+from executors.ports import Events, LoadUnits, Ports, UnitState
+from executors.postgres import meta
+from executors.sources import FileSource, Listing, load_source
+from executors.target_preview import TargetPreview
+from ir.nodes import Source
+
+
+def preview_pipeline(job: RunJob, ports: Ports) -> RunReport:
+    """What a run of this pipeline would change now; the report's `effects` say it, target by target.
+
+    Raises the `Failure` that would end the run. Nothing is fenced, claimed, moved, kept or loaded; of staging nothing
+    is left.
+    """
+    return carry_out(PipelinePreview, job, ports)
+
+
+class PipelinePreview(PipelineRun):
+    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
+        quiet = replace(ports, units=_UnitsLeftAlone(ports.units), events=_NoAlerts(ports.events))
+        super().__init__(job, quiet, stack, _read_in_place)
+
+    def _prepare(self, lane: Lane) -> None:
+        meta.ensure_meta(lane.connection)
+        self._refuse_older_state(lane)
+        lane.table_exists = refuse_unloadable(lane.connection, lane.path.target) is not None
+
+    def load(self, lane: Lane) -> None:
+        """Count what one target would get."""
+        if reading := self._read(lane):
+            self.report.effects.append(self._target(TargetPreview, lane, reading).preview())
+        else:
+            self._tell_nothing_new(lane)
+
+    def finish(self) -> None:
+        self.report.nothing_new = all(lane.nothing_new for lane in self.lanes)
+
+    def give_up(self, cause: Failure) -> None:
+        """Nothing was taken, so nothing is to be put back."""
+
+
+class _UnitsLeftAlone(LoadUnits):
+    """The states of files, to be read only."""
+
+    def __init__(self, units: LoadUnits) -> None:
+        self._units = units
+
+    def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
+        return self._units.forgotten(hashes)
+
+    def claim(self, node: str, files: Mapping[str, SourceFile]) -> None: ...
+
+    def finish(self, hashes: Iterable[str], state: UnitState, reason: str = "") -> None: ...
+
+    def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None: ...
+
+
+class _NoAlerts:
+    """Events of which none is an alert: nobody is called for what has not happened."""
+
+    def __init__(self, events: Events) -> None:
+        self.step, self.node_finished, self.committed = events.step, events.node_finished, events.committed
+        self.log = events.log
+
+    def alert(
+        self, kind: str, severity: Literal["warning", "error"], message: str, next_step: str, node: str | None = None
+    ) -> None:
+        self.log(severity, message, node)
+
+
+def _read_in_place(source: Source, folder: Path) -> FileSource:
+    return _InPlace(load_source(source, folder))
+
+
+class _InPlace(FileSource):
+    """A connector whose files stay where they are."""
+
+    def __init__(self, handler: FileSource) -> None:
+        self._handler = handler
+
+    def list_files(self, now: float) -> Listing:
+        return self._handler.list_files(now)
+
+    def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
+        return self._handler.list_claimed(now)
+
+    def claim(self, file: SourceFile) -> SourceFile:
+        return file
+
+    def finish(self, file: SourceFile, succeeded: bool) -> None: ...

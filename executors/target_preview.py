@@ -1,0 +1,67 @@
+"""What one load of one target would change: all of a load but its transaction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from executors import accounting
+from executors.accounting import violation_warnings
+from executors.destination import table_to_look_at
+from executors.effects import Effect
+from executors.markers import add_rules, add_warnings, check_warnings
+from executors.model import Destination, NodeReport, RunWarning, StageColumn
+from executors.postgres import checks, staging
+from executors.postgres.preview import count_effect, refuse_repeats
+from executors.rules import require_rule_columns
+from executors.spark.columns import plan_columns
+from executors.target_load import TargetLoad
+
+
+class TargetPreview(TargetLoad):
+    """Reads, judges and stages as the load does, then counts instead of loading. Staging is dropped again."""
+
+    def preview(self) -> Effect:
+        working = plan_columns(self._session, self._path, self._reading.fields)
+        require_rule_columns(self._path.validates, [column.name for column in working])
+        with table_to_look_at(self._conn, self._target, working, self._tables) as (dest, columns):
+            self._step("probe")
+            checks.probe_checks(self._conn, self._checks())
+            staging.create_staging(self._conn, self._tables, columns)
+            try:
+                self._pass(columns)
+                self._refuse(dest, columns)
+                self._check()
+                return self._look(dest, columns)
+            finally:
+                self._report.checks += self._checked
+                self._drop_staging()
+
+    def _look(self, dest: Destination, columns: tuple[StageColumn, ...]) -> Effect:
+        self._step("guard")
+        self._guard_empty()
+        self._step("effect")
+        plan = self._load_plan(dest, columns)
+        if self._target.on_type_mismatch == "abort":
+            refuse_repeats(self._conn, plan)
+        effect = count_effect(self._conn, plan)
+        self._tell(effect, dest)
+        table = f"{self._target.schema_}.{self._target.table}"
+        return replace(effect, table=table, is_new_table=str(plan.target) != table)
+
+    def _tell(self, effect: Effect, dest: Destination) -> None:
+        """Fill the report as a load fills it from its marker."""
+        nodes = accounting.node_reports(self._path, self._read, self._result)
+        known = {node.id for node in self._report.nodes}
+        counts = {**self._node_counts(), **effect.node_fields(), "rows_staged": self._result.total("rows_staged")}
+        target = NodeReport(self._target.id, "target", **counts)
+        self._report.nodes += [node for node in nodes if node.id not in known] + [target]
+        add_rules(self._report, self._rules)
+        add_warnings(self._report, [*check_warnings(self._checked), *violation_warnings(self._rules)])
+        if dest.row_triggers:
+            add_warnings(self._report, [_triggers(self._target.id)])
+
+
+def _triggers(node: str) -> RunWarning:
+    return RunWarning(
+        "preview.row_triggers", node, "The table has row triggers; what they change or swallow cannot be told before."
+    )

@@ -1,0 +1,157 @@
+"""A preview says what the next run does, and leaves everything as it is: tables, marks, markers, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from executors.errors import Cancelled, Failure, Terminal
+from executors.model import RunReport
+from tests.executors.conformance.world import FORMATS, Memory, World, target_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+MODES = ("append", "truncate", "upsert")
+FOLDERS = {"atomicity": {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}}
+ROWS = [{"id": 2, "name": "Bob"}, {"id": 3, "name": "New"}, {"id": 4, "name": None}]
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def snapshot(world: World) -> dict[str, Any]:
+    """Every table of the database with its rows, locks and files."""
+    tables = world.sql(
+        "select n.nspname, c.relname, c.oid::int from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where c.relkind in ('r', 'p', 'v', 'S') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')"
+    )
+    rows = {
+        (schema, name): sorted(map(str, world.sql(f'select row(t.*)::text from "{schema}"."{name}" t')))
+        for schema, name, _ in tables
+        if schema == world.schema or schema.startswith("flow_")
+    }
+    files = {path: path.read_bytes() for path in Path(world.folder).rglob("*") if path.is_file()}
+    return {"tables": sorted(tables), "rows": rows, "files": files}
+
+
+def counts(report: RunReport) -> Mapping[str, Any]:
+    target = target_of(report)
+    numbers = {name: getattr(target, name) for name in target.__dataclass_fields__ if name.startswith("rows_")}
+    rules = [(rule.rule_id, rule.violations) for rule in report.rules]
+    return {**numbers, "rules": rules, "checks": report.checks}
+
+
+@pytest.fixture
+def filled(world: World, mode: str) -> World:
+    """A table that a run has loaded before, and news."""
+    world.sql("create table t (id int primary key, name text)")
+    world.write("a", FORMATS["csv"]([{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bobby"}]))
+    world.run(world.document(mode=mode))
+    world.write("a", FORMATS["csv"](ROWS[mode == "append" :]))
+    return world
+
+
+def test_it_says_what_the_run_then_does_and_changes_nothing(filled: World, mode: str) -> None:
+    document = filled.document(
+        mode=mode,
+        rules=[{"type": "notNull", "field": "name", "onFail": "skip"}],
+        checks={"rowCount": {"max": 1, "onFail": "warn"}},
+    )
+    states, before = dict(filled.memory.states), snapshot(filled)
+    preview = filled.preview(document)
+    assert snapshot(filled) == before
+    assert filled.memory.states == states
+    assert not filled.memory.alerts
+    run = filled.run(document)
+    assert counts(preview) == counts(run)
+    assert {w.code for w in preview.warnings} == {w.code for w in run.warnings}
+    (effect,) = preview.effects
+    assert effect.after == len(filled.rows())
+    assert (effect.table, effect.is_new_table) == (f"{filled.schema}.t", False)
+
+
+def test_a_table_that_is_still_to_be_made_stays_so(world: World, mode: str) -> None:
+    world.write("a", FORMATS["csv"]([*ROWS, {"id": 3, "name": "Newer"}]))
+    world.run({**world.document(table="other"), "id": "another"})  # which makes our own tables
+    world.memory = Memory()
+    before = snapshot(world)
+    preview = world.preview(world.document(mode=mode))
+    assert snapshot(world) == before
+    (effect,) = preview.effects
+    assert (effect.before, effect.is_new_table, effect.table) == (0, True, f"{world.schema}.t")
+    run = world.run(world.document(mode=mode))
+    assert counts(preview) == counts(run)
+
+
+def test_files_that_a_run_would_move_stay_where_they_are(world: World, mode: str) -> None:
+    world.sql("create table t (id int primary key, name text)")
+    world.write("a", FORMATS["csv"](ROWS))
+    document = world.document(mode=mode, source=FOLDERS | {"waitPolicy": {"settleSeconds": 0}})
+    world.preview(document)
+    assert [path.name for path in (world.folder / "in").iterdir()] == ["a"]
+
+
+def test_nothing_new_is_told_as_such(filled: World, mode: str) -> None:
+    filled.run(filled.document(mode=mode))
+    preview = filled.preview(filled.document(mode=mode))
+    assert preview.nothing_new
+    assert preview.effects == []
+
+
+@pytest.mark.parametrize("step", ["pass", "check", "effect"])
+def test_it_changes_nothing_when_it_is_stopped(filled: World, mode: str, step: str) -> None:
+    before = snapshot(filled)
+
+    def stop(name: str, node: str | None) -> None:
+        if name == step:
+            raise Cancelled("run.cancelled", "enough")
+
+    filled.memory.on_step = stop
+    with pytest.raises(Cancelled):
+        filled.preview(filled.document(mode=mode))
+    assert snapshot(filled) == before
+
+
+def test_what_would_fail_the_run_fails_the_preview(filled: World, mode: str) -> None:
+    document = filled.document(mode=mode, rules=[{"type": "range", "field": "id", "max": 0, "onFail": "abort"}])
+    before = snapshot(filled)
+    with pytest.raises(Terminal) as told:
+        filled.preview(document)
+    assert snapshot(filled) == before
+    with pytest.raises(Failure) as failed:
+        filled.run(document)
+    assert (told.value.code, told.value.message) == (failed.value.code, failed.value.message)
+
+
+def test_a_run_goes_on_beside_it(filled: World, mode: str) -> None:
+    """Neither the fence nor a lock of the preview stands in a run's way."""
+    document = filled.document(mode=mode)
+    report = None
+
+    def run(name: str, node: str | None) -> None:
+        nonlocal report
+        if name == "effect":
+            filled.memory.on_step = lambda step, node: None
+            report = filled.run(document)
+
+    filled.memory.on_step = run
+    with suppress(Terminal):  # to append once more what the run has loaded meanwhile would repeat its keys
+        filled.preview(document)
+    assert report is not None
+    assert target_of(report).rows_loaded
+
+
+def test_pre_hooks_do_not_run(filled: World, mode: str) -> None:
+    filled.sql("create table u (id int)")
+    hook = {"type": "sql", "statement": f"ANALYZE {filled.schema}.u"}
+    filled.preview(filled.document(mode=mode, preHook=hook, postHook=hook))
+    ((analyzed,),) = filled.sql(
+        "select last_analyze from pg_stat_user_tables where relname = 'u' and schemaname = %s", filled.schema
+    )
+    assert analyzed is None
