@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -28,20 +29,30 @@ def test_runs_do_not_see_each_others_views(spark: SparkSession) -> None:
     assert not RunSession().start().catalog.tableExists("mine")
 
 
-def sleep(batches):  # type: ignore[no-untyped-def]
-    time.sleep(60)
-    yield from batches
+def sleeper(began: Path):  # type: ignore[no-untyped-def]
+    """A task that says when it has begun, and ends long after any test."""
+
+    def sleep(batches):  # type: ignore[no-untyped-def]
+        began.touch()
+        time.sleep(120)
+        yield from batches
+
+    return sleep
 
 
-def test_interrupting_a_run_ends_its_work_and_no_other(spark: SparkSession) -> None:
-    ours, other = RunSession(), RunSession()
-    timer = threading.Timer(2, ours.interrupt)
-    timer.start()
-    started = time.monotonic()
+def interrupt_at_work(session: RunSession, began: Path) -> None:
+    while not began.exists():
+        time.sleep(0.05)
+    session.interrupt()
+
+
+def test_interrupting_a_run_ends_its_work_and_no_other(spark: SparkSession, tmp_path: Path) -> None:
+    ours, other, began = RunSession(), RunSession(), tmp_path / "began"
+    thread = threading.Thread(target=interrupt_at_work, args=(ours, began))
+    thread.start()
     with pytest.raises(Cancelled), translate():
-        ours.start().range(0, 1, 1, 1).mapInArrow(sleep, "id long").collect()
-    timer.join()
-    assert time.monotonic() - started < 20
+        ours.start().range(0, 1, 1, 1).mapInArrow(sleeper(began), "id long").collect()
+    thread.join()
     assert other.start().range(3).count() == 3
 
 
