@@ -145,13 +145,3 @@ def test_a_run_goes_on_beside_it(filled: World, mode: str) -> None:
         filled.preview(document)
     assert report is not None
     assert target_of(report).rows_loaded
-
-
-def test_pre_hooks_do_not_run(filled: World, mode: str) -> None:
-    filled.sql("create table u (id int)")
-    hook = {"type": "sql", "statement": f"ANALYZE {filled.schema}.u"}
-    filled.preview(filled.document(mode=mode, preHook=hook, postHook=hook))
-    ((analyzed,),) = filled.sql(
-        "select last_analyze from pg_stat_user_tables where relname = 'u' and schemaname = %s", filled.schema
-    )
-    assert analyzed is None
