@@ -10,6 +10,7 @@ from executors.verdicts.tally import add_counts
 from ir.nodes import Source, Transform, Validate
 from ir.pipeline import Path
 from ir.rules import rule_id
+from ir.words import counted
 
 
 def planned_rules(path: Path) -> list[RuleCount]:
@@ -36,7 +37,7 @@ def require_all_arrived(path: Path, read: int, result: PassResult) -> None:
     if read != arrived + filtered:
         raise Terminal(
             "rows.lost",
-            f"The scan counted {read:,} rows; {arrived:,} arrived and {filtered:,} were filtered.",
+            f"The scan counted {counted(read, 'row')}; {arrived:,} arrived and {filtered:,} were filtered.",
             node=path.source.id,
             hint="Nothing was loaded. Please report this with the file's format and size.",
         )
@@ -48,7 +49,7 @@ def stop_on_abort(rules: Sequence[RuleCount], names: Mapping[int, str]) -> None:
     if not violated:
         return
     texts = [
-        f"{_rule_text(rule)}{_why(rule)} failed on {rule.violations:,} rows ({places(rule.first, names)})"
+        f"{_rule_text(rule)}{_why(rule)} failed on {counted(rule.violations, 'row')} ({places(rule.first, names)})"
         for rule in violated
     ]
     raise Terminal(
@@ -76,8 +77,8 @@ def places(refs: Sequence[RecordRef], names: Mapping[int, str]) -> str:
 
 
 _SAID = {
-    "skip": ("rows.rejected", "rows rejected"),
-    "warn": ("rows.warned", "rows, loaded unless another rule rejected them"),
+    "skip": ("rows.rejected", "rejected"),
+    "warn": ("rows.warned", "loaded unless another rule rejected them"),
 }
 
 
@@ -85,7 +86,9 @@ def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
     """What skip and warn violations say in the run's own list of warnings."""
     return [
         RunWarning(
-            _SAID[rule.on_fail][0], rule.node, f"{_rule_text(rule)}: {rule.violations:,} {_SAID[rule.on_fail][1]}."
+            _SAID[rule.on_fail][0],
+            rule.node,
+            f"{_rule_text(rule)}: {counted(rule.violations, 'row')} {_SAID[rule.on_fail][1]}.",
         )
         for rule in rules
         if rule.violations and rule.on_fail in _SAID

@@ -20,6 +20,7 @@ from executors.postgres.meta import STAGING
 from executors.postgres.names import TableName
 from executors.postgres.staging import StagingTables, is_winner, one_number
 from ir.checks import Check, FkIntegrity, RowCount
+from ir.words import counted
 
 BoundCheck = tuple[str, str, Check]
 """(id of the validate node, kind in the document's spelling, check)"""
@@ -64,9 +65,9 @@ def _row_count(staged: _Staged, check: RowCount) -> Verdict:
     """The staged rows lie within the bounds, both included. NULLs do not matter; no rows count as 0."""
     count = one_number(staged.conn, sql.SQL("SELECT count(*) FROM {}").format(staged.rows))
     if check.min is not None and count < check.min:
-        return f"{count:,} rows, fewer than {check.min:,}", count
+        return f"{counted(count, 'row')}, fewer than {check.min:,}", count
     if check.max is not None and count > check.max:
-        return f"{count:,} rows, more than {check.max:,}", count
+        return f"{counted(count, 'row')}, more than {check.max:,}", count
     return None, count
 
 
@@ -82,7 +83,10 @@ def _fk_integrity(staged: _Staged, check: FkIntegrity) -> Verdict:
     if orphans == 0:
         return None, 0
     ref_name = f"{check.ref_table}.{check.ref_column}"
-    return f"{orphans:,} rows with {distinct:,} values of {check.column!r} that {ref_name} lacks", orphans
+    return (
+        f"{counted(orphans, 'row')} with {counted(distinct, 'value')} of {check.column!r} that {ref_name} lacks",
+        orphans,
+    )
 
 
 _NUMBERS = {"smallint", "integer", "bigint", "numeric", "real", "double precision"}

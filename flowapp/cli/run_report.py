@@ -14,6 +14,7 @@ from rich.text import Text
 from flowapp.cli.exits import CANCELLED, FAILED, HOOK_FAILED, show_error
 from flowapp.cli.outcome import show_lines, show_table
 from flowapp.runs.equation import equation_of
+from ir.words import counted
 
 Document = dict[str, Any]
 
@@ -70,7 +71,7 @@ def _quarantine_lines(document: Document) -> Iterator[str]:
         # Where no target has loaded anything, rows were kept that neither a rule rejected nor anybody loaded.
         loaded = f", {warned:,} of which were loaded with a warning" if targets and warned > 0 else ""
         yield ""
-        yield f"Quarantine: {quarantine['rows']:,} rows in {', '.join(quarantine['tables'])}{loaded}"
+        yield f"Quarantine: {counted(quarantine['rows'], 'row')} in {', '.join(quarantine['tables'])}{loaded}"
         yield f"  flow errors list --run {document['run']}"
 
 

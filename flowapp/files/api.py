@@ -16,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from flowapp.accounts.models import User
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.files.selectors import NEWEST_FIRST, get_unit, list_units, unit_document
@@ -76,8 +77,9 @@ class UploadFile(APIView):
         """Put a file into a folder of the workspace: `{"path"}`. A file that is there is never overwritten."""
         folder = Upload(data={"folder": request.data.get("folder", "")})
         folder.is_valid(raise_exception=True)
-        kept = keep_upload(request.workspace, folder.validated_data["folder"], uploaded_file(request._request))
-        return Response({"path": kept}, status.HTTP_201_CREATED)
+        user = request.user if isinstance(request.user, User) else None
+        kept = keep_upload(request.workspace, folder.validated_data["folder"], uploaded_file(request._request), user)
+        return Response({"path": kept.path}, status.HTTP_201_CREATED)
 
 
 class LoadAgain(APIView):

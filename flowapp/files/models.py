@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from django.conf import settings
 from django.db import models
 
 
@@ -52,7 +53,26 @@ class LoadUnit(models.Model):
             models.Index(fields=["workspace", "-changed_at", "id"], name="unit_newest"),
             models.Index(fields=["pipeline", "-changed_at", "id"], name="unit_of_pipeline"),
             models.Index(fields=["run", "state"], name="unit_of_run"),
+            models.Index(fields=["workspace", "sha256"], name="unit_by_bytes"),
         )
 
     def __str__(self) -> str:
         return self.name
+
+
+class Upload(models.Model):
+    """A file that a person put into the workspace's folder. No run may have seen it yet."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    path = models.CharField(max_length=1024)
+    sha256 = models.CharField(max_length=64)
+    size = models.BigIntegerField()
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["workspace", "-at"], name="upload_newest"),)
+
+    def __str__(self) -> str:
+        return self.path

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, QuerySet, Sum
+from django.conf import settings
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from flowapp.accounts.models import Workspace
-from flowapp.files.models import LoadUnit, UnitState
+from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, Run
 from ir.errors import FlowError
@@ -45,21 +46,41 @@ def loaded_unit_of(unit: LoadUnit) -> LoadUnit | None:
     return same.exclude(state=UnitState.SKIPPED).first()
 
 
+MOST_WAITING = 50
+
+
+def list_waiting(workspace: Workspace) -> list[Upload]:
+    """The newest uploads whose bytes no run has seen and that still lie where they were put."""
+    seen = LoadUnit.objects.filter(workspace=workspace, sha256=OuterRef("sha256"))
+    uploads = Upload.objects.filter(~Exists(seen), workspace=workspace).select_related("user").order_by("-at", "id")
+    folder = settings.FILES_ROOT / workspace.slug
+    return [upload for upload in uploads[:MOST_WAITING] if (folder / upload.path).exists()]
+
+
+def first_unit_of(upload: Upload) -> LoadUnit | None:
+    """The file with the same bytes that a pipeline of the workspace has seen first."""
+    same = LoadUnit.objects.filter(workspace=upload.workspace, sha256=upload.sha256).exclude(state=UnitState.SKIPPED)
+    return same.select_related("pipeline").order_by("created_at", "id").first()
+
+
 def is_to_be_loaded_again(unit: LoadUnit) -> bool:
     """Whether a person asked for it since a run last had the file in its hands."""
     return unit.forgotten_at is not None and unit.forgotten_at > unit.changed_at
 
 
 def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int]]:
-    """`rows` that each run's sources gave and the `files` it had, by the run's key: rows are not counted per file.
-
-    Two queries.
+    """`rows` that each run's sources gave, `rejected` ones and the `files` it had, by the run's key: rows are not
+    counted per file. Two queries.
     """
     runs = {unit.run_id for unit in units if unit.run_id}
-    sources = NodeRun.objects.filter(run__in=runs, kind="source").values("run").annotate(rows=Sum("rows_out"))
+    sums = {
+        "rows": Sum("rows_out", filter=Q(kind="source")),
+        "rejected": Sum("rows_rejected", filter=Q(kind="target"), default=0),
+    }
+    counts = NodeRun.objects.filter(run__in=runs).values("run").annotate(**sums).exclude(rows=None)
     files = LoadUnit.objects.filter(run__in=runs).exclude(state=UnitState.SKIPPED).values("run")
     counted = dict(files.annotate(files=Count("pk")).values_list("run", "files"))
-    return {row["run"]: {"rows": row["rows"], "files": counted.get(row["run"], 0)} for row in sources}
+    return {(run := row.pop("run")): {**row, "files": counted.get(run, 0)} for row in counts}
 
 
 def list_folders(workspace: Workspace) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tempfile
@@ -14,9 +15,11 @@ from typing import Any
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import SkipFile, StopUpload, TemporaryFileUploadHandler
+from django.db import transaction
 from django.http import HttpRequest
 
-from flowapp.accounts.models import Workspace
+from flowapp.accounts.models import User, Workspace
+from flowapp.files.models import Upload
 from ir.errors import FlowError
 
 LONGEST_NAME = 200
@@ -65,8 +68,8 @@ def uploaded_file(request: HttpRequest) -> UploadedFile:
     return found
 
 
-def keep_upload(workspace: Workspace, folder: str, file: UploadedFile) -> str:
-    """Put an uploaded file into a folder of the workspace; returns its path there. Raises InvalidUpload.
+def keep_upload(workspace: Workspace, folder: str, file: UploadedFile, user: User | None = None) -> Upload:
+    """Put an uploaded file into a folder of the workspace and note that it is there. Raises InvalidUpload.
 
     A file is there whole or not at all, and never in the place of another.
     """
@@ -74,7 +77,11 @@ def keep_upload(workspace: Workspace, folder: str, file: UploadedFile) -> str:
     name = _safe_name(file.name or "")
     target = _safe_folder(root, folder) / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _beside(file) as arrived:
+    with _beside(file) as (arrived, sha256), transaction.atomic():
+        upload = Upload.objects.create(
+            workspace=workspace, path=target.relative_to(root).as_posix(), sha256=sha256, size=arrived.stat().st_size,
+            user=user,
+        )  # fmt: skip
         try:
             os.link(arrived, target)
         except FileExistsError:
@@ -82,21 +89,23 @@ def keep_upload(workspace: Workspace, folder: str, file: UploadedFile) -> str:
                 "upload.exists", f"There is a file {name!r} in {folder or 'that folder'!r} already.",
                 hint="Nothing was overwritten. Give the new file another name.",
             ) from None  # fmt: skip
-    return target.relative_to(root).as_posix()
+    return upload
 
 
 @contextmanager
-def _beside(file: UploadedFile) -> Iterator[Path]:
-    """The bytes in a file on the same disk as all workspaces' folders, out of the sight of sources."""
+def _beside(file: UploadedFile) -> Iterator[tuple[Path, str]]:
+    """The bytes in a file on the same disk as all workspaces' folders, out of the sight of sources, and their hash."""
     waiting = settings.FILES_ROOT / ".uploads"
     waiting.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=waiting) as arrived:
+        digest = hashlib.sha256()
         for chunk in file.chunks():
             arrived.write(chunk)
+            digest.update(chunk)
         arrived.flush()
         os.fsync(arrived.fileno())
         os.chmod(arrived.name, 0o640)
-        yield Path(arrived.name)
+        yield Path(arrived.name), digest.hexdigest()
 
 
 def _safe_name(name: str) -> str:

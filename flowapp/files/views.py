@@ -11,12 +11,15 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from flowapp.files.forms import UnitFilter, UploadForm
+from flowapp.files.models import UnitState, Upload
 from flowapp.files.selectors import (
     NEWEST_FIRST,
+    first_unit_of,
     get_unit,
     is_to_be_loaded_again,
     list_folders,
     list_units,
+    list_waiting,
     rows_read,
 )
 from flowapp.files.services import load_again, load_file_again
@@ -40,9 +43,14 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         wanted["run"] = get_run(request.workspace, run)
     found = take_page(list_units(request.workspace, **wanted), request.GET.get("cursor", ""), NEWEST_FIRST)
     read = rows_read(found.rows)
+    is_first = not {"pipeline", "run"} & wanted.keys() and not request.GET.get("cursor")
+    waiting = list_waiting(request.workspace) if is_first and wanted.get("state") in (None, UnitState.PENDING) else []
+    is_narrowed = bool(wanted) or not form.is_valid()
     context = {
         "form": form,
-        "is_narrowed": bool(wanted) or not form.is_valid(),
+        "is_narrowed": is_narrowed,
+        "has_any": is_narrowed or bool(found.rows or waiting or request.GET.get("cursor")),
+        "waiting": waiting,
         "pipeline": wanted.get("pipeline"),
         "run": wanted.get("run"),
         "found": found,
@@ -61,16 +69,27 @@ def upload(request: HtmxRequest) -> HttpResponse:
         status = 422
         if form.is_valid():
             try:
-                path = keep_upload(request.workspace, form.cleaned_data["folder"], uploaded_file(request))
+                folder = form.cleaned_data["folder"]
+                kept = keep_upload(request.workspace, folder, uploaded_file(request), request.user)
             except InvalidUpload as error:
                 form.add_error("folder" if "folder" in error.code else "file", f"{error.message} {error.hint}")
                 status = status_of(error)
             else:
-                messages.success(request, f"{path} is there. The next run of a pipeline that reads it will take it.")
+                messages.success(request, _arrived(kept))
                 return redirect("files:list", request.workspace.slug)
     elif not form.initial["folder"] and len(folders) == 1:  # of several, a guess would put the file in a wrong one
         form.initial["folder"] = folders[0]
     return render_page(request, "files/upload.html", {"form": form, "folders": folders}, status=status)
+
+
+def _arrived(upload: Upload) -> str:
+    known = first_unit_of(upload)
+    if known is None:
+        return f"{upload.path} is there. The next run of a pipeline that reads it will take it."
+    return (
+        f"{upload.path} is there. Pipeline {known.pipeline.ident} has seen the same bytes as {known.name} before, and "
+        "leaves them out unless it is to load that file again."
+    )
 
 
 @require_POST

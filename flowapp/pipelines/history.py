@@ -16,10 +16,14 @@ DRAFT = "draft"
 
 
 def history(pipeline: Pipeline, view: DraftView, query: QueryDict) -> dict[str, Any]:
-    """A page of versions; with `left` and `right` in the query what differs between these two."""
+    """A page of versions; with `left` and `right` in the query what differs between these two, with
+    `version` the document of that one."""
     page = take_page(list_versions(pipeline), query.get("cursor", ""), ("-number",), 25)
     left, right = query.get("left", ""), query.get("right", "")
-    context = {"versions": page, "left": left, "right": right}
+    context: dict[str, Any] = {"versions": page, "left": left, "right": right}
+    if number := query.get("version", ""):
+        shown = get_version(pipeline, _number(number))
+        context |= {"shown": shown, "document": json_text(shown.document)}
     if left and right:
         texts = [_text_of(pipeline, view, name) for name in (left, right)]
         context["lines"] = side_by_side(*texts)
@@ -30,8 +34,12 @@ def history(pipeline: Pipeline, view: DraftView, query: QueryDict) -> dict[str, 
 def _text_of(pipeline: Pipeline, view: DraftView, name: str) -> str:
     if name == DRAFT:
         return view.draft.text
-    number = int(name) if name.isdecimal() and len(name) < 10 else -1
-    return json_text(get_version(pipeline, number).document)
+    return json_text(get_version(pipeline, _number(name)).document)
+
+
+def _number(name: str) -> int:
+    """A version's number; one that no version has where it is none."""
+    return int(name) if name.isdecimal() and len(name) < 10 else -1
 
 
 def _title(name: str) -> str:

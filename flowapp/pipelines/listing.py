@@ -17,6 +17,7 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import Run, State
 from flowapp.web.paging import PageOf, take_page
 from ir.load_modes import LOAD_MODES
+from ir.words import counted
 
 BARS = 20
 EPOCH, NEVER = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
@@ -82,7 +83,9 @@ class PipelineRow:
     @property
     def chart_words(self) -> str:
         loaded = [run.loaded for run in self.runs if run.loaded is not None]
-        return f"Rows loaded by the last {len(self.runs)} runs: at most {max(loaded):,}" if loaded else "No rows loaded"
+        if not loaded:
+            return "No rows loaded"
+        return f"Rows loaded by the last {counted(len(self.runs), 'run')}: at most {max(loaded):,}"
 
 
 class Chart(NamedTuple):

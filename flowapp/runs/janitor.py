@@ -13,7 +13,7 @@ from executors.postgres.staging import sweep_leftovers
 from flowapp.clock import from_now
 from flowapp.connections.models import Connection
 from flowapp.connections.services import resolve
-from flowapp.files.models import LoadUnit, UnitState
+from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert, AlertState
 from flowapp.runs.models import Run, RunLog, State
@@ -38,6 +38,7 @@ RETENTION = (
     Retention(RunLog, "at", 30, Q()),
     Retention(Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED)),
     Retention(LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
+    Retention(Upload, "at", 365, Q()),
 )
 """Runs, commits and committed files are kept: what was loaded is to be answered for."""
 

@@ -21,6 +21,7 @@ from flowapp.runs.janitor import delete_old_rows, sweep_staging
 from flowapp.runs.models import CLAIMABLE, Chore, Run, State
 from flowapp.runs.recovery import take_back_lost
 from flowapp.runs.schedules import fire_due
+from ir.words import counted
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 500
@@ -68,7 +69,7 @@ def watch_workers(_: datetime) -> None:
     if count_alive("worker"):
         resolve_by("worker.seen")
     elif waiting := Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-5)).exclude(sent_at=None).count():
-        raise_alert("workers.none", "error", f"No worker is alive, and {waiting} runs wait.",
+        raise_alert("workers.none", "error", f"No worker is alive; {counted(waiting, 'run')} waiting.",
                     "Start a worker (`flow up` does).")  # fmt: skip
 
 
@@ -79,7 +80,8 @@ def watch_queue(_: datetime) -> None:
     if not waiting:
         resolve_by("queue.empty")
     elif count_alive("worker"):
-        raise_alert("queue.stuck", "warning", f"{waiting} runs have waited for over {STUCK_SECONDS / 60:g} minutes.",
+        raise_alert("queue.stuck", "warning",
+                    f"{counted(waiting, 'run')} waiting for over {STUCK_SECONDS / 60:g} minutes.",
                     "All workers may be busy: add one, or look at the broker.")  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from flowapp.accounts.models import User, Workspace
 from flowapp.pipelines.drafts import open_draft, patch_draft, replace_text
@@ -179,21 +179,31 @@ def test_diagnostics_stand_at_their_places_and_follow_what_is_typed(page: Page) 
     expect(page.locator("#flow-panel .alert")).to_have_count(0)
 
 
-def test_completion_offers_what_the_schema_allows_at_this_place(page: Page) -> None:
+def test_completion_offers_what_the_schema_allows_at_this_place_also_to_who_asks_before_it_is_there(page: Page) -> None:
     editor = Editor(page)
+    schema: list[Route] = []
+    page.route("**/schema/pipeline.json", lambda route: schema.append(route))
     editor.open("json")
     page.locator(".cm-line", has_text='"upsert"').click()
     page.keyboard.press("End")
     for _ in range(2):
         page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Control+Space")
+    schema[0].continue_()
     options = page.locator(".cm-tooltip-autocomplete")
-    for _ in range(40):  # until the schema has been fetched there is nothing to offer
-        page.keyboard.press("Control+Space")
-        page.wait_for_timeout(500)
-        if options.is_visible():
-            break
     expect(options).to_contain_text("blue_green")
     expect(options).not_to_contain_text("csv")
+
+
+def test_the_chosen_node_goes_along_to_the_json_tab(page: Page) -> None:
+    editor = Editor(page)
+    editor.open("visual")
+    editor.node("load").click()
+    expect(page.locator("#flow-panel")).to_have_attribute("data-node", "load")
+    page.get_by_role("link", name="JSON IR").click()
+
+    expect(page.locator("#flow-panel")).to_have_attribute("data-node", "load")
+    expect(page.locator(".cm-activeLine")).to_contain_text('"id": "load"')
 
 
 def test_two_texts_are_both_shown_and_nothing_is_lost_before_somebody_chooses(page: Page) -> None:

@@ -14,6 +14,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from ir.words import counted as words_counted
+
 register = template.Library()
 
 SPRITE = "icons.svg"
@@ -58,6 +60,19 @@ def icon(name: str, extra: str = "") -> SafeString:
 def thousands(number: int | float | None) -> str:
     """1234567 → 1,234,567; nothing for a number that nobody knows, which is not 0."""
     return NOTHING if number in (None, "") else f"{number:,}"
+
+
+@register.filter
+def counted(number: int | None, noun: str) -> str:
+    """`1 row`, `2,000 rows`; `– rows` where nobody knows."""
+    return f"{NOTHING} {noun}s" if number is None else words_counted(number, noun)
+
+
+@register.filter
+def observed(value: object) -> str:
+    """What a check saw: a number, a text, or nothing."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:,}" if is_number else NOTHING if value is None else str(value)
 
 
 @register.filter

@@ -4,8 +4,17 @@ import { hoverTooltip } from "@codemirror/view";
 import { membersOf, schemasAt, valuesOf, wordsOf } from "./schema.js";
 import { pathOf, placeAt, valueOf, wholeTree } from "./tree.js";
 
-export function assistance(schema) {
-  return [autocompletion({ override: [(context) => complete(schema, context)] }), hoverTooltip((view, pos) => explain(schema, view.state, pos))];
+/** `arriving` gives the schema, or null if it cannot be had. Who asks before it is there is answered when it comes. */
+export function assistance(arriving) {
+  const answer = async (context) => {
+    const schema = await arriving;
+    return schema && !context.aborted ? complete(schema, context) : null;
+  };
+  const tell = async (view, pos) => {
+    const schema = await arriving;
+    return schema && explain(schema, view.state, pos);
+  };
+  return [autocompletion({ override: [answer] }), hoverTooltip(tell)];
 }
 
 /** Completions for CodeMirror at a place. */

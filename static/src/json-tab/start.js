@@ -10,6 +10,7 @@ import { looks, readOnly, tools } from "./editor.js";
 import { holdBack } from "./hold.js";
 import { changeBetween, separatorOf } from "./places.js";
 import { DraftSync } from "./sync.js";
+import { placeOfNode } from "./tree.js";
 
 const ORIGIN = "json";
 const STATES = {
@@ -33,7 +34,7 @@ class JsonTab {
     this.isViewer = root.dataset.readonly === "true";
     this.client = draftClient(root.dataset);
     this.separator = new Compartment();
-    this.schema = new Compartment();
+    this.assistance = assistance(fetchSchema(root.dataset.schemaUrl));
     this.sync = new DraftSync(this.client, this, (draft) => announceChange(root, ORIGIN, draft));
     [this.status, this.place, this.other] = parts(root);
     this.view = new EditorView({ parent: this.place, state: this.newState("") });
@@ -49,7 +50,7 @@ class JsonTab {
         tools(),
         readOnly(this.isViewer),
         this.separator.of(EditorState.lineSeparator.of(separator)),
-        this.schema.of(this.assistance ?? []),
+        this.assistance,
         EditorView.updateListener.of((update) => this.noticed(update)),
         EditorView.domEventHandlers({ blur: () => void this.sync.flush() }),
       ],
@@ -61,6 +62,7 @@ class JsonTab {
     window.addEventListener("beforeunload", leaving);
     this.ends = [
       onChangeElsewhere(ORIGIN, () => this.sync.changedElsewhere()),
+      onSelected((id) => this.reveal(id)),
       holdBack(this.root, () => this.sync.isPending, () => this.settle()),
       () => window.removeEventListener("beforeunload", leaving),
     ];
@@ -69,7 +71,7 @@ class JsonTab {
     } catch (refused) {
       this.state("failed", refused);
     }
-    await this.loadSchema();
+    this.reveal(this.root.dataset.selected);
   }
 
   end() {
@@ -78,11 +80,10 @@ class JsonTab {
     this.view.destroy();
   }
 
-  async loadSchema() {
-    const answer = await fetch(this.root.dataset.schemaUrl).catch(() => null);
-    if (!answer?.ok) return; // the editor works without completion
-    this.assistance = assistance(await answer.json());
-    this.view.dispatch({ effects: this.schema.reconfigure(this.assistance) });
+  /** Scroll to the node of that id, if the text has one, and put the cursor there. */
+  reveal(id) {
+    const place = id ? placeOfNode(this.view.state, id) : null;
+    if (place !== null) this.view.dispatch({ selection: { anchor: place }, effects: EditorView.scrollIntoView(place, { y: "start", yMargin: 40 }) });
   }
 
   async settle() {
@@ -159,6 +160,19 @@ class JsonTab {
       toast([refused.message, refused.hint].filter(Boolean).join(" "), "danger");
     }
   }
+}
+
+/** The schema, or null: the editor works without completion. */
+async function fetchSchema(url) {
+  const answer = await fetch(url).catch(() => null);
+  return answer?.ok ? answer.json() : null;
+}
+
+/** Calls `reveal` with the id of a node that the page chooses; gives the function that ends it. */
+function onSelected(reveal) {
+  const heard = ({ detail }) => reveal(detail.id);
+  document.addEventListener("flow:select-node", heard);
+  return () => document.removeEventListener("flow:select-node", heard);
 }
 
 function parts(root) {

@@ -45,6 +45,14 @@ export function nodeAt(top, path, slice) {
   return node;
 }
 
+/** Where the text of the pipeline's node of that id begins, or null. */
+export function placeOfNode(state, id) {
+  const slice = ({ from, to }) => state.doc.sliceString(from, to);
+  const list = nodeAt(wholeTree(state).topNode, ["nodes"], slice);
+  const found = list.name === "Array" && childrenOf(list).find((node) => valueOf(node, slice)?.id === id);
+  return found ? found.from : null;
+}
+
 function stepInto(node, step, slice) {
   if (node.name === "Array") return childrenOf(node)[Number(step)];
   const property = node.getChildren("Property").find((child) => keyOf(child, slice) === String(step));

@@ -55,7 +55,7 @@ def test_rows_kept_by_a_run_that_loaded_nothing_are_not_called_loaded():
     kept = {"rows": 1, "entries": 1, "tables": ["dlq.flights"]}
     text = shown({**DOCUMENT, "state": "failed", "nodes": [], "quarantine": kept})
 
-    assert "1 rows in dlq.flights" in text
+    assert "1 row in dlq.flights" in text
     assert "loaded with a warning" not in text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from flowapp.files.models import LoadUnit, UnitState
+from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, Run, Trigger
 from flowapp.runs.services import queue_run
@@ -55,7 +56,7 @@ def test_files_are_listed_with_state_hash_rows_run_and_reason(as_, run):
     NodeRun.objects.create(workspace=run.workspace, run=run, position=0, node="files", kind="source", rows_out=5_000)
     text = words(as_("viewer").get(FILES))
 
-    assert "Loaded in/a.csv numbers 1,234 696e2f612e63 Run 1 of numbers 5,000 –" in text
+    assert "Loaded in/a.csv numbers 1,234 696e2f612e63 Run 1 of numbers 5,000 0 –" in text
     assert "Skipped in/b.csv" in text
     assert "The same bytes were loaded as in/a.csv." in text
 
@@ -221,3 +222,48 @@ def test_names_and_reasons_do_no_harm(as_, run):
     unit(run, HOSTILE, reason=HOSTILE, forgotten_reason=HOSTILE)
 
     assert_harmless(as_("editor").get(FILES))
+
+
+def test_an_upload_is_pending_until_a_run_has_seen_its_bytes(as_, run, root):
+    editor = as_("editor")
+    send(editor, "in", content=b"id\n7\n")
+    text = words(editor.get(FILES))
+    assert "Pending in/a.csv no run has seen it yet 5" in text
+    assert "uploaded by editor@example.com" in text
+    assert "in/a.csv" not in words(editor.get(f"{FILES}?state=committed"))
+
+    unit(run, sha256=Upload.objects.get().sha256)
+    assert "Pending" not in editor.get(FILES).content.decode().partition("<tbody>")[2]
+
+
+def test_an_upload_that_is_gone_is_not_pending(as_, workspace, root):
+    editor = as_("editor")
+    send(editor, "in")
+    (root / "in/a.csv").unlink()
+
+    assert "No pipeline has seen a file yet" in words(editor.get(FILES))
+
+
+def test_bytes_that_were_loaded_before_are_told_of_at_the_upload(as_, run, root):
+    editor = as_("editor")
+    unit(run, "in/old.csv", sha256=hashlib.sha256(b"id\n1\n").hexdigest())
+    answer = editor.post(
+        f"{FILES}upload/", {"folder": "in", "file": SimpleUploadedFile("new.csv", b"id\n1\n")}, follow=True
+    )
+
+    assert "Pipeline numbers has seen the same bytes as in/old.csv before" in words(answer)
+
+
+def test_the_rejected_rows_of_a_files_run_are_told(as_, run):
+    unit(run)
+    counts = {"workspace": run.workspace, "run": run}
+    NodeRun.objects.create(**counts, position=0, node="files", kind="source", rows_out=5_000)
+    NodeRun.objects.create(**counts, position=1, node="load", kind="target", rows_out=0, rows_rejected=1_200)
+
+    assert "5,000 1,200 rejected rows of run 1" in words(as_("viewer").get(FILES))
+
+
+def test_filters_are_there_once_there_is_something_to_filter(as_, run):
+    assert 'role="search" aria-label="Files"' not in as_("viewer").get(FILES).content.decode()
+    unit(run)
+    assert 'role="search" aria-label="Files"' in as_("viewer").get(FILES).content.decode()

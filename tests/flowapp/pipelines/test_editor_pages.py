@@ -293,3 +293,19 @@ def test_what_keeps_a_draft_from_being_saved_is_listed_with_the_way_there(web, u
     assert "the draft has 1 error" in page
     assert "?tab=json&amp;node=load" in page
     assert "/nodes/1" not in page
+
+
+def test_a_version_is_shown_by_its_number(web, url, save):
+    save(metadata={"name": "Changed"})
+    page = web.get(url(tab="history", version="1")).content.decode()
+
+    assert 'aria-label="Document of version 1"' in page
+    assert "Changed" not in page.partition('<pre class="flow-document')[2].partition("</pre>")[0]
+    assert web.get(url(tab="history", version="77")).status_code == 404
+
+
+def test_tabs_keep_the_chosen_node(web, url):
+    answer = web.get(url("panel", tab="visual", node="load"), headers=HTMX).content.decode()
+
+    assert '<ul id="flow-tabs"' in answer
+    assert "?tab=json&amp;node=load" in answer

@@ -13,7 +13,18 @@ from django.template import TemplateSyntaxError
 
 from flowapp.runs.models import State
 from flowapp.web.static_files import fingerprint
-from flowapp.web.templatetags.flow import STATES, ago, duration, icon, known_icons, relative, state_badge, thousands
+from flowapp.web.templatetags.flow import (
+    STATES,
+    ago,
+    counted,
+    duration,
+    icon,
+    known_icons,
+    observed,
+    relative,
+    state_badge,
+    thousands,
+)
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 TEMPLATES = settings.BASE_DIR / "templates"
@@ -79,3 +90,13 @@ def test_every_icon_of_a_template_is_in_the_sprite(template: Path):
 def test_a_misspelt_static_file_is_an_error_and_no_broken_link():
     with pytest.raises(FileNotFoundError, match="npm run build"):
         fingerprint("no-such-file.css")
+
+
+@pytest.mark.parametrize(("number", "words"), [(1, "1 row"), (0, "0 rows"), (2000, "2,000 rows"), (None, "– rows")])
+def test_one_row_is_not_called_rows(number, words):
+    assert counted(number, "row") == words
+
+
+@pytest.mark.parametrize(("value", "words"), [(1234, "1,234"), (1.5, "1.5"), (True, "True"), (None, "–"), ("x", "x")])
+def test_what_a_check_saw_is_told_whatever_it_is(value, words):
+    assert observed(value) == words
