@@ -5,7 +5,6 @@ NOT_YET: tuple[tuple[str, str], ...] = (
     ("load mode", "incremental_watermark"),
     ("load mode", "cdc_mirror"),
     ("target field", "backupBeforeLoad"),
-    ("target field", "expectedRowCountDelta"),
     ("target field", "orderBy"),
     ("hook", "sql"),
     ("hook", "refresh_mat_view"),

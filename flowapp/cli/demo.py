@@ -48,8 +48,9 @@ def run_demo(args: Namespace) -> Outcome:
 
 def _run(pipeline: Pipeline) -> Run:
     from flowapp.runs.dispatch import run_inline
+    from flowapp.runs.models import Purpose
 
-    with shown_engine(pipeline.ident) as engine:
+    with shown_engine(pipeline.ident, Purpose.LOAD) as engine:
         return run_inline(pipeline, engine=engine)
 
 

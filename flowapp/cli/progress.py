@@ -15,10 +15,12 @@ from flowapp.cli.outcome import stderr
 if TYPE_CHECKING:
     from executors.model import RunJob, RunReport
     from executors.ports import Ports
-    from flowapp.runs.dispatch import Engine
+    from flowapp.runs.models import Purpose
+    from flowapp.runs.purposes import Engine
 
 WORDS = {"start": "asking the target", "list": "looking for files", "scan": "scanning files",
-         "pass": "reading and judging rows", "check": "checking the whole", "load": "loading", "finish": "finishing",
+         "pass": "reading and judging rows", "check": "checking the whole",
+         "effect": "counting what would change", "load": "loading", "finish": "finishing",
          }  # fmt: skip
 
 
@@ -52,9 +54,9 @@ def _interrupted_quietly() -> Iterator[None]:
 
 
 @contextmanager
-def shown_engine(title: str) -> Iterator[Engine]:
-    """The engine, with a bar on standard error while it works if that is a terminal."""
-    from flowapp.runs.dispatch import run_engine
+def shown_engine(title: str, purpose: Purpose) -> Iterator[Engine]:
+    """The engine of a purpose, with a bar on standard error while it works if that is a terminal."""
+    from flowapp.runs.purposes import PURPOSES
 
     columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = stderr()
@@ -63,6 +65,7 @@ def shown_engine(title: str) -> Iterator[Engine]:
         task = progress.add_task("starting Spark", total=None, title=title)
 
         def engine(job: RunJob, ports: Ports) -> RunReport:
+            run_engine = PURPOSES[purpose].load_engine()
             return run_engine(job, replace(ports, events=ShownEvents(ports.events, progress, task)))
 
         yield engine

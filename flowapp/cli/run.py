@@ -10,6 +10,7 @@ from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
 from flowapp.cli.pipeline import save_file
+from flowapp.cli.preview_report import show_preview
 from flowapp.cli.progress import shown_engine
 from flowapp.cli.run_report import STATUS_BY_STATE, show_run
 from flowapp.cli.workspace import current_workspace
@@ -25,11 +26,16 @@ def add_parser(commands: Any) -> None:
     run.add_argument("--detach", action="store_true", help="queue the run for a worker and return")
     run.add_argument("--load-again", action="store_true", help="load what was loaded before once more; needs --reason")
     run.add_argument("--reason", metavar="TEXT", help="why it is loaded again")
+    run.add_argument("--preview", action="store_true", help="load nothing; tell what a run would change")
 
 
 def run_pipeline(args: Namespace) -> Outcome:
     reason = _reason(args)
+    if args.preview and (args.detach or reason):
+        raise UsageError("--preview goes with neither --detach nor --load-again", command="flow run")
     pipeline = _pipeline(args.pipeline)
+    if args.preview:
+        return _preview_here(pipeline)
     return _queued(pipeline, reason) if args.detach else _run_here(pipeline, reason)
 
 
@@ -49,9 +55,19 @@ def _pipeline(named: str) -> Pipeline:
 
 def _run_here(pipeline: Pipeline, reason: str | None) -> Outcome:
     from flowapp.runs.dispatch import run_inline
+    from flowapp.runs.models import Purpose
 
-    with shown_engine(pipeline.ident) as engine:
+    with shown_engine(pipeline.ident, Purpose.LOAD) as engine:
         run = run_inline(pipeline, load_again=reason, engine=engine)
+    return ended(run)
+
+
+def _preview_here(pipeline: Pipeline) -> Outcome:
+    from flowapp.runs.dispatch import preview_inline
+    from flowapp.runs.models import Purpose
+
+    with shown_engine(pipeline.ident, Purpose.PREVIEW) as engine:
+        run = preview_inline(pipeline, engine=engine)
     return ended(run)
 
 
@@ -61,9 +77,10 @@ def ended(run: Run) -> Outcome:
 
     document = run_document(run)
     nothing_new = bool(run.report.get("nothingNew"))
+    show = show_preview if "effects" in document else show_run
     return Outcome(
         document,
-        lambda console: show_run(console, document, nothing_new=nothing_new),
+        lambda console: show(console, document, nothing_new=nothing_new),
         STATUS_BY_STATE[document["state"]],
     )
 

@@ -38,9 +38,19 @@ def show_run(console: Console, document: Document, *, nothing_new: bool = False)
     if nothing_new:
         show_lines(console, ["Nothing new: every matching file was loaded before. Load it again with --load-again."])
     show_lines(console, [line for node in document["nodes"] for line in _node_lines(node)])
-    _show_titled(console, "Rules", RULE_COLUMNS, document["rules"])
-    _show_titled(console, "Checks", CHECK_COLUMNS, document["checks"])
+    show_findings(console, document)
     show_lines(console, _quarantine_lines(document))
+    show_troubles(console, document)
+
+
+def show_findings(console: Console, document: Document) -> None:
+    """Rules and checks."""
+    show_titled(console, "Rules", RULE_COLUMNS, document["rules"])
+    show_titled(console, "Checks", CHECK_COLUMNS, document["checks"])
+
+
+def show_troubles(console: Console, document: Document) -> None:
+    """Warnings, and the error if there is one."""
     _show_warnings(console, document["warnings"])
     if document["error"]:
         show_error(console, document["error"])
@@ -57,7 +67,7 @@ def _node_lines(node: Document) -> Iterator[str]:
         yield f"  of the loaded rows: {', '.join(parts)}"
 
 
-def _show_titled(console: Console, title: str, columns: dict[str, str], rows: list[Document]) -> None:
+def show_titled(console: Console, title: str, columns: dict[str, str], rows: list[Document]) -> None:
     if rows:
         console.print(f"\n{title}", style="bold")
         show_table(console, columns, rows)

@@ -36,7 +36,7 @@ def load_demo(workspace: Workspace, warehouse: Warehouse | None) -> list[Pipelin
 
 def find_result(pipeline: Pipeline) -> Run | None:
     """The newest run that loaded the pipeline's rows."""
-    return Run.objects.filter(pipeline=pipeline, state__in=LOADED).order_by("-queued_at").first()
+    return Run.counted.filter(pipeline=pipeline, state__in=LOADED).order_by("-queued_at").first()
 
 
 def run_missing(pipelines: list[Pipeline], run: Callable[[Pipeline], Run]) -> Run:

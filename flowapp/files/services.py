@@ -124,7 +124,7 @@ def load_file_again(unit: LoadUnit, reason: str) -> LoadUnit:
 
 
 def _went_back(pipeline: Pipeline) -> bool:
-    ended = Run.objects.filter(pipeline=pipeline).exclude(ended_at=None)
+    ended = Run.counted.filter(pipeline=pipeline).exclude(ended_at=None)
     return ended.order_by("-queued_at", "-number").values_list("error_code", flat=True).first() == "target.went_back"
 
 

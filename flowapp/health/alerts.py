@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from flowapp.pipelines.models import Pipeline
     from flowapp.runs.models import Run
 
-Event = Literal["run.succeeded", "worker.seen", "queue.empty", "schedule.on_time", "fence.raised", "person"]
+Event = Literal[
+    "run.succeeded",
+    "hooks.done",
+    "worker.seen",
+    "queue.empty",
+    "schedule.on_time",
+    "fence.raised",
+    "person",
+    "rows.in_band",
+]
 LONGEST_MESSAGE = 2000
 
 
@@ -43,6 +52,8 @@ KINDS = (
     AlertKind("source.missed", "run.succeeded"),
     AlertKind("source.empty", "run.succeeded"),
     AlertKind("quarantine.unwritable", "run.succeeded"),
+    AlertKind("hook.failed", "hooks.done"),
+    AlertKind("rows.out_of_band", "rows.in_band"),
 )
 RAISED_BY_GOOD_RUNS = ("source.missed", "source.empty")
 """What a run may raise and yet succeed; other trouble of its earlier attempts is over when it has succeeded."""
@@ -111,13 +122,15 @@ def _count_again(fingerprint: str, latest: dict[str, object]) -> bool:
     return bool(open_ones.update(count=F("count") + 1, **latest))
 
 
-def resolve_by(event: Event, *, pipeline_id: UUID | None = None, by: Run | None = None) -> int:
-    """Resolve what this event ends (of this pipeline, if one is given); returns how many.
+def resolve_by(event: Event, *, pipeline_id: UUID | None = None, by: Run | None = None, node: str | None = None) -> int:
+    """Resolve what this event ends (of this pipeline and node, if they are given); returns how many.
 
     `by` is the run that the event is of: what it has raised itself stays open.
     """
     kinds = [kind.kind for kind in KINDS if kind.resolved_by == event]
     ended = Alert.objects.filter(kind__in=kinds, pipeline_id=pipeline_id).exclude(state=AlertState.RESOLVED)
+    if node is not None:
+        ended = ended.filter(node=node)
     if by is not None:
         ended = ended.exclude(run=by, kind__in=RAISED_BY_GOOD_RUNS)
     return ended.update(state=AlertState.RESOLVED, resolved_at=Now())

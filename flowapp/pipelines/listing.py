@@ -113,7 +113,7 @@ def list_rows(workspace: Workspace, filters: Filters, cursor: str, size: int = 5
 
 
 def _pipelines(workspace: Workspace, filters: Filters) -> QuerySet[Pipeline]:
-    newest = Run.objects.filter(pipeline=OuterRef("pk")).order_by("-queued_at", "id")
+    newest = Run.counted.filter(pipeline=OuterRef("pk")).order_by("-queued_at", "id")
     rows = Pipeline.objects.filter(workspace=workspace).annotate(
         last_at=Coalesce(Subquery(newest.values("queued_at")[:1]), Value(EPOCH)),
         since=Subquery(newest.values("queued_at")[BARS - 1 : BARS]),
@@ -155,7 +155,7 @@ def newest_runs(pipelines: Sequence[Pipeline]) -> dict[UUID, list[RunCount]]:
         wanted |= one & Q(queued_at__gte=pipeline.since) if pipeline.since else one
     if not pipelines:
         return found
-    counted = Run.objects.filter(wanted).annotate(
+    counted = Run.counted.filter(wanted).annotate(
         loaded=Sum("nodes__rows_loaded", filter=Q(nodes__kind="target")),
         rejected=Sum("nodes__rows_rejected", filter=Q(nodes__kind="target")),
     )

@@ -26,7 +26,6 @@ FAMILIES = {
     "preHook": "hook",
     "postHook": "hook",
     "backupBeforeLoad": "target field",
-    "expectedRowCountDelta": "target field",
 }
 """The family, as `ir.not_yet` calls it, of what a field chooses from or is."""
 

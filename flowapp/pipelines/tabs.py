@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import RuleCount, Run
+from flowapp.runs.models import COUNTED, RuleCount, Run
 from ir.schedules import Schedule, next_fire
 
 NEWEST_RUNS, FIRES = 50, 5
@@ -19,7 +19,7 @@ NEWEST_RUNS, FIRES = 50, 5
 
 def runs_of(pipeline: Pipeline) -> list[Run]:
     """The newest runs with what their targets counted."""
-    runs = Run.objects.filter(pipeline=pipeline).select_related("version").defer("version__document")
+    runs = Run.counted.filter(pipeline=pipeline).select_related("version").defer("version__document")
     counted = runs.annotate(
         loaded=Sum("nodes__rows_loaded", filter=Q(nodes__kind="target")),
         rejected=Sum("nodes__rows_rejected", filter=Q(nodes__kind="target")),
@@ -30,7 +30,8 @@ def runs_of(pipeline: Pipeline) -> list[Run]:
 
 def violations_of(pipeline: Pipeline) -> list[RuleCount]:
     """The rules of the newest run that counted any, the most violated first."""
-    newest = RuleCount.objects.filter(run__pipeline=pipeline).order_by("-run__queued_at").values("run")[:1]
+    counted = RuleCount.objects.filter(run__pipeline=pipeline, run__purpose__in=COUNTED)
+    newest = counted.order_by("-run__queued_at").values("run")[:1]
     return list(RuleCount.objects.filter(run=newest).select_related("run").order_by("-violations", "position"))
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import RuleCount
+from flowapp.runs.models import COUNTED, RuleCount
 
 GROUPS = {
     "pipeline": ("run__pipeline__ident",),
@@ -43,6 +43,7 @@ def count_violations(
 def _violated(workspace: Workspace, days: int, pipeline: Pipeline | None) -> QuerySet[RuleCount]:
     since = timezone.now() - timedelta(days=days)
     found = RuleCount.objects.filter(
-        workspace=workspace, run__workspace=workspace, run__queued_at__gte=since, violations__gt=0
-    )
+        workspace=workspace, run__workspace=workspace, run__purpose__in=COUNTED, run__queued_at__gte=since,
+        violations__gt=0,
+    )  # fmt: skip
     return found.filter(run__pipeline=pipeline) if pipeline else found

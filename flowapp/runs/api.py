@@ -18,18 +18,26 @@ from rest_framework.views import APIView
 from flowapp.api.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.runs.models import Run, State, Trigger
+from flowapp.quarantine.values import may_see_values
+from flowapp.runs.models import Purpose, Run, State, Trigger
 from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, run_document, run_summary
-from flowapp.runs.services import cancel_run, queue_run
+from flowapp.runs.services import cancel_run, queue_preview, queue_run
 
 OBJECT = OpenApiTypes.OBJECT
 
 
 class RunWish(serializers.Serializer[Any]):
-    ifBusy = serializers.ChoiceField(["wait", "refuse"], default="wait", source="if_busy")  # noqa: N815
+    purpose = serializers.ChoiceField(Purpose.choices, default=Purpose.LOAD)
+    ifBusy = serializers.ChoiceField(["wait", "refuse"], required=False, source="if_busy")  # noqa: N815
     loadAgain = serializers.CharField(  # noqa: N815
         required=False, source="load_again", max_length=2000, help_text="The reason to load everything again."
     )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["purpose"] == Purpose.PREVIEW and (extra := {"if_busy", "load_again"} & attrs.keys()):
+            names = [name for name, field in self.fields.items() if field.source in extra]
+            raise serializers.ValidationError(dict.fromkeys(names, "A preview waits for nothing and forgets nothing."))
+        return attrs
 
 
 class RunsWanted(serializers.Serializer[Any]):
@@ -68,19 +76,25 @@ class Runs(ListAPIView[Run]):
 class RunsOfPipeline(APIView):
     @extend_schema(request=RunWish, responses={202: OBJECT, 409: OBJECT})
     def post(self, request: Request, ident: str) -> Response:
-        """Queue a run of the newest version. `refuse` answers 409 when a run is under way or waits."""
+        """Queue a run of the newest version; or a preview, which loads nothing and tells what a run would change.
+
+        `refuse` answers 409 when a run is under way or waits.
+        """
         pipeline = get_pipeline(request.workspace, ident)
         wish = RunWish(data=request.data)
         wish.is_valid(raise_exception=True)
-        run = queue_run(pipeline, Trigger.API, user=author_of(request), **wish.validated_data)
+        wanted = dict(wish.validated_data)
+        queue = {Purpose.LOAD: queue_run, Purpose.PREVIEW: queue_preview}[wanted.pop("purpose")]
+        run = queue(pipeline, Trigger.API, user=author_of(request), **wanted)
         return Response(run_summary(run), status.HTTP_202_ACCEPTED)
 
 
 class OneRun(APIView):
     @extend_schema(responses=OBJECT)
     def get(self, request: Request, run: UUID) -> Response:
-        """The run as `flow run --json` prints it."""
-        return Response(run_document(get_run(request.workspace, run)))
+        """The run as `flow run --json` prints it; the samples of a preview are null for roles that see no values."""
+        sees_values = may_see_values(request.role)
+        return Response(run_document(get_run(request.workspace, run), sees_values=sees_values))
 
 
 class CancelRun(APIView):

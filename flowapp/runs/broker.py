@@ -27,7 +27,7 @@ def send_run(run_id: UUID) -> None:
 
 def send_next_of(pipeline_id: UUID) -> None:
     """Send the run of this pipeline that has waited longest, now that it may run. Inline runs look after themselves."""
-    waiting = Run.objects.filter(pipeline_id=pipeline_id, state__in=CLAIMABLE, due_at__lte=Now())
+    waiting = Run.counted.filter(pipeline_id=pipeline_id, state__in=CLAIMABLE, due_at__lte=Now())
     next_run = waiting.exclude(sent_at=None).order_by("queued_at", "number").first()
     if next_run:
         Run.objects.filter(pk=next_run.pk).update(sent_at=Now())

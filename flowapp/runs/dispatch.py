@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
 
 from executors.errors import Cancelled, Terminal, Transient
-from executors.model import RunJob, RunReport
-from executors.ports import Ports
+from executors.model import RunJob
 from flowapp.accounts.models import User
 from flowapp.connections.services import resolve_connections
 from flowapp.health.heartbeats import process_name
@@ -21,20 +19,18 @@ from flowapp.runs.endings import cancelled, end_badly, end_well
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run
 from flowapp.runs.models import ENDED, Run, Trigger
 from flowapp.runs.ports import make_ports
+from flowapp.runs.purposes import Engine, purpose_of
 from flowapp.runs.recovery import adopt_inline, take_back_lost
-from flowapp.runs.services import IfBusy, cancel_run, queue_run
+from flowapp.runs.services import IfBusy, cancel_run, queue_preview, queue_run
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
-Engine = Callable[[RunJob, Ports], RunReport]
 LOOK_AGAIN_SECONDS = 0.5
 
 
-def run_engine(job: RunJob, ports: Ports) -> RunReport:
-    """The real engine, imported when it is needed: it brings Spark."""
-    from executors.engine import run_pipeline
-
-    return run_pipeline(job, ports)
+def engine_for(run: Run) -> Engine:
+    """The real engine of what the run is for."""
+    return purpose_of(run).load_engine()
 
 
 def execute_claimed(claim: Claim, engine: Engine | None = None, *, can_wait: bool = True) -> FlowError | None:
@@ -51,7 +47,7 @@ def execute_claimed(claim: Claim, engine: Engine | None = None, *, can_wait: boo
     keeper = LeaseKeeper(claim, minutes * 60)
     keeper.start()
     try:
-        error = _attempt(claim, run, engine or run_engine, keeper, can_wait)
+        error = _attempt(claim, run, engine or engine_for(run), keeper, can_wait)
         if error is not None:
             end_badly(claim, run, keeper.reason or error)
         return error
@@ -97,7 +93,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         token=claim.token,
         connections=resolve_connections(run.workspace, document),
         files_folder=settings.FILES_ROOT / run.workspace.slug,
-        waited=run.waits if can_wait else None,
+        waited=run.waits if can_wait and purpose_of(run).counts else None,
     )
 
 
@@ -119,6 +115,11 @@ def run_inline(
         run_to_end(left_behind, engine)
     run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
     return run_to_end(run, engine)
+
+
+def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine: Engine | None = None) -> Run:
+    """Find out in this process what a run would change. Raises as `queue_preview` does."""
+    return run_to_end(queue_preview(pipeline, trigger, send=False), engine)
 
 
 def run_to_end(run: Run, engine: Engine | None = None) -> Run:

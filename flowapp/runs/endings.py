@@ -23,6 +23,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.models import CLAIMABLE, Run, State
+from flowapp.runs.purposes import purpose_of
 from flowapp.runs.reports import save_commit, save_report
 from flowapp.runs.targets import fence_and_find, has_loaded_all
 from ir.errors import FlowError
@@ -42,7 +43,8 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
         _end(claim, run, state, report=save_report(run, report), error=None)
         # What was loaded the engine has told; an earlier attempt may have claimed what this one did not find any more.
         release_units(run, UnitState.PENDING, "")
-    resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
+    if purpose_of(run).counts:
+        resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
 
 
 def end_badly(claim: Claim, run: Run, error: FlowError) -> None:
@@ -151,7 +153,7 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
             save_commit(run, commit)
         release_units(run, UnitState.PENDING if ending == State.CANCELLED else UnitState.FAILED, error.message)
         _end(claim, run, ending, report=run.report, error=error)
-    if ending == State.FAILED:
+    if ending == State.FAILED and purpose_of(run).counts:
         raise_alert("run.failed", "error", f"{error.code}: {redact(error.message)}",
                     error.hint or "Look at the run.", pipeline=run.pipeline, run=run)  # fmt: skip
 

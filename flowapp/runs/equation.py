@@ -37,3 +37,12 @@ def equation_of(node: Mapping[str, Any]) -> Equation:
     told = [term for place, term in enumerate(terms) if term[1] or place < ALWAYS_TOLD]
     read = node.get("rowsRead") or 0
     return Equation(read, tuple(told), sum(count for _, count in terms) == read)
+
+
+def effect_words(effect: Mapping[str, Any]) -> str:
+    """What a load would do to its table: `10 rows now + 3 inserted - 2 deleted = 11 rows after; 4 updated, …`"""
+    now, inserted, deleted = effect["rowsBefore"], effect["rowsInserted"], effect["rowsDeleted"]
+    told = f"{effect['rowsUpdated']:,} updated, {effect['rowsUnchanged']:,} unchanged"
+    return (
+        f"{now:,} rows now + {inserted:,} inserted - {deleted:,} deleted = {effect['rowsAfter']:,} rows after; {told}"
+    )

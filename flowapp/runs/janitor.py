@@ -16,7 +16,7 @@ from flowapp.connections.services import resolve
 from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert, AlertState
-from flowapp.runs.models import Run, RunLog, State
+from flowapp.runs.models import COUNTED, EffectSample, Run, RunLog, State
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
@@ -39,8 +39,18 @@ RETENTION = (
     Retention(Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED)),
     Retention(LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
     Retention(Upload, "at", 365, Q()),
+    Retention(Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
 )
-"""Runs, commits and committed files are kept: what was loaded is to be answered for."""
+"""Runs that loaded something, commits and committed files are kept: what was loaded is to be answered for."""
+
+
+SAMPLE_HOURS = 1
+"""How long the values that a preview has shown are kept."""
+
+
+def delete_old_samples() -> int:
+    """Delete the row values of previews; more often than all else, for they are the data itself."""
+    return _delete(Retention(EffectSample, "at", SAMPLE_HOURS / 24, Q()))
 
 
 def delete_old_rows() -> int:

@@ -34,6 +34,22 @@ class Trigger(models.TextChoices):
     API = "api"
 
 
+class Purpose(models.TextChoices):
+    """What a run is for. `flowapp.runs.purposes` says what executes it."""
+
+    LOAD = "load"
+    PREVIEW = "preview"
+
+
+COUNTED = (Purpose.LOAD,)
+"""Purposes of what counts as a run of its pipeline: one at a time, shown as its last one, worth an alert."""
+
+
+class CountedRuns(models.Manager["Run"]):
+    def get_queryset(self) -> models.QuerySet[Run]:
+        return super().get_queryset().filter(purpose__in=COUNTED)
+
+
 class Run(models.Model):
     """One request to run one version. Each claim by a worker is an attempt.
 
@@ -50,6 +66,7 @@ class Run(models.Model):
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="runs")
     version = models.ForeignKey("pipelines.PipelineVersion", models.PROTECT, related_name="runs")
     number = models.BigIntegerField()
+    purpose = models.CharField(max_length=16, choices=Purpose.choices, default=Purpose.LOAD)
     state = models.CharField(max_length=32, choices=State.choices, default=State.QUEUED)
     trigger = models.CharField(max_length=16, choices=Trigger.choices)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -78,14 +95,19 @@ class Run(models.Model):
     error_node = models.CharField(max_length=63, blank=True)
     error_message = models.TextField(blank=True)
     error_hint = models.TextField(blank=True)
-    # Checks, quarantine, warnings and nothingNew; nodes and rules have rows of their own.
+    # Checks, quarantine, warnings, effects and nothingNew; nodes and rules have rows of their own.
     report = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
+
+    objects = models.Manager["Run"]()
+    counted = CountedRuns()
 
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=["pipeline", "number"], name="run_number"),
             models.UniqueConstraint(
-                fields=["pipeline"], name="one_running_run", condition=models.Q(state=State.RUNNING)
+                fields=["pipeline"],
+                name="one_running_run",
+                condition=models.Q(state=State.RUNNING, purpose__in=COUNTED),
             ),
         )
         indexes = (
@@ -151,6 +173,22 @@ class RuleCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.node}.{self.rule}"
+
+
+class EffectSample(models.Model):
+    """Rows that a preview says would change, with their values: encrypted, and deleted within the hour."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="samples")
+    node = models.CharField(max_length=63)
+    sealed = models.TextField()
+    at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["run", "node"], name="sample_of_run"),)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.node}"
 
 
 class CommitRecord(models.Model):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
 from django.db.models.functions import Now
 
 from executors.model import LoadCommit, NodeReport, RuleCount, RunReport
+from flowapp.connections.secrets import encrypt
 from flowapp.logs import redact
 from flowapp.runs import models
-from flowapp.runs.models import CommitRecord, NodeRun, Run
+from flowapp.runs.models import CommitRecord, EffectSample, NodeRun, Run
 
 
 def save_report(run: Run, report: RunReport) -> dict[str, Any]:
@@ -24,8 +26,20 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
     warnings = [{**w, "message": redact(w["message"])} for w in document["warnings"]]
     return {
         "checks": document["checks"], "quarantine": document["quarantine"], "warnings": warnings,
-        "nothingNew": report.nothing_new,
+        "nothingNew": report.nothing_new, **_save_effects(run, report),
     }  # fmt: skip
+
+
+def _save_effects(run: Run, report: RunReport) -> dict[str, Any]:
+    """What a preview counted. The values that it saw are kept apart, for a short while."""
+    if not report.effects:
+        return {}
+    for effect in report.effects:
+        sealed = encrypt(json.dumps(effect.samples_json()))
+        EffectSample.objects.update_or_create(
+            run=run, node=effect.node, defaults={"workspace_id": run.workspace_id, "sealed": sealed, "at": Now()}
+        )
+    return {"effects": [effect.to_json() for effect in report.effects]}
 
 
 def save_node(run: Run, report: NodeReport, position: int) -> None:

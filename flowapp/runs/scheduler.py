@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import IntegrityError, connections, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -17,8 +17,8 @@ from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.health.heartbeats import forget_dead
 from flowapp.health.selectors import count_alive
 from flowapp.runs.broker import send_run
-from flowapp.runs.janitor import delete_old_rows, sweep_staging
-from flowapp.runs.models import CLAIMABLE, Chore, Run, State
+from flowapp.runs.janitor import delete_old_rows, delete_old_samples, sweep_staging
+from flowapp.runs.models import CLAIMABLE, COUNTED, Chore, Run, State
 from flowapp.runs.recovery import take_back_lost
 from flowapp.runs.schedules import fire_due
 from ir.words import counted
@@ -50,7 +50,7 @@ def resend_queued(_: datetime) -> int:
     unsent = Q(sent_at=None, queued_at__lt=from_now(-settings.RESEND_SECONDS)) | Q(
         sent_at__lt=from_now(-settings.RESEND_SECONDS)
     )
-    due = Run.objects.filter(state__in=CLAIMABLE, due_at__lte=Now()).filter(unsent).exclude(pipeline__in=_busy())
+    due = Run.objects.filter(state__in=CLAIMABLE, due_at__lte=Now()).filter(unsent).exclude(_is_held_back())
     sent = 0
     for run in due.order_by("due_at").only("pk", "sent_at")[:AT_ONCE]:
         if Run.objects.filter(pk=run.pk, sent_at=run.sent_at, state__in=CLAIMABLE).update(sent_at=Now()):
@@ -59,9 +59,10 @@ def resend_queued(_: datetime) -> int:
     return sent
 
 
-def _busy() -> QuerySet[Run, dict[str, object]]:
-    """The pipelines that have a running run."""
-    return Run.objects.filter(state=State.RUNNING).values("pipeline")
+def _is_held_back() -> Q:
+    """A run that counts and whose pipeline has a running one."""
+    busy = Run.counted.filter(state=State.RUNNING).values("pipeline")
+    return Q(pipeline__in=busy, purpose__in=COUNTED)
 
 
 def watch_workers(_: datetime) -> None:
@@ -76,7 +77,7 @@ def watch_workers(_: datetime) -> None:
 def watch_queue(_: datetime) -> None:
     """Tell when workers live and yet a run that nothing holds back is not taken."""
     stuck = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-STUCK_SECONDS)).exclude(sent_at=None)
-    waiting = stuck.exclude(pipeline__in=_busy()).count()
+    waiting = stuck.exclude(_is_held_back()).count()
     if not waiting:
         resolve_by("queue.empty")
     elif count_alive("worker"):
@@ -112,6 +113,7 @@ STEPS: tuple[tuple[str, Callable[[datetime], object]], ...] = (
     ("send queued runs again", resend_queued),
     ("watch workers", every(10, "watch_workers", watch_workers)),
     ("watch the queue", every(60, "watch_queue", watch_queue)),
+    ("delete old samples", every(300, "delete_old_samples", lambda _: delete_old_samples())),
     ("delete old rows", every(3600, "delete_old_rows", lambda _: delete_old_rows())),
     ("forget dead processes", every(3600, "forget_dead", lambda _: forget_dead())),
     ("sweep staging", every(3600, "sweep_staging", lambda _: sweep_staging())),

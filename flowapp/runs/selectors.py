@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
@@ -10,8 +11,10 @@ from uuid import UUID
 from django.db.models import OuterRef, QuerySet, Subquery, Sum
 
 from flowapp.accounts.models import Workspace
+from flowapp.connections.secrets import decrypt
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import ACTIVE, NodeRun, RuleCount, Run, RunLog
+from flowapp.runs.models import ACTIVE, EffectSample, NodeRun, RuleCount, Run, RunLog
+from flowapp.runs.purposes import purpose_of
 from ir.errors import FlowError
 
 COUNTS = tuple(field.name for field in NodeRun._meta.get_fields() if field.name.startswith("rows_"))
@@ -30,11 +33,16 @@ def list_runs(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> QuerySet[Run]:
-    """Newest first. `since` and `until` bound the moment at which a run was asked for, both included."""
+    """Newest first, without previews. `since` and `until` bound the moment at which a run was asked for, both
+    included."""
     wanted = {"pipeline": pipeline, "state": state, "trigger": trigger, "queued_at__gte": since,
               "queued_at__lte": until}  # fmt: skip
-    runs = Run.objects.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
-    return runs.select_related("pipeline", "version").defer("version__document").order_by(*NEWEST_FIRST)
+    runs = Run.counted.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
+    return _with_names(runs).order_by(*NEWEST_FIRST)
+
+
+def _with_names(runs: QuerySet[Run]) -> QuerySet[Run]:
+    return runs.select_related("pipeline", "version").defer("version__document")
 
 
 def sum_loads(runs: Iterable[Run]) -> dict[UUID, dict[str, int | None]]:
@@ -46,14 +54,14 @@ def sum_loads(runs: Iterable[Run]) -> dict[UUID, dict[str, int | None]]:
 
 def run_ahead(run: Run) -> Run | None:
     """The run of the same pipeline that a queued one waits for."""
-    ahead = Run.objects.filter(pipeline_id=run.pipeline_id, state__in=ACTIVE, number__lt=run.number)
+    ahead = Run.counted.filter(pipeline_id=run.pipeline_id, state__in=ACTIVE, number__lt=run.number)
     return ahead.order_by("number").first()
 
 
 def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
-    """A run of this workspace; raises FlowError."""
+    """A run of this workspace, for whatever purpose; raises FlowError."""
     try:
-        return list_runs(workspace).get(pk=UUID(str(run_id)))
+        return _with_names(Run.objects.filter(workspace=workspace)).get(pk=UUID(str(run_id)))
     except (Run.DoesNotExist, ValueError):
         raise FlowError(
             "run.unknown", f"There is no run {str(run_id)!r} here.", hint="`flow runs list` shows the newest ones."
@@ -62,7 +70,7 @@ def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
 
 def last_states(workspace: Workspace) -> dict[UUID, str | None]:
     """The state of each pipeline's newest run, by the pipeline's key; None where nothing ever ran."""
-    newest = Run.objects.filter(pipeline=OuterRef("pk")).order_by("-queued_at", "id")
+    newest = Run.counted.filter(pipeline=OuterRef("pk")).order_by("-queued_at", "id")
     states = Pipeline.objects.filter(workspace=workspace).annotate(last=Subquery(newest.values("state")[:1]))
     return dict(states.values_list("pk", "last"))
 
@@ -88,8 +96,8 @@ def run_summary(run: Run) -> dict[str, Any]:
     }
 
 
-def run_document(run: Run) -> dict[str, Any]:
-    """A run as `flow run --json` and the API give it."""
+def run_document(run: Run, *, sees_values: bool = True) -> dict[str, Any]:
+    """A run as `flow run --json` and the API give it. Only a preview holds row values, which not all may see."""
     report = run.report or {}
     return {
         "run": str(run.pk),
@@ -105,7 +113,23 @@ def run_document(run: Run) -> dict[str, Any]:
         "quarantine": report.get("quarantine", NOTHING_QUARANTINED),
         "warnings": report.get("warnings", []),
         "error": _error(run),
+        **_effects(run, sees_values=sees_values),
     }
+
+
+def _effects(run: Run, *, sees_values: bool) -> dict[str, Any]:
+    """What a preview counted, target by target. `samples` is null where values are not to be seen, or gone by now."""
+    if not purpose_of(run).tells_effects:
+        return {}
+    sealed = dict(EffectSample.objects.filter(run=run).values_list("node", "sealed")) if sees_values else {}
+    effects = [
+        {**effect, "samples": _samples(run, sealed.get(effect["node"]))} for effect in run.report.get("effects", [])
+    ]
+    return {"purpose": run.purpose, "nothingNew": bool(run.report.get("nothingNew")), "effects": effects}
+
+
+def _samples(run: Run, sealed: str | None) -> list[dict[str, Any]] | None:
+    return None if sealed is None else json.loads(decrypt(sealed, f"preview {run.pk}"))
 
 
 def _node(node: NodeRun) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from django.db import transaction
 from django.db.models import F
@@ -14,7 +14,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.broker import send_run
 from flowapp.runs.endings import end_queued
-from flowapp.runs.models import ACTIVE, Run, Trigger
+from flowapp.runs.models import ACTIVE, Purpose, Run, Trigger
 from ir.errors import FlowError
 
 IfBusy = Literal["wait", "refuse"]
@@ -42,13 +42,32 @@ def queue_run(
             _refuse_if_busy(pipeline)
         if load_again is not None:
             forget_loads(pipeline, load_again)
-        run = Run.objects.create(
-            workspace_id=pipeline.workspace_id, pipeline=pipeline, version=version, number=number, trigger=trigger,
-            requested_by=user, max_attempts=_max_attempts(version, trigger), queued_at=Now(), due_at=Now(),
-            sent_at=Now() if send else None,
+        return _create_run(
+            pipeline, version, send, number=number, trigger=trigger, requested_by=user,
+            max_attempts=_max_attempts(version, trigger),
         )  # fmt: skip
-        if send:
-            transaction.on_commit(lambda: send_run(run.pk))
+
+
+def queue_preview(pipeline: Pipeline, trigger: Trigger, *, user: User | None = None, send: bool = True) -> Run:
+    """Ask what a run of the newest version would change. It waits for no run, and none waits for it.
+
+    Raises FlowError `pipeline.disabled`, `pipeline.no_version`.
+    """
+    with transaction.atomic():
+        number = _next_number(pipeline)
+        return _create_run(
+            pipeline, _newest_version(pipeline), send, number=number, trigger=trigger, requested_by=user,
+            purpose=Purpose.PREVIEW,
+        )  # fmt: skip
+
+
+def _create_run(pipeline: Pipeline, version: PipelineVersion, send: bool, **values: Any) -> Run:
+    run = Run.objects.create(
+        workspace_id=pipeline.workspace_id, pipeline=pipeline, version=version, queued_at=Now(), due_at=Now(),
+        sent_at=Now() if send else None, **values,
+    )  # fmt: skip
+    if send:
+        transaction.on_commit(lambda: send_run(run.pk))
     run.refresh_from_db()
     return run
 
@@ -70,7 +89,7 @@ def _newest_version(pipeline: Pipeline) -> PipelineVersion:
 
 
 def _refuse_if_busy(pipeline: Pipeline) -> None:
-    busy = Run.objects.filter(pipeline=pipeline, state__in=ACTIVE).order_by("queued_at").first()
+    busy = Run.counted.filter(pipeline=pipeline, state__in=ACTIVE).order_by("queued_at").first()
     if busy:
         raise FlowError(
             "run.busy",

@@ -76,8 +76,6 @@ class Target(InnerNode):
         yield "load mode", self.load_mode, at / "loadMode"
         if self.backup_before_load:
             yield "target field", "backupBeforeLoad", at / "backupBeforeLoad"
-        if self.expected_row_count_delta is not None:
-            yield "target field", "expectedRowCountDelta", at / "expectedRowCountDelta"
         if self.order_by is not None:
             yield "target field", "orderBy", at / "orderBy"
 

@@ -16,20 +16,15 @@ from executors.postgres import meta
 from executors.postgres.client import connect, translate
 
 ROWS = 3
-COUNTS = {"rows_in": ROWS, "rows_out": ROWS, "rows_read": ROWS, "rows_loaded": ROWS, "rows_inserted": ROWS}
-MARKER = {
-    "node": COUNTS,
-    "load": {"suppressed": 0, "quarantine_rows": 0, "quarantine_entries": 0},
-    "told": {"nodes": [], "rules": [], "checks": [], "tables": []},
-}
 
 
 @dataclass
 class TableEngine:
-    """Inserts `ROWS` rows into the target, once per run. `at` maps a step to what happens when it is entered."""
+    """Inserts `rows` rows into the target, once per run. `at` maps a step to what happens when it is entered."""
 
     at: dict[str, Callable[[RunJob, Ports], None]] = field(default_factory=dict)
     report: RunReport = field(default_factory=RunReport)
+    rows: int = ROWS
 
     def __call__(self, job: RunJob, ports: Ports) -> RunReport:
         (target,) = job.pipeline.targets()
@@ -46,14 +41,14 @@ class TableEngine:
                 with connection.transaction():
                     meta.require_fence(connection, ref)
                     insert = sql.SQL("INSERT INTO {} SELECT generate_series(1, %s)")
-                    connection.execute(insert.format(sql.Identifier(target.schema_, target.table)), [ROWS])
-                    meta.write_commit(connection, ref, MARKER, ["a" * 64])
+                    connection.execute(insert.format(sql.Identifier(target.schema_, target.table)), [self.rows])
+                    meta.write_commit(connection, ref, _marker(self.rows), ["a" * 64])
                     self._during("transaction", job, ports)
                 self._during("after commit", job, ports)
                 found = meta.find_commits(connection, job.run_id)
             ports.events.committed(found[0])
             self._enter("finish", job, ports)
-        self.report.nodes = [NodeReport(target.id, "target", **COUNTS)]
+        self.report.nodes = [NodeReport(target.id, "target", **_counts(self.rows))]
         self.report.rules = [RuleCount("check", "r1", "notNull", "id", "skip", 0)]
         return self.report
 
@@ -65,3 +60,15 @@ class TableEngine:
         ports.cancellation.check()
         if step in self.at:
             self.at[step](job, ports)
+
+
+def _counts(rows: int) -> dict[str, int]:
+    return dict.fromkeys(("rows_in", "rows_out", "rows_read", "rows_loaded", "rows_inserted"), rows)
+
+
+def _marker(rows: int) -> dict[str, object]:
+    return {
+        "node": _counts(rows),
+        "load": {"suppressed": 0, "quarantine_rows": 0, "quarantine_entries": 0},
+        "told": {"nodes": [], "rules": [], "checks": [], "tables": []},
+    }

@@ -51,7 +51,7 @@ def state_of(run: Run) -> str:
 
 
 def test_a_queued_run_is_taken_by_a_worker_and_loads(worker, pipeline, target, monkeypatch):
-    monkeypatch.setattr(dispatch, "run_engine", TableEngine())
+    monkeypatch.setattr(dispatch, "engine_for", lambda run: TableEngine())
     run = queue_run(pipeline, Trigger.MANUAL)
     wait_for(lambda: state_of(run) == State.SUCCEEDED)
     assert target() == ROWS
@@ -78,7 +78,7 @@ def test_a_run_that_is_delivered_again_while_it_runs_is_left_alone(worker, pipel
         assert go_on.wait(timeout=20)
 
     claims = []
-    monkeypatch.setattr(dispatch, "run_engine", TableEngine(at={"load": wait}))
+    monkeypatch.setattr(dispatch, "engine_for", lambda run: TableEngine(at={"load": wait}))
     monkeypatch.setattr(leases, "claim_run", lambda *args: claims.append(claim_run(*args)) or claims[-1])
     run = queue_run(pipeline, Trigger.MANUAL)
     assert loading.wait(timeout=20)
@@ -95,7 +95,7 @@ def test_a_run_that_is_delivered_again_while_it_runs_is_left_alone(worker, pipel
 
 
 def test_a_message_about_a_run_that_is_not_there_harms_nothing(worker, pipeline, target, monkeypatch):
-    monkeypatch.setattr(dispatch, "run_engine", TableEngine())
+    monkeypatch.setattr(dispatch, "engine_for", lambda run: TableEngine())
     app.send_task(RUN_TASK, ("00000000-0000-0000-0000-000000000000",))
     run = queue_run(pipeline, Trigger.MANUAL)
     wait_for(lambda: state_of(run) == State.SUCCEEDED)
@@ -105,7 +105,7 @@ def test_a_worker_whose_spark_is_gone_puts_its_run_back_and_leaves(pipeline, tar
     def lost(job, ports):
         raise Transient("spark.lost", "The JVM is gone.")
 
-    monkeypatch.setattr(dispatch, "run_engine", TableEngine(at={"pass": lost}))
+    monkeypatch.setattr(dispatch, "engine_for", lambda run: TableEngine(at={"pass": lost}))
     monkeypatch.setattr(worker_state, "should_stop", None)
     run = queue_run(pipeline, Trigger.MANUAL)
     tasks.run(str(run.pk))

@@ -1,0 +1,80 @@
+"""`expectedRowCountDelta`: whether a load is as big as those before it. It warns; it never fails a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+
+from flowapp.health.alerts import raise_alert, resolve_by
+from flowapp.pipelines.documents import read_document
+from flowapp.runs.models import LOADED, CommitRecord, Run
+from ir.nodes import Target
+from ir.nodes.target import ExpectedRowCountDelta
+
+LEAST_RUNS = 3
+"""With fewer earlier loads there is nothing to expect yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowBand:
+    """How many rows a load may have, from the mean of the `runs` loads before it; None is no bound."""
+
+    mean: float
+    runs: int
+    least: float | None
+    most: float | None
+
+    def holds(self, rows: int) -> bool:
+        return (self.least is None or rows >= self.least) and (self.most is None or rows <= self.most)
+
+
+def watch_row_counts(run: Run) -> None:
+    """Compare what each target of a loaded run got with its band. Nothing new is no load, and is not compared."""
+    for target in read_document(run.version.document).targets():
+        commit = CommitRecord.objects.filter(run=run, node=target.id).first()
+        if target.expected_row_count_delta and commit:
+            _watch(run, target, _loaded(commit), row_band(run, target, target.expected_row_count_delta))
+
+
+def row_band(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowBand | None:
+    """The band around the loads before this run; None while there are too few of them."""
+    before = (
+        CommitRecord.objects.filter(pipeline=run.pipeline_id, node=target.id, run__state__in=LOADED)
+        .exclude(run=run)
+        .order_by("-committed_at")[: expected.window_runs]
+    )
+    rows = [_loaded(commit) for commit in before]
+    if len(rows) < LEAST_RUNS:
+        return None
+    mean = fmean(rows)
+    down, up = expected.max_decrease_pct, expected.max_increase_pct
+    return RowBand(
+        mean, len(rows),
+        least=None if down is None else mean * (1 - float(down) / 100),
+        most=None if up is None else mean * (1 + float(up) / 100),
+    )  # fmt: skip
+
+
+def _watch(run: Run, target: Target, rows: int, band: RowBand | None) -> None:
+    if band is None:
+        return
+    if band.holds(rows):
+        resolve_by("rows.in_band", pipeline_id=run.pipeline_id, node=target.id)
+        return
+    raise_alert(
+        "rows.out_of_band", "warning",
+        f"{target.schema_}.{target.table} got {rows:,} rows; the last {band.runs} loads had {band.mean:,.0f} on "
+        f"average, and {_words(band)} are expected.",
+        "Compare the source with what it usually holds. If this is how it will be from now on, widen "
+        "expectedRowCountDelta on the target.",
+        pipeline=run.pipeline, run=run, node=target.id,
+    )  # fmt: skip
+
+
+def _words(band: RowBand) -> str:
+    bounds = (("at least", band.least), ("at most", band.most))
+    return " and ".join(f"{word} {bound:,.0f}" for word, bound in bounds if bound is not None)
+
+
+def _loaded(commit: CommitRecord) -> int:
+    return int(commit.counts["node"]["rows_loaded"])
