@@ -25,6 +25,7 @@ from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.models import CLAIMABLE, Run, State
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.reports import save_commit, save_report
+from flowapp.runs.row_bands import watch_row_counts
 from flowapp.runs.targets import fence_and_find, has_loaded_all
 from ir.errors import FlowError
 
@@ -44,6 +45,7 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
         # What was loaded the engine has told; an earlier attempt may have claimed what this one did not find any more.
         release_units(run, UnitState.PENDING, "")
     if purpose_of(run).counts:
+        watch_row_counts(run)
         resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
 
 
@@ -188,6 +190,7 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
             finish_units(run, commit.files_done, UnitState.COMMITTED, "")
         release_units(run, UnitState.PENDING, "")
         _end(claim, run, State.SUCCEEDED_WITH_WARNINGS, report=save_report(run, report), error=None)
+    watch_row_counts(run)
 
 
 def _end(claim: Claim, run: Run, state: State, *, report: dict[str, Any], error: FlowError | None) -> None:
