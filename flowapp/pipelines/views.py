@@ -64,23 +64,34 @@ def _render(request: HtmxRequest, form: NewPipeline, *, is_new: bool, status: in
 
 
 SWITCHES = {"enabled": set_enabled, "paused": set_paused}
+SAID = {
+    ("enabled", True): "{} is enabled.",
+    ("enabled", False): "{} is switched off.",
+    ("paused", True): "The schedule of {} is paused.",
+    ("paused", False): "The schedule of {} goes on.",
+}
+"""What a switch and its new value are told as."""
 
 
 @require_POST
 @page("editor")
 def switch(request: HtmxRequest, ident: str) -> HttpResponse:
-    """Switch on or off what `what` names; without htmx back to the list."""
+    """Switch on or off what `what` names; without htmx back to where the switch was."""
     pipeline = get_pipeline(request.workspace, ident)
     what, value = request.POST.get("what", ""), request.POST.get("value") == "on"
     if what not in SWITCHES:
         raise FlowError("switch.unknown", f"There is no switch {what!r}.", hint=f"There are {', '.join(SWITCHES)}.")
     SWITCHES[what](pipeline, value)
     pipeline.refresh_from_db()
-    if not request.htmx:
-        return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))
-    response = render_page(request, "pipelines/_row.html", {"row": _row(pipeline)})
-    words = {"enabled": ("enabled", "switched off"), "paused": ("paused", "resumed")}[what][0 if value else 1]
-    return toast(response, f"{pipeline.name or pipeline.ident} is {words}.")
+    told = SAID[what, value].format(pipeline.name or pipeline.ident)
+    if request.htmx:
+        return toast(render_page(request, "pipelines/_row.html", {"row": _row(pipeline)}), told)
+    messages.success(request, told)
+    if request.POST.get("from") == "schedule":
+        return HttpResponseRedirect(
+            reverse("pipelines:edit", args=[request.workspace.slug, ident], query={"tab": "schedule"})
+        )
+    return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))
 
 
 def _row(pipeline: Pipeline) -> PipelineRow:

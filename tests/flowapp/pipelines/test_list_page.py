@@ -153,6 +153,31 @@ def test_the_switch_answers_with_the_row_and_a_toast(web, workspace, pipeline):
     assert not pipeline.enabled
 
 
+def test_a_schedule_is_paused_and_resumed_from_the_list(web, workspace, save):
+    pipeline = save(schedule={"kind": "every", "interval": "1h"}).pipeline
+    address = reverse("pipelines:switch", args=[workspace.slug, pipeline.ident])
+    paused = web.post(address, {"what": "paused", "value": "on"}, headers={"HX-Request": "true"})
+    pipeline.refresh_from_db()
+    assert (pipeline.paused, pipeline.next_fire_at) == (True, None)
+    assert "Resume" in paused.content.decode()
+
+    resumed = web.post(address, {"what": "paused", "value": "off"}, headers={"HX-Request": "true"})
+    pipeline.refresh_from_db()
+    assert not pipeline.paused
+    assert pipeline.next_fire_at
+    assert "Pause" in resumed.content.decode()
+
+
+def test_the_schedule_tab_pauses_and_comes_back_to_itself(web, workspace, save):
+    save(schedule={"kind": "every", "interval": "1h"})
+    address = reverse("pipelines:switch", args=[workspace.slug, "numbers"])
+    page = web.post(address, {"what": "paused", "value": "on", "from": "schedule"}, follow=True)
+
+    assert page.redirect_chain[0][0].endswith("?tab=schedule")
+    assert "The schedule is paused" in page.content.decode()
+    assert "Resume the schedule" in page.content.decode()
+
+
 def test_a_deleted_pipeline_takes_its_versions_and_runs_along(web, workspace):
     add_pipelines(workspace, 1, runs_each=2)
     Run.objects.update(ended_at=timezone.now())
