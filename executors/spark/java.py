@@ -16,15 +16,25 @@ from executors.errors import Terminal
 
 OLDEST = 17
 """Spark 4 needs this Java at least."""
+_WARNING = 24
+"""From this Java on the runtime warns about what Spark does."""
 
 _WRAPPER = """#!/bin/sh
-# Drops a module that not every runtime has and Spark only uses for machine learning.
+# Drops what Spark asks every runtime for and this one may lack; nothing of ours needs it.
 for argument; do
   shift
-  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+  case "$argument" in
+    {dropped}) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
 done
 exec {java} {options} "$@"
 """
+
+_VECTORS = "--add-modules=jdk.incubator.vector"
+"""Used for machine learning alone, and not in every runtime."""
+_SECURITY = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
+"""A package that newer runtimes have no more, and warn about."""
 
 
 def cache_folder() -> Path:
@@ -39,7 +49,9 @@ def cache_folder() -> Path:
 def java_home() -> Path:
     """A JAVA_HOME for Spark whose `bin/java` is our wrapper around the Java found."""
     java = find_java()
-    text = _WRAPPER.format(java=shlex.quote(str(java)), options=_quiet(java_version(java)))
+    version = java_version(java)
+    dropped = "|".join([_VECTORS, _SECURITY] if version >= _WARNING else [_VECTORS])
+    text = _WRAPPER.format(dropped=dropped, java=shlex.quote(str(java)), options=_quiet(version))
     home = cache_folder() / f"java-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     wrapper = home / "bin" / "java"
     if not wrapper.exists():
@@ -89,5 +101,7 @@ def _quiet(version: int) -> str:
     """Options that keep newer runtimes from printing warnings about what Spark does."""
     quiet = "-Xlog:disable -Xlog:all=error:stderr"
     return (
-        f"{quiet} --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow" if version >= 24 else quiet
+        f"{quiet} --enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow"
+        if version >= _WARNING
+        else quiet
     )

