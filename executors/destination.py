@@ -32,7 +32,9 @@ def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
         require_schema(conn, target.schema_)
     else:
         require_loadable(dest)
-        require_privileges(conn, dest, load_handler(target.load_mode).privileges)
+        handler = load_handler(target.load_mode)
+        require_privileges(conn, dest, handler.privileges)
+        dest = handler.inspect(conn, dest)
     return dest
 
 

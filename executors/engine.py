@@ -85,7 +85,10 @@ class PipelineRun:
         commits = meta.find_commits(connection, self.job.run_id)
         lane.commit = next((commit for commit in commits if commit.node == target.id), None)
         self._refuse_older_state(lane)
-        lane.table_exists = refuse_unloadable(connection, target) is not None
+        dest = refuse_unloadable(connection, target)
+        lane.table_exists = dest is not None
+        if dest and dest.replacing:
+            self.ports.events.log("info", dest.replacing.sentence(f"{dest.schema}.{dest.table}"), target.id)
 
     def _key(self, target: Target) -> tuple[str, str, str]:
         return self.job.tenant, self.job.pipeline.id, target.id

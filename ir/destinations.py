@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from ir.types import ColumnType
 
@@ -27,8 +28,38 @@ class DestinationColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class Replacing:
+    """What stands against replacing all rows of a table by a swap, and against doing so by DELETE and INSERT."""
+
+    against_swap: tuple[str, ...] = ()
+    against_delete: tuple[str, ...] = ()
+
+    @property
+    def strategy(self) -> Literal["swap", "replace"] | None:
+        """The better way of those that are possible."""
+        if not self.against_swap:
+            return "swap"
+        return None if self.against_delete else "replace"
+
+    def sentence(self, table: str) -> str:
+        """What will be done to the table, and why not something better."""
+        if self.strategy == "swap":
+            return f"All rows of {table} are replaced by a swap of tables."
+        if self.strategy == "replace":
+            return (
+                f"All rows of {table} are replaced by DELETE and INSERT in one transaction: a swap of tables would not "
+                f"carry over {'; '.join(self.against_swap)}."
+            )
+        return (
+            f"The rows of {table} can be replaced neither by a swap of tables ({'; '.join(self.against_swap)}) nor by "
+            f"DELETE and INSERT ({'; '.join(self.against_delete)})."
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Destination:
-    """A target table. `unique_keys` holds the column sets of valid, immediate, full unique indexes."""
+    """A target table. `unique_keys` holds the column sets of valid, immediate, full unique indexes; `replacing` is None
+    where nobody looked what depends on the table."""
 
     schema: str
     table: str
@@ -37,6 +68,7 @@ class Destination:
     kind: str = "table"
     writable: bool = True
     row_triggers: bool = False
+    replacing: Replacing | None = None
 
     def column(self, name: str) -> DestinationColumn | None:
         return next((c for c in self.columns if c.name == name), None)

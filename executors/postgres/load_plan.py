@@ -30,7 +30,8 @@ class LoadPlan:
     """One load of one target.
 
     `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. `quarantine`
-    maps nodes to the table (`schema.name`) that keeps their rejected rows. `node_counts` and `told` (from
+    maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when the rows stand
+    ready and no reader waits yet, by modes that replace a table. `node_counts` and `told` (from
     `executors.markers`) go into the marker as they are.
     """
 
@@ -47,6 +48,7 @@ class LoadPlan:
     quarantine: Mapping[str, str] = field(default_factory=dict)
     node_counts: Mapping[str, int | None] = field(default_factory=dict)
     told: Mapping[str, Any] = field(default_factory=dict)
+    before_swap: Callable[[], None] = lambda: None
 
     @property
     def target(self) -> TableName:

@@ -53,6 +53,7 @@ _TABLES = {
         },
         key="run_id, node",
     ),
+    "inherited_identities": _Table({"oid": "bigint NOT NULL", "first_oid": "bigint NOT NULL"}, key="oid"),
 }
 
 _INDEXES = {"load_commits_target_idx": "flow_meta.load_commits (tenant, pipeline, node, token)"}
@@ -224,9 +225,25 @@ def last_loaded_elsewhere(conn: Conn, tenant: str, pipeline: str, node: str, sch
 
 
 def table_identity(conn: Conn, schema: str, table: str) -> dict[str, Any]:
-    """`{name, oid}`: a dump that is restored keeps the name, a table that is renamed keeps the oid."""
-    row = conn.execute("SELECT to_regclass(%s)::oid::bigint", [quoted(schema, table)]).fetchone()
+    """`{name, oid}`: a dump that is restored keeps the name, a table that is renamed keeps the oid, and a table that has
+    taken the place of another keeps the oid of that one."""
+    row = conn.execute(
+        "SELECT coalesce((SELECT i.first_oid FROM flow_meta.inherited_identities i WHERE i.oid = t.oid), t.oid)"
+        " FROM (SELECT to_regclass(%s)::oid::bigint AS oid) AS t",
+        [quoted(schema, table)],
+    ).fetchone()
     return {"name": [schema, table], "oid": row and row[0]}
+
+
+def inherit_identity(conn: Conn, oid: int, schema: str, table: str) -> None:
+    """Let the table of this name, which has taken the place of table `oid`, count as that one from now on."""
+    conn.execute(
+        "WITH old AS (DELETE FROM flow_meta.inherited_identities WHERE oid = %(oid)s RETURNING first_oid)"
+        " INSERT INTO flow_meta.inherited_identities AS i (oid, first_oid)"
+        " VALUES (%(new)s::regclass::oid::bigint, coalesce((SELECT first_oid FROM old), %(oid)s))"
+        " ON CONFLICT (oid) DO UPDATE SET first_oid = EXCLUDED.first_oid",
+        {"oid": oid, "new": quoted(schema, table)},
+    )
 
 
 def find_commit(conn: Conn, run: RunRef) -> LoadCommit | None:

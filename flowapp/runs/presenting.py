@@ -10,13 +10,15 @@ from django.utils import timezone
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.equation import Equation, equation_of
 from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, State
+from flowapp.runs.previews import present_effects
+from flowapp.runs.purposes import purpose_of
 from flowapp.runs.selectors import list_log, run_ahead, run_document
 from ir.errors import FlowError
 
 STEPS = {
     "start": "Start", "list": "Look for files", "scan": "Scan the source", "probe": "Look at the target",
     "pass": "Read, test and stage rows", "refuse": "Keep rejected rows", "check": "Check the whole",
-    "guard": "Guard the target", "load": "Load", "finish": "Finish",
+    "guard": "Guard the target", "effect": "Count what would change", "load": "Load", "finish": "Finish",
 }  # fmt: skip
 """Steps of the engine in their order, in words. Those that not every run enters are in `RARE_STEPS`."""
 RARE_STEPS = frozenset({"refuse"})
@@ -42,9 +44,9 @@ class NodeBar:
     failed: bool
 
 
-def present_run(run: Run, *, whole_log: bool = False) -> dict[str, Any]:
+def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False) -> dict[str, Any]:
     """The context of the run's page. Ten queries or fewer, whatever the run has done."""
-    document = run_document(run)
+    document = run_document(run, sees_values=sees_values)
     lines = list_log(run)
     newest = list(lines.reverse()[: LOG_LINES_SHOWN + 1])
     log_is_cut = len(newest) > LOG_LINES_SHOWN and not whole_log
@@ -58,6 +60,7 @@ def present_run(run: Run, *, whole_log: bool = False) -> dict[str, Any]:
         "steps": _steps(run) if run.state == State.RUNNING else [],
         "bars": _bars(run, document),
         "equations": _equations(document),
+        "effects": present_effects(document),
         "nothing_new": bool(run.report and run.report.get("nothingNew")),
         "log": list(lines) if whole_log else newest[LOG_LINES_SHOWN - 1 :: -1],
         "log_is_cut": log_is_cut,
@@ -73,7 +76,8 @@ def seconds_of(run: Run) -> float | None:
 
 def _steps(run: Run) -> list[Step]:
     """A step that this list does not know is shown by its own name, after those it cannot be placed among."""
-    names = [name for name in STEPS if name not in RARE_STEPS or name == run.step]
+    skipped = RARE_STEPS | purpose_of(run).skips
+    names = [name for name in STEPS if name not in skipped or name == run.step]
     if run.step and run.step not in STEPS:
         return [Step(run.step.capitalize(), "now")]
     at = names.index(run.step) if run.step else -1

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from executors.effects import Effect
+from executors.model import Destination
 from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan, ModeCounts
 
@@ -14,10 +15,12 @@ from executors.postgres.load_plan import LoadPlan, ModeCounts
 class LoadHandler:
     """`load` moves the staged rows into the target inside the open load transaction; `privileges` is what it needs.
 
-    `effect` counts by queries alone what `load` would change.
+    `effect` counts by queries alone what `load` would change. `inspect` looks at an existing table before the source is
+    read: it refuses what the mode cannot load, and answers with what it has found out.
     """
 
     mode: str
     privileges: tuple[str, ...]
     load: Callable[[Conn, LoadPlan], ModeCounts]
     effect: Callable[[Conn, LoadPlan], Effect] | None = None
+    inspect: Callable[[Conn, Destination], Destination] = lambda conn, dest: dest

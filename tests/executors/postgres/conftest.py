@@ -178,3 +178,23 @@ def rows(conn: psycopg.Connection, schema: str) -> Callable[[str], list[tuple[An
             return conn.execute(query).fetchall()
 
     return fetch
+
+
+@pytest.fixture
+def other_role(server: Connection, warehouse: Connection, schema: str) -> Iterator[str]:
+    """A role of somebody else, who may use the test's schema."""
+    name = f"other_{schema}"
+    with connect(replace(server, database=warehouse.database), autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {name}")
+        admin.execute(f"GRANT USAGE, CREATE ON SCHEMA {schema} TO {name}")
+        yield name
+        admin.execute(f"DROP OWNED BY {name} CASCADE")
+        admin.execute(f"DROP ROLE {name}")
+
+
+@pytest.fixture
+def admin(server: Connection, warehouse: Connection, schema: str) -> Iterator[Callable[[str], None]]:
+    """Run a statement as the server's superuser, with the test's schema as the search path."""
+    with connect(replace(server, database=warehouse.database), autocommit=True) as session:
+        session.execute(f'SET search_path = "{schema}"')
+        yield lambda statement: session.execute(statement.encode())

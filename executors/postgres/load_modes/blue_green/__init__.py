@@ -1,0 +1,57 @@
+"""blue_green: all rows are replaced while readers go on, by a swap of tables or, failing that, by DELETE and INSERT."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from executors.errors import Terminal
+from executors.model import Destination
+from executors.postgres import effects
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.inspect import inspect_target
+from executors.postgres.load_modes.base import LoadHandler
+from executors.postgres.load_modes.blue_green.obstacles import find_obstacles
+from executors.postgres.load_modes.blue_green.replace import delete_and_insert
+from executors.postgres.load_modes.blue_green.swap import swap
+from executors.postgres.load_plan import LoadPlan, ModeCounts
+from executors.postgres.names import TableName
+from ir.destinations import Replacing
+
+
+def look_closely(conn: Conn, schema: str, table: str) -> Destination | None:
+    """The table as it stands, with what depends on it; None if there is none."""
+    dest = inspect_target(conn, schema, table)
+    return dest and _with_dependents(conn, dest)
+
+
+@translate()
+def _with_dependents(conn: Conn, dest: Destination) -> Destination:
+    with conn.transaction():
+        return replace(dest, replacing=find_obstacles(conn, TableName(dest.schema, dest.table)))
+
+
+def _inspect(conn: Conn, dest: Destination) -> Destination:
+    dest = _with_dependents(conn, dest)
+    if dest.replacing:
+        _require_strategy(TableName(dest.schema, dest.table), dest.replacing)
+    return dest
+
+
+def _load(conn: Conn, plan: LoadPlan) -> ModeCounts:
+    """What depends on the table may have changed since the run began, so the way is chosen anew."""
+    strategy = _require_strategy(plan.target, find_obstacles(conn, plan.target))
+    return {"swap": swap, "replace": delete_and_insert}[strategy](conn, plan)
+
+
+def _require_strategy(table: TableName, found: Replacing) -> str:
+    if found.strategy is None:
+        raise Terminal(
+            "blue_green.not_possible",
+            found.sentence(str(table)),
+            hint="Change what stands in the way of one of the two, or use load mode truncate or upsert.",
+        )
+    return found.strategy
+
+
+HANDLER = LoadHandler("blue_green", ("DELETE", "INSERT", "SELECT"), _load, effect=effects.replaced, inspect=_inspect)

@@ -1,0 +1,119 @@
+"""The new table: made like the old one in a schema of its own, filled, given its indexes, and analysed.
+
+All of it happens in the load transaction, so nobody else ever sees the schema, and a failure leaves nothing of it. In
+a schema of its own everything has its final name from the start, and no name that a user owns is in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from psycopg import sql
+
+from executors.errors import Failure
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.load_modes.append import insert_staged
+from executors.postgres.load_modes.blue_green.definition import Definition, Identity, Statements, run, search_path
+from executors.postgres.load_plan import LoadPlan, ModeCounts
+from executors.postgres.names import TableName
+
+_ROLES_OF_ACL = """
+SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
+FROM pg_class c CROSS JOIN aclexplode(c.relacl) AS a
+WHERE c.oid = {}::regclass"""
+
+# Numbers go on from the further one of the two.
+_SET_SEQUENCE = """
+SELECT setval({new}::regclass, last_value, is_called) FROM (
+    SELECT last_value, is_called FROM {old} UNION ALL SELECT last_value, is_called FROM {new_name}
+) AS s, (SELECT seqincrement FROM pg_sequence WHERE seqrelid = {new}::regclass) AS i
+ORDER BY last_value * sign(seqincrement) DESC, is_called DESC LIMIT 1"""
+
+
+def place_of_new(plan: LoadPlan) -> TableName:
+    """Where the new table stands until the swap; no other load has the name of this one's staging."""
+    return TableName(f"flow_new_{plan.tables.good.split('_')[1]}", plan.target.table)
+
+
+@contextmanager
+def named_as_target(plan: LoadPlan) -> Iterator[None]:
+    """Failures name the new table by the place that it will have."""
+    new = place_of_new(plan)
+    try:
+        with translate(plan.run.node):
+            yield
+    except Failure as failure:
+        failure.message = failure.message.replace(f"{new.schema}.", f"{plan.target.schema}.")
+        raise
+
+
+def build_new(conn: Conn, plan: LoadPlan, definition: Definition) -> ModeCounts:
+    """Make and fill the new table."""
+    new = place_of_new(plan)
+    conn.execute(
+        sql.SQL("CREATE SCHEMA {} AUTHORIZATION {}").format(
+            sql.Identifier(new.schema), sql.Identifier(definition.owner)
+        )
+    )
+    with search_path(conn, new.schema, plan.target.schema):
+        run(conn, definition.create)
+        conn.execute(sql.SQL("ALTER TABLE {} OWNER TO {}").format(new.identifier, sql.Identifier(definition.owner)))
+        for identity in definition.identities:
+            _adopt_sequence(conn, plan, definition.owner, identity)
+        run(conn, definition.before_rows)
+    counts = insert_staged(conn, replace(plan, dest=replace(plan.dest, schema=new.schema)))
+    with search_path(conn, new.schema, plan.target.schema):
+        force_row_security(conn, new, definition, "NO FORCE")
+        conn.execute("SET LOCAL maintenance_work_mem = '256MB'")
+        run(conn, definition.after_rows)
+        _grant_anew(conn, "TABLE", new, definition.owner, definition.grants)
+    conn.execute(sql.SQL("ANALYZE {}").format(new.identifier))
+    return counts
+
+
+def force_row_security(conn: Conn, table: TableName, definition: Definition, action: str) -> None:
+    """Rows come in under the policies; keys are then checked by the table's owner over all rows."""
+    if definition.is_row_security_forced:
+        conn.execute(sql.SQL("ALTER TABLE {} {} ROW LEVEL SECURITY").format(table.identifier, sql.SQL(action)))
+
+
+def advance_sequence(conn: Conn, plan: LoadPlan, identity: Identity) -> None:
+    """Let the new sequence go on where the old one stands, or where it has come to itself."""
+    new = TableName(place_of_new(plan).schema, identity.sequence)
+    conn.execute(
+        sql.SQL(_SET_SEQUENCE).format(
+            new=sql.Literal(new.identifier.as_string(conn)),
+            new_name=new.identifier,
+            old=sql.Identifier(plan.target.schema, identity.sequence),
+        )
+    )
+
+
+def _adopt_sequence(conn: Conn, plan: LoadPlan, owner: str, identity: Identity) -> None:
+    """Give the sequence of an identity column the name and the rights of the old one."""
+    new = place_of_new(plan)
+    row = conn.execute(
+        "SELECT relname FROM pg_class WHERE oid = pg_get_serial_sequence(%s, %s)::regclass",
+        [new.identifier.as_string(conn), identity.column],
+    ).fetchone()
+    made = str(row[0]) if row else ""
+    if made != identity.sequence:
+        conn.execute(
+            sql.SQL("ALTER SEQUENCE {} RENAME TO {}").format(
+                sql.Identifier(new.schema, made), sql.Identifier(identity.sequence)
+            )
+        )
+    advance_sequence(conn, plan, identity)
+    _grant_anew(conn, "SEQUENCE", TableName(new.schema, identity.sequence), owner, identity.settings)
+
+
+def _grant_anew(conn: Conn, kind: str, name: TableName, owner: str, statements: Statements) -> None:
+    """Privileges as the old one has them: default privileges may have given others, and the owner has all at first."""
+    acl = sql.SQL(_ROLES_OF_ACL).format(sql.Literal(name.identifier.as_string(conn)))
+    roles = [sql.SQL(role) for (role,) in conn.execute(acl).fetchall()]
+    for role in (sql.Identifier(owner), *roles):
+        conn.execute(sql.SQL("REVOKE ALL ON {} {} FROM {}").format(sql.SQL(kind), name.identifier, role))
+    run(conn, statements)

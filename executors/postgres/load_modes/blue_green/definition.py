@@ -1,0 +1,118 @@
+"""All that makes a table what it is besides its rows, as the statements that make another table the same.
+
+The statements name the table and what lies beside it without a schema: they are read while its schema is the search
+path, and run while the schema of the new table comes first there. So the new table takes over every name as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from psycopg import sql
+
+from executors.postgres.ddl import Conn
+from executors.postgres.load_modes.blue_green import catalog
+from executors.postgres.names import TableName, quoted
+
+Statements = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The sequence of an identity column, and what it has that the sequence of a new column lacks."""
+
+    column: str
+    sequence: str
+    settings: Statements
+
+
+@dataclass(frozen=True, slots=True)
+class Serial:
+    """A sequence that belongs to a column and is handed on as it is."""
+
+    column: str
+    sequence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A table at one moment. Two that are equal tell that nothing of it was altered in between.
+
+    `locks` take the locks of the relations that `rewiring` changes and end with the table's own; `release` takes those
+    of the tables that it refers to.
+    """
+
+    oid: int
+    owner: str
+    is_row_security_forced: bool
+    create: Statements
+    before_rows: Statements
+    after_rows: Statements
+    grants: Statements
+    identities: tuple[Identity, ...]
+    serials: tuple[Serial, ...]
+    statistics: tuple[tuple[str, str], ...]
+    locks: Statements
+    release: Statements
+    rewiring: Statements
+
+
+def read_definition(conn: Conn, table: TableName) -> Definition:
+    """Read the table in the open transaction."""
+    oid, owner, is_forced = _identity(conn, table)
+    with search_path(conn, table.schema):
+        return Definition(
+            oid,
+            owner,
+            is_forced,
+            create=_read(conn, oid, catalog.CREATE),
+            before_rows=_read(conn, oid, catalog.COLUMNS, catalog.CHECKS, catalog.TRIGGERS, catalog.POLICIES,
+                              catalog.ROW_SECURITY),
+            after_rows=_read(conn, oid, catalog.INDEXES, catalog.OWN_KEYS, catalog.STATISTICS, catalog.RULES,
+                             catalog.TABLE),
+            grants=_read(conn, oid, catalog.GRANTS),
+            identities=tuple(_identities(conn, oid)),
+            serials=tuple(Serial(*row) for row in _rows(conn, oid, catalog.SERIALS)),
+            statistics=tuple((schema, name) for schema, name in _rows(conn, oid, catalog.STATISTICS_NAMES)),
+            locks=_read(conn, oid, catalog.VIEW_LOCKS, catalog.CHILD_LOCKS, catalog.TABLE_LOCK),
+            release=_read(conn, oid, catalog.RELEASE),
+            rewiring=_read(conn, oid, catalog.VIEWS, catalog.OTHER_RULES, catalog.INBOUND, catalog.OUTBOUND),
+        )  # fmt: skip
+
+
+@contextmanager
+def search_path(conn: Conn, *schemas: str) -> Iterator[None]:
+    """Let names without a schema be those of the given schemas; elsewhere in Flow no name is looked up."""
+    set_path = sql.SQL("SELECT set_config('search_path', {}, true)")
+    conn.execute(set_path.format(", ".join(quoted(schema) for schema in schemas)))
+    yield
+    conn.execute(set_path.format(""))
+
+
+def run(conn: Conn, statements: Statements) -> None:
+    for statement in statements:
+        conn.execute(statement.encode())
+
+
+def _identity(conn: Conn, table: TableName) -> tuple[int, str, bool]:
+    ((oid, owner, is_forced),) = conn.execute(
+        "SELECT c.oid, pg_get_userbyid(c.relowner), c.relforcerowsecurity FROM pg_class c WHERE c.oid = %s::regclass",
+        [quoted(table.schema, table.table)],
+    )
+    return oid, owner, is_forced
+
+
+def _read(conn: Conn, oid: int, *queries: str) -> Statements:
+    return tuple(statement for query in queries for (statement,) in _rows(conn, oid, query))
+
+
+def _rows(conn: Conn, oid: int, query: str) -> list[tuple[str, ...]]:
+    # Not as a parameter: the driver would read the % of format().
+    return conn.execute(sql.SQL(query).format(oid=sql.Literal(oid))).fetchall()
+
+
+def _identities(conn: Conn, oid: int) -> Iterator[Identity]:
+    for column, sequence, sequence_oid in _rows(conn, oid, catalog.IDENTITIES):
+        yield Identity(column, sequence, _read(conn, int(sequence_oid), catalog.SEQUENCE))

@@ -1,0 +1,21 @@
+"""The failure of a replacement that would leave rows of other tables without the rows that they refer to."""
+
+from __future__ import annotations
+
+from psycopg import errors
+
+from executors.errors import Terminal
+from executors.postgres.load_plan import LoadPlan
+
+
+def still_referenced(plan: LoadPlan, error: errors.ForeignKeyViolation) -> Terminal:
+    told = error.diag
+    # The driver's text quotes values of the row; a logged traceback prints the whole chain.
+    error.args = (f"SQLSTATE {error.sqlstate}",)
+    return Terminal(
+        "target.still_referenced",
+        f"{told.schema_name}.{told.table_name} refers, by its foreign key {told.constraint_name!r}, to rows of "
+        f"{plan.target} that the new rows lack. Nothing was changed.",
+        node=plan.run.node,
+        hint="Load the missing rows too, or delete the rows that refer to them first.",
+    )

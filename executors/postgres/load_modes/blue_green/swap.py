@@ -1,0 +1,139 @@
+"""The swap: under the locks of all that is to change, everything that uses the old table is made to use the new one."""
+
+from __future__ import annotations
+
+import time
+
+from psycopg import errors, sql
+
+from executors.errors import Terminal, Transient
+from executors.postgres.ddl import Conn
+from executors.postgres.load_modes.blue_green.clone import (
+    advance_sequence,
+    build_new,
+    force_row_security,
+    named_as_target,
+    place_of_new,
+)
+from executors.postgres.load_modes.blue_green.definition import (
+    Definition,
+    Statements,
+    read_definition,
+    run,
+    search_path,
+)
+from executors.postgres.load_modes.blue_green.referenced import still_referenced
+from executors.postgres.load_plan import LoadPlan, ModeCounts
+from executors.postgres.meta import inherit_identity
+
+SHARE_OF_DEADLOCK_TIMEOUT = 0.7
+"""How long a try may wait for all its locks: who waits for us in a circle must not be ended for it by the server."""
+
+
+def swap(conn: Conn, plan: LoadPlan) -> ModeCounts:
+    """Build the new table beside the old one, then let it take its place."""
+    with named_as_target(plan):
+        definition = read_definition(conn, plan.target)
+        counts = build_new(conn, plan, definition)
+        plan.before_swap()
+        _exchange_in_time(conn, plan, definition)
+    return counts
+
+
+def _exchange_in_time(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
+    """Try until the load's patience for locks is at its end. What a try has locked it lets go of."""
+    patience, deadlock = _seconds(conn, "lock_timeout"), _seconds(conn, "deadlock_timeout")
+    give_up, pause = time.monotonic() + patience, 0.05
+    while True:
+        try:
+            with conn.transaction():
+                _exchange(conn, plan, definition, time.monotonic() + deadlock * SHARE_OF_DEADLOCK_TIMEOUT)
+                _set_lock_timeout(conn, patience)
+            return
+        except errors.LockNotAvailable:
+            if time.monotonic() + pause > give_up:
+                raise
+        # In the database, where a run that is cancelled interrupts it.
+        conn.execute("SELECT pg_sleep(%s)", [pause])
+        pause = min(pause * 1.5, 1.0)
+
+
+def _seconds(conn: Conn, setting: str) -> float:
+    row = conn.execute("SELECT setting::float / 1000 FROM pg_settings WHERE name = %s", [setting]).fetchone()
+    return float(row[0]) if row else 0.0
+
+
+def _set_lock_timeout(conn: Conn, seconds: float) -> None:
+    conn.execute("SELECT set_config('lock_timeout', %s, true)", [f"{max(int(seconds * 1000), 1)}ms"])
+
+
+def _exchange(conn: Conn, plan: LoadPlan, definition: Definition, deadline: float) -> None:
+    _lock(conn, definition.locks, deadline)
+    _require_unchanged(conn, plan, definition)
+    _lock(conn, definition.release, deadline)
+    _rewire(conn, plan, definition)
+    for identity in definition.identities:
+        advance_sequence(conn, plan, identity)
+    _drop_old(conn, plan)
+    _move(conn, plan, definition)
+    force_row_security(conn, plan.target, definition, "FORCE")
+    inherit_identity(conn, definition.oid, plan.target.schema, plan.target.table)
+
+
+def _lock(conn: Conn, statements: Statements, deadline: float) -> None:
+    """Run statements that wait for locks, all of them within the deadline."""
+    for statement in statements:
+        _set_lock_timeout(conn, deadline - time.monotonic())
+        run(conn, (statement,))
+
+
+def _require_unchanged(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
+    """What was altered while the new table was built would be lost with the old one."""
+    if read_definition(conn, plan.target) != definition:
+        raise Transient(
+            "target.altered",
+            f"{plan.target}, or what depends on it, was altered while its new rows were prepared. Nothing was changed.",
+            hint="Run it again: the new table is then made like the altered one.",
+        )
+
+
+def _rewire(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
+    """Let views, rules and foreign keys of others use the new table, and foreign keys of its own be checked."""
+    new = place_of_new(plan)
+    try:
+        with search_path(conn, new.schema, plan.target.schema):
+            run(conn, definition.rewiring)
+    except errors.ForeignKeyViolation as error:
+        if error.diag.schema_name == new.schema:
+            raise
+        raise still_referenced(plan, error) from error
+
+
+def _drop_old(conn: Conn, plan: LoadPlan) -> None:
+    """Never with CASCADE: what still depends on the table then belongs to somebody."""
+    try:
+        conn.execute(sql.SQL("DROP TABLE {}").format(plan.target.identifier))
+    except errors.DependentObjectsStillExist as error:
+        raise Terminal(
+            "blue_green.not_possible",
+            f"A swap of tables would not carry over all that depends on {plan.target}: {error.diag.message_detail}",
+            hint="Change what is named there, or use load mode truncate or upsert.",
+        ) from error
+
+
+def _move(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
+    """Put the new table where the old one was; its indexes and sequences follow, its statistics do not."""
+    new, target = place_of_new(plan), plan.target
+    move = sql.SQL("ALTER {} {} SET SCHEMA {}")
+    conn.execute(move.format(sql.SQL("TABLE"), new.identifier, sql.Identifier(target.schema)))
+    for schema, name in definition.statistics:
+        made = sql.Identifier(new.schema, name)
+        conn.execute(move.format(sql.SQL("STATISTICS"), made, sql.Identifier(schema)))
+    for serial in definition.serials:
+        conn.execute(
+            sql.SQL("ALTER SEQUENCE {} OWNED BY {}").format(
+                sql.Identifier(target.schema, serial.sequence),
+                sql.Identifier(target.schema, target.table, serial.column),
+            )
+        )
+    conn.execute(sql.SQL("DROP SCHEMA {}").format(sql.Identifier(new.schema)))
