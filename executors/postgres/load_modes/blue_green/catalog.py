@@ -43,11 +43,13 @@ LEFT JOIN pg_tablespace s ON s.oid = c.reltablespace LEFT JOIN pg_class o ON o.o
 WHERE c.oid = {{oid}}"""
 
 # Beside what a user may set some servers keep a version of their own among a column's options.
+_COLUMN_OPTIONS = _options("a.attoptions", where="o.option_name LIKE 'n_distinct%'")
+
 COLUMNS = f"""
 SELECT format('ALTER TABLE %I ALTER COLUMN %I %s', c.relname, a.attname, x.change)
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 CROSS JOIN LATERAL (VALUES ('SET STATISTICS ' || CASE WHEN a.attstattarget >= 0 THEN a.attstattarget END),
-                           ('SET (' || {_options("a.attoptions", where="o.option_name LIKE 'n_distinct%'")} || ')')) AS x (change)
+                           ('SET (' || {_COLUMN_OPTIONS} || ')')) AS x (change)
 WHERE c.oid = {{oid}} AND x.change IS NOT NULL ORDER BY a.attnum, x.change"""
 
 # The constraints of kind n, which PostgreSQL has from 18 on, come with the columns; their comments do not.
