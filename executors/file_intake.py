@@ -56,6 +56,8 @@ class FileIntake:
         for other in lanes:
             if other.commit:
                 self._keep(intake, self._held_by(other, other.commit, intake))
+                # Loaded by this run all the same, whatever the other targets still have to load of them.
+                self._want(intake, [scan for scan in intake.scans if scan.sha256 in other.commit.files_done])
         scans = self._to_load(lane, intake)
         if not scans:
             return None
@@ -72,7 +74,8 @@ class FileIntake:
     def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
         commits = [set(lane.commit.files_done) for lane in lanes if lane.commit]
         if len(commits) == len(lanes):
-            self._put_away_unopened(source, set.intersection(*commits))
+            # What one of them has not loaded it had loaded before: all have read the same files.
+            self._put_away_unopened(source, set.union(*commits))
         self._put_away(source, loaded=True)
 
     def put_away_failed(self, source: Source, reason: str) -> None:

@@ -93,6 +93,41 @@ def test_the_second_target_still_gets_the_file_that_the_first_has(
     assert (world.folder / DONE).exists()
 
 
+def test_a_file_that_only_an_earlier_attempt_had_to_load_is_told_as_loaded(world: World, two: dict[str, Any]) -> None:
+    """The table `u` has it from a run before `t` was a target."""
+    del two["nodes"][0]["config"]["atomicity"]
+    *others, _, second = two["nodes"]
+    world.run({**two, "nodes": [*others, second]})
+    (ann,) = world.memory.states
+    world.write("b", "id,name\n2,Bob\n")
+    run_id = str(uuid.uuid4())
+    interfere(world, ("load", "load-u"), Transient("target.lost", "gone"))
+    with pytest.raises(Transient):
+        world.run(two, run_id=run_id)
+    at_peace(world)
+    world.memory.states = dict.fromkeys(world.memory.states, "pending")
+    world.run(two, run_id=run_id, attempt=2)
+    assert world.rows() == world.rows(table="u") == [(1, "Ann"), (2, "Bob")]
+    assert set(world.memory.states.values()) == {"committed"}
+    assert ann in world.memory.states
+    assert world.memory.skipped == []
+
+
+def test_files_that_every_target_got_from_earlier_attempts_are_put_away(world: World, two: dict[str, Any]) -> None:
+    *others, _, second = two["nodes"]
+    world.run({**two, "nodes": [*others, second]})
+    (world.folder / DONE).rename(world.folder / "in/a")
+    world.write("b", "id,name\n2,Bob\n")
+    run_id = str(uuid.uuid4())
+    interfere(world, ("finish", None), PowerCut())
+    with pytest.raises(PowerCut):
+        world.run(two, run_id=run_id)
+    at_peace(world)
+    world.run(two, run_id=run_id, attempt=2)
+    assert sorted(path.name for path in (world.folder / "in/.done").iterdir()) == ["a", "b"]
+    assert set(world.memory.states.values()) == {"committed"}
+
+
 def test_what_an_earlier_attempt_rejected_is_told_by_the_one_that_ends_the_run(
     world: World, one: dict[str, Any]
 ) -> None:
