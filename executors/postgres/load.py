@@ -16,6 +16,7 @@ from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCou
 from executors.postgres.meta import RunRef, find_commit, require_fence, table_identity, write_commit
 from executors.postgres.names import quoted
 from executors.postgres.quarantine import close_not_loaded, write_rejects
+from executors.postgres.recording import recorded
 from executors.postgres.refused import find_repeats
 from executors.postgres.staging import require_staging
 
@@ -49,11 +50,14 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
             return _counts_of(committed)
         _lock_target(conn, plan)
         require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
-        counts = _reconciled(plan, load_handler(plan.load_mode).load(conn, plan))
+        with recorded(conn) as statements:
+            done = load_handler(plan.load_mode).load(conn, plan)
+        counts = _reconciled(plan, done)
         kept_rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
         close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
         counts = replace(counts, quarantine_rows=kept_rows, quarantine_entries=entries)
-        write_commit(conn, plan.run, _marker(conn, plan, counts), [f.sha256 for f in plan.files])
+        marker = {**_marker(conn, plan, counts), "sql": statements}
+        write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files])
     return counts
 
 

@@ -55,7 +55,7 @@ def test_fk_integrity_counts_rows_without_their_reference(loading, make, schema,
     load.stage([(present,), (absent,), (absent,), (None,)])
     report = run(load, "fkIntegrity", fk(schema))
     assert (report.ok, report.observed) == (False, 2)
-    assert report.message == f"2 rows with 1 values of 'c' that {schema}.ref.id lacks"
+    assert report.message == f"2 rows with 1 value of 'c' that {schema}.ref.id lacks"
 
 
 def test_fk_integrity_passes_null_and_no_rows(loading, make, schema):
