@@ -1,0 +1,52 @@
+"""A relay between a client and a server, whose connections can be cut as a failing network cuts them."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+
+LOOPBACK = "127.0.0.1"
+
+
+class Relay:
+    """Listens on `port` and hands everything on; `cut` ends all connections that are open, without a word."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._server = host, port
+        self._listener = socket.create_server((LOOPBACK, 0))
+        self._open: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def __enter__(self) -> Relay:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._listener.close()
+        self.cut()
+
+    def cut(self) -> None:
+        with self._lock:
+            for end in self._open:
+                with suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+            self._open.clear()
+
+    def _listen(self) -> None:
+        with suppress(OSError):  # the listener was closed
+            while True:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(self._server)
+                with self._lock:
+                    self._open += [client, server]
+                for source, sink in ((client, server), (server, client)):
+                    threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):  # either end is gone
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
