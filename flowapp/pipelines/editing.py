@@ -20,14 +20,16 @@ from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import form_patch
 from flowapp.pipelines.history import history
 from flowapp.pipelines.json_edits import PatchRefused, UnreadableText
+from flowapp.pipelines.lineage import pictures_of
 from flowapp.pipelines.listing import newest_runs
 from flowapp.pipelines.models import Draft, Pipeline
 from flowapp.pipelines.panel import node_panel, places, schedule_fields, settings_panel
 from flowapp.pipelines.selectors import get_pipeline, get_version
 from flowapp.pipelines.services import VersionConflict, restore_version
+from flowapp.pipelines.statements import expressions_of, targets_of
 from flowapp.pipelines.tabs import next_fires, runs_of, violations_of
-from flowapp.runs.models import Trigger
-from flowapp.runs.services import queue_run
+from flowapp.runs.models import Purpose, Trigger
+from flowapp.runs.services import QUEUES, read_purpose
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, toast, trigger
 from ir.diagnostics import InvalidPipeline
@@ -36,8 +38,8 @@ from ir.nodes import NODES
 from ir.types import SIMPLE_TYPES
 
 TABS = (
-    ("visual", "Visual"), ("json", "JSON IR"), ("runs", "Runs"), ("errors", "Errors"), ("schedule", "Schedule"),
-    ("history", "History"),
+    ("visual", "Visual"), ("json", "JSON IR"), ("sql", "SQL"), ("lineage", "Lineage"), ("runs", "Runs"),
+    ("errors", "Errors"), ("schedule", "Schedule"), ("history", "History"),
 )  # fmt: skip
 ACTIONS = ("panel", "form", "fix", "undo", "redo", "discard", "save", "run", "keep", "restore")
 WITH_PANEL = ("visual", "json", "schedule")
@@ -214,9 +216,10 @@ def _as_message(response: HttpResponse) -> HttpResponse:
 @require_POST
 @page("editor")
 def run(request: HtmxRequest, ident: str) -> HttpResponse:
-    """Queue a run of the newest version. Unsaved changes: `save` saves them first, `as_saved` leaves them aside."""
+    """Queue a run of the newest version, or a preview of one. Unsaved changes: `save` saves them first, `as_saved`
+    leaves them aside."""
     editor = Editor.of(request, ident)
-    draft = editor.draft()
+    draft, purpose = editor.draft(), read_purpose(request.POST.get("purpose", Purpose.LOAD))
     if drafts.view_draft(draft).changes or not editor.pipeline.latest_number:
         if "save" in request.POST:
             try:
@@ -226,10 +229,9 @@ def run(request: HtmxRequest, ident: str) -> HttpResponse:
             except InvalidPipeline:
                 return _not_saved(editor, draft)
         elif "as_saved" not in request.POST:
-            return _as_message(
-                render(request, "pipelines/_save_first.html", {"editor": editor, "pipeline": editor.pipeline})
-            )
-    queued = queue_run(editor.pipeline, Trigger.MANUAL, user=editor.user)
+            context = {"editor": editor, "pipeline": editor.pipeline, "purpose": purpose.value}
+            return _as_message(render(request, "pipelines/_save_first.html", context))
+    queued = QUEUES[purpose](editor.pipeline, Trigger.MANUAL, user=editor.user)
     return HttpResponseClientRedirect(reverse("runs:detail", args=[request.workspace.slug, queued.pk]))
 
 
@@ -287,6 +289,10 @@ def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dic
 def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
     if editor.tab == "history":
         return history(editor.pipeline, view, editor.request.GET)
+    if editor.tab == "sql":
+        return {"sql_targets": targets_of(editor.pipeline, view), "expressions": expressions_of(view)}
+    if editor.tab == "lineage":
+        return {"pictures": pictures_of(view)}
     if editor.tab == "errors":
         return {"violations": violations_of(editor.pipeline)}
     if editor.tab == "schedule":

@@ -21,7 +21,7 @@ from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.values import may_see_values
 from flowapp.runs.models import Purpose, Run, State, Trigger
 from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, run_document, run_summary
-from flowapp.runs.services import cancel_run, queue_preview, queue_run
+from flowapp.runs.services import QUEUES, cancel_run
 
 OBJECT = OpenApiTypes.OBJECT
 
@@ -84,8 +84,7 @@ class RunsOfPipeline(APIView):
         wish = RunWish(data=request.data)
         wish.is_valid(raise_exception=True)
         wanted = dict(wish.validated_data)
-        queue = {Purpose.LOAD: queue_run, Purpose.PREVIEW: queue_preview}[wanted.pop("purpose")]
-        run = queue(pipeline, Trigger.API, user=author_of(request), **wanted)
+        run = QUEUES[wanted.pop("purpose")](pipeline, Trigger.API, user=author_of(request), **wanted)
         return Response(run_summary(run), status.HTTP_202_ACCEPTED)
 
 

@@ -15,14 +15,17 @@ Engine = Callable[[RunJob, Ports], RunReport]
 
 @dataclass(frozen=True, slots=True)
 class PurposeSpec:
-    """`engine` is named by dotted path, for it brings Spark. `fragment` is the part of the page that changes.
+    """`engine` is named by dotted path, for it brings Spark. `page` is a template, `fragment` the part of it that
+    changes while the run goes on. `skips` are the engine's steps that are never entered.
 
-    `tells_effects` says that its result is what a load would change.
+    `tells_effects` says that the result is what a load would change.
     """
 
     purpose: Purpose
     engine: str
+    page: str
     fragment: str
+    skips: frozenset[str]
     tells_effects: bool = False
 
     @property
@@ -37,9 +40,15 @@ class PurposeSpec:
 
 
 _SPECS = (
-    PurposeSpec(Purpose.LOAD, "executors.engine:run_pipeline", "runs/_live.html"),
-    PurposeSpec(Purpose.PREVIEW, "executors.preview:preview_pipeline", "runs/_preview.html", tells_effects=True),
-)
+    PurposeSpec(
+        Purpose.LOAD, "executors.engine:run_pipeline", "runs/detail.html", "runs/_live.html",
+        skips=frozenset({"effect"}),
+    ),
+    PurposeSpec(
+        Purpose.PREVIEW, "executors.preview:preview_pipeline", "runs/preview.html", "runs/_preview.html",
+        skips=frozenset({"hooks", "load", "post_hooks", "finish"}), tells_effects=True,
+    ),
+)  # fmt: skip
 PURPOSES = {spec.purpose: spec for spec in _SPECS}
 
 

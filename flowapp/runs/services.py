@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from django.db import transaction
@@ -59,6 +60,17 @@ def queue_preview(pipeline: Pipeline, trigger: Trigger, *, user: User | None = N
             pipeline, _newest_version(pipeline), send, number=number, trigger=trigger, requested_by=user,
             purpose=Purpose.PREVIEW,
         )  # fmt: skip
+
+
+QUEUES: dict[Purpose, Callable[..., Run]] = {Purpose.LOAD: queue_run, Purpose.PREVIEW: queue_preview}
+"""How a run for each purpose is asked for."""
+
+
+def read_purpose(text: str) -> Purpose:
+    """The purpose of that name; raises FlowError."""
+    if text not in QUEUES:
+        raise FlowError("run.purpose_unknown", f"No run is for {text!r}.", hint=f"Runs are for: {', '.join(QUEUES)}.")
+    return Purpose(text)
 
 
 def _create_run(pipeline: Pipeline, version: PipelineVersion, send: bool, **values: Any) -> Run:

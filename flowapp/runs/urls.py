@@ -11,6 +11,7 @@ app_name = "runs"
 urlpatterns = [
     path("", views.list_page, name="list"),
     path("start/<slug:ident>/", views.start, name="start"),
+    path("preview/<slug:ident>/", views.preview, name="preview"),
     path("<uuid:run>/", views.detail, name="detail"),
     path("<uuid:run>/cancel/", views.cancel, name="cancel"),
 ]

@@ -10,11 +10,13 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from flowapp.pipelines.selectors import get_pipeline, list_pipelines
+from flowapp.quarantine.values import may_see_values
 from flowapp.runs.forms import RunFilter
 from flowapp.runs.models import Trigger
 from flowapp.runs.presenting import present_run, seconds_of
+from flowapp.runs.purposes import purpose_of
 from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, sum_loads
-from flowapp.runs.services import cancel_run, queue_run
+from flowapp.runs.services import cancel_run, queue_preview, queue_run
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
@@ -44,8 +46,10 @@ def list_page(request: HtmxRequest) -> HttpResponse:
 def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
     """The run; asked for by htmx, the part that changes while it goes on."""
     found = get_run(request.workspace, run)
-    context = present_run(found, whole_log=request.GET.get("log") == "all")
-    return render_page(request, "runs/detail.html", context, fragment="runs/_live.html")
+    spec, sees_values = purpose_of(found), may_see_values(request.role)
+    context = present_run(found, whole_log=request.GET.get("log") == "all", sees_values=sees_values)
+    context |= {"fragment": spec.fragment, "sees_values": sees_values}
+    return render_page(request, spec.page, context, fragment=spec.fragment)
 
 
 @require_POST
@@ -55,6 +59,14 @@ def start(request: HtmxRequest, ident: str) -> HttpResponse:
     pipeline = get_pipeline(request.workspace, ident)
     reason = request.POST.get("load_again", "").strip()
     run = queue_run(pipeline, Trigger.MANUAL, load_again=reason or None, user=request.user)
+    return redirect("runs:detail", request.workspace.slug, run.pk)
+
+
+@require_POST
+@page(role="editor")
+def preview(request: HtmxRequest, ident: str) -> HttpResponse:
+    """Ask what a run of the newest version would change."""
+    run = queue_preview(get_pipeline(request.workspace, ident), Trigger.MANUAL, user=request.user)
     return redirect("runs:detail", request.workspace.slug, run.pk)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowapp.files.models import LoadUnit
-from flowapp.runs.dispatch import run_inline
+from flowapp.runs.dispatch import preview_inline, run_inline
 from flowapp.runs.models import CommitRecord, State
 from flowapp.runs.selectors import list_log, run_document
 
@@ -60,3 +60,15 @@ def test_a_failed_load_leaves_nothing_and_says_why(pipeline, target, put_file):
 def test_no_file_fails_the_run(pipeline, target, put_file):
     run = run_inline(pipeline)
     assert (run.state, run.error_code) == (State.FAILED, "source.no_files")
+
+
+def test_a_preview_of_the_real_engine_tells_what_the_run_then_does(pipeline, target, put_file):
+    put_file("a.csv", "id\n1\n2\n")
+    preview = run_document(preview_inline(pipeline))
+    assert (preview["state"], target()) == ("succeeded", 0)
+    assert not LoadUnit.objects.exists()
+    assert not CommitRecord.objects.exists()
+    run = run_document(run_inline(pipeline))
+    assert target() == preview["effects"][0]["rowsAfter"] == 2
+    counts = [{k: v for k, v in node.items() if k != "durationMs"} for d in (preview, run) for node in d["nodes"]]
+    assert counts[:2] == counts[2:]

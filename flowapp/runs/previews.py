@@ -1,0 +1,48 @@
+"""What a preview counted, as its page shows it: numbers as equations and as bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from flowapp.runs.equation import equation_of
+
+KINDS = {"inserted": "inserted", "updated": "changed", "unchanged": "left as they are", "deleted": "deleted"}
+"""What becomes of rows, by the names of the counts, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """`width` is in percent of the longest of its kind."""
+
+    kind: str
+    words: str
+    rows: int
+    width: float
+
+
+def present_effects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The effects of `run_document`, each with its equation and its bars."""
+    nodes = {node["id"]: node for node in document["nodes"]}
+    return [
+        {
+            **effect,
+            "equation": equation_of(nodes[effect["node"]]) if effect["node"] in nodes else None,
+            "bars": _bars((kind, words, effect[f"rows{kind.title()}"]) for kind, words in KINDS.items()),
+            "columns": _columns(effect["keys"]),
+        }
+        for effect in document.get("effects", ())
+    ]
+
+
+def _columns(keys: Mapping[str, Any] | None) -> list[Bar]:
+    """The columns that change, those of the most rows first."""
+    changed = keys["changedColumns"].items() if keys else ()
+    return _bars(("updated", name, rows) for name, rows in sorted(changed, key=lambda pair: -pair[1]))
+
+
+def _bars(counts: Iterable[tuple[str, str, int]]) -> list[Bar]:
+    known = list(counts)
+    longest = max((rows for _, _, rows in known), default=0) or 1
+    return [Bar(kind, words, rows, 100 * rows / longest) for kind, words, rows in known]
