@@ -5,17 +5,17 @@ from __future__ import annotations
 from psycopg import errors
 
 from executors.errors import Terminal
-from executors.postgres.load_plan import LoadPlan
+from executors.postgres.names import TableName
 
 
-def still_referenced(plan: LoadPlan, error: errors.ForeignKeyViolation) -> Terminal:
+def still_referenced(table: TableName, node: str, error: errors.ForeignKeyViolation) -> Terminal:
     told = error.diag
     # The driver's text quotes values of the row; a logged traceback prints the whole chain.
     error.args = (f"SQLSTATE {error.sqlstate}",)
     return Terminal(
         "target.still_referenced",
         f"{told.schema_name}.{told.table_name} refers, by its foreign key {told.constraint_name!r}, to rows of "
-        f"{plan.target} that the new rows lack. Nothing was changed.",
-        node=plan.run.node,
+        f"{table} that the new rows lack. Nothing was changed.",
+        node=node,
         hint="Load the missing rows too, or delete the rows that refer to them first.",
     )

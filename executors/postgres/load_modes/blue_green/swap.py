@@ -106,7 +106,7 @@ def _rewire(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
     except errors.ForeignKeyViolation as error:
         if error.diag.schema_name == new.schema:
             raise
-        raise still_referenced(plan, error) from error
+        raise still_referenced(plan.target, plan.run.node, error) from error
 
 
 def _drop_old(conn: Conn, plan: LoadPlan) -> None:
