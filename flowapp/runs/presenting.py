@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.statements import sent_by
 from flowapp.runs.equation import Equation, equation_of
 from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, State
 from flowapp.runs.previews import present_effects
@@ -64,6 +65,7 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
         "nothing_new": bool(run.report and run.report.get("nothingNew")),
         "log": list(lines) if whole_log else newest[LOG_LINES_SHOWN - 1 :: -1],
         "log_is_cut": log_is_cut,
+        "sent": sent_by(run),
     }
 
 

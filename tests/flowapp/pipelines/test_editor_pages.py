@@ -6,13 +6,18 @@ import json
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from flowapp.pipelines.drafts import open_draft, patch_draft, replace_text
 from flowapp.pipelines.models import Draft
 from flowapp.pipelines.services import create_pipeline, save_version
+from flowapp.runs.models import CommitRecord, Trigger
+from flowapp.runs.services import queue_run
+from tests.flowapp.conftest import make_document
+from tests.flowapp.reading import words
 
 pytestmark = pytest.mark.django_db
-TABS = ("visual", "json", "runs", "errors", "schedule", "history")
+TABS = ("visual", "json", "sql", "lineage", "runs", "errors", "schedule", "history")
 HTMX = {"HX-Request": "true"}
 
 
@@ -309,3 +314,46 @@ def test_tabs_keep_the_chosen_node(web, url):
 
     assert '<ul id="flow-tabs"' in answer
     assert "?tab=json&amp;node=load" in answer
+
+
+def test_the_sql_tab_tells_what_a_load_runs_and_what_the_last_one_sent(web, url, pipeline):
+    page = web.get(url(tab="sql")).content.decode()
+    assert "INSERT of the staged rows, by column name" in page
+    assert "once one has loaded" in page
+
+    run = queue_run(pipeline, Trigger.MANUAL, send=False)
+    CommitRecord.objects.create(
+        workspace=pipeline.workspace, pipeline=pipeline, run=run, node="load", attempt=1, committed_at=timezone.now(),
+        counts={"sql": ['INSERT INTO "public"."numbers" SELECT 1']},
+    )  # fmt: skip
+    page = web.get(url(tab="sql")).content.decode()
+    assert "INSERT INTO &quot;public&quot;.&quot;numbers&quot; SELECT 1;" in page
+    assert f"run {run.number}</a> (v1)" in page
+
+
+def test_the_sql_tab_shows_expressions_as_spark_gets_them(web, url, save):
+    nodes = make_document()["nodes"]
+    ops = [{"op": "derive", "columns": {"twice": "id * 2"}}, {"op": "filter", "where": "twice > 2"}]
+    shape = {"id": "shape", "kind": "transform", "inputs": ["files"], "ops": ops}
+    save(nodes=[nodes[0], shape, {**nodes[1], "inputs": ["shape"]}])
+
+    page = words(web.get(url(tab="sql")))
+    assert "shape column twice (`id` * 2)" in page
+    assert "shape filter (`twice` > 2)" in page
+
+
+def test_the_lineage_tab_draws_columns_from_the_source_to_the_target(web, url, save):
+    nodes = make_document()["nodes"]
+    shape = {"id": "shape", "kind": "transform", "inputs": ["files"],
+             "ops": [{"op": "rename", "columns": {"id": "number"}}]}  # fmt: skip
+    save(nodes=[nodes[0], shape, {**nodes[1], "inputs": ["shape"]}])
+
+    page = web.get(url(tab="lineage"))
+    assert "number from id renamed from id" in words(page)
+    assert '<path d="M0 16C80 16 80 16 160 16"/>' in page.content.decode()
+
+
+@pytest.mark.parametrize("tab", ["sql", "lineage"])
+def test_what_faulty_drafts_run_is_not_guessed(web, url, act, tab):
+    act("set", "/nodes/1/loadMode", value="upsert")
+    assert "The draft has errors" in web.get(url(tab=tab)).content.decode()
