@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from executors.errors import Terminal, Transient, WaitForFiles
+from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
 from executors.lane import Lane
 from executors.model import FileScan, LoadCommit, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
@@ -76,10 +78,16 @@ class FileIntake:
         if len(commits) == len(lanes):
             # What one of them has not loaded it had loaded before: all have read the same files.
             self._put_away_unopened(source, set.union(*commits))
-        self._put_away(source, loaded=True)
+        if intake := self._opened.get(source.id):
+            self._put_away(intake, loaded=True)
+            self._ports.units.finish(intake.wanted)
+            self._skip_unwanted(intake)
 
     def put_away_failed(self, source: Source, reason: str) -> None:
-        self._put_away(source, loaded=False, reason=reason)
+        if intake := self._opened.get(source.id):
+            # Hashed before they move, and told even if one of them cannot be moved.
+            self._ports.units.fail(source.id, self._by_hash(intake), reason)
+            self._put_away(intake, loaded=False)
 
     def interrupt(self) -> None:
         """Listing and scanning end with their job."""
@@ -159,20 +167,15 @@ class FileIntake:
         """Mark the files that a target has to load as being processed; the others keep the state they have."""
         fresh = {scan.sha256: scan.file for scan in scans if scan.sha256 not in intake.wanted}
         if fresh:
+            intake.warnings += warn_of_late(intake.source, scans, self._ports.units)
             self._ports.units.claim(intake.source.id, fresh)
             intake.wanted |= fresh.keys()
 
-    def _put_away(self, source: Source, *, loaded: bool, reason: str = "") -> None:
-        """Put away what was claimed of a source, if it was opened; what was put away before stays there."""
-        intake = self._opened.get(source.id)
-        if intake is None:
-            return
+    def _put_away(self, intake: _Opened, *, loaded: bool) -> None:
+        """What was put away before stays there."""
         while intake.claimed:
             intake.handler.finish(intake.claimed[0], loaded)
             del intake.claimed[0]
-        self._ports.units.finish(intake.wanted, "committed" if loaded else "failed", reason)
-        if loaded:
-            self._skip_unwanted(intake)
 
     def _skip_unwanted(self, intake: _Opened) -> None:
         for scan in intake.scans:
@@ -185,11 +188,17 @@ class FileIntake:
             return
         handler = self._open_source(source, self._job.files_folder)
         for file in handler.list_claimed(time.time()):
-            with open(file.path, "rb") as content:
-                sha256 = hashlib.file_digest(content, "sha256").hexdigest()
-            if sha256 in loaded:
+            if _hash(file) in loaded:
                 handler.finish(file, True)
-        self._ports.units.finish(loaded, "committed")
+        self._ports.units.finish(loaded)
+
+    def _by_hash(self, intake: _Opened) -> dict[str, SourceFile]:
+        """The files in hand; where the scan did not come to its end, their bytes are read once more."""
+        if intake.scans:
+            return {scan.sha256: scan.file for scan in intake.scans}
+        with suppress(FileNotFoundError):
+            return {_hash(file): file for file in intake.claimed}
+        return {}
 
     def _take_in(self, source: Source) -> None:
         handler = self._open_source(source, self._job.files_folder)
@@ -198,14 +207,24 @@ class FileIntake:
         if not files:
             self._opened[source.id] = self._missed(source, handler)
             return
+        queue = line_up(source, files, self._ports.units)
+        if queue.waiting and (not queue.ready or self._replaces_all(source)):
+            raise refuse_held_back(source, queue)
         # Known before the scan, so that files that cannot even be scanned are put away too.
-        claimed = [replace(handler.claim(file), seq=seq) for seq, file in enumerate(files)]
+        claimed = [replace(handler.claim(file), seq=seq) for seq, file in enumerate(queue.ready)]
         intake = self._opened[source.id] = _Opened(source, handler, claimed)
+        if queue.waiting:
+            intake.warnings.append(held_back(source, queue))
         self._ports.events.step("scan", source.id)
         scans = self._scan(source, claimed)
         self._ports.cancellation.check()
         self._keep_first_of_each(intake, scans)
         self._tell_if_empty(source, scans)
+
+    def _replaces_all(self, source: Source) -> bool:
+        """Whether some of its files alone would push all others out of a table."""
+        targets = [t for t in self._job.pipeline.targets() if self._job.pipeline.path_to(t).source.id == source.id]
+        return any(load_mode(target.load_mode).replaces_all_rows for target in targets)
 
     def _settled(self, source: Source, handler: FileSource) -> Sequence[SourceFile]:
         """The files that have stood still long enough; waits once for young ones."""
@@ -277,6 +296,11 @@ class FileIntake:
             )
         self._ports.events.log("info", f"{text} Nothing to load.", source.id)
         return _Opened(source, handler, missed=True)
+
+
+def _hash(file: SourceFile) -> str:
+    with open(file.path, "rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from executors.model import LoadCommit, NodeReport, SourceFile
-
-UnitState = Literal["pending", "processing", "committed", "failed", "skipped"]
 
 
 class Events(Protocol):
@@ -29,6 +27,12 @@ class Events(Protocol):
     ) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class NewestFile:
+    name: str
+    mtime_ns: int
+
+
 class LoadUnits(Protocol):
     """The state of files, by pipeline and SHA-256. Names do not count: the same bytes are one unit."""
 
@@ -42,7 +46,19 @@ class LoadUnits(Protocol):
     def claim(self, node: str, files: Mapping[str, SourceFile]) -> None:
         """Mark files (by hash) as being processed by this run."""
 
-    def finish(self, hashes: Iterable[str], state: UnitState, reason: str = "") -> None: ...
+    def finish(self, hashes: Iterable[str]) -> None:
+        """Mark files as loaded by all targets."""
+
+    def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
+        """Note that files (by hash) could not be loaded, whether or not a target came to want them. What was loaded
+        before stays so."""
+
+    def failed(self, node: str) -> Collection[str]:
+        """The names of the source's files that failed, have not been loaded under their name since, and were not left
+        out by a person."""
+
+    def newest_loaded(self, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]) -> NewestFile | None:
+        """The file of a source that comes last of those that were loaded; `without` are hashes that do not count."""
 
     def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None:
         """Note that a file was left out, and why."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from executors.engine import PipelineRun, carry_out
 from executors.errors import Failure
 from executors.lane import Lane
 from executors.model import RunJob, RunReport, SourceFile
-from executors.ports import Events, LoadUnits, Ports, UnitState
+from executors.ports import Events, LoadUnits, NewestFile, Ports
 from executors.postgres import meta
 from executors.sources import FileSource, Listing, load_source
 from executors.target_preview import TargetPreview
@@ -64,7 +64,15 @@ class _UnitsLeftAlone(LoadUnits):
 
     def claim(self, node: str, files: Mapping[str, SourceFile]) -> None: ...
 
-    def finish(self, hashes: Iterable[str], state: UnitState, reason: str = "") -> None: ...
+    def finish(self, hashes: Iterable[str]) -> None: ...
+
+    def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None: ...
+
+    def failed(self, node: str) -> Collection[str]:
+        return self._units.failed(node)
+
+    def newest_loaded(self, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]) -> NewestFile | None:
+        return self._units.newest_loaded(node, by, without)
 
     def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None: ...
 

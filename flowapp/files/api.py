@@ -20,7 +20,7 @@ from flowapp.accounts.models import User
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.files.selectors import NEWEST_FIRST, get_unit, list_units, unit_document
-from flowapp.files.services import load_file_again
+from flowapp.files.services import leave_out, load_file_again
 from flowapp.files.uploads import keep_upload, uploaded_file
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.selectors import get_run
@@ -92,8 +92,19 @@ class LoadAgain(APIView):
         return Response(unit_document(load_file_again(found, reason.validated_data["reason"])))
 
 
+class LeaveOut(APIView):
+    @extend_schema(request=Reason, responses=OBJECT)
+    def post(self, request: Request, unit: UUID) -> Response:
+        """Give a failed file up, so that those that wait behind it may go."""
+        found = get_unit(request.workspace, unit)
+        reason = Reason(data=request.data)
+        reason.is_valid(raise_exception=True)
+        return Response(unit_document(leave_out(found, reason.validated_data["reason"])))
+
+
 urlpatterns = [
     path("files/", Files.as_view(), name="files"),
     path("files/upload/", UploadFile.as_view(), name="upload_file"),
     path("files/<uuid:unit>/load-again/", LoadAgain.as_view(), name="load_again"),
+    path("files/<uuid:unit>/leave-out/", LeaveOut.as_view(), name="leave_out"),
 ]

@@ -30,6 +30,7 @@ class LoadUnit(models.Model):
     sha256 = models.CharField(max_length=64)
     name = models.CharField(max_length=1024)
     size = models.BigIntegerField()
+    mtime_ns = models.BigIntegerField(null=True)
     state = models.CharField(max_length=12, choices=UnitState.choices, default=UnitState.PENDING)
     reason = models.TextField(blank=True)
     attempt = models.PositiveIntegerField(default=0)

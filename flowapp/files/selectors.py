@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, Literal
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db import connection
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Collate
 
+from executors.ports import NewestFile
 from flowapp.accounts.models import Workspace
 from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.pipelines.models import Pipeline
@@ -17,6 +20,8 @@ from ir.errors import FlowError
 
 NEWEST_FIRST = ("-changed_at", "id")
 MOST_SUGGESTIONS = 200
+BY_CODE_POINT = {"postgresql": "C", "sqlite": "BINARY"}
+"""The collation that orders names as the engine does, by database."""
 
 
 def list_units(
@@ -66,6 +71,24 @@ def first_unit_of(upload: Upload) -> LoadUnit | None:
 def is_to_be_loaded_again(unit: LoadUnit) -> bool:
     """Whether a person asked for it since a run last had the file in its hands."""
     return unit.forgotten_at is not None and unit.forgotten_at > unit.changed_at
+
+
+def failed_names(pipeline_id: UUID, node: str) -> set[str]:
+    """The names of a source's files that failed and have not been loaded under that name since."""
+    units = LoadUnit.objects.filter(pipeline_id=pipeline_id, node=node)
+    since = units.filter(state=UnitState.COMMITTED, name=OuterRef("name"), changed_at__gte=OuterRef("changed_at"))
+    return set(units.filter(~Exists(since), state=UnitState.FAILED).values_list("name", flat=True))
+
+
+def newest_loaded(
+    pipeline_id: UUID, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]
+) -> NewestFile | None:
+    """The loaded file of a source that comes last; `without` are hashes that do not count."""
+    loaded = LoadUnit.objects.filter(pipeline_id=pipeline_id, node=node, state=UnitState.COMMITTED)
+    order = Collate("name", BY_CODE_POINT[connection.vendor]) if by == "name" else F(by)
+    newest_first = loaded.exclude(**{by: None}).order_by(order.desc()).values_list("sha256", "name", "mtime_ns")
+    found = (NewestFile(name, at or 0) for sha256, name, at in newest_first.iterator() if sha256 not in without)
+    return next(found, None)
 
 
 def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
+from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
@@ -47,13 +48,14 @@ def claim_units(run: Run, node: str, files: Mapping[str, SourceFile], attempt: i
     """Mark files as being processed by a run."""
     for batch in in_batches(files.items()):
         hashes = [sha256 for sha256, _ in batch]
-        known = dict(units_of(run.pipeline_id, hashes).values_list("sha256", "name"))
+        seen = units_of(run.pipeline_id, hashes).values_list("sha256", "name", "mtime_ns")
+        known = {sha256: (name, mtime_ns) for sha256, name, mtime_ns in seen}
         units_of(run.pipeline_id, hashes).update(
             state=UnitState.PROCESSING, run=run, node=node, attempt=attempt, reason="", changed_at=Now()
         )
         for sha256, file in batch:
-            if sha256 in known and known[sha256] != file.name:
-                units_of(run.pipeline_id, [sha256]).update(name=file.name)
+            if sha256 in known and known[sha256] != (file.name, file.mtime_ns):
+                units_of(run.pipeline_id, [sha256]).update(name=file.name, mtime_ns=file.mtime_ns)
         LoadUnit.objects.bulk_create(
             _unit(run, node, file, sha256, state=UnitState.PROCESSING, attempt=attempt)
             for sha256, file in batch
@@ -61,9 +63,21 @@ def claim_units(run: Run, node: str, files: Mapping[str, SourceFile], attempt: i
         )
 
 
-def finish_units(run: Run, hashes: Iterable[str], state: str, reason: str) -> None:
+def finish_units(run: Run, hashes: Iterable[str]) -> None:
     for batch in in_batches(hashes):
-        units_of(run.pipeline_id, batch).update(state=state, reason=reason, run=run, changed_at=Now())
+        units_of(run.pipeline_id, batch).update(state=UnitState.COMMITTED, reason="", run=run, changed_at=Now())
+
+
+def fail_units(run: Run, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
+    """Note that files could not be loaded; those that were loaded before stay so."""
+    failed = {"state": UnitState.FAILED, "reason": reason}
+    for batch in in_batches(files.items()):
+        units = units_of(run.pipeline_id, [sha256 for sha256, _ in batch])
+        known = set(units.values_list("sha256", flat=True))
+        units.exclude(state=UnitState.COMMITTED).update(run=run, changed_at=Now(), **failed)
+        LoadUnit.objects.bulk_create(
+            _unit(run, node, file, sha256, **failed) for sha256, file in batch if sha256 not in known
+        )
 
 
 def skip_unit(run: Run, node: str, file: SourceFile, sha256: str, reason: str) -> None:
@@ -123,6 +137,28 @@ def load_file_again(unit: LoadUnit, reason: str) -> LoadUnit:
     return loaded
 
 
+def leave_out(unit: LoadUnit, reason: str) -> LoadUnit:
+    """Give a failed file up, so that those that wait behind it may go; if it comes again, it is loaded.
+
+    Raises FlowError.
+    """
+    if not reason.strip():
+        raise FlowError("leave_out.reason_required", "Leaving a file out needs a reason.", hint="Say why; it is kept.")
+    with transaction.atomic():
+        # The same bytes under the same name may have been left out once before.
+        same = LoadUnit.objects.filter(pipeline_id=unit.pipeline_id, sha256=unit.sha256, name=unit.name)
+        same.filter(state=UnitState.SKIPPED).delete()
+        left_out = {"state": UnitState.SKIPPED, "reason": f"Left out: {reason}", "changed_at": Now()}
+        if not LoadUnit.objects.filter(pk=unit.pk, state=UnitState.FAILED).update(**left_out):
+            raise FlowError(
+                "leave_out.not_failed",
+                f"{unit.name} is {unit.state}, not failed.",
+                hint="Only failed files wait for you.",
+            )
+    unit.refresh_from_db()
+    return unit
+
+
 def _went_back(pipeline: Pipeline) -> bool:
     ended = Run.counted.filter(pipeline=pipeline).exclude(ended_at=None)
     return ended.order_by("-queued_at", "-number").values_list("error_code", flat=True).first() == "target.went_back"
@@ -131,5 +167,5 @@ def _went_back(pipeline: Pipeline) -> bool:
 def _unit(run: Run, node: str, file: SourceFile, sha256: str, **more: object) -> LoadUnit:
     return LoadUnit(
         workspace_id=run.workspace_id, pipeline_id=run.pipeline_id, node=node, sha256=sha256, name=file.name,
-        size=file.size, run=run, changed_at=Now(), **more,
+        size=file.size, mtime_ns=file.mtime_ns, run=run, changed_at=Now(), **more,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from flowapp.files.selectors import (
     list_waiting,
     rows_read,
 )
-from flowapp.files.services import load_again, load_file_again
+from flowapp.files.services import leave_out, load_again, load_file_again
 from flowapp.files.uploads import InvalidUpload, keep_upload, uploaded_file
 from flowapp.pipelines.selectors import get_pipeline, list_pipelines
 from flowapp.runs.selectors import get_run
@@ -98,6 +98,15 @@ def again(request: HtmxRequest, unit: UUID) -> HttpResponse:
     """Load one file again, with a reason; the next run takes it."""
     found = load_file_again(get_unit(request.workspace, unit), request.POST.get("reason", ""))
     messages.success(request, f"{found.name} will be loaded again by the next run of {found.pipeline.ident}.")
+    return redirect("files:list", request.workspace.slug)
+
+
+@require_POST
+@page(role="editor")
+def left_out(request: HtmxRequest, unit: UUID) -> HttpResponse:
+    """Give a failed file up, with a reason; what waits behind it may go."""
+    found = leave_out(get_unit(request.workspace, unit), request.POST.get("reason", ""))
+    messages.success(request, f"{found.name} is left out. Files behind it no longer wait for it.")
     return redirect("files:list", request.workspace.slug)
 
 

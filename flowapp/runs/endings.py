@@ -187,7 +187,7 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
         claim.guard()
         for commit in commits:
             save_commit(run, commit)
-            finish_units(run, commit.files_done, UnitState.COMMITTED, "")
+            finish_units(run, commit.files_done)
         release_units(run, UnitState.PENDING, "")
         _end(claim, run, State.SUCCEEDED_WITH_WARNINGS, report=save_report(run, report), error=None)
     watch_row_counts(run)

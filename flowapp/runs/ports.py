@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
@@ -10,8 +10,9 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from executors.model import LoadCommit, NodeReport, SourceFile
-from executors.ports import Ports, UnitState
+from executors.ports import NewestFile, Ports
 from flowapp.files import services as files
+from flowapp.files.selectors import failed_names, newest_loaded
 from flowapp.health.alerts import raise_alert
 from flowapp.logs import redact
 from flowapp.runs.leases import Claim, LeaseKeeper
@@ -108,9 +109,19 @@ class DatabaseUnits:
         with _guarded(self._claim):
             files.claim_units(self._run, node, files_by_hash, self._claim.attempt)
 
-    def finish(self, hashes: Iterable[str], state: UnitState, reason: str = "") -> None:
+    def finish(self, hashes: Iterable[str]) -> None:
         with _guarded(self._claim):
-            files.finish_units(self._run, hashes, state, redact(reason))
+            files.finish_units(self._run, hashes)
+
+    def fail(self, node: str, files_by_hash: Mapping[str, SourceFile], reason: str) -> None:
+        with _guarded(self._claim):
+            files.fail_units(self._run, node, files_by_hash, redact(reason))
+
+    def failed(self, node: str) -> Collection[str]:
+        return failed_names(self._run.pipeline_id, node)
+
+    def newest_loaded(self, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]) -> NewestFile | None:
+        return newest_loaded(self._run.pipeline_id, node, by, without)
 
     def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None:
         with _guarded(self._claim):

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from executors.errors import Cancelled, Failure, LeaseLost, Terminal, Transient
+from executors.ports import NewestFile
 from tests.executors.conformance.world import World
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -275,3 +276,61 @@ def test_a_new_target_with_a_table_of_its_own_gets_all_files(world: World, one: 
     world.sql("create table u (id int primary key, name text)")
     assert world.run(renamed(one, table="u")).warnings == []
     assert world.rows(table="u") == [(1, "Ann")]
+
+
+@pytest.fixture
+def first_in_first_out(world: World, one: dict[str, Any]) -> dict[str, Any]:
+    one["nodes"][0]["config"]["ordering"] = "fifo_by_name"
+    return one
+
+
+def test_a_failed_file_holds_back_those_behind_it_until_it_is_mended(
+    world: World, first_in_first_out: dict[str, Any]
+) -> None:
+    world.write("a", "id,name\nx,Ann\n")
+    with pytest.raises(Terminal):
+        world.run(first_in_first_out)
+    world.write("b", "id,name\n2,Bob\n")
+    with pytest.raises(Terminal) as stopped:
+        world.run(first_in_first_out)
+    assert stopped.value.code == "source.held_back"
+    assert world.rows() == []
+    assert (world.folder / "in/b").exists(), "it was not even claimed"
+    world.write("a", "id,name\n1,Ann\n")
+    world.run(first_in_first_out)
+    assert world.rows() == [(1, "Ann"), (2, "Bob")]
+
+
+def test_files_before_a_failed_one_are_loaded(world: World, first_in_first_out: dict[str, Any]) -> None:
+    world.memory.failed_names = {"in/b"}
+    world.write("c", "id,name\n3,Cem\n")
+    report = world.run(first_in_first_out)
+    assert [warning.code for warning in report.warnings] == ["file.held_back"]
+    assert world.rows() == [(1, "Ann")]
+
+
+def test_a_mode_that_replaces_all_rows_takes_all_files_or_none(
+    world: World, first_in_first_out: dict[str, Any]
+) -> None:
+    first_in_first_out["nodes"][-1]["loadMode"] = "truncate"
+    world.memory.failed_names = {"in/b"}
+    world.write("c", "id,name\n3,Cem\n")
+    with pytest.raises(Terminal, match=r"in/c was not loaded"):
+        world.run(first_in_first_out)
+
+
+def test_a_file_that_comes_after_a_newer_one_is_loaded_with_a_warning(
+    world: World, first_in_first_out: dict[str, Any]
+) -> None:
+    world.memory.newest = NewestFile("in/b", 0)
+    report = world.run(first_in_first_out)
+    assert [warning.code for warning in report.warnings] == ["file.late"]
+    assert world.rows() == [(1, "Ann")]
+
+
+def test_files_that_cannot_be_scanned_are_told_as_failed(world: World, first_in_first_out: dict[str, Any]) -> None:
+    first_in_first_out["nodes"][0]["columns"] = [{"name": "nowhere", "type": "integer"}]
+    with pytest.raises(Terminal):
+        world.run(first_in_first_out)
+    assert world.memory.failed_names == {"in/a"}
+    assert set(world.memory.states.values()) == {"failed"}

@@ -7,7 +7,7 @@ import io
 import itertools
 import json
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from executors.engine import run_pipeline
 from executors.errors import Failure
 from executors.model import Connection, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
-from executors.ports import Ports
+from executors.ports import NewestFile, Ports
 from executors.preview import preview_pipeline
 from ir import parsePipelineIR
 
@@ -76,6 +76,8 @@ class Memory:
     states: dict[str, str] = field(default_factory=dict)
     skipped: list[tuple[str, str]] = field(default_factory=list)
     forgotten_tokens: dict[str, int] = field(default_factory=dict)
+    failed_names: set[str] = field(default_factory=set)
+    newest: NewestFile | None = None
     on_step: Callable[[str, str | None], None] = lambda step, node: None
     on_committed: Callable[[LoadCommit], None] = lambda commit: None
     stop: Failure | None = None
@@ -107,8 +109,18 @@ class Memory:
     def claim(self, node: str, files: Mapping[str, SourceFile]) -> None:
         self.states.update(dict.fromkeys(files, "processing"))
 
-    def finish(self, hashes: Iterable[str], state: str, reason: str = "") -> None:
-        self.states.update(dict.fromkeys(hashes, state))
+    def finish(self, hashes: Iterable[str]) -> None:
+        self.states.update(dict.fromkeys(hashes, "committed"))
+
+    def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
+        self.states.update({h: "failed" for h in files if self.states.get(h) != "committed"})
+        self.failed_names |= {file.name for file in files.values()}
+
+    def failed(self, node: str) -> Collection[str]:
+        return self.failed_names
+
+    def newest_loaded(self, node: str, by: str, without: Collection[str]) -> NewestFile | None:
+        return self.newest
 
     def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None:
         self.skipped.append((file.name, reason))

@@ -49,6 +49,14 @@ def test_a_file_is_loaded_again_with_a_reason(as_, run):
     assert (told["loadAgain"], told["loadAgainReason"]) == (True, "Corrected.")
 
 
+def test_a_failed_file_is_left_out_with_a_reason(as_, run):
+    address, client = f"/api/files/{unit(run, state='failed').pk}/leave-out/", as_("editor")
+    kind = {"content_type": "application/json", "headers": HERE}
+
+    assert client.post(address, {}, **kind).status_code == 400
+    assert client.post(address, {"reason": "Never needed."}, **kind).json()["state"] == "skipped"
+
+
 def test_files_of_other_workspaces_are_unknown(as_, run):
     address, theirs = f"/api/files/{unit(run).pk}/load-again/", {"X-Flow-Workspace": "bobs-team"}
     client = as_("stranger")

@@ -5,8 +5,19 @@ from __future__ import annotations
 import pytest
 
 from executors.model import SourceFile
+from executors.ports import NewestFile
 from flowapp.files.models import LoadUnit
-from flowapp.files.services import claim_units, finish_units, forgotten, load_again, release_units, skip_unit
+from flowapp.files.selectors import failed_names, newest_loaded
+from flowapp.files.services import (
+    claim_units,
+    fail_units,
+    finish_units,
+    forgotten,
+    leave_out,
+    load_again,
+    release_units,
+    skip_unit,
+)
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CommitRecord, Run, State, Trigger
 from flowapp.runs.ports import last_commit
@@ -34,8 +45,8 @@ def states() -> list[tuple[str, str]]:
 def test_a_file_goes_from_processing_to_committed(run):
     claim_units(run, "files", {ONE: file("a.csv"), TWO: file("b.csv")}, 1)
     assert states() == [("a.csv", "processing"), ("b.csv", "processing")]
-    finish_units(run, [ONE], "committed", "")
-    finish_units(run, [TWO], "failed", "No table.")
+    finish_units(run, [ONE])
+    fail_units(run, "files", {TWO: file("b.csv")}, "No table.")
     assert states() == [("a.csv", "committed"), ("b.csv", "failed")]
     assert LoadUnit.objects.get(sha256=TWO).reason == "No table."
 
@@ -49,7 +60,7 @@ def test_the_same_bytes_stay_one_unit_under_their_newest_name(run):
 
 def test_bytes_left_out_under_another_name_are_noted_once(run):
     claim_units(run, "files", {ONE: file("a.csv")}, 1)
-    finish_units(run, [ONE], "committed", "")
+    finish_units(run, [ONE])
     for _ in range(2):
         skip_unit(run, "files", file("copy.csv"), ONE, "The same bytes were loaded before.")
     assert states() == [("a.csv", "committed"), ("copy.csv", "skipped")]
@@ -57,14 +68,59 @@ def test_bytes_left_out_under_another_name_are_noted_once(run):
 
 def test_a_loaded_file_that_still_lies_there_is_not_noted(run):
     claim_units(run, "files", {ONE: file("a.csv")}, 1)
-    finish_units(run, [ONE], "committed", "")
+    finish_units(run, [ONE])
     skip_unit(run, "files", file("a.csv"), ONE, "The same bytes were loaded before.")
     assert states() == [("a.csv", "committed")]
 
 
+def test_a_file_that_failed_before_any_target_wanted_it_is_noted_and_a_loaded_one_stays_loaded(run):
+    claim_units(run, "files", {ONE: file("a.csv")}, 1)
+    finish_units(run, [ONE])
+    fail_units(run, "files", {ONE: file("a.csv"), TWO: file("b.csv")}, "It cannot be read.")
+    assert states() == [("a.csv", "committed"), ("b.csv", "failed")]
+
+
+def test_a_failed_file_stands_in_the_way_until_its_name_is_loaded(run):
+    fail_units(run, "files", {ONE: file("a.csv")}, "Bad rows.")
+    fail_units(run, "other", {TWO: file("b.csv")}, "Bad rows.")
+    assert failed_names(run.pipeline_id, "files") == {"a.csv"}
+    mended = "3" * 64
+    claim_units(run, "files", {mended: file("a.csv")}, 1)
+    finish_units(run, [mended])
+    assert failed_names(run.pipeline_id, "files") == set()
+
+
+def test_a_failed_file_that_is_left_out_stands_in_nobodys_way_and_may_come_again(run):
+    for _ in range(2):
+        fail_units(run, "files", {ONE: file("a.csv")}, "Bad rows.")
+        left = leave_out(LoadUnit.objects.get(state="failed"), "Never needed.")
+        assert (states(), left.reason) == ([("a.csv", "skipped")], "Left out: Never needed.")
+    assert failed_names(run.pipeline_id, "files") == set()
+
+
+@pytest.mark.parametrize(("reason", "code"), [(" ", "leave_out.reason_required"), ("x", "leave_out.not_failed")])
+def test_only_a_failed_file_is_left_out_and_with_a_reason(run, reason, code):
+    claim_units(run, "files", {ONE: file("a.csv")}, 1)
+    with pytest.raises(FlowError) as refused:
+        leave_out(LoadUnit.objects.get(), reason)
+    assert refused.value.code == code
+    assert states() == [("a.csv", "processing")]
+
+
+def test_the_newest_loaded_file_is_that_of_the_order_asked_for(run):
+    """Names compare as the engine compares them, whatever the database's language."""
+    loaded = {ONE: SourceFile(0, "/a", "a.csv", 1, 5), TWO: SourceFile(0, "/B", "B.csv", 1, 9)}
+    claim_units(run, "files", loaded, 1)
+    assert newest_loaded(run.pipeline_id, "files", "name", set()) is None
+    finish_units(run, [ONE, TWO])
+    assert newest_loaded(run.pipeline_id, "files", "name", set()) == NewestFile("a.csv", 5)
+    assert newest_loaded(run.pipeline_id, "files", "mtime_ns", set()) == NewestFile("B.csv", 9)
+    assert newest_loaded(run.pipeline_id, "files", "name", {ONE}) == NewestFile("B.csv", 9)
+
+
 def test_releasing_touches_only_what_is_being_processed(run):
     claim_units(run, "files", {ONE: file("a.csv"), TWO: file("b.csv")}, 1)
-    finish_units(run, [ONE], "committed", "")
+    finish_units(run, [ONE])
     release_units(run, "pending", "")
     assert states() == [("a.csv", "committed"), ("b.csv", "pending")]
 

@@ -91,7 +91,8 @@ WRITES = {
     "log": lambda ports: ports.events.log("info", "Still here."),
     "alert": lambda ports: ports.events.alert("source.missed", "warning", "text", "next"),
     "unit claimed": lambda ports: ports.units.claim("files", {SHA: SourceFile(0, "/x", "x", 1, 1)}),
-    "unit finished": lambda ports: ports.units.finish([SHA], "committed"),
+    "unit finished": lambda ports: ports.units.finish([SHA]),
+    "unit failed": lambda ports: ports.units.fail("files", {SHA: SourceFile(0, "/x", "x", 1, 1)}, "reason"),
     "unit skipped": lambda ports: ports.units.skip("files", SourceFile(0, "/x", "x", 1, 1), SHA, "reason"),
 }
 

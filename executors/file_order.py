@@ -1,0 +1,85 @@
+"""What the order of a source's files means: who waits for one that failed, and who comes too late."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from executors.errors import Terminal
+from executors.model import FileScan, RunWarning, SourceFile
+from executors.ports import LoadUnits
+from ir.connectors import typed_config
+from ir.nodes import Source
+
+_COMPARED: dict[str, Literal["name", "mtime_ns"]] = {
+    "fifo_by_name": "name",
+    "lexicographic": "name",
+    "latest_by_mtime": "mtime_ns",
+}
+"""By what a file of an ordering comes before another; where all are simply processed, none does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Files in their order: those that may go, and those that wait for `blocker`."""
+
+    ready: tuple[SourceFile, ...]
+    waiting: tuple[SourceFile, ...] = ()
+    blocker: str = ""
+
+
+def line_up(source: Source, files: Sequence[SourceFile], units: LoadUnits) -> Queue:
+    """First in, first out: whatever comes after a file that failed waits until that one is there again.
+
+    Where files are read in place, a failed one still lies among them, unless its sender has taken it back.
+    """
+    config = typed_config(source)
+    if config.ordering != "fifo_by_name" or config.atomicity is None:
+        return Queue(tuple(files))
+    failed = set(units.failed(source.id)) - {file.name for file in files}
+    if not failed:
+        return Queue(tuple(files))
+    blocker = min(failed)
+    return Queue(
+        tuple(file for file in files if file.name < blocker),
+        tuple(file for file in files if file.name > blocker),
+        blocker,
+    )
+
+
+def held_back(source: Source, queue: Queue) -> RunWarning:
+    return RunWarning("file.held_back", source.id, f"{_waits(queue)} {_way_out(queue)}")
+
+
+def refuse_held_back(source: Source, queue: Queue) -> Terminal:
+    return Terminal("source.held_back", _waits(queue), node=source.id, hint=_way_out(queue))
+
+
+def _waits(queue: Queue) -> str:
+    return f"{_counted(queue.waiting)} not loaded: {queue.blocker} comes before, and it failed (ordering fifo_by_name)."
+
+
+def _way_out(queue: Queue) -> str:
+    return (
+        f"Put {queue.blocker} back into the source's folder, mended or as it is, or leave it out on the Files page, "
+        "with a reason."
+    )
+
+
+def warn_of_late(source: Source, scans: Sequence[FileScan], units: LoadUnits) -> list[RunWarning]:
+    """Files that are loaded after one that comes behind them."""
+    compared = _COMPARED.get(typed_config(source).ordering)
+    if compared is None:
+        return []
+    newest = units.newest_loaded(source.id, compared, {scan.sha256 for scan in scans})
+    late = [scan.file for scan in scans if newest and getattr(scan.file, compared) < getattr(newest, compared)]
+    if newest is None or not late:
+        return []
+    text = f"{_counted(late)} loaded after {newest.name}, which is newer: rows may have replaced newer ones."
+    return [RunWarning("file.late", source.id, text)]
+
+
+def _counted(files: Collection[SourceFile]) -> str:
+    first, *others = files
+    return f"{first.name} and {len(others):,} more were" if others else f"{first.name} was"
