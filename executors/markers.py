@@ -11,6 +11,7 @@ from typing import Any
 
 from executors.accounting import violation_warnings
 from executors.model import CheckReport, LoadCommit, NodeReport, RuleCount, RunReport, RunWarning
+from ir.words import counted
 
 
 def told_of(
@@ -39,7 +40,13 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     add_rules(report, rules)
     add_kept(report, load["quarantine_rows"], load["quarantine_entries"], told["tables"])
     add_warnings(
-        report, [*check_warnings(checks), *violation_warnings(rules), *_load_warnings(commit.node, load, rules)]
+        report,
+        [
+            *check_warnings(checks),
+            *violation_warnings(rules),
+            *_load_warnings(commit.node, load, rules),
+            *_behind_warnings(commit),
+        ],
     )
     return new
 
@@ -66,6 +73,21 @@ def check_warnings(checks: Iterable[CheckReport]) -> list[RunWarning]:
         RunWarning("check.failed", check.node, str(check.message))
         for check in checks
         if not check.ok and check.on_fail == "warn"
+    ]
+
+
+def _behind_warnings(commit: LoadCommit) -> list[RunWarning]:
+    """Rows of files below the bound of an incremental load; a database sends such rows as a matter of course."""
+    below = commit.counts["load"].get("below_bound", 0)
+    if not below or not commit.files_done:
+        return []
+    return [
+        RunWarning(
+            "rows.behind_mark",
+            commit.node,
+            f"Below the mark, and so not loaded: {counted(below, 'row')}. If they are late, set the mark back and load "
+            "the files again; a watermarkLag takes late rows in from now on.",
+        )
     ]
 
 

@@ -23,6 +23,9 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.refused import refuse_rows
+from executors.postgres.set_aside import set_aside
+from executors.postgres.ties import have_columns_changed
+from executors.postgres.windows import NOTHING_ASIDE, Window, open_window
 from executors.reading import Reading
 from executors.rules import require_rule_columns
 from executors.secrets import seal
@@ -58,10 +61,13 @@ class TargetLoad:
         self._result = PassResult(())
         self._rules: list[RuleCount] = []
         self._checked: list[CheckReport] = []
+        self._window: Window | None = None
+        self._aside = NOTHING_ASIDE
 
     def run(self) -> LoadCommit:
         working = plan_columns(self._session, self._path, self._reading.fields)
         require_rule_columns(self._path.validates, [column.name for column in working])
+        self._open_window()
         with ready_table(self._conn, self._target, working) as (dest, columns):
             self._probe()
             staging.create_staging(self._conn, self._tables, columns)
@@ -118,12 +124,36 @@ class TargetLoad:
         self._count_rules()
 
     def _refuse(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
-        """Take out the staged rows that the table itself would refuse; they count like those of one more task."""
+        """Take out the staged rows that are behind the mark; then those that the table itself would refuse, which count
+        like those of one more task."""
+        self._set_aside(dest, columns)
         self._step("refuse")
         refused = refuse_rows(self._conn, self._load_plan(dest, columns), self._target.on_type_mismatch)
         if refused is not None:
             self._result = PassResult((*self._result.tasks, refused))
             self._count_rules()
+
+    def _open_window(self) -> None:
+        """Before a missing table is made, which would hide that it is missing; then again, for what was made."""
+        if self._window is None and load_mode(self._target.load_mode).keeps_mark:
+            self._window = open_window(self._conn, self._job.tenant, self._job.pipeline.id, self._target)
+
+    def _set_aside(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
+        self._open_window()
+        if self._window is None:
+            return
+        self._step("mark")
+        plan = self._load_plan(dest, columns)
+        if have_columns_changed(plan, self._window):
+            self._ports.events.log("warning", _COLUMNS_CHANGED, self._target.id)
+        self._aside = set_aside(self._conn, plan, self._window)
+        if self._aside.rows:
+            self._ports.events.log(
+                "info",
+                f"Rows behind the mark: {self._aside.below_bound:,} below the bound, {self._aside.read_again:,} at or "
+                "above it that were loaded before.",
+                self._target.id,
+            )
 
     def _count_rules(self) -> None:
         found = [rule for task in self._result.tasks for rule in task.rules]
@@ -174,10 +204,12 @@ class TargetLoad:
             columns=columns,
             tables=self._tables,
             winners=self._result.winners,
-            staged=self._result.total("rows_staged"),
+            staged=self._result.total("rows_staged") - self._aside.rows,
             rejected=self._result.total("rows_rejected"),
             load_mode=self._target.load_mode,
             upsert_key=self._target.upsert_key or (),
+            window=self._window,
+            aside=self._aside,
             files=[LoadFile(origin.seq, origin.name, origin.sha256) for origin in self._reading.origins],
             quarantine=self._kept,
             node_counts=self._node_counts(),
@@ -223,6 +255,12 @@ class TargetLoad:
             staging.drop_staging(self._conn, self._tables)
         except Failure as trouble:
             self._ports.events.log("warning", f"Staging is left for the next sweep: {trouble.message}", self._target.id)
+
+
+_COLUMNS_CHANGED = (
+    "The columns of the rows are others than those hashed at the mark: which rows at or above it are loaded already is "
+    "told from what the table holds."
+)
 
 
 def quarantine_tables(path: Path) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 NOT_YET: tuple[tuple[str, str], ...] = (
     ("load mode", "blue_green"),
-    ("load mode", "incremental_watermark"),
     ("load mode", "cdc_mirror"),
     ("target field", "backupBeforeLoad"),
     ("target field", "orderBy"),

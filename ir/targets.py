@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ir.destinations import LOADABLE_KINDS, Destinations
 from ir.diagnostics import Diagnostic, diagnose
 from ir.graph import Graph, known_columns
+from ir.holds import check_hold
 from ir.load_modes import MODE_FIELDS, TargetView, load_mode
 from ir.load_modes.base import Findings
 from ir.names import parse_table_name
@@ -27,6 +28,7 @@ def check_targets(graph: Graph, destinations: Destinations | None) -> Findings:
     for view in views:
         yield from load_mode(view.target.load_mode).check(view)
         yield from _check_unused(view)
+        yield from check_hold(view)
         yield from _check_loadable(view)
     yield from _check_loaded_twice(views)
     yield from _check_quarantines(graph, views)
@@ -70,13 +72,18 @@ def _check_loadable(view: TargetView) -> Iterator[Diagnostic]:
 
 
 def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
-    """A table that one target replaces would lose what another has just loaded."""
+    """A table that one target replaces would lose what another has just loaded; two marks cannot stand at one table."""
     first: dict[_Table, TargetView] = {}
     for view in views:
         other = first.setdefault(_table_of(view.target), view)
         modes = [load_mode(v.target.load_mode) for v in (other, view)]
         if other is not view and any(mode.replaces_all_rows for mode in modes):
             message = f"{other.target.id} loads this table as well, and one of the two replaces all rows."
+            yield diagnose("target.loaded_twice", view.at / "table", message)
+        elif other is not view and all(mode.keeps_mark for mode in modes):
+            message = (
+                f"{other.target.id} loads this table as well, and a table has one mark: each would move the other's."
+            )
             yield diagnose("target.loaded_twice", view.at / "table", message)
 
 

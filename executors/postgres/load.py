@@ -7,24 +7,20 @@ from dataclasses import replace
 from psycopg import errors
 
 from executors.accounting import places
-from executors.errors import TargetBusy, Terminal
+from executors.errors import Terminal
 from executors.model import LoadCommit
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts
 from executors.postgres.meta import RunRef, find_commit, require_fence, table_identity, write_commit
-from executors.postgres.names import quoted
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
 from executors.postgres.refused import find_repeats
 from executors.postgres.staging import require_staging
+from executors.postgres.table_lock import lock_table
 
 __all__ = ["LoadCounts", "LoadFile", "LoadPlan", "RunRef", "commit_load"]
-
-
-LOCK_TIMEOUT = "30s"
-"""How long a load waits for the locks of its table."""
 
 
 def commit_load(conn: Conn, plan: LoadPlan) -> LoadCounts:
@@ -48,7 +44,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         require_fence(conn, plan.run)
         if committed := find_commit(conn, plan.run):
             return _counts_of(committed)
-        _lock_target(conn, plan)
+        lock_table(conn, plan.target, plan.run.node)
         require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
         with recorded(conn) as statements:
             done = load_handler(plan.load_mode).load(conn, plan)
@@ -56,7 +52,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         kept_rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
         close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
         counts = replace(counts, quarantine_rows=kept_rows, quarantine_entries=entries)
-        marker = {**_marker(conn, plan, counts), "sql": statements}
+        marker = {**_marker(conn, plan, counts, done), "sql": statements}
         write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files])
     return counts
 
@@ -73,28 +69,10 @@ def _counts_of(commit: LoadCommit) -> LoadCounts:
     return LoadCounts(**commit.counts["load"])
 
 
-def _marker(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> dict[str, object]:
+def _marker(conn: Conn, plan: LoadPlan, counts: LoadCounts, done: ModeCounts) -> dict[str, object]:
     table = table_identity(conn, plan.target.schema, plan.target.table)
     node = {**plan.node_counts, **counts.node_fields()}
-    return {"load": counts.to_json(), "node": node, "told": plan.told, "table": table}
-
-
-def _lock_target(conn: Conn, plan: LoadPlan) -> None:
-    """One load per table at a time, whichever pipeline it belongs to; waits two seconds, then gives up."""
-    try:
-        conn.execute("SET LOCAL lock_timeout = '2s'")
-        conn.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended('flow.load ' || %s, 0))",
-            [quoted(plan.target.schema, plan.target.table)],
-        )
-        conn.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
-    except errors.LockNotAvailable as error:
-        raise TargetBusy(
-            "target.busy",
-            f"Another load holds {plan.target}.",
-            node=plan.run.node,
-            hint="The run waits in the queue until that load has ended.",
-        ) from error
+    return {"load": counts.to_json(), "node": node, "told": plan.told, "table": table, "mark": done.mark}
 
 
 def _reconciled(plan: LoadPlan, done: ModeCounts) -> LoadCounts:
@@ -109,4 +87,7 @@ def _reconciled(plan: LoadPlan, done: ModeCounts) -> LoadCounts:
             node=plan.run.node,
             hint="Nothing was loaded. Look for rules on the table and for triggers on its partitions.",
         )
-    return LoadCounts(plan.staged, done.inserted, done.updated, done.unchanged, done.replaced, suppressed=missing)
+    return LoadCounts(
+        plan.staged + plan.aside.rows, done.inserted, done.updated, done.unchanged, done.replaced,
+        suppressed=missing, below_bound=plan.aside.below_bound, read_again=plan.aside.read_again,
+    )  # fmt: skip

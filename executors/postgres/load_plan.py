@@ -13,6 +13,7 @@ from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
 from executors.postgres.plan import SOURCE_FILE_HASH
 from executors.postgres.staging import FILE, StagingTables, is_winner
+from executors.postgres.windows import NOTHING_ASIDE, Aside, Window
 from executors.types import travel_of
 
 
@@ -32,7 +33,8 @@ class LoadPlan:
     `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. `quarantine`
     maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when the rows stand
     ready and no reader waits yet, by modes that replace a table. `node_counts` and `told` (from
-    `executors.markers`) go into the marker as they are.
+    `executors.markers`) go into the marker as they are. `window` says where an incremental load begins; the rows that
+    were set `aside` for it are neither in staging nor in `staged` any more.
     """
 
     run: RunRef
@@ -49,6 +51,8 @@ class LoadPlan:
     node_counts: Mapping[str, int | None] = field(default_factory=dict)
     told: Mapping[str, Any] = field(default_factory=dict)
     before_swap: Callable[[], None] = lambda: None
+    window: Window | None = None
+    aside: Aside = NOTHING_ASIDE
 
     @property
     def target(self) -> TableName:
@@ -70,17 +74,19 @@ class LoadPlan:
 
 @dataclass(frozen=True, slots=True)
 class ModeCounts:
-    """What one load mode did with the staged rows, as the database counted."""
+    """What one load mode did with the staged rows, as the database counted, and where an incremental load ended."""
 
     inserted: int = 0
     updated: int = 0
     unchanged: int = 0
     replaced: int = 0
+    mark: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LoadCounts:
-    """What a load committed. `staged = replaced + suppressed + loaded`; `loaded = inserted + updated + unchanged`."""
+    """What a load committed. `staged = replaced + behind the mark + suppressed + loaded`, with `loaded = inserted +
+    updated + unchanged` and, behind the mark, what is below the bound and what was read again."""
 
     staged: int
     inserted: int = 0
@@ -88,6 +94,8 @@ class LoadCounts:
     unchanged: int = 0
     replaced: int = 0
     suppressed: int = 0
+    below_bound: int = 0
+    read_again: int = 0
     quarantine_rows: int = 0
     quarantine_entries: int = 0
 
@@ -98,7 +106,8 @@ class LoadCounts:
     def node_fields(self) -> dict[str, int]:
         """The counts under the names of `NodeReport`."""
         names = ("staged", "inserted", "updated", "unchanged", "replaced", "suppressed", "loaded")
-        return {"rows_out": self.loaded, "rows_behind_mark": 0, **{f"rows_{n}": getattr(self, n) for n in names}}
+        behind = self.below_bound + self.read_again
+        return {"rows_out": self.loaded, "rows_behind_mark": behind, **{f"rows_{n}": getattr(self, n) for n in names}}
 
     def to_json(self) -> dict[str, int]:
         return asdict(self)

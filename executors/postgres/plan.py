@@ -8,6 +8,7 @@ from executors.errors import Terminal
 from executors.model import Destination, DestinationColumn, SourceField, StageColumn
 from executors.postgres.names import quoted
 from executors.postgres.staging import HIDDEN
+from ir.load_modes import load_mode
 from ir.nodes.target import Target
 
 SOURCE_FILE_HASH = "_source_file_hash"
@@ -27,13 +28,29 @@ def plan_stage_columns(
     key = frozenset(target.upsert_key or ()) if target.load_mode == "upsert" else frozenset()
     if key:
         _require_key(target, key, {f.name for f in working}, dest)
+    mark = _marks(target, {f.name for f in working})
     columns = (dest.column(f.name) for f in working)
-    return tuple(_stage_column(c, target, in_key=c.name in key) for c in columns if c is not None)
+    return tuple(_stage_column(c, target, placed=c.name in key | mark) for c in columns if c is not None)
 
 
-def _stage_column(column: DestinationColumn, target: Target, *, in_key: bool) -> StageColumn:
-    # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none.
-    nullable = column.nullable and not in_key
+def _marks(target: Target, given: set[str]) -> frozenset[str]:
+    """The column that an incremental load follows, which the source must give."""
+    if not load_mode(target.load_mode).keeps_mark:
+        return frozenset()
+    if target.watermark_column not in given:
+        raise Terminal(
+            "watermark.column_unknown",
+            f"The target follows {target.watermark_column!r}, which the source does not give.",
+            node=target.id,
+            hint=f"It gives {', '.join(sorted(given))}.",
+        )
+    return frozenset({target.watermark_column})
+
+
+def _stage_column(column: DestinationColumn, target: Target, *, placed: bool) -> StageColumn:
+    # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none; a NULL where
+    # the mark is read stands neither before nor behind it.
+    nullable = column.nullable and not placed
     # '' is kept where the table says that a text may not be NULL; a key that it lets be NULL must not be '' either.
     empty_as_null = target.empty_as_null and (column.nullable or column.type.kind != "string")
     return StageColumn(column.name, column.type, nullable, column.max_length, empty_as_null)

@@ -66,8 +66,8 @@ class Refusal:
 
 def list_refusals(conn: Conn, plan: LoadPlan) -> list[Refusal]:
     """What can be told of each row by itself: types, CHECK constraints, foreign keys."""
-    values = {c.name: _safe_value(conn, plan, c) for c in plan.columns}
-    return [*_types(conn, plan), *_checks(conn, plan, values), *_foreign_keys(conn, plan, values)]
+    values = {c.name: safe_value(conn, plan, c) for c in plan.columns}
+    return [*_types(conn, plan), *_marks(conn, plan), *_checks(conn, plan, values), *_foreign_keys(conn, plan, values)]
 
 
 def _types(conn: Conn, plan: LoadPlan) -> list[Refusal]:
@@ -87,6 +87,16 @@ def _types(conn: Conn, plan: LoadPlan) -> list[Refusal]:
     return found
 
 
+def _marks(conn: Conn, plan: LoadPlan) -> list[Refusal]:
+    """NaN and infinity are above all that is still to come."""
+    if plan.window is None or plan.window.type.name != "numeric":
+        return []
+    name = plan.window.column
+    value = safe_value(conn, plan, plan.stage_column(name))
+    condition = sql.SQL("{} IS NOT NULL AND NOT ({})").format(value, plan.window.type.is_finite(value))
+    return [Refusal("mark", name, name, "is no number that a mark can follow", condition)]
+
+
 def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
     """A condition: the staged text is a value of the column's type. `numeric(p,s)` would round without a word."""
     value, dest = sql.Identifier("s", column.name), plan.destination_column(column.name)
@@ -100,7 +110,7 @@ def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
     )
 
 
-def _safe_value(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
+def safe_value(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
     """The staged value in the column's type; NULL where it does not fit, which is a refusal of its own."""
     value = staged_value(plan, column)
     if not travel_of(column.type).as_text:

@@ -58,6 +58,7 @@ class LoadMode:
     fields: frozenset[str] = field(default_factory=frozenset)
     needs_key: bool = False
     replaces_all_rows: bool = False
+    keeps_mark: bool = False
     check: Callable[[TargetView], Findings] = lambda view: iter(())
 
 

@@ -2,23 +2,94 @@
 
 from __future__ import annotations
 
-from ir.diagnostics import diagnose
+from datetime import timedelta
+
+from ir.destinations import DestinationColumn
+from ir.diagnostics import Skipped, diagnose, shown
 from ir.load_modes.base import Findings, LoadMode, TargetView, check_known
+from ir.types import ColumnType
+from ir.watermarks import LONGEST_LAG, Lag, lag_fault, mark_family, parse_lag
 
 
 def check(view: TargetView) -> Findings:
     column, at = view.target.watermark_column, view.at / "watermarkColumn"
     if column is None:
         yield diagnose("watermark.column_required", at, "incremental_watermark needs a watermarkColumn.")
-    else:
-        yield from check_known("watermark.column_unknown", column, at, view)
+        return
+    yield from check_known("watermark.column_unknown", column, at, view)
+    yield from _check_lag_length(view)
+    kind = _type_of(column, view)
+    if kind is None:
+        yield Skipped("watermark.column_unordered", at, "the column's type is not known without looking at the table")
+        return
+    yield from _check_type(column, kind, view)
+    yield from _check_lag(kind, view)
+    yield from _check_nullable(column, view)
+
+
+def _type_of(column: str, view: TargetView) -> ColumnType | None:
+    found = _found(column, view)
+    if found is not None:
+        return found.type
+    declared = view.target.columns or () if view.destination is None else ()
+    name = next((c.type for c in declared if c.name == column), None)
+    return ColumnType.parse(name) if name else None
+
+
+def _found(column: str, view: TargetView) -> DestinationColumn | None:
+    return view.destination.column(column) if view.destination is not None else None
+
+
+def _check_type(column: str, kind: ColumnType, view: TargetView) -> Findings:
+    at = view.at / "watermarkColumn"
+    family = mark_family(kind)
+    if family is None:
+        yield diagnose(
+            "watermark.column_unordered", at, f"{shown(column)} is {kind}, which has no order that a mark can follow."
+        )
+    elif family == "text":
+        yield diagnose(
+            "watermark.column_text", at, f"{shown(column)} is a text: marks are compared byte by byte, '10' before '9'."
+        )
+
+
+def _check_lag_length(view: TargetView) -> Findings:
+    lag = _lag(view)
+    if isinstance(lag, timedelta) and lag > LONGEST_LAG:
+        yield diagnose("watermark.lag_mismatch", view.at / "watermarkLag", "The lag is longer than a hundred years.")
+
+
+def _check_lag(kind: ColumnType, view: TargetView) -> Findings:
+    lag = _lag(view)
+    fault = lag_fault(lag, kind) if lag is not None else None
+    if fault:
+        yield diagnose("watermark.lag_mismatch", view.at / "watermarkLag", fault)
+
+
+def _lag(view: TargetView) -> Lag | None:
+    try:
+        return None if view.target.watermark_lag is None else parse_lag(view.target.watermark_lag)
+    except ValueError:
+        return None  # told by the target's own check
+
+
+def _check_nullable(column: str, view: TargetView) -> Findings:
+    found = _found(column, view)
+    if found is not None and found.nullable:
+        yield diagnose(
+            "watermark.column_nullable",
+            view.at / "watermarkColumn",
+            f"{shown(column)} may be NULL. A row without a value stands nowhere: it is handled as onTypeMismatch says "
+            f"({view.target.on_type_mismatch}).",
+        )
 
 
 MODE = LoadMode(
     name="incremental_watermark",
     sentence="Adds the rows past the highest value loaded before.",
-    runs="INSERT of the staged rows past the mark, and the new mark",
-    needs="A column that grows, in watermarkColumn.",
+    runs="INSERT of the staged rows past the mark, and the new mark, in one transaction",
+    needs="A column that grows and is never empty, in watermarkColumn.",
     fields=frozenset({"watermark_column", "watermark_lag"}),
+    keeps_mark=True,
     check=check,
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from ir.destinations import Destination, DestinationColumn, Destinations
 from ir.documents import Syntax
-from ir.types import STRING
+from ir.types import STRING, ColumnType
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "pipelines"
 
@@ -55,13 +55,22 @@ def _destinations(tables: list[dict[str, Any]]) -> Destinations:
         (table["connection"], table["schema"], table["table"]): Destination(
             table["schema"],
             table["table"],
-            tuple(DestinationColumn(name, STRING, "text") for name in table["columns"]),
+            tuple(map(_column, table["columns"])),
             tuple(frozenset(key) for key in table["uniqueKeys"]),
             table.get("kind", "table"),
             table.get("writable", True),
         )
         for table in tables
     }
+
+
+def _column(column: str | dict[str, Any]) -> DestinationColumn:
+    """A name stands for a text."""
+    if isinstance(column, str):
+        return DestinationColumn(column, STRING, "text")
+    return DestinationColumn(
+        column["name"], ColumnType.parse(column["type"]), column["type"], column.get("nullable", True)
+    )
 
 
 def document(name: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from ir.codes import CODES
 from ir.documents import read_document
 from ir.json_schema import validator_for
 from ir.schema import schema_document
-from tests.ir.cases import FOLDER, document, list_cases
+from tests.ir.cases import document, list_cases
 from tests.ir.documents_of import pipelines
 from tests.ir.mutations import mutate
 from tests.ir.test_parse_properties import ORIGINALS
@@ -48,10 +48,9 @@ def test_it_is_a_schema_of_its_draft():
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("valid/*[!t].json")), ids=lambda path: path.stem)
-def test_the_schema_takes_the_valid_documents(path):
-    if not path.name.endswith(".expect.json"):
-        assert list(VALIDATOR.iter_errors(json.loads(path.read_text()))) == []
+@pytest.mark.parametrize("case", list_cases("valid"), ids=lambda case: case.name)
+def test_the_schema_takes_the_valid_documents(case):
+    assert list(VALIDATOR.iter_errors(json.loads(case.text))) == []
 
 
 # Faults of structure that no schema can express: they follow from what a value means.

@@ -159,5 +159,6 @@ def test_a_mode_without_what_it_needs_is_refused_even_if_it_is_not_available(mod
 def test_modes_say_what_they_are_like():
     assert [mode.name for mode in LOAD_MODES.values() if mode.replaces_all_rows] == ["truncate", "blue_green"]
     assert [mode.name for mode in LOAD_MODES.values() if mode.needs_key] == ["upsert"]
+    assert [mode.name for mode in LOAD_MODES.values() if mode.keeps_mark] == ["incremental_watermark"]
     with pytest.raises(KeyError, match="known are append"):
         load_mode("replace")

@@ -202,6 +202,8 @@ class World:
         nodes.append(check)
         if mode == "upsert":
             target.setdefault("upsertKey", ["id"])
+        if mode == "incremental_watermark":
+            target.setdefault("watermarkColumn", "id")
         nodes.append(
             {
                 "id": "load",

@@ -44,7 +44,7 @@ def test_a_table_that_others_refer_to_is_refused_and_not_emptied(load, make, row
 
 
 def test_a_reader_that_holds_the_table_bounds_the_wait(load, warehouse, schema, rows, monkeypatch):
-    monkeypatch.setattr("executors.postgres.load.LOCK_TIMEOUT", "100ms")
+    monkeypatch.setattr("executors.postgres.table_lock.LOCK_TIMEOUT", "100ms")
     load.stage([(7,)])
     with connect(warehouse) as reader:
         reader.execute(f"SELECT * FROM {schema}.t")

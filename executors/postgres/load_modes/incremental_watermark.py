@@ -1,0 +1,69 @@
+"""incremental_watermark: the rows past the mark are added, and the mark moves with them.
+
+What is behind the mark was set aside before, so that staging holds the rows to load and no others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from psycopg import sql
+
+from executors.errors import Transient
+from executors.postgres import effects
+from executors.postgres.ddl import Conn
+from executors.postgres.load_modes.append import insert_staged
+from executors.postgres.load_modes.base import LoadHandler
+from executors.postgres.load_plan import LoadPlan, ModeCounts, winning_rows
+from executors.postgres.ties import Ties, columns_now, keep_ties, mark_value, ties_of
+from executors.postgres.watermarks import note_change, write_mark
+from executors.postgres.windows import Window, require_unmoved
+
+
+def _add_past_mark(conn: Conn, plan: LoadPlan) -> ModeCounts:
+    window = plan.window
+    if window is None:
+        raise Transient("target.vanished", f"{plan.target} was made while it was loaded.", node=plan.run.node)
+    require_unmoved(conn, window)
+    mark = _move_mark(conn, plan, window)
+    return replace(insert_staged(conn, plan), mark=mark)
+
+
+def _move_mark(conn: Conn, plan: LoadPlan, window: Window) -> dict[str, str] | None:
+    """To be done before the rows go in: what the table holds then is what was known. None while there is no mark."""
+    new, bound, is_past = _next_mark(conn, plan, window)
+    if new is None or bound is None:
+        return None
+    ties = ties_of(plan, window)
+    if is_past and ties.mark is not None:
+        # No stored hash reaches the new bound, so those to come may be made of the columns that come now.
+        ties = Ties(window, columns_now(plan), ties.mark, None)
+    key, column = window.key, window.column
+    mark = write_mark(conn, key, column, window.type, new, known_from=bound, hashed=ties.columns)
+    keep_ties(conn, plan, ties, bound, mark)
+    old = window.stored.value if window.stored else None
+    if new != old:
+        reason = "rows were loaded" if plan.staged else "the highest value of the table"
+        note_change(conn, key, "run", column, old, new, reason=reason, run_id=plan.run.run_id)
+    return {"column": column, "type": window.type.name, "value": new}
+
+
+def _next_mark(conn: Conn, plan: LoadPlan, window: Window) -> tuple[str | None, str | None, bool]:
+    """The highest of the mark, the staged rows and those read again; its bound, and whether that is above the mark."""
+    row = conn.execute(
+        sql.SQL(
+            "SELECT m.new::text, ({bound})::text, coalesce({bound} > m.old, true) FROM"
+            " (SELECT greatest(h.highest, {old}, {again}) AS new, {old} AS old FROM"
+            " (SELECT max({value}) AS highest FROM {rows} AS s) AS h) AS m"
+        ).format(
+            bound=window.type.minus(sql.SQL("m.new"), window.lag),
+            old=window.value(window.mark),
+            again=window.value(plan.aside.highest),
+            value=mark_value(conn, plan, window),
+            rows=winning_rows(plan),
+        )
+    ).fetchone()
+    return row or (None, None, False)
+
+
+HANDLER = LoadHandler("incremental_watermark", ("INSERT", "SELECT"), _add_past_mark, effect=effects.added)

@@ -1,0 +1,76 @@
+"""The type of a mark in SQL: how a column's values are compared with it, and how a lag is taken away from it.
+
+A mark travels as text and is cast where it is compared, so that microseconds and large integers stay exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from psycopg import sql
+
+from executors.errors import Terminal
+from executors.model import DestinationColumn
+from ir.watermarks import Lag, MarkFamily, mark_family
+
+_LOWEST = {"smallint": -(2**15), "integer": -(2**31), "bigint": -(2**63)}
+_WIDER = ("smallint", "integer", "bigint", "numeric")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkType:
+    """`name` is the type that marks are compared as, `declared` the column's own, length and precision included."""
+
+    family: MarkFamily
+    name: str
+    declared: str
+
+    def literal(self, text: str | None) -> sql.Composed:
+        return self._collated(sql.SQL("{}::{}").format(sql.Literal(text), sql.SQL(self.name)))
+
+    def of(self, value: sql.Composable) -> sql.Composed:
+        """A value as the column will hold it: a finer one is rounded before it is compared, not after."""
+        return self._collated(sql.SQL("({})::{}").format(value, sql.SQL(self.declared)))
+
+    def _collated(self, value: sql.Composed) -> sql.Composed:
+        # Byte by byte, so that an upgrade of the system's collations cannot move rows to the other side of the mark.
+        return sql.SQL('{}::text COLLATE "C"').format(value) if self.family == "text" else value
+
+    def is_finite(self, value: sql.Composable) -> sql.Composed:
+        """A condition: nothing is above infinity and NaN, so neither can be a mark."""
+        if self.family == "time":
+            return sql.SQL("isfinite({})").format(value)
+        if self.name == "numeric":
+            return sql.SQL("({})::text NOT IN ('NaN', 'Infinity', '-Infinity')").format(value)
+        return sql.SQL("{} IS NOT NULL").format(value)
+
+    def minus(self, mark: sql.Composable, lag: Lag | None) -> sql.Composed:
+        """The mark less the lag. The lowest number of a type is not passed."""
+        if lag is None:
+            return sql.Composed([mark])
+        if isinstance(lag, timedelta):
+            seconds = sql.Literal(f"{int(lag.total_seconds())} seconds")
+            return sql.SQL("({} - {}::interval)::{}").format(mark, seconds, sql.SQL(self.name))
+        lowered = sql.SQL("{}::numeric - {}").format(mark, sql.Literal(lag))
+        if self.name not in _LOWEST:
+            return lowered
+        return sql.SQL("greatest({}, {})::{}").format(lowered, sql.Literal(_LOWEST[self.name]), sql.SQL(self.name))
+
+    def can_follow(self, stored: str) -> bool:
+        """Whether a mark that was stored as that type means the same as this one: only numbers may become wider."""
+        if stored == self.name:
+            return True
+        return stored in _WIDER and self.name in _WIDER and _WIDER.index(stored) < _WIDER.index(self.name)
+
+
+def mark_type(column: DestinationColumn) -> MarkType:
+    """Raises Terminal `watermark.column_unordered`."""
+    family = mark_family(column.type)
+    if family is None:
+        raise Terminal(
+            "watermark.column_unordered",
+            f"{column.name!r} is {column.declared}, which has no order that a mark can follow.",
+            hint="Use a column of a whole or decimal number, a date, a time stamp or a text.",
+        )
+    return MarkType(family, "text" if family == "text" else column.base, column.declared)

@@ -1,0 +1,168 @@
+"""Rows at or above a mark, told apart by hashes of their content: which are known, how often, and how they are kept.
+
+A mark alone cannot tell a row that was loaded from one that came later with the same value. What is kept beside it is a
+multiset: two equal rows count twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from psycopg import sql
+
+from executors.errors import Terminal
+from executors.postgres.ddl import Conn
+from executors.postgres.key_match import own_rows
+from executors.postgres.load_plan import LoadPlan, winning_rows
+from executors.postgres.refusals import safe_value
+from executors.postgres.staging import one_number
+from executors.postgres.windows import Window, highest_in_table
+
+MOST_TIES = 1_000_000
+"""How many different rows may stand at or above a bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """The rows known at or above a bound. `columns` are those hashed, with their types; `mark` is the id under which
+    hashes are stored, None if none can be used; below `stored_from` (None: everywhere) the table itself tells."""
+
+    window: Window
+    columns: Mapping[str, str]
+    mark: int | None
+    stored_from: str | None
+
+
+def ties_of(plan: LoadPlan, window: Window) -> Ties:
+    """The hashes that are stored, if all of their columns still come in their types; else what the table holds."""
+    current, stored = columns_now(plan), window.stored
+    if stored is None or stored.hashed is None or not stored.hashed.items() <= current.items():
+        return Ties(window, current, None, None)
+    return Ties(window, stored.hashed, stored.id, stored.known_from)
+
+
+def have_columns_changed(plan: LoadPlan, window: Window) -> bool:
+    """Whether hashes are stored that cannot be compared with the rows that come now."""
+    stored = window.stored
+    return stored is not None and stored.hashed is not None and ties_of(plan, window).mark is None
+
+
+def columns_now(plan: LoadPlan) -> dict[str, str]:
+    return {c.name: plan.destination_column(c.name).declared for c in plan.columns}
+
+
+def mark_value(conn: Conn, plan: LoadPlan, window: Window) -> sql.Composed:
+    """The watermark column of a staged row `s`, as the table will hold it; NULL where it does not fit the type."""
+    return window.type.of(safe_value(conn, plan, plan.stage_column(window.column)))
+
+
+def staged_hash(conn: Conn, plan: LoadPlan, columns: Mapping[str, str]) -> sql.Composed:
+    """The hash of a staged row `s`, over the values as the table will hold them."""
+    values = [
+        sql.SQL("({})::{}").format(safe_value(conn, plan, plan.stage_column(name)), sql.SQL(declared))
+        for name, declared in sorted(columns.items())
+    ]
+    return _hash(values)
+
+
+def _table_hash(columns: Mapping[str, str]) -> sql.Composed:
+    return _hash([sql.SQL("{}").format(sql.Identifier("x", name)) for name in sorted(columns)])
+
+
+def _hash(values: list[sql.Composed]) -> sql.Composed:
+    # A row's text quotes its fields, so that NULL and '' differ and no two rows share a text.
+    fields = sql.SQL(", ").join(sql.SQL("{}::text").format(value) for value in values)
+    return sql.SQL("sha256(convert_to(ROW({})::text, 'UTF8'))").format(fields)
+
+
+def known_rows(plan: LoadPlan, ties: Ties, bound: str) -> sql.Composed:
+    """A query of `(hash, n)`: the rows at or above `bound` that are loaded already."""
+    parts = []
+    if ties.mark is not None:
+        stored = sql.SQL("SELECT t.hash, t.n FROM flow_meta.watermark_ties AS t WHERE t.watermark = {}")
+        parts.append(stored.format(sql.Literal(ties.mark)))
+    if (rows := _rows_of_table(plan, ties, bound)) is not None:
+        held = sql.SQL("SELECT {} AS hash, count(*) AS n FROM {} GROUP BY 1")
+        parts.append(held.format(_table_hash(ties.columns), rows))
+    return sql.SQL("({})").format(sql.SQL(" UNION ALL ").join(parts))
+
+
+def _rows_of_table(plan: LoadPlan, ties: Ties, bound: str) -> sql.Composed | None:
+    """The rows of the table, as `x`, at or above `bound` of which no hash is stored."""
+    window = ties.window
+    value = window.type.of(sql.Identifier("x", window.column))
+    conditions = [
+        sql.SQL("{} >= {}").format(value, window.value(bound)),
+        window.type.is_finite(value),
+    ]
+    if ties.mark is not None:
+        if ties.stored_from is None:
+            return None
+        conditions.append(sql.SQL("{} < {}").format(value, window.value(ties.stored_from)))
+    return sql.SQL("{} AS x WHERE {}").format(own_rows(plan), sql.SQL(" AND ").join(conditions))
+
+
+def highest_known(conn: Conn, plan: LoadPlan, ties: Ties) -> str | None:
+    """The highest value that a known row may have. After a mark was set back that is above the mark."""
+    window = ties.window
+    if ties.mark is None or window.mark is None:
+        return highest_in_table(conn, plan.target, window.column, window.type)
+    query = sql.SQL(
+        "SELECT greatest(max({}), {})::text FROM flow_meta.watermark_ties AS t WHERE t.watermark = {}"
+    ).format(window.type.of(sql.SQL("t.value").format()), window.value(window.mark), sql.Literal(ties.mark))
+    row = conn.execute(query).fetchone()
+    return row[0] if row else None
+
+
+def require_few_in_table(conn: Conn, plan: LoadPlan, ties: Ties, bound: str) -> None:
+    """Raises Terminal `watermark.too_many_ties` if the table alone holds too many rows at or above `bound`."""
+    rows = _rows_of_table(plan, ties, bound)
+    if rows is None:
+        return
+    query = sql.SQL("SELECT count(*) FROM (SELECT FROM {} LIMIT {}) AS n").format(rows, sql.Literal(MOST_TIES + 1))
+    if one_number(conn, query) > MOST_TIES:
+        raise _too_many(plan, ties.window)
+
+
+def keep_ties(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, mark: int) -> None:
+    """Keep the hashes of all rows at or above `bound`, known ones and staged ones, under `mark`; before the staged rows
+    are inserted. Raises Terminal `watermark.too_many_ties`."""
+    window = ties.window
+    if ties.mark is None:
+        conn.execute("DELETE FROM flow_meta.watermark_ties WHERE watermark = %s", [mark])
+    else:
+        conn.execute(
+            sql.SQL("DELETE FROM flow_meta.watermark_ties AS t WHERE t.watermark = {} AND {} < {}").format(
+                sql.Literal(mark), window.type.of(sql.SQL("t.value").format()), window.value(bound)
+            )
+        )
+    if window.mark is not None and (rows := _rows_of_table(plan, ties, bound)) is not None:
+        value = window.type.of(sql.Identifier("x", window.column))
+        _add(conn, mark, _table_hash(ties.columns), value, rows)
+    value = mark_value(conn, plan, window)
+    staged = sql.SQL("{} AS s WHERE {} >= {}").format(winning_rows(plan), value, window.value(bound))
+    _add(conn, mark, staged_hash(conn, plan, ties.columns), value, staged)
+    kept = sql.SQL("SELECT count(*) FROM flow_meta.watermark_ties WHERE watermark = {}").format(sql.Literal(mark))
+    if one_number(conn, kept) > MOST_TIES:
+        raise _too_many(plan, window)
+
+
+def _add(conn: Conn, mark: int, hashed: sql.Composed, value: sql.Composed, rows: sql.Composed) -> None:
+    conn.execute(
+        sql.SQL(
+            "INSERT INTO flow_meta.watermark_ties AS t (watermark, hash, value, n)"
+            " SELECT {mark}, {hash}, min({value})::text, count(*) FROM {rows} GROUP BY 2"
+            " ON CONFLICT (watermark, hash) DO UPDATE SET n = t.n + EXCLUDED.n"
+        ).format(mark=sql.Literal(mark), hash=hashed, value=value, rows=rows)
+    )
+
+
+def _too_many(plan: LoadPlan, window: Window) -> Terminal:
+    return Terminal(
+        "watermark.too_many_ties",
+        f"More than {MOST_TIES:,} rows stand at or above the bound of {window.column!r} in {plan.target}, too many to "
+        "be told apart. Nothing was loaded.",
+        node=plan.run.node,
+        hint="Use load mode upsert, a finer watermarkColumn, or a shorter watermarkLag.",
+    )

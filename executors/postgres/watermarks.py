@@ -1,0 +1,215 @@
+"""Marks of incremental loads where they stand, in `flow_meta` of the target: read, moved by loads, changed by people.
+
+A mark is kept as text of its type. Beside it stand hashes of the rows at the mark (`watermark_ties`), and behind it
+every change that it ever had (`watermark_changes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from executors.errors import Terminal
+from executors.grammar.parse import parse_column
+from executors.model import DestinationColumn
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.mark_types import MarkType, mark_type
+from executors.postgres.names import TableName
+from executors.postgres.table_lock import lock_table
+from executors.postgres.valid_input import is_valid_input
+
+MOST_CHANGES = 100
+"""How many changes of a mark are shown; all are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkKey:
+    """Whose mark: one pipeline's at one table. `tenant` is the workspace's UUID."""
+
+    tenant: str
+    pipeline: str
+    table: TableName
+
+    @property
+    def values(self) -> list[str]:
+        return [self.tenant, self.pipeline, self.table.schema, self.table.table]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMark:
+    """A mark as it stands. `hashed` are the columns, with their types, over which the rows from `known_from` on are
+    hashed; None where a person set the mark, and only the table can tell which rows it holds."""
+
+    id: int
+    column: str
+    type: str
+    value: str
+    revision: int
+    known_from: str | None
+    hashed: Mapping[str, str] | None
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MarkChange:
+    """A change in a mark's history. `action` is `run`, `set` or `reset`; `by` a person, None for runs."""
+
+    at: datetime
+    action: str
+    by: str | None
+    run_id: str | None
+    reason: str
+    column: str
+    old: str | None
+    new: str | None
+
+
+_KEY = "WHERE tenant = %s AND pipeline = %s AND target_schema = %s AND target_table = %s"
+_FIND = (
+    "SELECT id, column_name, type, value, revision, known_from, hashed, changed_at FROM flow_meta.pipeline_watermarks"
+)
+_CHANGES = (
+    "SELECT changed_at, action, changed_by, run_id, reason, column_name, old_value, new_value"
+    " FROM flow_meta.watermark_changes"
+)
+
+
+def find_mark(conn: Conn, key: MarkKey, *, lock: bool = False) -> StoredMark | None:
+    """The stored mark, None before the first load; `lock` holds it until the open transaction ends."""
+    row = conn.execute(f"{_FIND} {_KEY}{' FOR UPDATE' if lock else ''}", key.values).fetchone()
+    return StoredMark(*row) if row else None
+
+
+def write_mark(
+    conn: Conn,
+    key: MarkKey,
+    column: str,
+    kind: MarkType,
+    value: str,
+    *,
+    known_from: str | None = None,
+    hashed: Mapping[str, str] | None = None,
+) -> int:
+    """Store a mark in the caller's transaction; returns its id."""
+    row = conn.execute(
+        "INSERT INTO flow_meta.pipeline_watermarks AS w (tenant, pipeline, target_schema, target_table, column_name,"
+        " type, value, known_from, hashed) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
+        " ON CONFLICT (tenant, pipeline, target_schema, target_table) DO UPDATE SET column_name = EXCLUDED.column_name,"
+        " type = EXCLUDED.type, value = EXCLUDED.value, known_from = EXCLUDED.known_from, hashed = EXCLUDED.hashed,"
+        " revision = w.revision + 1, changed_at = now() RETURNING w.id",
+        [*key.values, column, kind.name, value, known_from, None if hashed is None else Jsonb(dict(hashed))],
+    ).fetchone()
+    if row is None:
+        raise LookupError("the mark was not written")
+    return int(row[0])
+
+
+def note_change(
+    conn: Conn,
+    key: MarkKey,
+    action: str,
+    column: str,
+    old: str | None,
+    new: str | None,
+    *,
+    reason: str,
+    by: str | None = None,
+    run_id: str | None = None,
+) -> None:
+    """Add to the history, in the caller's transaction."""
+    conn.execute(
+        "INSERT INTO flow_meta.watermark_changes (tenant, pipeline, target_schema, target_table, action, changed_by,"
+        " run_id, reason, column_name, old_value, new_value) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        [*key.values, action, by, run_id, reason, column, old, new],
+    )
+
+
+@translate()
+def list_changes(conn: Conn, key: MarkKey) -> list[MarkChange]:
+    """The newest changes, newest first."""
+    with conn.transaction():
+        rows = conn.execute(f"{_CHANGES} {_KEY} ORDER BY id DESC LIMIT %s", [*key.values, MOST_CHANGES]).fetchall()
+    return [MarkChange(*row) for row in rows]
+
+
+@translate()
+def count_ties(conn: Conn, mark: StoredMark) -> int:
+    """How many rows at the mark are known by their hashes."""
+    with conn.transaction():
+        row = conn.execute(
+            "SELECT coalesce(sum(n), 0)::bigint FROM flow_meta.watermark_ties WHERE watermark = %s", [mark.id]
+        ).fetchone()
+    return int(row[0]) if row else 0
+
+
+# --- what people do ---------------------------------------------------------------------------------------------------
+
+
+@translate()
+def set_mark(conn: Conn, key: MarkKey, column: DestinationColumn, value: str, *, by: str | None, reason: str) -> None:
+    """Put the mark where a person says. The hashes beside it are forgotten: the next load asks the table which rows
+    at or above the mark it holds. Raises Terminal for a value that is none of the column's type, TargetBusy."""
+    kind = mark_type(column)
+    with conn.transaction():
+        new = _read_value(conn, column, kind, value)
+        lock_table(conn, key.table)
+        old = find_mark(conn, key, lock=True)
+        _forget_ties(conn, old)
+        write_mark(conn, key, column.name, kind, new)
+        note_change(conn, key, "set", column.name, old.value if old else None, new, reason=reason, by=by)
+
+
+@translate()
+def reset_mark(conn: Conn, key: MarkKey, *, by: str | None, reason: str) -> bool:
+    """Forget the mark and its hashes: the next load begins at the highest value of the table. False if there was none.
+    Raises TargetBusy."""
+    with conn.transaction():
+        lock_table(conn, key.table)
+        old = find_mark(conn, key, lock=True)
+        if old is None:
+            return False
+        _forget_ties(conn, old)
+        conn.execute("DELETE FROM flow_meta.pipeline_watermarks WHERE id = %s", [old.id])
+        note_change(conn, key, "reset", old.column, old.value, None, reason=reason, by=by)
+    return True
+
+
+def _forget_ties(conn: Conn, mark: StoredMark | None) -> None:
+    if mark is not None:
+        conn.execute("DELETE FROM flow_meta.watermark_ties WHERE watermark = %s", [mark.id])
+
+
+def _read_value(conn: Conn, column: DestinationColumn, kind: MarkType, text: str) -> str:
+    """The value as the database writes it, so that it looks like those that loads store."""
+    if "\0" in text or not _fits_grammar(column, text) or not _is_valid(conn, column, text):
+        raise _malformed(column, text)
+    typed = kind.literal(text.strip() if kind.family != "text" else text)
+    row = conn.execute(sql.SQL("SELECT {}::text, {}").format(typed, kind.is_finite(typed))).fetchone()
+    if row is None or not row[1]:
+        raise _malformed(column, text)
+    return str(row[0])
+
+
+def _fits_grammar(column: DestinationColumn, text: str) -> bool:
+    """PostgreSQL would read `now` and `tomorrow` as points in time; files may not hold them, and neither may marks."""
+    _, bad = parse_column(pa.array([text], pa.string()), column.type)
+    return not bad[0].as_py()
+
+
+def _is_valid(conn: Conn, column: DestinationColumn, text: str) -> bool:
+    row = conn.execute(sql.SQL("SELECT {}").format(is_valid_input(conn, sql.Literal(text), column.declared))).fetchone()
+    return bool(row and row[0])
+
+
+def _malformed(column: DestinationColumn, text: str) -> Terminal:
+    return Terminal(
+        "watermark.value_malformed",
+        f"{text!r} is no value of column {column.name!r}, which is {column.declared}.",
+        hint="Write it as a file would: 2026-01-31, 2026-01-31T10:00:00.123456Z, 9007199254740993.",
+    )

@@ -1,0 +1,142 @@
+"""Where an incremental load begins: the mark that it goes on from, and the bound below which rows are behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from psycopg import sql
+
+from executors.errors import Terminal, Transient
+from executors.model import Destination
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.inspect import inspect_target
+from executors.postgres.mark_types import MarkType, mark_type
+from executors.postgres.names import TableName
+from executors.postgres.watermarks import MarkKey, StoredMark, find_mark
+from ir.nodes import Target
+from ir.watermarks import Lag, lag_fault, parse_lag
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`mark` is the stored mark, else the highest value of the table, else None. `bound` is the mark less the lag:
+    a source that can filter need not send rows below it. Both are texts of the mark's type."""
+
+    key: MarkKey
+    column: str
+    type: MarkType
+    lag: Lag | None
+    stored: StoredMark | None
+    mark: str | None
+    bound: str | None
+
+    def value(self, text: str | None) -> sql.Composed:
+        return self.type.literal(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Staged rows that are not loaded: those below the bound, and those at or above it that were loaded before and are
+    read again, up to the value `highest`."""
+
+    below_bound: int = 0
+    read_again: int = 0
+    highest: str | None = None
+
+    @property
+    def rows(self) -> int:
+        return self.below_bound + self.read_again
+
+
+NOTHING_ASIDE = Aside()
+
+
+@translate()
+def open_window(conn: Conn, tenant: str, pipeline: str, target: Target) -> Window | None:
+    """None while the table does not exist. Raises Terminal where the mark does not fit what stands there now."""
+    key = MarkKey(tenant, pipeline, TableName(target.schema_, target.table))
+    dest = inspect_target(conn, target.schema_, target.table)
+    with conn.transaction():
+        stored = find_mark(conn, key)
+        if dest is None:
+            _require_none(stored, target)
+            return None
+        kind, lag = _type_of(target, dest), _lag_of(target, dest)
+        if stored is not None:
+            _require_same(stored, kind, target)
+        column = str(target.watermark_column)
+        mark = stored.value if stored is not None else highest_in_table(conn, key.table, column, kind)
+        bound = None if mark is None else _bound(conn, kind, mark, lag)
+    return Window(key, column, kind, lag, stored, mark, bound)
+
+
+def require_unmoved(conn: Conn, window: Window) -> None:
+    """Hold the mark until the open transaction ends; raises Transient if somebody has changed it since it was read."""
+    now = find_mark(conn, window.key, lock=True)
+    if (now and now.revision) != (window.stored and window.stored.revision) or (now and now.id) != (
+        window.stored and window.stored.id
+    ):
+        raise Transient(
+            "watermark.moved",
+            f"The mark of {window.key.table} was set or reset while this load was on its way; nothing was loaded.",
+            hint="The next attempt begins at the new mark.",
+        )
+
+
+def highest_in_table(conn: Conn, table: TableName, column: str, kind: MarkType) -> str | None:
+    """The highest value of a column as text; infinity and NaN are above everything and count for nothing."""
+    value = kind.of(sql.Identifier("x", column))
+    query = sql.SQL("SELECT max({})::text FROM {} AS x WHERE {}").format(value, table.identifier, kind.is_finite(value))
+    row = conn.execute(query).fetchone()
+    return row[0] if row else None
+
+
+def _bound(conn: Conn, kind: MarkType, mark: str, lag: Lag | None) -> str:
+    row = conn.execute(sql.SQL("SELECT ({})::text").format(kind.minus(kind.literal(mark), lag))).fetchone()
+    return str(row and row[0])
+
+
+def _type_of(target: Target, dest: Destination) -> MarkType:
+    column = dest.column(str(target.watermark_column))
+    if column is None:
+        raise Terminal(
+            "watermark.column_unknown",
+            f"{dest.schema}.{dest.table} has no column {target.watermark_column!r}.",
+            node=target.id,
+            hint=f"It has {', '.join(c.name for c in dest.columns) or 'none'}.",
+        )
+    return mark_type(column)
+
+
+def _lag_of(target: Target, dest: Destination) -> Lag | None:
+    column = dest.column(str(target.watermark_column))
+    if target.watermark_lag is None or column is None:
+        return None
+    lag = parse_lag(target.watermark_lag)
+    if fault := lag_fault(lag, column.type):
+        raise Terminal("watermark.lag_mismatch", fault, node=target.id, hint="Correct the target's watermarkLag.")
+    return lag
+
+
+def _require_none(stored: StoredMark | None, target: Target) -> None:
+    """A new table must not begin at the mark of the one that is gone: its earlier rows would be missing for ever."""
+    if stored is not None:
+        raise Terminal(
+            "target.table_gone",
+            f"{target.schema_}.{target.table} does not exist, though its mark says that rows up to {stored.column} "
+            f"{stored.value} are loaded: the table was dropped or renamed.",
+            node=target.id,
+            hint="Bring the table back; or reset the mark, with a reason, to fill a new table from the start.",
+        )
+
+
+def _require_same(stored: StoredMark, kind: MarkType, target: Target) -> None:
+    if stored.column != target.watermark_column or not kind.can_follow(stored.type):
+        raise Terminal(
+            "watermark.changed",
+            f"The stored mark is of column {stored.column!r} ({stored.type}); the target now follows "
+            f"{target.watermark_column!r} ({kind.name}). What one says nothing of the other.",
+            node=target.id,
+            hint="Reset the mark to go on from the highest value of the table, or set it, with a reason.",
+        )

@@ -1,0 +1,57 @@
+"""Marks of incremental loads: the column types that have an order to follow, and the lag that fits each."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from typing import Literal
+
+from ir.durations import parse_duration
+from ir.types import ColumnType
+
+MarkFamily = Literal["number", "time", "text"]
+Lag = timedelta | Decimal
+
+LONGEST_LAG = timedelta(days=36525)
+"""A hundred years: beyond it the first moment that a database knows comes near."""
+
+_FAMILIES: dict[str, MarkFamily] = {
+    "integer": "number", "bigint": "number", "decimal": "number",
+    "date": "time", "timestamp": "time", "timestamptz": "time",
+    "string": "text",
+}  # fmt: skip
+# Floats are left out: they hold NaN, above which nothing ever comes, and their texts are not what was written.
+_OTHER_NUMBERS = re.compile(r"(smallint|int2|numeric|decimal)(\(.*\))?")
+_WHOLE = re.compile(r"integer|bigint|smallint|int2")
+
+
+def mark_family(kind: ColumnType) -> MarkFamily | None:
+    """How marks of a column type are compared; None for types that have no order to follow."""
+    if kind.kind == "pg":
+        return "number" if _OTHER_NUMBERS.fullmatch(kind.pg_name) else None
+    return _FAMILIES.get(kind.kind)
+
+
+def is_whole(kind: ColumnType) -> bool:
+    """Whether a column type holds whole numbers only."""
+    return _WHOLE.fullmatch(kind.pg_name if kind.kind == "pg" else kind.kind) is not None
+
+
+def parse_lag(written: str | float) -> Lag:
+    """The lag that a document writes; raises ValueError for a text that is no duration."""
+    return parse_duration(written) if isinstance(written, str) else Decimal(str(written))
+
+
+def lag_fault(lag: Lag, kind: ColumnType) -> str | None:
+    """What is wrong with a lag for marks of a column type, if anything."""
+    match mark_family(kind):
+        case "number" if isinstance(lag, timedelta):
+            return f'The mark is a number ({kind}), so the lag is one too: 100, not "15m".'
+        case "number" if is_whole(kind) and isinstance(lag, Decimal) and lag != lag.to_integral_value():
+            return f"The mark is a whole number ({kind}), and {lag} is none."
+        case "time" if isinstance(lag, Decimal):
+            return f'The mark is a point in time ({kind}), so the lag is a duration: "15m", not {lag}.'
+        case "text":
+            return "The mark is a text, from which nothing can be taken away."
+    return None

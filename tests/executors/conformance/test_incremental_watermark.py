@@ -1,0 +1,272 @@
+"""What incremental_watermark promises beyond the other modes, in whole runs over files."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from executors.errors import Failure, Terminal, Transient
+from executors.model import NodeReport
+from executors.postgres.client import connect
+from executors.postgres.inspect import inspect_target
+from executors.postgres.names import TableName
+from executors.postgres.watermarks import MarkKey, find_mark, reset_mark, set_mark
+from tests.executors.conformance.world import World, reconciles, target_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+HEADER = "id,upd\n"
+FIRST = "1,2026-01-01 10:00:00\n2,2026-01-01 10:00:00\n"
+LATE = "3,2026-01-01 10:00:00\n4,2026-01-01 10:00:01\n"
+
+
+@pytest.fixture
+def updates(world: World) -> World:
+    world.sql("create table t (id int, upd timestamp not null)")
+    return world
+
+
+def document(world: World, **target: Any) -> dict[str, Any]:
+    return world.document(mode="incremental_watermark", **{"watermarkColumn": "upd", **target})
+
+
+def load(world: World, **target: Any) -> NodeReport:
+    report = world.run(document(world, **target))
+    assert reconciles(report)
+    return target_of(report)
+
+
+def mark_key(world: World) -> MarkKey:
+    return MarkKey(world.tenant, "case", TableName(world.schema, "t"))
+
+
+def mark_of(world: World) -> str | None:
+    with connect(world.warehouse) as conn:
+        found = find_mark(conn, mark_key(world))
+    return found and found.value
+
+
+def ids(world: World) -> list[int]:
+    return [row[0] for row in world.rows("id")]
+
+
+def test_rows_tied_with_the_mark_arrive_exactly_once(updates: World) -> None:
+    """Every file holds all rows so far, as a source that is read anew."""
+    updates.write("a", HEADER + FIRST)
+    assert load(updates).rows_loaded == 2
+    updates.write("b", HEADER + FIRST + LATE)
+    t = load(updates)
+    assert (t.rows_read, t.rows_behind_mark, t.rows_loaded) == (4, 2, 2)
+    report = updates.run(document(updates))
+    assert (report.nothing_new, target_of(report).rows_loaded) == (True, 0)
+    updates.write("c", HEADER + FIRST + LATE + "\n")
+    assert load(updates).rows_loaded == 0
+    assert ids(updates) == [1, 2, 3, 4]
+    assert mark_of(updates) == "2026-01-01 10:00:01"
+
+
+def test_late_rows_alone_in_a_file_arrive_too(updates: World) -> None:
+    updates.write("a", HEADER + FIRST)
+    load(updates)
+    updates.write("b", HEADER + LATE)
+    assert load(updates).rows_loaded == 2
+
+
+@pytest.mark.parametrize(
+    ("declared", "first", "more", "mark"),
+    [
+        ("timestamp(6)", "2026-01-01 10:00:00.123456",
+         ["2026-01-01 10:00:00.123457", "2026-01-01 10:00:00.123900"], "2026-01-01 10:00:00.1239"),
+        ("timestamptz", "2026-01-01 12:00:00.123456+02",
+         ["2026-01-01T10:00:00.123457Z", "2026-01-01T10:00:00.123900Z"], "2026-01-01 10:00:00.1239+00"),
+        ("bigint", "9007199254740993", ["9007199254740994", "9007199254740995"], "9007199254740995"),
+        ("numeric", "0.1", ["0.10000000000000000000000000000000000000001", "0.2"], "0.2"),
+    ],
+)  # fmt: skip
+def test_a_mark_is_as_fine_as_its_column(world: World, declared: str, first: str, more: list[str], mark: str) -> None:
+    world.sql(f"create table t (id int, upd {declared})")
+    world.write("a", f"{HEADER}1,{first}\n")
+    load(world)
+    world.write("b", f"{HEADER}1,{first}\n\n")
+    assert load(world).rows_loaded == 0
+    world.write("c", HEADER + f"1,{first}\n" + "".join(f"{i},{value}\n" for i, value in enumerate(more, 2)))
+    assert load(world).rows_loaded == 2
+    assert mark_of(world) == mark
+
+
+def test_rows_of_files_below_the_mark_are_counted_and_warned_about(updates: World) -> None:
+    updates.write("a", HEADER + LATE)
+    load(updates)
+    updates.write("b", HEADER + "5,2026-01-01 09:00:00\n6,2026-01-01 11:00:00\n")
+    report = updates.run(document(updates))
+    assert (target_of(report).rows_behind_mark, target_of(report).rows_loaded) == (1, 1)
+    assert [w.code for w in report.warnings] == ["rows.behind_mark"]
+    assert reconciles(report)
+
+
+def test_rows_read_again_are_no_reason_to_warn(updates: World) -> None:
+    updates.write("a", HEADER + FIRST)
+    load(updates)
+    updates.write("b", HEADER + FIRST + LATE)
+    assert updates.run(document(updates)).warnings == []
+
+
+def test_rows_within_the_lag_are_not_behind(updates: World) -> None:
+    updates.write("a", HEADER + LATE)
+    load(updates, watermarkLag="1h")
+    updates.write("b", HEADER + "5,2026-01-01 09:00:01\n6,2026-01-01 09:00:00\n")
+    t = load(updates, watermarkLag="1h")
+    assert (t.rows_loaded, t.rows_behind_mark) == (1, 1)
+
+
+@pytest.mark.parametrize(("handling", "loaded"), [("skip", 2), ("null", 2), ("abort", 0)])
+def test_a_row_without_a_value_to_follow_is_a_violation(world: World, handling: str, loaded: int) -> None:
+    world.sql("create table t (id int, upd timestamp)")
+    world.write("a", HEADER + FIRST + "3,\n")
+    if handling == "abort":
+        with pytest.raises(Terminal, match=r"rule\.abort"):
+            load(world)
+    else:
+        report = world.run(document(world, onTypeMismatch=handling))
+        assert reconciles(report)
+        assert [(rule.rule_id, rule.violations) for rule in report.rules] == [("notNull:upd", 1)]
+        assert mark_of(world) == "2026-01-01 10:00:00"
+    assert len(ids(world)) == loaded
+
+
+def test_no_number_that_nothing_can_pass_becomes_the_mark(world: World) -> None:
+    world.sql("create table t (id int, upd numeric)")
+    world.write("a", "id,upd\n1,1.5\n2,NaN\n3,Infinity\n")
+    report = world.run(document(world, onTypeMismatch="skip"))
+    assert [(rule.rule_id, rule.violations) for rule in report.rules] == [("mark:upd", 2)]
+    assert (ids(world), mark_of(world)) == ([1], "1.5")
+
+
+def test_a_key_of_the_table_is_no_hindrance_to_rows_read_again(world: World) -> None:
+    world.sql("create table t (id int primary key, upd timestamp not null)")
+    world.write("a", HEADER + FIRST)
+    load(world)
+    world.write("b", HEADER + FIRST + LATE)
+    assert load(world, onTypeMismatch="skip").rows_rejected == 0
+    assert ids(world) == [1, 2, 3, 4]
+
+
+def test_checks_look_at_the_rows_that_will_be_loaded(updates: World) -> None:
+    updates.write("a", HEADER + FIRST)
+    load(updates)
+    updates.write("b", HEADER + FIRST + LATE)
+    checks = {"rowCount": {"max": 2, "onFail": "abort"}}
+    report = updates.run(updates.document(mode="incremental_watermark", watermarkColumn="upd", checks=checks))
+    assert report.checks[0].observed == 2
+
+
+def test_a_failed_load_moves_no_mark_and_its_rows_come_with_the_next(world: World) -> None:
+    world.sql("create table t (id int not null, upd timestamp not null)")
+    world.write("a", HEADER + FIRST)
+    load(world)
+    path = world.write("b", f"{HEADER}5,2026-01-01 11:00:00\n6,2026-01-01 11:00:01\n,2026-01-01 11:00:02\n")
+    with pytest.raises(Terminal):
+        load(world)
+    assert (ids(world), mark_of(world)) == ([1, 2], "2026-01-01 10:00:00")
+    path.write_text(f"{HEADER}5,2026-01-01 11:00:00\n6,2026-01-01 11:00:01\n7,2026-01-01 11:00:02\n")
+    assert load(world).rows_loaded == 3
+    assert (ids(world), mark_of(world)) == ([1, 2, 5, 6, 7], "2026-01-01 11:00:02")
+
+
+class PowerCut(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("step", ["pass", "mark", "refuse", "load"])
+def test_a_worker_killed_before_the_commit_leaves_rows_and_mark_to_the_next_attempt(updates: World, step: str) -> None:
+    updates.write("a", HEADER + FIRST)
+    load(updates)
+    updates.write("b", HEADER + FIRST + LATE)
+    run_id = str(uuid.uuid4())
+
+    def cut(name: str, node: str | None) -> None:
+        if name == step:
+            raise PowerCut
+
+    updates.memory.on_step = cut
+    with pytest.raises(PowerCut):
+        updates.run(document(updates), run_id=run_id)
+    assert (ids(updates), mark_of(updates)) == ([1, 2], "2026-01-01 10:00:00")
+    updates.memory.on_step = lambda name, node: None
+    assert target_of(updates.run(document(updates), run_id=run_id, attempt=2)).rows_loaded == 2
+    assert ids(updates) == [1, 2, 3, 4]
+
+
+def test_a_worker_killed_after_the_commit_has_moved_rows_and_mark(updates: World) -> None:
+    updates.write("a", HEADER + FIRST)
+    run_id = str(uuid.uuid4())
+
+    def cut(commit: object) -> None:
+        raise PowerCut
+
+    updates.memory.on_committed = cut
+    with pytest.raises(PowerCut):
+        updates.run(document(updates), run_id=run_id)
+    assert (ids(updates), mark_of(updates)) == ([1, 2], "2026-01-01 10:00:00")
+    updates.memory.on_committed = lambda commit: None
+    report = updates.run(document(updates), run_id=run_id, attempt=2)
+    assert (target_of(report).rows_loaded, ids(updates)) == (2, [1, 2])
+
+
+def test_a_mark_that_a_person_moves_under_a_run_is_taken_up_by_the_next_attempt(updates: World) -> None:
+    updates.write("a", HEADER + FIRST)
+    load(updates)
+    updates.write("b", HEADER + LATE)
+    run_id = str(uuid.uuid4())
+
+    def forward(name: str, node: str | None) -> None:
+        if name == "load":
+            with connect(updates.warehouse, autocommit=True) as conn:
+                dest = inspect_target(conn, updates.schema, "t")
+                assert dest
+                column = dest.column("upd")
+                assert column
+                set_mark(conn, mark_key(updates), column, "2026-01-01 10:00:01", by=None, reason="skip")
+
+    updates.memory.on_step = forward
+    with pytest.raises(Transient, match=r"watermark\.moved"):
+        updates.run(document(updates), run_id=run_id)
+    updates.memory.on_step = lambda name, node: None
+    t = target_of(updates.run(document(updates), run_id=run_id, attempt=2))
+    assert (t.rows_loaded, t.rows_behind_mark) == (1, 1)
+
+
+def test_a_new_table_does_not_begin_at_the_mark_of_the_one_that_is_gone(updates: World) -> None:
+    updates.write("a", HEADER + FIRST)
+    load(updates)
+    updates.sql("drop table t")
+    (updates.folder / "in/a").unlink()
+    updates.write("b", HEADER + LATE)
+    with pytest.raises(Failure) as stopped:
+        load(updates)
+    assert stopped.value.code == "target.table_gone"
+    assert updates.sql("select to_regclass('t')") == [(None,)]
+    with connect(updates.warehouse, autocommit=True) as conn:
+        reset_mark(conn, mark_key(updates), by=None, reason="a new table")
+    assert load(updates).rows_loaded == 2
+
+
+def test_a_new_column_does_not_load_rows_again(updates: World) -> None:
+    updates.write("a", HEADER + FIRST)
+    load(updates)
+    updates.sql("alter table t add note text")
+    updates.write("b", "id,upd,note\n1,2026-01-01 10:00:00,x\n2,2026-01-01 10:00:00,y\n3,2026-01-01 10:00:00,z\n")
+    assert load(updates).rows_loaded == 1
+    assert updates.rows("id, note") == [(1, None), (2, None), (3, "z")]
+
+
+def test_a_target_that_two_pipelines_fill_has_a_mark_for_each(updates: World) -> None:
+    updates.write("a", HEADER + LATE)
+    load(updates)
+    other = {**document(updates), "id": "other"}
+    updates.memory.commits.clear()
+    updates.write("b", HEADER + "9,2026-01-01 10:00:05\n")
+    updates.run(other)
+    assert mark_of(updates) == "2026-01-01 10:00:01"
