@@ -11,8 +11,8 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_target
 from executors.postgres.load_modes.base import LoadHandler
+from executors.postgres.load_modes.blue_green.in_place import delete_and_insert
 from executors.postgres.load_modes.blue_green.obstacles import find_obstacles
-from executors.postgres.load_modes.blue_green.replace import delete_and_insert
 from executors.postgres.load_modes.blue_green.swap import swap
 from executors.postgres.load_plan import LoadPlan, ModeCounts
 from executors.postgres.names import TableName

@@ -61,8 +61,9 @@ class Definition:
 
 def read_definition(conn: Conn, table: TableName) -> Definition:
     """Read the table in the open transaction."""
-    oid, owner, is_forced = _identity(conn, table)
-    with search_path(conn, table.schema):
+    # To read the query of a view locks what it reads; rolled back, the locks are let go.
+    with conn.transaction(force_rollback=True), search_path(conn, table.schema):
+        oid, owner, is_forced = _identity(conn, table)
         return Definition(
             oid,
             owner,

@@ -30,7 +30,7 @@ own (classid, objid) AS (
     UNION ALL SELECT 'pg_statistic_ext'::regclass, x.oid FROM t JOIN pg_statistic_ext x ON x.stxrelid = t.oid
 ),
 users AS (
-    SELECT d.classid, d.objid, bool_or(o.classid = 'pg_type'::regclass) AS by_type
+    SELECT d.classid, d.objid, max(d.objsubid) AS objsubid, bool_or(o.classid = 'pg_type'::regclass) AS by_type
     FROM pg_depend d JOIN own o ON o.classid = d.refclassid AND o.objid = d.refobjid
     WHERE (d.classid, d.objid) NOT IN (SELECT classid, objid FROM own) GROUP BY d.classid, d.objid
 ),
@@ -87,7 +87,7 @@ _AGAINST_SWAP = (
     " OR (is_view AND NOT has_schema_privilege(relnamespace, 'CREATE'))",
     "SELECT format('foreign key %I of %I.%I, which belongs to %I', conname, nspname, relname,"
     " pg_get_userbyid(relowner)) FROM referring WHERE conparentid = 0 AND NOT pg_has_role(relowner, 'USAGE')",
-    "SELECT pg_describe_object(u.classid, u.objid, 0) FROM users u LEFT JOIN pg_class c"
+    "SELECT pg_describe_object(u.classid, u.objid, u.objsubid) FROM users u LEFT JOIN pg_class c"
     " ON u.classid = 'pg_class'::regclass AND c.oid = u.objid WHERE u.classid <> 'pg_rewrite'::regclass"
     " AND u.classid <> 'pg_publication_rel'::regclass AND coalesce(c.relkind, '-') NOT IN ('S', 'i')"
     " AND NOT EXISTS (SELECT FROM pg_trigger g WHERE u.classid = 'pg_trigger'::regclass AND g.oid = u.objid"
