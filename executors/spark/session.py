@@ -94,6 +94,16 @@ def warm_up() -> None:
         probe_cluster(get_session())
 
 
+def answers() -> bool:
+    """Whether the application was started and answers. Takes as long as that answer does."""
+    session = _base
+    try:
+        with translate():
+            return session is not None and bool(session.version)
+    except Failure:
+        return False
+
+
 def stop_session(patience: float = 20) -> None:
     """Stop the application and wait until its JVM is gone; after `patience` seconds it is killed.
 

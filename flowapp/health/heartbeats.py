@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 import uuid
+from collections.abc import Callable
 
 from django.conf import settings
 from django.db import DatabaseError, connections
@@ -24,6 +25,11 @@ def process_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
 
+def spark_name(process: str) -> str:
+    """How the Spark that a process holds is named."""
+    return f"{process} spark"
+
+
 def beat(name: str, role: str) -> None:
     Heartbeat.objects.update_or_create(name=name, defaults={"role": role, "seen_at": Now()})
 
@@ -34,11 +40,14 @@ def forget_dead() -> None:
 
 
 class HeartbeatThread(threading.Thread):
-    """Beats until `stop` is called. A database that does not answer is tried again: silence is what others look for."""
+    """Beats until `stop` is called, whenever `lives` says so, which may take its time.
 
-    def __init__(self, name: str, role: str) -> None:
+    A database that does not answer is tried again: silence is what others look for.
+    """
+
+    def __init__(self, name: str, role: str, lives: Callable[[], bool] = lambda: True) -> None:
         super().__init__(name=f"{role}-heartbeat", daemon=True)
-        self._process, self._role, self._stopped = name, role, threading.Event()
+        self._process, self._role, self._lives, self._stopped = name, role, lives, threading.Event()
 
     def run(self) -> None:
         try:
@@ -51,7 +60,8 @@ class HeartbeatThread(threading.Thread):
 
     def _beat(self) -> None:
         try:
-            beat(self._process, self._role)
+            if self._lives():
+                beat(self._process, self._role)
         except DatabaseError as error:
             logger.warning("Heartbeat not written: %s", type(error).__name__)
             connections.close_all()

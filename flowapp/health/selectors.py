@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
@@ -10,12 +10,14 @@ from uuid import UUID
 import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import Count, Q, QuerySet
+from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 
 from flowapp.accounts.models import Workspace
 from flowapp.clock import from_now
+from flowapp.health.heartbeats import spark_name
 from flowapp.health.models import Alert, AlertState, Heartbeat, Severity
 from ir.errors import FlowError
+from ir.words import counted
 
 Status = Literal["ok", "down", "cannot tell"]
 Part = dict[str, str | int]
@@ -129,11 +131,37 @@ def process_health(role: str) -> Part:
     return part("ok", f"{alive} heard of within {seconds} s.", alive=alive)
 
 
+def spark_health() -> Part:
+    """Only workers hold Spark: without one nobody can tell."""
+    try:
+        is_fresh = ExpressionWrapper(Q(seen_at__gt=from_now(-settings.HEARTBEAT_SECONDS)), BooleanField())
+        found = Heartbeat.objects.filter(role__in=("worker", "spark")).annotate(is_fresh=is_fresh)
+        beats = list(found.values_list("role", "name", "is_fresh"))
+    except DatabaseError:
+        return part("cannot tell", "The control database does not answer.")
+    sparks = {name: fresh for role, name, fresh in beats if role == "spark"}
+    states = [sparks.get(spark_name(name)) for role, name, fresh in beats if role == "worker" and fresh]
+    return _spark_part(states)
+
+
+def _spark_part(states: Sequence[bool | None]) -> Part:
+    """`states` are those of the living workers' Sparks: None was never heard of."""
+    answering = states.count(True)
+    if not states:
+        return part("cannot tell", "No worker answers, and only workers hold Spark.", alive=0)
+    if answering:
+        return part("ok", f"Answers in {counted(answering, 'worker')}.", alive=answering)
+    if False in states:
+        return part("down", "Spark has answered before and is silent now. Start the worker again.", alive=0)
+    return part("cannot tell", "No worker has started Spark yet; it does within a minute.", alive=0)
+
+
 PARTS: dict[str, Callable[[], Part]] = {
     "database": database_health,
     "broker": broker_health,
     "workers": lambda: process_health("worker"),
     "scheduler": lambda: process_health("scheduler"),
+    "spark": spark_health,
 }
 
 

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 from flowapp.health.alerts import acknowledge, resolve
 from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import NEWEST_FIRST, get_alert, get_light, health_document, list_alerts
+from flowapp.health.trends import list_trends
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
@@ -41,6 +42,8 @@ def home(request: HtmxRequest) -> HttpResponse:
         "parts": health_document(),
         "alerts": alerts[:MOST_ALERTS],
         "has_more": len(alerts) > MOST_ALERTS,
+        "trends": [] if request.htmx else list_trends(request.workspace, request.GET.get("pipeline", "")),
+        "trend_of": request.GET.get("pipeline", ""),
         "found": take_page(history, request.GET.get("cursor", ""), NEWEST_FIRST, 25),
     }
     return render_page(request, "health/home.html", context, fragment="health/_now.html")

@@ -12,7 +12,7 @@ from celery.worker import state as worker_state
 from django.conf import settings
 
 from flowapp.health.alerts import resolve_by
-from flowapp.health.heartbeats import HeartbeatThread, process_name
+from flowapp.health.heartbeats import HeartbeatThread, process_name, spark_name
 from flowapp.runs.leases import interrupt_all
 
 logger = logging.getLogger(__name__)
@@ -39,13 +39,14 @@ def keep_logging(**_: Any) -> None:
 @worker_init.connect
 def start(**_: Any) -> None:
     """Heard of first, warm second: a worker that warms up is no missing worker."""
-    thread = HeartbeatThread(owner(), "worker")
-    thread.start()
-    _heartbeats.append(thread)
+    from executors.spark.session import answers, warm_up
+
+    # Spark's heart has a thread of its own: a Java process that hangs must not silence its worker.
+    for thread in (HeartbeatThread(owner(), "worker"), HeartbeatThread(spark_name(owner()), "spark", answers)):
+        thread.start()
+        _heartbeats.append(thread)
     resolve_by("worker.seen")
     if settings.WARM_SPARK:
-        from executors.spark.session import warm_up
-
         warm_up()
 
 

@@ -121,11 +121,12 @@ def keep(picture: bytes, path: Path) -> None:
 
 def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str) -> None:
     from flowapp.accounts.services import ensure_workspace
-    from flowapp.health.heartbeats import HeartbeatThread
+    from flowapp.health.heartbeats import HeartbeatThread, spark_name
     from flowapp.pipelines.services import create_pipeline
 
     # The runs are run in this process, which answers for both.
-    beating = [HeartbeatThread(role, role) for role in ("worker", "scheduler")]
+    beating = [HeartbeatThread("worker", "worker"), HeartbeatThread(spark_name("worker"), "spark")]
+    beating.append(HeartbeatThread("scheduler", "scheduler"))
     for thread in beating:
         thread.start()
     PICTURES.mkdir(exist_ok=True)

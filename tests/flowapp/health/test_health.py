@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
-from flowapp.health.heartbeats import HeartbeatThread, beat
+from flowapp.health.heartbeats import HeartbeatThread, beat, spark_name
 from flowapp.health.models import Heartbeat
 
 URL = "/api/health/"
@@ -25,7 +27,9 @@ def test_all_parts_are_told(client, broker):
     response = client.get(URL)
     assert response.status_code == 200
     told = {name: part["status"] for name, part in response.json().items()}
-    assert told == {"database": "ok", "broker": "ok", "workers": "ok", "scheduler": "down"}
+    assert told == {
+        "database": "ok", "broker": "ok", "workers": "ok", "scheduler": "down", "spark": "cannot tell",
+    }  # fmt: skip
     assert response.json()["workers"]["alive"] == 2
 
 
@@ -59,7 +63,7 @@ def test_without_the_database_nothing_is_green(tmp_path, redis_url):
         "FLOW_REDIS_URL": redis_url,
     }
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "503|down|ok|cannot tell|cannot tell", done.stderr
+    assert done.stdout.strip() == "503|down|ok|cannot tell|cannot tell|cannot tell", done.stderr
     assert "secretword" not in done.stdout + done.stderr
 
 
@@ -71,3 +75,31 @@ def test_a_process_beats_until_it_stops():
         thread.join(0.01)
     thread.stop()
     assert not Heartbeat.objects.exists()
+
+
+@pytest.mark.django_db
+def test_spark_answers_in_workers_alone(client, broker):
+    def spark() -> tuple[str, int]:
+        told = client.get(URL).json()["spark"]
+        return told["status"], told["alive"]
+
+    beat(spark_name("gone"), "spark")
+    assert spark() == ("cannot tell", 0)
+    beat("w", "worker")
+    Heartbeat.objects.filter(role="spark").update(seen_at=timezone.now() - timedelta(hours=1))
+    assert spark() == ("cannot tell", 0)
+    beat(spark_name("w"), "spark")
+    assert spark() == ("ok", 1)
+    Heartbeat.objects.filter(role="spark").update(seen_at=timezone.now() - timedelta(hours=1))
+    assert spark() == ("down", 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_heart_beats_only_while_it_lives():
+    lives = [False]
+    thread = HeartbeatThread("w spark", "spark", lambda: lives[0])
+    thread._beat()
+    assert not Heartbeat.objects.exists()
+    lives[0] = True
+    thread._beat()
+    assert Heartbeat.objects.get().role == "spark"

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
+from datetime import timedelta
+from html import unescape
+
 import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
 from flowapp.health.alerts import raise_alert
-from flowapp.health.heartbeats import beat
+from flowapp.health.heartbeats import beat, spark_name
 from flowapp.health.models import Alert, AlertState
-from flowapp.runs.models import Trigger
+from flowapp.runs.models import CommitRecord, NodeRun, Run, State, Trigger
 from flowapp.runs.services import queue_run
+from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -23,6 +29,7 @@ def alive(settings, redis_url) -> None:
     settings.REDIS_URL = redis_url
     beat("w", "worker")
     beat("s", "scheduler")
+    beat(spark_name("w"), "spark")
 
 
 @pytest.fixture
@@ -115,7 +122,7 @@ def test_the_light_costs_a_constant_number_of_queries(pipeline, alive, as_, djan
         failed(None, pipeline=pipeline, run=run, node=f"n{n}")
     client = as_("viewer")
 
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         client.get(f"{HEALTH}widget/")
 
 
@@ -186,3 +193,48 @@ def test_messages_and_steps_do_no_harm(workspace, alive, as_, widget):
 
     assert_harmless(widget())
     assert_harmless(as_("editor").get(HEALTH))
+
+
+def ended(pipeline, loaded: int, rejected: int, seconds: int) -> Run:
+    run = queue_run(pipeline, Trigger.MANUAL, send=False)
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(
+        state=State.SUCCEEDED, started_at=now, ended_at=now + timedelta(seconds=seconds)
+    )
+    NodeRun.objects.create(
+        workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_loaded=loaded,
+        rows_rejected=rejected,
+    )  # fmt: skip
+    return run
+
+
+def test_charts_hold_the_numbers_of_the_last_runs_the_oldest_first(as_, pipeline):
+    ended(pipeline, 1_000, 5, 2)
+    ended(pipeline, 1_200, 0, 3)
+    page = as_("viewer").get(HEALTH).content.decode()
+
+    values = [json.loads(unescape(text)) for text in re.findall(r'data-values="([^"]*)"', page)]
+    assert values == [[1000, 1200], [2.0, 3.0], [5, 0]]
+    assert "Rows loaded: last 1,200, least 1,000, most 1,200 rows" in page
+
+
+def test_the_band_of_a_pipeline_that_expects_one_is_drawn(as_, save):
+    nodes = make_document()["nodes"]
+    band = {"windowRuns": 3, "maxDecreasePct": 50, "maxIncreasePct": 50}
+    pipeline = save(nodes=[nodes[0], {**nodes[1], "expectedRowCountDelta": band}]).pipeline
+    for loaded in (100, 100, 100, 120):
+        run = ended(pipeline, loaded, 0, 1)
+        CommitRecord.objects.create(
+            workspace=run.workspace, pipeline=pipeline, run=run, node="load", attempt=1, committed_at=timezone.now(),
+            counts={"node": {"rows_loaded": loaded}},
+        )  # fmt: skip
+
+    page = as_("viewer").get(HEALTH).content.decode()
+    assert 'data-least="50.0" data-most="150.0"' in page
+
+
+def test_charts_are_of_one_pipeline_on_demand_and_of_none_before_anything_ran(as_, pipeline):
+    assert "stand here once it has run" in words(as_("viewer").get(HEALTH))
+    ended(pipeline, 1, 0, 1)
+    assert "flow-trend" in as_("viewer").get(f"{HEALTH}?pipeline=numbers").content.decode()
+    assert "flow-trend" not in as_("viewer").get(f"{HEALTH}?pipeline=others").content.decode()

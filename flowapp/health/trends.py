@@ -1,0 +1,98 @@
+"""What the charts of the Health page show: rows, rejects and durations of each pipeline's last runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import OuterRef, Subquery, Sum
+
+from flowapp.accounts.models import Workspace
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import ENDED, Run
+from flowapp.runs.row_bands import RowBand, row_band
+from ir.errors import FlowError
+
+MOST_PIPELINES, LAST_RUNS = 6, 30
+MEASURES = (("loaded", "Rows loaded", "rows"), ("seconds", "Duration", "s"), ("rejected", "Rows rejected", "rows"))
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """One measure over the last runs, the oldest first; None where a run has no such number."""
+
+    title: str
+    unit: str
+    values: list[float | None]
+    band: RowBand | None = None
+
+    @property
+    def values_json(self) -> str:
+        return json.dumps(self.values)
+
+    @property
+    def words(self) -> str:
+        """The chart for those who cannot see it."""
+        known = [value for value in self.values if value is not None]
+        if not known:
+            return f"{self.title}: no numbers"
+        return f"{self.title}: last {known[-1]:,}, least {min(known):,}, most {max(known):,} {self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """A pipeline's last runs. `runs` are (number, ISO time, state), as the charts name them."""
+
+    pipeline: Pipeline
+    runs: list[tuple[int, str, str]]
+    charts: list[Chart]
+
+    @property
+    def runs_json(self) -> str:
+        return json.dumps(self.runs)
+
+
+def list_trends(workspace: Workspace, ident: str = "") -> list[Trend]:
+    """Those of the pipelines that ran last, or of one alone."""
+    newest = Run.counted.filter(pipeline=OuterRef("pk"), state__in=ENDED).order_by("-queued_at", "id")
+    pipelines = Pipeline.objects.filter(workspace=workspace).annotate(last=Subquery(newest.values("queued_at")[:1]))
+    pipelines = pipelines.exclude(last=None)
+    if ident:
+        pipelines = pipelines.filter(ident=ident)
+    return [_trend(pipeline) for pipeline in pipelines.order_by("-last", "ident")[:MOST_PIPELINES]]
+
+
+def _trend(pipeline: Pipeline) -> Trend:
+    runs = _last_runs(pipeline)
+    measured = [_measures(run) for run in runs]
+    band = _band(pipeline, runs[-1])
+    charts = [
+        Chart(title, unit, [values[name] for values in measured], band if name == "loaded" else None)
+        for name, title, unit in MEASURES
+    ]
+    return Trend(pipeline, [(run.number, run.queued_at.isoformat(), run.state) for run in runs], charts)
+
+
+def _last_runs(pipeline: Pipeline) -> Sequence[Any]:
+    runs = Run.counted.filter(pipeline=pipeline, state__in=ENDED).select_related("version")
+    counted = runs.annotate(loaded=Sum("nodes__rows_loaded"), rejected=Sum("nodes__rows_rejected"))
+    return list(counted.order_by("-queued_at", "id")[:LAST_RUNS])[::-1]
+
+
+def _measures(run: Any) -> dict[str, float | None]:
+    took = (run.ended_at - run.started_at).total_seconds() if run.started_at and run.ended_at else None
+    return {"loaded": run.loaded, "rejected": run.rejected, "seconds": None if took is None else round(took, 1)}
+
+
+def _band(pipeline: Pipeline, newest: Run) -> RowBand | None:
+    """What the next load is expected to have, where the pipeline has one target that says so."""
+    try:
+        targets = read_document(newest.version.document).targets()
+    except FlowError:
+        return None  # of an earlier release, which this one cannot read
+    if len(targets) != 1 or targets[0].expected_row_count_delta is None:
+        return None
+    return row_band(newest, targets[0], targets[0].expected_row_count_delta)

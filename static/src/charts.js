@@ -1,0 +1,61 @@
+// Small charts of a pipeline's last runs. What a chart says stands beside it as text, of the run that is pointed at.
+import uPlot from "uplot";
+
+const HEIGHT = 96;
+
+export function drawCharts() {
+  document.querySelectorAll(".flow-chart").forEach(draw);
+}
+
+function draw(place) {
+  const values = JSON.parse(place.dataset.values);
+  const runs = JSON.parse(place.closest(".flow-trend").dataset.runs);
+  const told = place.parentElement.querySelector("[data-told]");
+  const tell = (index) => (told.textContent = wordsOf(runs[index], values[index], place.dataset.unit));
+  const bounds = ["least", "most"].map((name) => numberOf(place.dataset[name]));
+  place.replaceChildren();
+  new uPlot(optionsOf(place, bounds, tell), dataOf(values, bounds), place);
+  tell(values.length - 1);
+}
+
+/** The bounds are lines of their own, so that the scale holds them too. */
+function dataOf(values, bounds) {
+  const lines = bounds.filter((bound) => bound !== null).map((bound) => values.map(() => bound));
+  return [values.map((_, index) => index), values, ...lines];
+}
+
+function optionsOf(place, bounds, tell) {
+  const colour = (name) => getComputedStyle(place).getPropertyValue(`--tblr-${name}`);
+  const line = { stroke: colour("primary"), width: 1.5, spanGaps: false, points: { size: 4, fill: colour("primary") } };
+  const bound = { stroke: colour("secondary"), width: 1, dash: [4, 4], points: { show: false } };
+  return {
+    width: place.clientWidth,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    series: [{}, line, ...bounds.filter((value) => value !== null).map(() => bound)],
+    axes: [{ show: false }, yAxis(colour)],
+    hooks: { setCursor: [({ cursor, data }) => tell(cursor.idx ?? data[0].length - 1)] },
+  };
+}
+
+function yAxis(colour) {
+  return {
+    stroke: colour("secondary"),
+    font: "11px system-ui, sans-serif",
+    size: 44,
+    space: 30,
+    grid: { stroke: colour("border-color"), width: 1 },
+    ticks: { show: false },
+    values: (_, ticks) => ticks.map((tick) => new Intl.NumberFormat("en", { notation: "compact" }).format(tick)),
+  };
+}
+
+function wordsOf([number], value, unit) {
+  return `run ${number}: ${value === null ? "none" : `${value.toLocaleString("en")} ${unit}`}`;
+}
+
+function numberOf(text) {
+  return text ? Number(text) : null;
+}
