@@ -24,6 +24,9 @@ from executors.postgres.target import (
 from ir.load_modes import load_mode
 from ir.nodes import Target
 
+_OF_BACKUPS: dict[bool, tuple[str, ...]] = {True: ("DELETE", "SELECT"), False: ()}
+"""What keeping a table before its load needs: to read it, and to hold its writers off."""
+
 
 def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
     """Refuse what no load can write to, before anything is read. None if the table is still to be made."""
@@ -33,7 +36,7 @@ def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
     else:
         require_loadable(dest)
         handler = load_handler(target.load_mode)
-        require_privileges(conn, dest, handler.privileges)
+        require_privileges(conn, dest, (*handler.privileges, *_OF_BACKUPS[target.backup_before_load]))
         dest = handler.inspect(conn, dest)
     return dest
 

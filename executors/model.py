@@ -29,10 +29,30 @@ class Connection:
 
 
 @dataclass(frozen=True, slots=True)
+class BackupRef:
+    """Which backup: the one that was taken before this run loaded this target node."""
+
+    run_id: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A snapshot of a target as it stood before a load, as its marker tells of it."""
+
+    run_id: str
+    node: str
+    schema: str
+    table: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunJob:
     """One attempt at one run. `token` is the fence token of this claim, `tenant` the workspace's UUID.
 
     `waited` says how often the run has already waited for files; None means that it cannot wait (inline runs).
+    `backup` is what a restore puts back.
     """
 
     run_id: str
@@ -44,6 +64,7 @@ class RunJob:
     connections: Mapping[str, Connection]
     files_folder: Path
     waited: int | None = None
+    backup: BackupRef | None = None
 
 
 # --- files -------------------------------------------------------------------------------------------------------

@@ -49,6 +49,9 @@ class LoadUnits(Protocol):
     def finish(self, hashes: Iterable[str]) -> None:
         """Mark files as loaded by all targets."""
 
+    def undo(self, hashes: Iterable[str], reason: str) -> None:
+        """Note that loads of files are undone, so that the next run takes them again."""
+
     def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
         """Note that files (by hash) could not be loaded, whether or not a target came to want them. What was loaded
         before stays so."""

@@ -210,6 +210,7 @@ class TargetLoad:
             upsert_key=self._target.upsert_key or (),
             window=self._window,
             aside=self._aside,
+            backs_up=self._target.backup_before_load,
             files=[LoadFile(origin.seq, origin.name, origin.sha256) for origin in self._reading.origins],
             quarantine=self._kept,
             node_counts=self._node_counts(),

@@ -3,7 +3,6 @@
 NOT_YET: tuple[tuple[str, str], ...] = (
     ("load mode", "blue_green"),
     ("load mode", "cdc_mirror"),
-    ("target field", "backupBeforeLoad"),
     ("target field", "orderBy"),
     ("hook", "sql"),
     ("hook", "refresh_mat_view"),

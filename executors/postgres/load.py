@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from psycopg import errors
 
 from executors.accounting import places
 from executors.errors import Terminal
 from executors.model import LoadCommit
+from executors.postgres.backups import take_backup
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes import load_handler
@@ -46,13 +47,14 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
             return _counts_of(committed)
         lock_table(conn, plan.target, plan.run.node)
         require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
+        backup = take_backup(conn, plan.run, plan.target) if plan.backs_up else None
         with recorded(conn) as statements:
             done = load_handler(plan.load_mode).load(conn, plan)
         counts = _reconciled(plan, done)
         kept_rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
         close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
         counts = replace(counts, quarantine_rows=kept_rows, quarantine_entries=entries)
-        marker = {**_marker(conn, plan, counts, done), "sql": statements}
+        marker = {**_marker(conn, plan, counts, done), "sql": statements, "backup": backup and asdict(backup)}
         write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files])
     return counts
 

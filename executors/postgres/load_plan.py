@@ -34,7 +34,8 @@ class LoadPlan:
     maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when the rows stand
     ready and no reader waits yet, by modes that replace a table. `node_counts` and `told` (from
     `executors.markers`) go into the marker as they are. `window` says where an incremental load begins; the rows that
-    were set `aside` for it are neither in staging nor in `staged` any more.
+    were set `aside` for it are neither in staging nor in `staged` any more. `backs_up` says that the table is
+    kept as it is before the load.
     """
 
     run: RunRef
@@ -51,6 +52,7 @@ class LoadPlan:
     node_counts: Mapping[str, int | None] = field(default_factory=dict)
     told: Mapping[str, Any] = field(default_factory=dict)
     before_swap: Callable[[], None] = lambda: None
+    backs_up: bool = False
     window: Window | None = None
     aside: Aside = NOTHING_ASIDE
 

@@ -1,4 +1,5 @@
-"""Flow's own tables in a target database: fences and commit markers (`flow_meta`), and the schema of staging."""
+"""Flow's own tables in a target database: fences and commit markers (`flow_meta`), and the schemas of
+staging and backups."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.names import quoted
 
-META, STAGING = "flow_meta", "flow_staging"
+META, STAGING, BACKUPS = "flow_meta", "flow_staging", "flow_backups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +141,12 @@ class RunRef:
 
 @translate()
 def ensure_meta(conn: Conn) -> None:
-    """Create `flow_meta` and `flow_staging` where they are missing, with their tables and the columns of those."""
+    """Create the schemas of Flow where they are missing, with their tables and the columns of those."""
     with conn.transaction():
         if _is_complete(conn):
             return
     with ddl(conn):
-        for schema in (META, STAGING):
+        for schema in (META, STAGING, BACKUPS):
             ensure_schema(conn, schema)
         for name, table in _TABLES.items():
             place = sql.Identifier(META, name)
@@ -163,11 +164,11 @@ def ensure_meta(conn: Conn) -> None:
 def _is_complete(conn: Conn) -> bool:
     columns = [(f"{META}.{name}", column) for name, table in _TABLES.items() for column in table.columns]
     found = conn.execute(
-        "SELECT to_regnamespace(%s) IS NOT NULL AND NOT EXISTS ("
+        "SELECT to_regnamespace(%s) IS NOT NULL AND to_regnamespace(%s) IS NOT NULL AND NOT EXISTS ("
         " SELECT FROM unnest(%s::text[]) AS i WHERE to_regclass(i) IS NULL UNION ALL"
         " SELECT FROM unnest(%s::text[], %s::text[]) AS w(t, c) WHERE NOT EXISTS ("
         "  SELECT FROM pg_attribute a WHERE a.attrelid = to_regclass(w.t) AND a.attname = w.c AND NOT a.attisdropped))",
-        [STAGING, [f"{META}.{name}" for name in _INDEXES], [t for t, _ in columns], [c for _, c in columns]],
+        [STAGING, BACKUPS, [f"{META}.{name}" for name in _INDEXES], [t for t, _ in columns], [c for _, c in columns]],
     ).fetchone()
     return bool(found and found[0])
 

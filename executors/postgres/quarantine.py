@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 import psycopg
@@ -242,6 +242,22 @@ def close_not_loaded(conn: Conn, run: RunRef, kept: Mapping[str, str], files: Se
                 sql.Literal(run.run_id),
             )
         )
+
+
+def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
+    """Let the open entries of loads that are undone be those of runs that loaded nothing; in the caller's transaction.
+
+    The next good run over the same files closes them. A table that is gone keeps none.
+    """
+    for name in map(TableName.parse, tables):
+        if exists(conn, name.schema, name.table):
+            conn.execute(
+                sql.SQL(
+                    "UPDATE {} SET disposition = 'not_loaded' WHERE tenant = %s AND \"pipelineId\" = %s"
+                    " AND \"targetNode\" = %s AND \"runId\" = ANY(%s::text[]) AND status = 'open'"
+                ).format(name.identifier),
+                [run.tenant, run.pipeline, run.node, list(run_ids)],
+            )
 
 
 @translate()

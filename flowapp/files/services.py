@@ -68,6 +68,11 @@ def finish_units(run: Run, hashes: Iterable[str]) -> None:
         units_of(run.pipeline_id, batch).update(state=UnitState.COMMITTED, reason="", run=run, changed_at=Now())
 
 
+def undo_units(run: Run, hashes: Iterable[str], reason: str) -> None:
+    for batch in in_batches(hashes):
+        units_of(run.pipeline_id, batch).update(state=UnitState.PENDING, reason=reason, run=run, changed_at=Now())
+
+
 def fail_units(run: Run, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
     """Note that files could not be loaded; those that were loaded before stay so."""
     failed = {"state": UnitState.FAILED, "reason": reason}

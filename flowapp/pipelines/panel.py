@@ -25,7 +25,6 @@ FAMILIES = {
     "ops": "op",
     "preHook": "hook",
     "postHook": "hook",
-    "backupBeforeLoad": "target field",
 }
 """The family, as `ir.not_yet` calls it, of what a field chooses from or is."""
 

@@ -113,6 +113,10 @@ class DatabaseUnits:
         with _guarded(self._claim):
             files.finish_units(self._run, hashes)
 
+    def undo(self, hashes: Iterable[str], reason: str) -> None:
+        with _guarded(self._claim):
+            files.undo_units(self._run, hashes, reason)
+
     def fail(self, node: str, files_by_hash: Mapping[str, SourceFile], reason: str) -> None:
         with _guarded(self._claim):
             files.fail_units(self._run, node, files_by_hash, redact(reason))

@@ -74,8 +74,6 @@ class Target(InnerNode):
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "target connector", self.connector, at / "connector"
         yield "load mode", self.load_mode, at / "loadMode"
-        if self.backup_before_load:
-            yield "target field", "backupBeforeLoad", at / "backupBeforeLoad"
         if self.order_by is not None:
             yield "target field", "orderBy", at / "orderBy"
 

@@ -1,0 +1,102 @@
+"""A restore: a target as it was before a load, put back from the backup that the load took."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+
+from executors.errors import Failure, Terminal
+from executors.markers import tell, told_of
+from executors.model import BackupRef, LoadCommit, RunJob, RunReport
+from executors.ports import Ports
+from executors.postgres import meta
+from executors.postgres.backups import Restored, restore_backup
+from executors.postgres.client import connect, interrupt, translate
+from executors.postgres.ddl import Conn
+from executors.postgres.load_plan import LoadCounts
+from executors.postgres.meta import RunRef
+from executors.postgres.names import TableName
+from executors.postgres.table_lock import lock_table
+from ir.nodes import Target
+
+UNDONE = "A backup was restored; the next run loads it again."
+
+
+def restore_pipeline(job: RunJob, ports: Ports) -> RunReport:
+    """Put the backup of the job back, in one transaction with a commit marker of its own.
+
+    Returns what was done; raises the `Failure` that ended it.
+    """
+    target = _target_of(job)
+    ref = RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token)
+    with closing(_connect(job, target)) as conn:
+        ports.events.step("start")
+        ports.cancellation.on_cancel(lambda: _interrupt(conn))
+        meta.ensure_meta(conn)
+        meta.raise_fence(conn, ref.tenant, ref.pipeline, ref.node, ref.token)
+        ports.cancellation.check()
+        ports.events.step("load", target.id)
+        try:
+            commit = _restore(conn, ref, _backup_of(job), TableName(target.schema_, target.table))
+        except Failure:
+            ports.cancellation.check()  # what was interrupted fails with errors of its own
+            raise
+    return _tell(ports, commit)
+
+
+def _connect(job: RunJob, target: Target) -> Conn:
+    name = f"flow run {job.run_id}"
+    return connect(job.connections[target.connection], autocommit=True, application_name=name)
+
+
+def _interrupt(conn: Conn) -> None:
+    with suppress(Failure):
+        interrupt(conn)
+
+
+def _backup_of(job: RunJob) -> BackupRef:
+    if job.backup is None:
+        raise Terminal("backup.gone", "The backup that this run was to restore is no longer known.")
+    return job.backup
+
+
+def _target_of(job: RunJob) -> Target:
+    node = _backup_of(job).node
+    for target in job.pipeline.targets():
+        if target.id == node:
+            return target
+    raise Terminal(
+        "backup.target_gone", f"The pipeline no longer has the target {node!r}.", hint="Give it back, then restore."
+    )
+
+
+def _restore(conn: Conn, run: RunRef, backup: BackupRef, table: TableName) -> LoadCommit:
+    with translate(run.node), conn.transaction():
+        meta.require_fence(conn, run)
+        if committed := meta.find_commit(conn, run):
+            return committed
+        lock_table(conn, table, run.node)
+        restored = restore_backup(conn, run, backup, table)
+        meta.write_commit(conn, run, _marker(conn, backup, table, restored), restored.files)
+    return meta.marker_of(conn, run)
+
+
+def _marker(conn: Conn, backup: BackupRef, table: TableName, done: Restored) -> dict[str, object]:
+    counts = LoadCounts(done.rows, done.rows, 0, 0, 0)
+    read = {"rows_in": done.rows, "rows_read": done.rows, "rows_filtered": 0, "rows_rejected": 0, "rows_warned": 0}
+    return {
+        "load": counts.to_json(),
+        "node": {**read, **counts.node_fields()},
+        "told": told_of((), (), (), ()),
+        "table": meta.table_identity(conn, table.schema, table.table),
+        "restored": {"run": backup.run_id, "rows_before": done.rows_before, "undone": done.undone},
+    }
+
+
+def _tell(ports: Ports, commit: LoadCommit) -> RunReport:
+    report = RunReport()
+    ports.events.committed(commit)
+    for node in tell(report, commit):
+        ports.events.node_finished(node)
+    ports.events.step("finish")
+    ports.units.undo(commit.counts["restored"]["undone"], UNDONE)
+    return report

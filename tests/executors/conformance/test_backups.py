@@ -1,0 +1,188 @@
+"""Backups: a target is kept as it is before a load, and put back with its mark and the states of its files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from executors.errors import Terminal
+from executors.model import BackupRef, Connection, RunReport
+from executors.postgres.backups import drop_backups
+from executors.postgres.client import connect
+from executors.postgres.load_modes import LOAD_MODES
+from executors.restore import restore_pipeline
+from tests.executors.conformance.world import World, reconciles, target_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+MODES = tuple(LOAD_MODES)
+
+
+@pytest.fixture(params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def kept(world: World) -> World:
+    """Two rows were there before any load."""
+    world.sql("create table t (id int primary key, name text)")
+    world.sql("insert into t values (1, 'old'), (2, 'old')")
+    return world
+
+
+def load(world: World, name: str, rows: str, **document: Any) -> tuple[dict[str, Any], BackupRef]:
+    """A run with a backup; gives its document and the backup."""
+    world.write(name, "id,name\n" + rows)
+    made = world.document(backupBeforeLoad=True, **document)
+    world.run(made)
+    return made, BackupRef(world.memory.commits["load"].run_id, "load")
+
+
+def restore(world: World, document: dict[str, Any], backup: BackupRef) -> RunReport:
+    return restore_pipeline(replace(world.job(document), backup=backup), world.memory.ports())
+
+
+def test_a_restored_table_is_as_before_and_its_files_load_again(kept: World, mode: str) -> None:
+    document, backup = load(kept, "a", "3,new\n4,new\n", mode=mode)
+    loaded = kept.rows()
+    assert loaded != [(1, "old"), (2, "old")]
+
+    report = restore(kept, document, backup)
+
+    assert kept.rows() == [(1, "old"), (2, "old")]
+    assert (target_of(report).rows_loaded, reconciles(report)) == (2, True)
+    assert list(kept.memory.states.values()) == ["pending"]
+    assert reconciles(kept.run(document))
+    assert kept.rows() == loaded
+
+
+def test_loads_after_the_one_restored_are_undone_too(kept: World) -> None:
+    document, backup = load(kept, "a", "3,new\n")
+    load(kept, "b", "4,new\n")
+
+    restore(kept, document, backup)
+    kept.run(document)
+
+    assert kept.rows() == [(1, "old"), (2, "old"), (3, "new"), (4, "new")]
+
+
+def test_files_loaded_before_the_backup_stay_loaded(kept: World) -> None:
+    load(kept, "a", "3,new\n")
+    document, backup = load(kept, "b", "4,new\n")
+
+    restore(kept, document, backup)
+    assert kept.rows("id") == [(1,), (2,), (3,)]
+    kept.run(document)
+
+    assert kept.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_the_mark_goes_back_with_the_rows(kept: World) -> None:
+    kept.sql("alter table t drop constraint t_pkey")
+    load(kept, "a", "3,new\n3,other\n", mode="incremental_watermark")
+    document, backup = load(kept, "b", "9,new\n", mode="incremental_watermark")
+
+    restore(kept, document, backup)
+
+    mark = kept.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema)
+    assert mark == [("3",)]
+    kept.write("c", "id,name\n5,late\n")
+    kept.run(document)
+    assert kept.rows("id") == [(1,), (2,), (3,), (3,), (5,), (9,)]
+
+
+def test_a_first_mark_is_gone_after_a_restore(kept: World) -> None:
+    document, backup = load(kept, "a", "3,new\n", mode="incremental_watermark")
+    restore(kept, document, backup)
+    assert kept.sql("select from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema) == []
+
+
+def test_identities_and_generated_columns_come_back_as_they_were(world: World) -> None:
+    world.sql(
+        "create table t (id int, own bigint generated always as identity,"
+        " twice int generated always as (id * 2) stored)"
+    )
+    world.sql("insert into t (id) values (1), (2)")
+    before = world.rows("id, own, twice")
+    world.write("a", "id\n3\n")
+    document = world.document(mode="truncate", backupBeforeLoad=True)
+    world.run(document)
+    restore(world, document, BackupRef(world.memory.commits["load"].run_id, "load"))
+    assert world.rows("id, own, twice") == before
+
+
+def test_rejected_rows_of_an_undone_load_are_closed_by_the_next(kept: World) -> None:
+    rule = [{"type": "notNull", "field": "id", "onFail": "skip"}]
+    document, backup = load(kept, "a", "3,new\n,nobody\n", rules=rule)
+    restore(kept, document, backup)
+    kept.run(document)
+    assert kept.sql("select disposition, status from rejected order by 1") == [
+        ("dropped", "open"), ("not_loaded", "fixed"),
+    ]  # fmt: skip
+
+
+def test_restoring_twice_in_one_run_does_it_once(kept: World) -> None:
+    document, backup = load(kept, "a", "3,new\n")
+    job = replace(kept.job(document), backup=backup)
+    restore_pipeline(job, kept.memory.ports())
+    kept.sql("insert into t values (7, 'since')")
+
+    again = restore_pipeline(replace(job, attempt=2, token=job.token + 1), kept.memory.ports())
+
+    assert target_of(again).rows_loaded == 2
+    assert kept.rows("id") == [(1,), (2,), (7,)]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("alter table t drop column name", "backup.table_changed"),
+        ("alter table t alter name type varchar(10)", "backup.table_changed"),
+    ],
+)
+def test_a_table_that_has_changed_is_left_alone(kept: World, change: str, code: str) -> None:
+    document, backup = load(kept, "a", "3,new\n")
+    kept.sql(change)
+    with pytest.raises(Terminal) as refused:
+        restore(kept, document, backup)
+    assert refused.value.code == code
+    assert len(kept.rows("id")) == 3
+
+
+def test_another_table_is_not_filled_with_the_backup(kept: World) -> None:
+    document, backup = load(kept, "a", "3,new\n")
+    kept.sql("create table other (id int primary key, name text)")
+    document["nodes"][-1]["table"] = "other"
+    with pytest.raises(Terminal) as refused:
+        restore(kept, document, backup)
+    assert refused.value.code == "backup.other_table"
+
+
+def test_a_dropped_backup_is_told_and_changes_nothing(kept: World, warehouse: Connection) -> None:
+    document, backup = load(kept, "a", "3,new\n")
+    with connect(warehouse, autocommit=True) as conn:
+        drop_backups(conn, [backup])
+        drop_backups(conn, [backup])
+    with pytest.raises(Terminal) as refused:
+        restore(kept, document, backup)
+    assert refused.value.code == "backup.gone"
+    assert kept.rows("id") == [(1,), (2,), (3,)]
+
+
+def test_a_load_that_fails_leaves_no_backup(kept: World) -> None:
+    kept.sql("alter table t add check (id < 3)")
+    with pytest.raises(Terminal):
+        load(kept, "a", "3,new\n")
+    assert kept.sql("select from flow_meta.backups where target_schema = %s", kept.schema) == []
+
+
+def test_rows_that_a_policy_hides_keep_the_load_from_starting(kept: World) -> None:
+    """A backup without them would lose them."""
+    kept.sql("alter table t enable row level security")
+    kept.sql("alter table t force row level security")
+    kept.sql("create policy first_only on t using (id = 1)")
+    with pytest.raises(Terminal):
+        load(kept, "a", "3,new\n")
