@@ -82,6 +82,10 @@ _SAID = {
 }
 
 
+VIOLATIONS = frozenset(code for code, _ in _SAID.values())
+"""The codes of `violation_warnings`."""
+
+
 def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
     """What skip and warn violations say in the run's own list of warnings."""
     return [

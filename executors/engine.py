@@ -12,8 +12,8 @@ from executors.errors import Failure, LeaseLost, Terminal
 from executors.file_intake import FileIntake, Opener
 from executors.intake import Intake, Intakes
 from executors.lane import Lane
-from executors.markers import add_warnings, tell
-from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
+from executors.markers import add_warnings, put_share, tell
+from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, Share, SourceFile
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, interrupt
@@ -152,8 +152,9 @@ class PipelineRun:
         lane.nothing_new = True
         text = self._intake.nothing_new(lane.path.source)
         self.ports.events.log("info", f"Nothing new for {target.id}. {text}", target.id)
-        self.report.nodes.append(NodeReport.nothing(target.id))
-        self.ports.events.node_finished(self.report.nodes[-1])
+        nothing = NodeReport.nothing(target.id)
+        put_share(self.report, target.id, Share(nodes=[nothing]))
+        self.ports.events.node_finished(nothing)
 
     def _finish_committed(self, lane: Lane, commit: LoadCommit) -> None:
         """An earlier attempt committed this target: take its numbers from the marker and read nothing."""

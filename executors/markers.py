@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from executors.accounting import violation_warnings
-from executors.model import CheckReport, LoadCommit, NodeReport, RuleCount, RunReport, RunWarning
+from executors.accounting import VIOLATIONS, violation_warnings
+from executors.model import CheckReport, LoadCommit, NodeReport, RuleCount, RunReport, RunWarning, Share
+from executors.shares import counted_twice, nodes_of, rules_of
 from ir.words import counted
 
 
@@ -29,32 +30,56 @@ def told_of(
 
 def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     """Add what a commit did to a run's report; returns the nodes that are new there."""
-    told, load = commit.counts["told"], commit.counts["load"]
+    told, load = commit.counts.get("told", _UNTOLD), commit.counts["load"]
     rules = [RuleCount(**{**rule, "first": ()}) for rule in told["rules"]]
-    checks = [CheckReport(**check) for check in told["checks"]]
+    checks = [CheckReport(**{"target": commit.node, **check}) for check in told["checks"]]
     target = NodeReport(commit.node, "target", **commit.counts["node"])
-    known = {node.id for node in report.nodes}
-    new = [node for values in told["nodes"] if (node := NodeReport(**values)).id not in known] + [target]
-    report.nodes += new
+    before = list(report.nodes)
+    nodes = [*(NodeReport(**values) for values in told["nodes"]), target]
+    put_share(report, commit.node, Share(frozenset(commit.files_done), nodes, rules))
+    warn_of_shares(report)
     report.checks += checks
-    add_rules(report, rules)
     add_kept(report, load["quarantine_rows"], load["quarantine_entries"], told["tables"])
     add_warnings(
         report,
         [
             *check_warnings(checks),
-            *violation_warnings(rules),
             *_load_warnings(commit.node, load, rules),
             *_behind_warnings(commit),
         ],
     )
-    return new
+    if told is _UNTOLD:
+        add_warnings(report, [_untold(commit)])
+    return [node for node in report.nodes if node not in (*before, target)] + [target]
 
 
-def add_rules(report: RunReport, rules: Iterable[RuleCount]) -> None:
-    """Targets that share a validate node read the same rows, so its rules count the same in each."""
-    counted = {(rule.node, rule.rule_id): rule for rule in (*report.rules, *rules)}
-    report.rules = list(counted.values())
+_UNTOLD: dict[str, Any] = {"nodes": [], "rules": [], "checks": [], "tables": []}
+
+
+def _untold(commit: LoadCommit) -> RunWarning:
+    text = f"Attempt {commit.attempt} was made by an older release: what its rules and checks found is not known."
+    return RunWarning("report.incomplete", commit.node, text)
+
+
+def put_share(report: RunReport, target: str, share: Share) -> None:
+    """Add what a target has counted so far to a run's report, in the place of what it had counted before."""
+    report.shares[target] = share
+    report.nodes, report.rules = nodes_of(report.shares.values()), rules_of(report.shares.values())
+
+
+def warn_of_shares(report: RunReport) -> None:
+    """What the numbers of all targets together give cause to warn of, in the place of what they gave before."""
+    report.warnings = [w for w in report.warnings if w.code not in (*VIOLATIONS, _TWICE)]
+    twice = [_counted_twice(node) for node in counted_twice(report.shares.values())]
+    add_warnings(report, [*violation_warnings(report.rules), *twice])
+
+
+_TWICE = "rows.counted_twice"
+
+
+def _counted_twice(node: str) -> RunWarning:
+    text = "Its targets had different files to load, some of them the same: the rows of those count once for each."
+    return RunWarning(_TWICE, node, text)
 
 
 def add_kept(report: RunReport, rows: int, entries: int, tables: Iterable[str]) -> None:

@@ -235,12 +235,15 @@ class NodeReport:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
+    """What a dataset check saw in the staged rows of a target."""
+
     node: str
     check: str
     ok: bool
     message: str | None
     observed: Any
     on_fail: str = "abort"
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,10 +253,23 @@ class RunWarning:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one target read (files by hash; of other sources none), and what was counted on its way, itself included."""
+
+    files: frozenset[str] = frozenset()
+    nodes: Sequence[NodeReport] = ()
+    rules: Sequence[RuleCount] = ()
+
+
 @dataclass(slots=True)
 class RunReport:
-    """What a run did, as `flow run --json` prints it (without the run's own identity and times)."""
+    """What a run did, as `flow run --json` prints it (without the run's own identity and times).
 
+    `nodes` and `rules` are made from the `shares` of its targets (`executors.markers.put_share`).
+    """
+
+    shares: dict[str, Share] = field(default_factory=dict)
     nodes: list[NodeReport] = field(default_factory=list)
     rules: list[RuleCount] = field(default_factory=list)
     checks: list[CheckReport] = field(default_factory=list)
@@ -264,6 +280,13 @@ class RunReport:
     nothing_new: bool = False
     effects: list[Effect] = field(default_factory=list)
 
+    def _shown_check(self, check: CheckReport) -> dict[str, Any]:
+        """A check that several targets share has looked at the rows of each, and says whose."""
+        shown = {"node": check.node, "check": check.check, "ok": check.ok, "message": check.message,
+                 "observed": check.observed}  # fmt: skip
+        others = {c.target for c in self.checks if (c.node, c.check) == (check.node, check.check)} - {check.target}
+        return {**shown, "target": check.target} if others else shown
+
     def to_json(self) -> dict[str, Any]:
         """The part of `flow run --json` that the engine knows."""
         return {
@@ -273,10 +296,7 @@ class RunReport:
                  "violations": r.violations}
                 for r in self.rules
             ],
-            "checks": [
-                {"node": c.node, "check": c.check, "ok": c.ok, "message": c.message, "observed": c.observed}
-                for c in self.checks
-            ],
+            "checks": [self._shown_check(check) for check in self.checks],
             "quarantine": {"rows": self.quarantine_rows, "entries": self.quarantine_entries,
                            "tables": self.quarantine_tables},
             "warnings": [asdict(w) for w in self.warnings],

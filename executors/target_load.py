@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from executors import accounting
 from executors.destination import ready_table
 from executors.errors import Failure, LeaseLost, Terminal
-from executors.markers import add_kept, add_rules, told_of
+from executors.markers import add_kept, put_share, told_of
 from executors.model import (
     CheckReport,
     Destination,
@@ -15,6 +17,7 @@ from executors.model import (
     RulePlan,
     RunJob,
     RunReport,
+    Share,
     StageColumn,
 )
 from executors.ports import Ports
@@ -158,7 +161,7 @@ class TargetLoad:
     def _count_rules(self) -> None:
         found = [rule for task in self._result.tasks for rule in task.rules]
         self._rules = accounting.merge_rules(accounting.planned_rules(self._path), found)
-        add_rules(self._report, self._rules)
+        put_share(self._report, self._target.id, Share(frozenset(self._reading.units), rules=self._rules))
         accounting.stop_on_abort(self._rules, {origin.seq: origin.name for origin in self._reading.origins})
 
     # --- what staging says ------------------------------------------------------------------------------------
@@ -166,7 +169,8 @@ class TargetLoad:
     def _check(self) -> None:
         """Run the dataset checks on the staged rows."""
         self._step("check")
-        self._checked = checks.run_checks(self._conn, self._tables, self._result.winners, self._checks())
+        checked = checks.run_checks(self._conn, self._tables, self._result.winners, self._checks())
+        self._checked = [replace(check, target=self._target.id) for check in checked]
         if broken := [c for c in self._checked if not c.ok and c.on_fail == "abort"]:
             raise Terminal(
                 "check.abort",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from executors import accounting
-from executors.accounting import violation_warnings
 from executors.destination import table_to_look_at
 from executors.effects import Effect
-from executors.markers import add_rules, add_warnings, check_warnings
-from executors.model import Destination, NodeReport, RunWarning, StageColumn
+from executors.markers import add_warnings, check_warnings, put_share, warn_of_shares
+from executors.model import Destination, NodeReport, RunWarning, Share, StageColumn
 from executors.postgres import checks, staging
 from executors.postgres.preview import count_effect, refuse_repeats
 from executors.rules import require_rule_columns
@@ -51,12 +50,12 @@ class TargetPreview(TargetLoad):
     def _tell(self, effect: Effect, dest: Destination) -> None:
         """Fill the report as a load fills it from its marker."""
         nodes = accounting.node_reports(self._path, self._read, self._result)
-        known = {node.id for node in self._report.nodes}
         counts = {**self._node_counts(), **effect.node_fields(), "rows_staged": self._result.total("rows_staged")}
         target = NodeReport(self._target.id, "target", **counts)
-        self._report.nodes += [node for node in nodes if node.id not in known] + [target]
-        add_rules(self._report, self._rules)
-        add_warnings(self._report, [*check_warnings(self._checked), *violation_warnings(self._rules)])
+        share = Share(frozenset(self._reading.units), [*nodes, target], self._rules)
+        put_share(self._report, self._target.id, share)
+        warn_of_shares(self._report)
+        add_warnings(self._report, check_warnings(self._checked))
         if dest.row_triggers:
             add_warnings(self._report, [_triggers(self._target.id)])
 

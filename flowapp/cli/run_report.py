@@ -46,7 +46,8 @@ def show_run(console: Console, document: Document, *, nothing_new: bool = False)
 def show_findings(console: Console, document: Document) -> None:
     """Rules and checks."""
     show_titled(console, "Rules", RULE_COLUMNS, document["rules"])
-    show_titled(console, "Checks", CHECK_COLUMNS, document["checks"])
+    several = any("target" in check for check in document["checks"])
+    show_titled(console, "Checks", CHECK_COLUMNS | ({"target": "FOR"} if several else {}), document["checks"])
 
 
 def show_troubles(console: Console, document: Document) -> None:

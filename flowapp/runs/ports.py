@@ -58,7 +58,7 @@ class DatabaseEvents:
     def __init__(self, claim: Claim, run: Run) -> None:
         self._claim, self._run = claim, run
         self._lines = 0
-        self._nodes = 0
+        self._positions: dict[str, int] = {}
 
     def step(self, name: str, node: str | None = None) -> None:
         """Noted before the step begins: what may have committed must be known even if this process dies in it."""
@@ -70,8 +70,7 @@ class DatabaseEvents:
 
     def node_finished(self, report: NodeReport) -> None:
         with _guarded(self._claim):
-            save_node(self._run, report, self._nodes)
-        self._nodes += 1
+            save_node(self._run, report, self._positions.setdefault(report.id, len(self._positions)))
 
     def committed(self, commit: LoadCommit) -> None:
         with _guarded(self._claim):

@@ -44,6 +44,21 @@ def test_a_target_that_failed_is_loaded_by_the_next_run_and_the_other_left_alone
     assert world.rows() == world.rows(table="u") == [(1, "Ann")]
 
 
+def test_a_target_that_had_loaded_a_file_before_does_not_hide_the_rows_that_the_other_read(
+    world: World, document: dict[str, Any]
+) -> None:
+    world.write("a", "id,name\n1,Ann\n2,\n")
+    world.run({**document, "nodes": document["nodes"][:-1]})
+    world.write("b", "id,name\n3,Cem\n")
+    report = world.run(document)
+    assert [(node.id, node.rows_in, node.rows_out) for node in report.nodes] == [
+        ("src", 3, 3), ("check", 3, 2), ("load", 1, 1), ("load-u", 2, 2),
+    ]  # fmt: skip
+    assert [rule.violations for rule in report.rules] == [1]
+    told = {node.id: (node.rows_in, node.rows_out) for node in world.memory.nodes}
+    assert told["src"] == (3, 3), "whoever watches sees the same"
+
+
 def test_filters_of_several_nodes_count_each_what_they_take(world: World) -> None:
     world.sql("create table t (id int, name text)")
     world.write("a", "id,name\n1,Ann\n2,Bob\n3,Cem\n4,\n")

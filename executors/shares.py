@@ -1,0 +1,78 @@
+"""What each target of a run counted, and the run's numbers for the nodes and rules that targets share.
+
+Targets of one source mostly read the same files, and then count the same at every node on the way. One that had loaded
+some files before reads the others alone: the run then tells of each file once, as far as that can be known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import reduce
+from itertools import combinations
+from typing import Any, TypeVar
+
+from executors.model import NodeReport, RuleCount, Share
+from executors.verdicts.tally import add_counts
+
+K = TypeVar("K")
+T = TypeVar("T")
+Part = tuple[frozenset[str], T]
+_ROWS = [field.name for field in fields(NodeReport) if field.name.startswith("rows_")]
+
+
+def nodes_of(shares: Iterable[Share]) -> list[NodeReport]:
+    """One report for each node, in the order of the first target that it leads to."""
+    found = _by_key(((share.files, node) for share in shares for node in share.nodes), lambda node: node.id)
+    return [reduce(_add_nodes, (node for _, node in _distinct(parts, _rows_in))) for parts in found.values()]
+
+
+def rules_of(shares: Iterable[Share]) -> list[RuleCount]:
+    """One count for each node and rule, likewise."""
+    found = _by_key(((share.files, rule) for share in shares for rule in share.rules), _rule_key)
+    return [reduce(add_counts, (rule for _, rule in _distinct(parts, _violations))) for parts in found.values()]
+
+
+def counted_twice(shares: Iterable[Share]) -> list[str]:
+    """The nodes whose numbers hold some files' rows more than once: their targets read some files in common and each
+    of them others, which are not counted apart."""
+    found = _by_key(((share.files, node) for share in shares for node in share.nodes), lambda node: node.id)
+    return [
+        node
+        for node, parts in found.items()
+        if any(one & other for (one, _), (other, _) in combinations(_distinct(parts, _rows_in), 2))
+    ]
+
+
+def _by_key(parts: Iterable[Part[T]], key: Callable[[T], K]) -> Mapping[K, list[Part[T]]]:
+    found: dict[K, list[Part[T]]] = {}
+    for files, counted in parts:
+        found.setdefault(key(counted), []).append((files, counted))
+    return found
+
+
+def _distinct(parts: Sequence[Part[T]], size: Callable[[T], int]) -> list[Part[T]]:
+    """Without those whose files another has read as well: at a shared node that one has counted them too."""
+    kept: list[Part[T]] = []
+    for files, counted in sorted(parts, key=lambda part: (len(part[0]), size(part[1])), reverse=True):
+        if not any(files <= others for others, _ in kept):
+            kept.append((files, counted))
+    return kept
+
+
+def _add_nodes(one: NodeReport, other: NodeReport) -> NodeReport:
+    pairs = ((name, getattr(one, name), getattr(other, name)) for name in _ROWS)
+    sums: dict[str, Any] = {name: (a or 0) + (b or 0) for name, a, b in pairs if (a, b) != (None, None)}
+    return replace(one, **sums)
+
+
+def _rows_in(node: NodeReport) -> int:
+    return node.rows_in
+
+
+def _violations(rule: RuleCount) -> int:
+    return rule.violations
+
+
+def _rule_key(rule: RuleCount) -> tuple[str, str]:
+    return rule.node, rule.rule_id

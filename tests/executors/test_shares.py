@@ -1,0 +1,84 @@
+"""The numbers of nodes that targets share: each file's rows once, and what cannot be told apart is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from executors.markers import put_share, tell, warn_of_shares
+from executors.model import CheckReport, LoadCommit, NodeReport, RuleCount, RunReport, Share
+from executors.shares import counted_twice, nodes_of, rules_of
+
+RECORDS = {"a": (10, 2), "b": (5, 1), "c": (7, 0)}
+"""Rows of each file, and how many of them the rule rejects."""
+
+
+def share(target: str, files: str) -> Share:
+    """What a target counts that reads these files through one validate node."""
+    read, rejected = (sum(RECORDS[file][at] for file in files) for at in (0, 1))
+    nodes = [
+        NodeReport("src", "source", read, read, rows_read=read),
+        NodeReport("check", "validate", read, read - rejected),
+        NodeReport(target, "target", read - rejected, read - rejected, rows_read=read),
+    ]
+    return Share(frozenset(files), nodes, [RuleCount("check", "r", "notNull", "id", "skip", rejected)])
+
+
+def told(*shares: Share) -> dict[str, tuple[int, int]]:
+    return {node.id: (node.rows_in, node.rows_out) for node in nodes_of(shares)}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "read", "rejected"),
+    [("ab", "ab", 15, 3), ("b", "ab", 15, 3), ("ab", "b", 15, 3), ("a", "b", 15, 3), ("", "b", 5, 1)],
+    ids=["the same", "some before", "all before", "apart", "nothing"],
+)
+def test_a_shared_node_counts_each_file_once(one: str, other: str, read: int, rejected: int) -> None:
+    shares = [share("load", one), share("load-u", other)]
+    numbers = told(*shares)
+    assert numbers["src"] == (read, read)
+    assert numbers["check"] == (read, read - rejected)
+    assert [(rule.rule_id, rule.violations) for rule in rules_of(shares)] == [("r", rejected)]
+    assert counted_twice(shares) == []
+
+
+def test_files_that_targets_have_only_partly_in_common_are_said_to_count_twice() -> None:
+    shares = [share("load", "ab"), share("load-u", "bc")]
+    assert told(*shares)["src"] == (27, 27)
+    assert counted_twice(shares) == ["src", "check"]
+
+
+def test_targets_keep_their_own_numbers_and_the_order_of_the_document() -> None:
+    shares = [share("load", "b"), share("load-u", "ab")]
+    assert list(told(*shares)) == ["src", "check", "load", "load-u"]
+    assert [node.rows_read for node in nodes_of(shares)] == [15, None, 5, 15]
+
+
+def test_the_last_that_a_target_counted_stands() -> None:
+    report = RunReport()
+    for files in ("a", "ab"):
+        put_share(report, "load", share("load", files))
+    assert [rule.violations for rule in report.rules] == [3]
+
+
+def test_warnings_give_the_numbers_of_all_targets_together() -> None:
+    report = RunReport()
+    for target, files in (("load", "b"), ("load-u", "ab")):
+        put_share(report, target, share(target, files))
+        warn_of_shares(report)
+    assert [warning.message for warning in report.warnings] == ["Rule notNull on 'id': 3 rows rejected."]
+
+
+def test_checks_of_several_targets_say_whose_rows_they_saw() -> None:
+    report = RunReport(checks=[CheckReport("check", "rowCount", True, None, 3, target="load")])
+    assert "target" not in report.to_json()["checks"][0]
+    report.checks.append(CheckReport("check", "rowCount", True, None, 5, target="load-u"))
+    assert [check["target"] for check in report.to_json()["checks"]] == ["load", "load-u"]
+
+
+def test_a_commit_of_an_older_release_is_told_as_far_as_it_is_known() -> None:
+    counts = {"node": {"rows_in": 3, "rows_loaded": 3},
+              "load": {"suppressed": 0, "quarantine_rows": 0, "quarantine_entries": 0}}  # fmt: skip
+    report = RunReport()
+    tell(report, LoadCommit("r", "load", 1, counts))
+    assert [node.rows_loaded for node in report.nodes] == [3]
+    assert [warning.code for warning in report.warnings] == ["report.incomplete"]
