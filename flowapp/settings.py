@@ -50,6 +50,7 @@ INSTALLED_APPS = [
     "flowapp.files",
     "flowapp.health",
     "flowapp.quarantine",
+    "flowapp.watermarks",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

@@ -20,4 +20,5 @@ urlpatterns = [
     path("", include("flowapp.files.api")),
     path("", include("flowapp.health.api")),
     path("", include("flowapp.connections.api")),
+    path("", include("flowapp.watermarks.api")),
 ]

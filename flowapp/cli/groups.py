@@ -15,10 +15,11 @@ from flowapp.cli import (
     up,
     user,
     validate,
+    watermark,
 )  # fmt: skip
 from flowapp.cli.parser import Parser, add_json_option
 
-GROUPS = (up, demo, validate, run, runs, errors, pipeline, connection, alerts, user, token, schema)
+GROUPS = (up, demo, validate, run, runs, errors, pipeline, watermark, connection, alerts, user, token, schema)
 
 
 def build_parser() -> Parser:

@@ -30,6 +30,7 @@ from flowapp.pipelines.statements import expressions_of, targets_of
 from flowapp.pipelines.tabs import next_fires, runs_of, violations_of
 from flowapp.runs.models import Purpose, Trigger
 from flowapp.runs.services import QUEUES, read_purpose
+from flowapp.watermarks.selectors import saved_mark
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, toast, trigger
 from ir.diagnostics import InvalidPipeline
@@ -312,6 +313,7 @@ def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
         panel = node_panel(view, node)
         query["node"], query["at"] = node, str(panel.at)
         pane = {"pane": "node", "node_id": node, "panel": panel, "columns": panel.columns}
+        pane["mark"] = saved_mark(editor.pipeline, node)
     else:
         pane |= {"panel": settings_panel(view)}
     suffix = f"?{query.urlencode()}"

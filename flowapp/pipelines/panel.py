@@ -54,6 +54,8 @@ GROUPS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 
 HELP = {
     "upsertKey": "Columns that tell one row from another; the table needs a unique constraint over exactly these.",
+    "watermarkColumn": "A column that grows and is never empty. Rows below its highest value so far are not loaded.",
+    "watermarkLag": "How far below the mark late rows are still taken: 15m or 2d, a number where the mark is one.",
     "orderBy": "Of rows with the same key the last one in this order stays.",
     "path": "Below the workspace's folder of files.",
     "quarantine": "Rejected rows go to this table of the target's database.",

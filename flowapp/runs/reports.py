@@ -13,6 +13,7 @@ from flowapp.connections.secrets import encrypt
 from flowapp.logs import redact
 from flowapp.runs import models
 from flowapp.runs.models import CommitRecord, EffectSample, NodeRun, Run
+from flowapp.watermarks.services import copy_mark
 
 
 def save_report(run: Run, report: RunReport) -> dict[str, Any]:
@@ -57,6 +58,7 @@ def save_commit(run: Run, commit: LoadCommit) -> None:
     first = {"workspace_id": run.workspace_id, "pipeline_id": run.pipeline_id, "attempt": commit.attempt,
              "token": commit.token, "committed_at": Now(), **known}  # fmt: skip
     CommitRecord.objects.update_or_create(run=run, node=commit.node, defaults=known, create_defaults=first)
+    copy_mark(run.pipeline, commit)
 
 
 def _rule(run: Run, position: int, rule: RuleCount) -> models.RuleCount:

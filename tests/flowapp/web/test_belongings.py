@@ -19,6 +19,7 @@ from flowapp.files.models import LoadUnit
 from flowapp.health.models import Alert
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.models import Run
+from flowapp.watermarks.models import MarkCopy
 from tests.flowapp.conftest import make_document
 from tests.flowapp.web.routes import Route, all_routes
 from tests.flowapp.web.samples import BY_CONVERTER
@@ -31,7 +32,7 @@ MAKES_IT_HERE = {"api:ir"}
 """Puts a document under an id that this workspace has not: it becomes a pipeline of this one."""
 BODIES: dict[str, object] = {"api:restore": '{"version": 1}', "pipelines:fix": {"patch": "[]"}}
 """What is looked at before the thing itself is looked for."""
-OWNED = (Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership)
+OWNED = (Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership, MarkCopy)
 
 
 @pytest.fixture
@@ -47,12 +48,15 @@ def ids(workspace, person):
                                    changed_at=now)  # fmt: skip
     alert = Alert.objects.create(workspace=workspace, kind="run.failed", severity="error", fingerprint="f",
                                  message="m", next_step="n", first_seen_at=now, last_seen_at=now)  # fmt: skip
+    MarkCopy.objects.create(workspace=workspace, pipeline=pipeline, node="load", schema="public", table="numbers",
+                            value="secretword", seen_at=now)  # fmt: skip
     add_connection(workspace, "warehouse", ConnectionFields("postgres", "127.0.0.1", 1, "d", "u", "secretword"))
     _, token = add_token(workspace, "reader", "viewer", days=1)
     member = Membership.objects.get(user=person("admin"))
     return {
         "ident": pipeline.ident, "run": run.pk, "unit": unit.pk, "alert": alert.pk, "name": "warehouse",
         "token": token.pk, "member": member.pk, "row_id": str(uuid4()),
+        "node": "load",
     }  # fmt: skip
 
 

@@ -1,0 +1,59 @@
+"""The API's routes for marks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from flowapp.pipelines.selectors import get_pipeline
+from flowapp.watermarks.places import Place, place_of
+from flowapp.watermarks.selectors import get_mark, mark_document
+from flowapp.watermarks.services import reset_mark, set_mark
+
+OBJECT = OpenApiTypes.OBJECT
+
+
+class Reason(serializers.Serializer[Any]):
+    reason = serializers.CharField(max_length=2000)
+
+
+class NewMark(Reason):
+    value = serializers.CharField(max_length=10_000, trim_whitespace=False)
+
+
+class Watermark(APIView):
+    """The mark of one target: where its next load begins."""
+
+    @extend_schema(responses=OBJECT)
+    def get(self, request: Request, ident: str, node: str) -> Response:
+        """The mark with its newest changes; `isLive` is false where only the copy of `seenAt` can be shown."""
+        return Response(mark_document(get_mark(_place(request, ident, node))))
+
+    @extend_schema(request=NewMark, responses=OBJECT)
+    def put(self, request: Request, ident: str, node: str) -> Response:
+        """Let the next load begin at `value`."""
+        place, given = _place(request, ident, node), NewMark(data=request.data)
+        given.is_valid(raise_exception=True)
+        mark = set_mark(place, given.validated_data["value"], given.validated_data["reason"], str(request.user))
+        return Response(mark_document(mark))
+
+    @extend_schema(request=Reason, responses=OBJECT, parameters=[OpenApiParameter("reason", str)])
+    def delete(self, request: Request, ident: str, node: str) -> Response:
+        """Let the next load begin at the highest value of the table. The reason may stand in the body or the query."""
+        place, given = _place(request, ident, node), Reason(data=request.data or request.query_params)
+        given.is_valid(raise_exception=True)
+        return Response(mark_document(reset_mark(place, given.validated_data["reason"], str(request.user))))
+
+
+def _place(request: Request, ident: str, node: str) -> Place:
+    return place_of(get_pipeline(request.workspace, ident), node)
+
+
+urlpatterns = [path("pipelines/<str:ident>/watermarks/<str:node>/", Watermark.as_view(), name="watermark")]

@@ -1,0 +1,25 @@
+"""Copies of marks. The marks themselves stand in the target databases, in the transactions of the rows."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class MarkCopy(models.Model):
+    """A mark as it was last seen, for the time when its database does not answer. `value` is "" where none was set."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="marks")
+    node = models.CharField(max_length=63)
+    schema = models.CharField(max_length=63)
+    table = models.CharField(max_length=63)
+    column = models.CharField(max_length=63, blank=True)
+    type = models.CharField(max_length=63, blank=True)
+    value = models.TextField(blank=True)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["pipeline", "node"], name="mark_of_node"),)
+
+    def __str__(self) -> str:
+        return f"{self.pipeline_id} {self.node}: {self.value}"

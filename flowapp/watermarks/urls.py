@@ -1,0 +1,15 @@
+"""The pages of marks, below `/w/<workspace>/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from flowapp.watermarks import views
+
+app_name = "watermarks"
+
+urlpatterns = [
+    path("<slug:ident>/<slug:node>/", views.detail, name="detail"),
+    path("<slug:ident>/<slug:node>/set/", views.set_to, name="set"),
+    path("<slug:ident>/<slug:node>/reset/", views.reset, name="reset"),
+]

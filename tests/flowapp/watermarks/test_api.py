@@ -1,0 +1,71 @@
+"""Marks by the API."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowapp.accounts.services import add_token
+
+pytestmark = pytest.mark.django_db
+HERE = {"X-Flow-Workspace": "alices-team"}
+MARK = "/api/pipelines/numbers/watermarks/load/"
+NEW = {"value": "2026-01-01T10:00:00", "reason": "a repair"}
+
+
+def put(client, body=None, **headers):
+    return client.put(MARK, NEW if body is None else body, "application/json", headers={**HERE, **headers})
+
+
+def test_a_mark_is_set_read_and_reset(as_, following, schema):
+    client = as_("editor")
+    assert put(client).json()["value"] == "2026-01-01 10:00:00"
+    told = client.get(MARK, headers=HERE).json()
+    assert (told["node"], told["schema"], told["table"], told["column"]) == ("load", schema, "numbers", "upd")
+    assert (told["type"], told["lag"], told["isLive"]) == ("timestamp without time zone", "15m", True)
+    [change] = told["changes"]
+    assert (change["action"], change["by"], change["reason"]) == ("set", "editor@example.com", "a repair")
+
+    answer = client.delete(MARK, {"reason": "again"}, "application/json", headers=HERE)
+    assert (answer.status_code, answer.json()["value"]) == (200, None)
+
+
+def test_a_reset_s_reason_may_stand_in_the_query(as_, following):
+    client = as_("editor")
+    put(client)
+    assert client.delete(f"{MARK}?reason=again", headers=HERE).json()["changes"][0]["reason"] == "again"
+
+
+@pytest.mark.parametrize("body", [{"value": "2026-01-01T10:00:00"}, {"reason": "x"}, {**NEW, "reason": "  "}, {}])
+def test_value_and_reason_are_needed(as_, following, body):
+    assert put(as_("editor"), body).status_code == 400
+
+
+def test_a_value_of_another_type_is_a_problem(as_, following):
+    answer = put(as_("editor"), {**NEW, "value": "soon"})
+    assert (answer.status_code, answer.json()["code"]) == (422, "watermark.value_malformed")
+
+
+def test_viewers_read_and_do_not_change(as_, following):
+    assert as_("viewer").get(MARK, headers=HERE).status_code == 200
+    assert put(as_("viewer")).status_code == 403
+    assert as_("viewer").delete(MARK, headers=HERE).status_code == 403
+
+
+def test_a_program_is_named_in_the_history(client, workspace, person, following):
+    key, _ = add_token(workspace, "nightly", "editor", days=1, created_by=person("admin"))
+    assert put(client, Authorization=f"Token {key}").json()["changes"][0]["by"] == "token nightly"
+
+
+@pytest.mark.parametrize("address", [MARK.replace("load", "files"), MARK.replace("numbers", "nothing")])
+def test_what_has_no_mark_is_not_found(as_, following, address):
+    assert as_("editor").get(address, headers=HERE).status_code == 404
+
+
+def test_a_load_that_holds_the_table_is_told(as_, following, warehouse, schema):
+    from executors.postgres.client import connect
+    from executors.postgres.names import TableName
+    from executors.postgres.table_lock import lock_table
+
+    with connect(warehouse) as other:
+        lock_table(other, TableName(schema, "numbers"))
+        assert put(as_("editor")).status_code == 503

@@ -1,0 +1,75 @@
+"""The page of a mark, and what the editor says of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.flowapp.reading import HOSTILE, assert_harmless, words
+from tests.flowapp.watermarks.conftest import incremental_nodes
+
+pytestmark = pytest.mark.django_db
+PAGE = "/w/alices-team/watermarks/numbers/load/"
+
+
+def set_to(client, value="2026-01-01T10:00:00", reason="a repair"):
+    return client.post(f"{PAGE}set/", {"value": value, "reason": reason}, follow=True)
+
+
+def test_before_the_first_load_the_page_says_where_it_begins(as_, following):
+    text = words(as_("viewer").get(PAGE))
+    assert "no mark" in text
+    assert "begins at the highest value of upd" in text
+    assert "Nothing has changed it yet" in text
+
+
+def test_an_editor_sets_and_resets_a_mark_and_sees_the_history(as_, following):
+    client = as_("editor")
+    assert "The next load of load begins at 2026-01-01 10:00:00." in words(set_to(client))
+    answer = client.post(f"{PAGE}reset/", {"reason": "start over"}, follow=True)
+    text = words(answer)
+    assert "The mark of load is reset." in text
+    assert "editor@example.com reset 2026-01-01 10:00:00 – start over" in text
+    assert "editor@example.com set – 2026-01-01 10:00:00 a repair" in text
+
+
+def test_a_value_of_another_type_is_told(as_, following):
+    answer = set_to(as_("editor"), value="soon")
+    assert answer.status_code == 422
+    assert "is no value of column 'upd'" in words(answer)
+
+
+def test_viewers_see_no_forms_and_may_not_post(as_, following):
+    assert "Set the mark" not in words(as_("viewer").get(PAGE))
+    assert set_to(as_("viewer")).status_code == 403
+
+
+def test_while_the_warehouse_is_down_the_copy_is_shown(as_, following, down):
+    set_to(as_("editor"))
+    down()
+    text = words(as_("editor").get(PAGE))
+    assert "does not answer" in text
+    assert "2026-01-01 10:00:00" in text
+    assert "Set the mark" not in text
+
+
+def test_reasons_are_shown_as_text(as_, following):
+    assert_harmless(set_to(as_("editor"), reason=HOSTILE))
+
+
+def test_the_editor_shows_the_mark_at_its_card(as_, following):
+    client = as_("editor")
+    set_to(client)
+    text = words(client.get("/w/alices-team/pipelines/numbers/?node=load"))
+    assert "The next load begins at 2026-01-01 10:00:00 less 15m" in text
+    assert "Mark and history" in text
+
+
+def test_the_editor_says_nothing_of_marks_elsewhere(as_, pipeline):
+    assert "Mark and history" not in words(as_("editor").get("/w/alices-team/pipelines/numbers/?node=load"))
+
+
+def test_the_editor_offers_the_fields_of_the_mode(as_, save, schema):
+    save(nodes=incremental_nodes(schema))
+    text = words(as_("editor").get("/w/alices-team/pipelines/numbers/?node=load"))
+    assert "Watermark column" in text
+    assert "Watermark lag" in text
