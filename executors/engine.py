@@ -21,6 +21,7 @@ from executors.reading import Reading
 from executors.sources import load_source
 from executors.spark.scan import scan_files
 from executors.spark.session import RunSession
+from executors.target_hooks import TargetHooks
 from executors.target_load import TargetLoad
 from ir.nodes import Source, Target
 
@@ -73,7 +74,8 @@ class PipelineRun:
         for target in self.job.pipeline.targets():
             name = f"flow run {self.job.run_id}"
             connection = connect(self.job.connections[target.connection], autocommit=True, application_name=name)
-            lane = Lane(self.job.pipeline.path_to(target), self._stack.enter_context(connection))
+            hooks = TargetHooks(self.job, self.ports, self.report, target)
+            lane = Lane(self.job.pipeline.path_to(target), self._stack.enter_context(connection), hooks)
             self.lanes.append(lane)
             self._prepare(lane)
         self.ports.cancellation.on_cancel(self._interrupt)
@@ -110,6 +112,7 @@ class PipelineRun:
         with suppress(Failure):
             self._session.interrupt()
         for lane in self.lanes:
+            lane.hooks.interrupt()
             with suppress(Failure):
                 interrupt(lane.connection)
         with suppress(Failure):
@@ -128,14 +131,17 @@ class PipelineRun:
         if reading := self._read(lane):
             load = self._target(TargetLoad, lane, reading)
             started = time.monotonic()
-            self._tell(load.run(), int((time.monotonic() - started) * 1000))
+            commit = load.run()
+            self._tell(commit, int((time.monotonic() - started) * 1000))
+            lane.done = True
+            lane.hooks.after_load(lane.connection, commit)
         else:
             self._tell_nothing_new(lane)
-        lane.done = True
+            lane.done = True
 
     def _target(self, kind: type[T], lane: Lane, reading: Reading) -> T:
         """The load of one target, or what stands in for it."""
-        return kind(self.job, self.ports, self.report, self._session, lane.path, lane.connection, reading)
+        return kind(self.job, self.ports, self.report, self._session, lane.path, lane.connection, reading, lane.hooks)
 
     def _read(self, lane: Lane) -> Reading | None:
         """What the target is to load; None if nothing is new."""
@@ -161,6 +167,7 @@ class PipelineRun:
         self._tell(commit)
         self.ports.events.log("info", f"Attempt {commit.attempt} had already loaded this target.", commit.node)
         lane.done = True
+        lane.hooks.after_load(lane.connection, commit)
 
     def _tell(self, commit: LoadCommit, milliseconds: int = 0) -> None:
         self.ports.events.committed(commit)

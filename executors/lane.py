@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from executors.model import LoadCommit
 from executors.postgres.ddl import Conn
+from executors.target_hooks import TargetHooks
 from ir.pipeline import Path
 
 
@@ -18,6 +19,7 @@ class Lane:
 
     path: Path
     connection: Conn
+    hooks: TargetHooks
     commit: LoadCommit | None = None
     table_exists: bool = False
     done: bool = False

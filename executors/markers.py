@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from executors.accounting import VIOLATIONS, violation_warnings
-from executors.model import CheckReport, LoadCommit, NodeReport, RuleCount, RunReport, RunWarning, Share
+from executors.model import CheckReport, HookReport, LoadCommit, NodeReport, RuleCount, RunReport, RunWarning, Share
 from executors.shares import counted_twice, nodes_of, rules_of
 from ir.words import counted
 
@@ -39,6 +39,8 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     put_share(report, commit.node, Share(frozenset(commit.files_done), nodes, rules))
     warn_of_shares(report)
     report.checks += checks
+    for hook in commit.counts.get("hooks", ()):
+        add_hook(report, HookReport(**hook))
     add_kept(report, load["quarantine_rows"], load["quarantine_entries"], told["tables"])
     add_warnings(
         report,
@@ -86,6 +88,11 @@ def add_kept(report: RunReport, rows: int, entries: int, tables: Iterable[str]) 
     report.quarantine_rows += rows
     report.quarantine_entries += entries
     report.quarantine_tables = list(dict.fromkeys((*report.quarantine_tables, *tables)))
+
+
+def add_hook(report: RunReport, hook: HookReport) -> None:
+    """What came of a hook, in the place of what was known of it before."""
+    report.hooks = [known for known in report.hooks if known.id != hook.id] + [hook]
 
 
 def add_warnings(report: RunReport, warnings: Iterable[RunWarning]) -> None:

@@ -48,10 +48,22 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True)
+class WebhookConnection:
+    """A resolved webhook connection. Never printed: headers and signing secret are left out of `repr`, and so is the
+    URL, whose path may be a secret."""
+
+    name: str
+    url: str = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secret: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class RunJob:
     """One attempt at one run. `token` is the fence token of this claim, `tenant` the workspace's UUID.
 
-    `waited` says how often the run has already waited for files; None means that it cannot wait (inline runs).
+    `webhooks` are the connections that hooks name. `waited` says how often the run has already waited for files; None
+    means that it cannot wait (inline runs).
     `backup` is what a restore puts back.
     """
 
@@ -64,6 +76,7 @@ class RunJob:
     connections: Mapping[str, Connection]
     files_folder: Path
     waited: int | None = None
+    webhooks: Mapping[str, WebhookConnection] = field(default_factory=dict)
     backup: BackupRef | None = None
 
 
@@ -262,6 +275,23 @@ class Share:
     rules: Sequence[RuleCount] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class HookReport:
+    """What came of one hook: `succeeded`, `failed` or `not_run`. `statement` is what it does, in words or SQL."""
+
+    id: str
+    node: str
+    kind: str
+    stage: str
+    state: str
+    statement: str
+    message: str = ""
+    duration_ms: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return _camel(asdict(self))
+
+
 @dataclass(slots=True)
 class RunReport:
     """What a run did, as `flow run --json` prints it (without the run's own identity and times).
@@ -277,6 +307,7 @@ class RunReport:
     quarantine_entries: int = 0
     quarantine_tables: list[str] = field(default_factory=list)
     warnings: list[RunWarning] = field(default_factory=list)
+    hooks: list[HookReport] = field(default_factory=list)
     nothing_new: bool = False
     effects: list[Effect] = field(default_factory=list)
 
@@ -300,6 +331,7 @@ class RunReport:
             "quarantine": {"rows": self.quarantine_rows, "entries": self.quarantine_entries,
                            "tables": self.quarantine_tables},
             "warnings": [asdict(w) for w in self.warnings],
+            "hooks": [hook.to_json() for hook in self.hooks],
         }  # fmt: skip
 
 

@@ -35,6 +35,7 @@ from executors.secrets import seal
 from executors.spark.columns import plan_columns
 from executors.spark.one_pass import PassPlan, run_pass
 from executors.spark.session import RunSession
+from executors.target_hooks import TargetHooks
 from ir.checks import Check
 from ir.load_modes import load_mode
 from ir.pipeline import Path
@@ -53,9 +54,10 @@ class TargetLoad:
         path: Path,
         conn: Conn,
         reading: Reading,
+        hooks: TargetHooks,
     ) -> None:
         self._job, self._ports, self._report, self._session = job, ports, report, session
-        self._path, self._conn, self._reading = path, conn, reading
+        self._path, self._conn, self._reading, self._hooks = path, conn, reading, hooks
         self._target = path.target
         self._ref = RunRef(job.run_id, job.tenant, job.pipeline.id, path.target.id, job.attempt, job.token)
         self._tables = staging.staging_tables(job.run_id, path.target.id, job.attempt)
@@ -184,6 +186,7 @@ class TargetLoad:
     def _commit(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadCommit:
         self._step("guard")
         self._guard_empty()
+        self._hooks.before_load(self._node_counts())
         self._step("load")
         commit_load(self._conn, self._load_plan(dest, columns))
         return marker_of(self._conn, self._ref)
@@ -224,6 +227,9 @@ class TargetLoad:
                 self._checked,
                 self._kept.values(),
             ),
+            before_swap=lambda: self._hooks.before_swap(self._node_counts()),
+            settings=self._hooks.settings(),
+            hooks_ran=self._hooks.ran_before,
         )
 
     def _filtered(self) -> int:

@@ -128,6 +128,14 @@ _EXPRESSIONS = (
 
 _HOOKS = (
     _error("hook.when_unused", "Take `when` out, or use the load mode blue_green and a post-hook."),
+    _error("hook.sql_malformed", "Write one statement as PostgreSQL reads it."),
+    _error("hook.sql_not_one", "Give each statement a hook of its own."),
+    _error("hook.sql_comment", "Take the comment out; the node has a description."),
+    _error("hook.sql_not_allowed", "Do what changes rows in the pipeline itself; a hook looks after tables."),
+    _error("hook.setting_not_listed", "Set one of those listed; they change how fast a load is, never what it does."),
+    _error("hook.set_after_load", "Move it to preHook: it is set in the transaction of the load."),
+    _error("hook.function_unknown", "Install the package that registers it, in the web process and in the workers."),
+    _error("webhook.not_public", "Name a public https address; this machine and private networks are out of reach."),
     _error("webhook.address", "Name a connection (and a path), or write a bare https url without user or query."),
 )
 

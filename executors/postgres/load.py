@@ -46,6 +46,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         if committed := find_commit(conn, plan.run):
             return _counts_of(committed)
         lock_table(conn, plan.target, plan.run.node)
+        _apply_settings(conn, plan)
         require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
         backup = take_backup(conn, plan.run, plan.target) if plan.backs_up else None
         with recorded(conn) as statements:
@@ -74,7 +75,13 @@ def _counts_of(commit: LoadCommit) -> LoadCounts:
 def _marker(conn: Conn, plan: LoadPlan, counts: LoadCounts, done: ModeCounts) -> dict[str, object]:
     table = table_identity(conn, plan.target.schema, plan.target.table)
     node = {**plan.node_counts, **counts.node_fields()}
-    return {"load": counts.to_json(), "node": node, "told": plan.told, "table": table, "mark": done.mark}
+    return {"load": counts.to_json(), "node": node, "told": plan.told, "table": table, "mark": done.mark,
+            "hooks": [asdict(hook) for hook in plan.hooks_ran()]}  # fmt: skip
+
+
+def _apply_settings(conn: Conn, plan: LoadPlan) -> None:
+    for name, value in plan.settings.items():
+        conn.execute("SELECT set_config(%s, %s, true)", [name, value])
 
 
 def _reconciled(plan: LoadPlan, done: ModeCounts) -> LoadCounts:

@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg import sql
 
-from executors.model import Destination, DestinationColumn, StageColumn
+from executors.model import Destination, DestinationColumn, HookReport, StageColumn
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
 from executors.postgres.plan import SOURCE_FILE_HASH
@@ -33,7 +33,8 @@ class LoadPlan:
     `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. `quarantine`
     maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when the rows stand
     ready and no reader waits yet, by modes that replace a table. `node_counts` and `told` (from
-    `executors.markers`) go into the marker as they are. `window` says where an incremental load begins; the rows that
+    `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers
+    at its end. `settings` are those of its transaction. `window` says where an incremental load begins; the rows that
     were set `aside` for it are neither in staging nor in `staged` any more. `backs_up` says that the table is
     kept as it is before the load.
     """
@@ -51,6 +52,8 @@ class LoadPlan:
     quarantine: Mapping[str, str] = field(default_factory=dict)
     node_counts: Mapping[str, int | None] = field(default_factory=dict)
     told: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    hooks_ran: Callable[[], Sequence[HookReport]] = tuple
     before_swap: Callable[[], None] = lambda: None
     backs_up: bool = False
     window: Window | None = None

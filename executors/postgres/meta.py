@@ -328,6 +328,17 @@ def marker_of(conn: Conn, run: RunRef) -> LoadCommit:
     return commit
 
 
+@translate()
+def add_hook_done(conn: Conn, run_id: str, node: str, hook: str) -> None:
+    """Note in the marker of a load that one of its hooks is done, so that nobody who finishes it runs that again."""
+    with conn.transaction():
+        conn.execute(
+            "UPDATE flow_meta.load_commits SET hooks_done = array_append(hooks_done, %s)"
+            " WHERE run_id = %s AND node = %s AND NOT %s = ANY (hooks_done)",
+            [hook, run_id, node, hook],
+        )
+
+
 def write_commit(conn: Conn, run: RunRef, counts: Mapping[str, Any], files_done: Sequence[str]) -> None:
     """Write the marker in the caller's transaction: it commits with the rows or not at all."""
     conn.execute(

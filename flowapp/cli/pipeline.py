@@ -11,7 +11,7 @@ from rich.console import Console
 from flowapp.cli.documents import read_file
 from flowapp.cli.outcome import Outcome, listed, said
 from flowapp.cli.parser import add_command, add_group
-from flowapp.cli.workspace import current_workspace
+from flowapp.cli.workspace import OPERATOR, current_workspace
 
 if TYPE_CHECKING:
     from flowapp.pipelines.models import PipelineVersion
@@ -86,7 +86,7 @@ def save_file(name: str) -> PipelineVersion:
 
     content, syntax = read_file(name)
     parsePipelineIR(content, syntax=syntax)
-    return save_version(current_workspace(), content.decode())
+    return save_version(current_workspace(), content.decode(), role=OPERATOR)
 
 
 def _saved(version: PipelineVersion) -> Outcome:
@@ -109,7 +109,7 @@ def restore_pipeline(args: Namespace) -> Outcome:
     from flowapp.pipelines import selectors, services
 
     pipeline = selectors.get_pipeline(current_workspace(), args.id)
-    return _saved(services.restore_version(pipeline, args.version))
+    return _saved(services.restore_version(pipeline, args.version, role=OPERATOR))
 
 
 def convert_file(args: Namespace) -> Outcome:

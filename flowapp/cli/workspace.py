@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from flowapp.accounts.models import Workspace
 
 
+OPERATOR = "admin"
+"""The role of whoever may run commands on the machine: its files hold the keys to everything already."""
+
+
 def current_workspace() -> Workspace:
     """The workspace FLOW_WORKSPACE names. `default` is made when first asked for; others must be there."""
     from django.conf import settings

@@ -8,7 +8,8 @@ from django.db import models
 
 
 class Connection(models.Model):
-    """How a workspace reaches a system. `secret` is the encrypted password, '' if it needs none.
+    """How a workspace reaches a system. `secret` is the encrypted password, '' if it needs none; of a webhook, all that
+    may be secret. `settings` are what else a kind lets be shown.
 
     `last_test` is what `tests.Report.to_json` gave, with its time.
     """
@@ -23,6 +24,7 @@ class Connection(models.Model):
     user = models.CharField(max_length=63)
     secret = models.TextField(blank=True)
     sslmode = models.CharField(max_length=20, default="prefer")
+    settings = models.JSONField(default=dict)
     last_test = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import time
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from psycopg import sql
 
-from executors.model import Connection
+from executors.hooks.posting import Posting, require_accepted
+from executors.hooks.webhook import headers_of
+from executors.model import Connection, WebhookConnection
 from executors.postgres.client import connect, translate
 from flowapp.connections.control import refuse_control
 from ir.errors import FlowError
@@ -71,5 +75,14 @@ def _notes(connection: Connection, facts: dict[str, Any]) -> list[str]:
     return notes
 
 
-PROBES: dict[str, Callable[[Connection], Report]] = {"postgres": probe_postgres}
-"""By kind of connection."""
+def probe_webhook(connection: WebhookConnection) -> Report:
+    """Send a signed request that says it is a test. Trouble is part of the report, not raised."""
+    tried = f"a POST with the event `test` to connection {connection.name}"
+    body = json.dumps({"event": "test", "connection": connection.name}).encode()
+    headers = headers_of(connection, f"test.{uuid4()}", body, int(time.time()))
+    try:
+        status = Posting(connection.url, body, headers).send()
+        require_accepted(status)
+    except FlowError as error:
+        return Report(tried, error.to_json())
+    return Report(tried, None, {"status": status})

@@ -55,12 +55,14 @@ def runs_needing(workspace: Workspace, name: str) -> list[Run]:
 def _names_in(text: str) -> set[str]:
     """The connections that a document names; also one that this release cannot read as a pipeline."""
     value = read_document(text, syntax_of(text)).value
-    nodes = value.get("nodes") if isinstance(value, dict) else None
-    return {
-        node["connection"]
-        for node in (nodes if isinstance(nodes, list) else ())
-        if isinstance(node, dict) and isinstance(node.get("connection"), str)
-    }
+    nodes = _dicts(value.get("nodes")) if isinstance(value, dict) else []
+    holders = [*nodes, *(hook for node in nodes for name in ("preHook", "postHook") for hook in _dicts(node.get(name)))]
+    return {holder["connection"] for holder in holders if isinstance(holder.get("connection"), str)}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list, or the one that stands in its place."""
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]
 
 
 def connection_document(connection: Connection) -> dict[str, Any]:
@@ -74,5 +76,6 @@ def connection_document(connection: Connection) -> dict[str, Any]:
         "user": connection.user,
         "sslmode": connection.sslmode,
         "hasPassword": bool(connection.secret),
+        **connection.settings,
         "lastTest": connection.last_test,
     }

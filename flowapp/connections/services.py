@@ -3,43 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
 from executors.model import Connection as Resolved
+from executors.model import WebhookConnection
 from flowapp.accounts.models import Workspace
 from flowapp.connections.control import refuse_control_address
 from flowapp.connections.fields import ConnectionFields, InvalidConnection, require_host
 from flowapp.connections.models import Connection
-from flowapp.connections.probes import PROBES
+from flowapp.connections.probes import Report, probe_postgres, probe_webhook
 from flowapp.connections.secrets import decrypt, encrypt, rotate
 from flowapp.connections.selectors import get_connection, runs_needing
+from flowapp.connections.webhooks import (
+    WEBHOOK,
+    WebhookFields,
+    fill_webhook,
+    replace_signing_secret,
+    resolve_webhook,
+)
 from flowapp.runs.models import Run
 from ir.errors import FlowError
+from ir.kinds import KindTable
 from ir.pipeline import Pipeline
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 MOST_SHOWN = 3
+POSTGRES = "postgres"
 
 
 @sensitive_variables("fields")
-def add_connection(workspace: Workspace, name: str, fields: ConnectionFields) -> Connection:
-    """Store a connection; raises InvalidConnection. The password is encrypted before it reaches the database."""
+def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | WebhookFields) -> Connection:
+    """Store a connection; raises InvalidConnection. What is secret is encrypted before it reaches the database."""
     if not NAME.fullmatch(name):
         raise InvalidConnection(
             "connection.name_invalid", f"{name!r} cannot name a connection.",
             hint="A name begins with a small letter and holds up to 63 small letters, digits, - and _.",
         )  # fmt: skip
-    require_host(fields.host)
-    refuse_control_address(fields.host, fields.port, fields.database, fields.user)
-    connection = Connection(
-        workspace=workspace, name=name, kind=fields.kind, host=fields.host, port=fields.port,
-        database=fields.database, user=fields.user, sslmode=fields.sslmode,
-        secret=encrypt(fields.password) if fields.password else "",
-    )  # fmt: skip
+    connection = Connection(workspace=workspace, name=name)
+    connection.kind = fields.kind
+    KINDS[fields.kind].fill(connection, fields)
     try:
         with transaction.atomic():
             connection.save(force_insert=True)
@@ -51,13 +59,28 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields) ->
     return connection
 
 
+@sensitive_variables("fields")
+def _fill_postgres(connection: Connection, fields: ConnectionFields) -> None:
+    require_host(fields.host)
+    refuse_control_address(fields.host, fields.port, fields.database, fields.user)
+    connection.host, connection.port, connection.sslmode = fields.host, fields.port, fields.sslmode
+    connection.database, connection.user = fields.database, fields.user
+    _replace_password(connection, fields.password)
+
+
+@sensitive_variables("password")
+def _replace_password(connection: Connection, password: str) -> None:
+    connection.secret = encrypt(password) if password else ""
+
+
 @sensitive_variables("password")
 def replace_password(workspace: Workspace, name: str, password: str) -> Connection:
-    """Store another password for a connection; raises UnknownConnection. What was tested before says nothing now."""
+    """Store another password for a connection, or signing secret for a webhook; raises UnknownConnection. What was
+    tested before says nothing now."""
     connection = get_connection(workspace, name)
-    connection.secret = encrypt(password) if password else ""
+    KINDS[connection.kind].replace_secret(connection, password)
     connection.last_test = None
-    connection.save(update_fields=["secret", "last_test", "changed_at"])
+    connection.save(update_fields=["secret", "settings", "last_test", "changed_at"])
     return connection
 
 
@@ -81,7 +104,7 @@ def _shown(runs: Sequence[Run]) -> str:
 def probe_connection(workspace: Workspace, name: str) -> Connection:
     """Connect, look at what the role may do, and keep the result in `last_test`; raises UnknownConnection."""
     connection = get_connection(workspace, name)
-    report = PROBES[connection.kind](resolve(connection))
+    report = KINDS[connection.kind].probe(connection)
     connection.last_test = {"at": timezone.now().isoformat(), **report.to_json()}
     connection.save(update_fields=["last_test"])
     return connection
@@ -90,7 +113,25 @@ def probe_connection(workspace: Workspace, name: str) -> Connection:
 def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, Resolved]:
     """All connections that the nodes of a pipeline name, with their passwords; raises UnknownConnection."""
     names = {name for node in pipeline.nodes if (name := getattr(node, "connection", None))}
-    return {name: resolve(get_connection(workspace, name)) for name in sorted(names)}
+    return {name: resolve(_get_of_kind(workspace, name, POSTGRES)) for name in sorted(names)}
+
+
+def resolve_webhooks(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, WebhookConnection]:
+    """All connections that the hooks of a pipeline name, with their secrets; raises UnknownConnection."""
+    hooks = [placed.hook for target in pipeline.targets() for placed in target.hooks()]
+    names = {name for hook in hooks if (name := getattr(hook, "connection", None))}
+    return {name: resolve_webhook(_get_of_kind(workspace, name, WEBHOOK)) for name in sorted(names)}
+
+
+def _get_of_kind(workspace: Workspace, name: str, kind: str) -> Connection:
+    connection = get_connection(workspace, name)
+    if connection.kind != kind:
+        raise InvalidConnection(
+            "connection.wrong_kind",
+            f"The connection {name!r} is of kind {connection.kind}; here one of kind {kind} is needed.",
+            hint="Name another connection: sources and targets need a database, a webhook hook needs a webhook.",
+        )
+    return connection
 
 
 def resolve(connection: Connection) -> Resolved:
@@ -122,3 +163,21 @@ def follow_embedded_warehouse(warehouse: Mapping[str, str | int]) -> None:
         kind="postgres", host=warehouse["host"], database=warehouse["database"], user=warehouse["user"]
     )
     same.exclude(port=warehouse["port"]).update(port=warehouse["port"], last_test=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionKind:
+    """What differs between kinds of connection. `replace_secret` stores what a person types anew."""
+
+    fill: Callable[[Connection, Any], None]
+    replace_secret: Callable[[Connection, str], None]
+    probe: Callable[[Connection], Report]
+
+
+KINDS: KindTable[ConnectionKind] = KindTable(
+    "connection kind",
+    (
+        (POSTGRES, ConnectionKind(_fill_postgres, _replace_password, lambda c: probe_postgres(resolve(c)))),
+        (WEBHOOK, ConnectionKind(fill_webhook, replace_signing_secret, lambda c: probe_webhook(resolve_webhook(c)))),
+    ),
+)

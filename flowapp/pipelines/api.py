@@ -100,7 +100,7 @@ class Pipelines(ListAPIView[Pipeline]):
         syntax = syntax_of(text)
         document = check_text(request.workspace, text, syntax=syntax, fresh=True).require_valid()
         create_pipeline(request.workspace, document.id)
-        version = save_version(request.workspace, text, author_of(request), message, 0, syntax)
+        version = save_version(request.workspace, text, author_of(request), message, 0, syntax, request.role)
         return _saved(version, status.HTTP_201_CREATED)
 
 
@@ -137,7 +137,7 @@ class Ir(APIView):
         document = check_text(request.workspace, text, fresh=True).require_valid()
         drafts.require_same_id(pipeline, document.id)
         try:
-            version = save_version(request.workspace, text, author_of(request), "", expected, "json")
+            version = save_version(request.workspace, text, author_of(request), "", expected, "json", request.role)
         except VersionConflict as conflict:
             return conflict_response(conflict, pipeline, text)
         return _saved(version)
@@ -201,7 +201,8 @@ class SaveDraft(APIView):
     def post(self, request: Request, ident: str) -> Response:
         draft = _draft(request, ident)
         try:
-            return _saved(drafts.save_draft(draft, author_of(request), _words(_object(request), "message")))
+            message = _words(_object(request), "message")
+            return _saved(drafts.save_draft(draft, author_of(request), message, role=request.role))
         except VersionConflict as conflict:
             return conflict_response(conflict, draft.pipeline, draft.text)
 
@@ -214,7 +215,8 @@ class Restore(APIView):
         number = _object(request).get("version")
         if isinstance(number, bool) or not isinstance(number, int):
             raise serializers.ValidationError({"version": "A version is a number."})
-        return _saved(restore_version(get_pipeline(request.workspace, ident), number, author_of(request)))
+        pipeline = get_pipeline(request.workspace, ident)
+        return _saved(restore_version(pipeline, number, author_of(request), role=request.role))
 
 
 class Validate(APIView):

@@ -85,20 +85,31 @@ def nodes_of(value: Any) -> Iterator[tuple[Pointer, dict[str, Any]]]:
 
 def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
     """The parser knows no workspace, so connections are looked for here."""
-    for at, node in nodes_of(value):
-        name = node.get("connection")
-        if isinstance(name, str) and name and name not in found.known:
-            near = guess(name, found.known)
-            known = listed(found.known) or "none yet"
+    for at, holder, names in _holders(value, found):
+        name = holder.get("connection")
+        if isinstance(name, str) and name and name not in names:
+            near = guess(name, names)
+            known = listed(names) or "none yet"
             place = at / "connection"
             yield Diagnostic(
                 place,
                 "connection.unknown",
                 "error",
-                f"There is no connection {shown(name)} in this workspace; there are: {known}.",
+                f"There is no such connection {shown(name)} in this workspace; there are: {known}.",
                 "Choose one of them, or add it on the page Connections.",
                 fixes=([{"op": "replace", "path": str(place), "value": near}],) if near else (),
             )
+
+
+def _holders(value: Any, found: Found) -> Iterator[tuple[Pointer, dict[str, Any], tuple[str, ...]]]:
+    """What may name a connection, with the names that it may use: nodes name databases, their hooks webhooks."""
+    for at, node in nodes_of(value):
+        yield at, node, found.known
+        for stage in ("preHook", "postHook"):
+            hooks = node.get(stage)
+            for i, hook in enumerate(hooks if isinstance(hooks, list) else [hooks]):
+                if isinstance(hook, dict):
+                    yield at / stage / i if isinstance(hooks, list) else at / stage, hook, found.webhooks
 
 
 def _with_reasons(value: Any, skipped: tuple[Skipped, ...], found: Found) -> Iterator[Skipped]:

@@ -18,7 +18,8 @@ from executors.postgres.client import connect, translate
 from executors.postgres.inspect import inspect_target
 from flowapp.accounts.models import Workspace
 from flowapp.connections.models import Connection
-from flowapp.connections.services import resolve
+from flowapp.connections.services import POSTGRES, resolve
+from flowapp.connections.webhooks import WEBHOOK
 from ir.destinations import Destination
 from ir.errors import FlowError
 
@@ -37,17 +38,19 @@ class Table(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Found:
     """`tables` as `parsePipelineIR` takes them, `silent` the reasons why a connection could not be asked, and `known`
-    the names of all stored connections."""
+    the names of all stored databases, `webhooks` those of all stored webhooks."""
 
     tables: dict[tuple[str, str, str], Destination | None]
     silent: dict[str, str]
     known: tuple[str, ...]
+    webhooks: tuple[str, ...] = ()
 
 
 def find_destinations(workspace: Workspace, document: Any, *, fresh: bool = False) -> Found:
     """The tables that a document's targets name, as far as they can be asked; `fresh` looks again in any case."""
-    stored = {c.name: c for c in Connection.objects.filter(workspace=workspace).order_by("name")}
-    found = Found({}, {}, tuple(stored))
+    all_stored = list(Connection.objects.filter(workspace=workspace).order_by("name"))
+    stored = {c.name: c for c in all_stored if c.kind == POSTGRES}
+    found = Found({}, {}, tuple(stored), tuple(c.name for c in all_stored if c.kind == WEBHOOK))
     wanted = list(dict.fromkeys(_tables_of(document)))
     for name in dict.fromkeys(table.connection for table in wanted):
         if name in stored:

@@ -139,10 +139,13 @@ def put_on_newest(draft: Draft) -> Draft:
     return draft
 
 
-def save_draft(draft: Draft, author: User | None, message: str = "") -> PipelineVersion:
+def save_draft(
+    draft: Draft, author: User | None, message: str = "", *, role: str = "editor"
+) -> PipelineVersion:
     """Make the draft's text the newest version.
 
-    Raises InvalidPipeline, IdChanged, UnknownConnection, or VersionConflict where somebody else saved meanwhile.
+    Raises InvalidPipeline, IdChanged, UnknownConnection, FlowError `hook.needs_admin`, or VersionConflict where
+    somebody else saved meanwhile.
     """
     pipeline = draft.pipeline
     document = check_text(pipeline.workspace, draft.text, fresh=True).require_valid()
@@ -152,7 +155,7 @@ def save_draft(draft: Draft, author: User | None, message: str = "") -> Pipeline
         raise VersionConflict(pipeline.ident, draft.base_number, pipeline.latest_number)
     if pipeline.latest_number and not is_changed(draft):
         return get_version(pipeline)
-    version = save_version(pipeline.workspace, draft.text, author, message, draft.base_number, "json")
+    version = save_version(pipeline.workspace, draft.text, author, message, draft.base_number, "json", role)
     Draft.objects.filter(pk=draft.pk).update(base_number=version.number, saved_position=draft.position)
     return version
 

@@ -174,7 +174,8 @@ def save(request: HtmxRequest, ident: str) -> HttpResponse:
     editor = Editor.of(request, ident)
     draft = editor.draft()
     try:
-        version = drafts.save_draft(draft, editor.user, request.POST.get("message", "").replace("\0", "")[:2000])
+        message = request.POST.get("message", "").replace("\0", "")[:2000]
+        version = drafts.save_draft(draft, editor.user, message, role=request.role)
     except VersionConflict as conflict:
         return _conflict(editor, draft, conflict)
     except InvalidPipeline:
@@ -224,7 +225,7 @@ def run(request: HtmxRequest, ident: str) -> HttpResponse:
     if drafts.view_draft(draft).changes or not editor.pipeline.latest_number:
         if "save" in request.POST:
             try:
-                drafts.save_draft(draft, editor.user)
+                drafts.save_draft(draft, editor.user, role=request.role)
             except VersionConflict as conflict:
                 return _conflict(editor, draft, conflict)
             except InvalidPipeline:
@@ -243,7 +244,7 @@ def restore(request: HtmxRequest, ident: str) -> HttpResponse:
     number = request.POST.get("version", "")
     if not number.isdecimal() or len(number) > 9:
         raise FlowError("version.unknown", f"{number!r} is no version.", hint="Choose one of the list.")
-    version = restore_version(editor.pipeline, int(number), editor.user)
+    version = restore_version(editor.pipeline, int(number), editor.user, role=request.role)
     return toast(HttpResponseClientRefresh(), f"Version {number} is version {version.number} now.")
 
 

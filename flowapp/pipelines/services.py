@@ -11,8 +11,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from flowapp.accounts.models import User, Workspace
-from flowapp.connections.services import resolve_connections
+from flowapp.connections.services import resolve_connections, resolve_webhooks
 from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.hook_roles import require_hook_role
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import summary_of
@@ -44,19 +45,22 @@ def save_version(
     message: str = "",
     expected_version: int | None = None,
     syntax: Syntax | None = None,
+    role: str = "editor",
 ) -> PipelineVersion:
     """Make the text the newest version of the pipeline that it names; the same text again makes none.
 
-    `expected_version` is the number that the edit was made from, 0 for a new pipeline. Raises InvalidPipeline,
-    UnknownConnection or VersionConflict.
+    `expected_version` is the number that the edit was made from, 0 for a new pipeline; `role` is the author's, for what
+    only some may write. Raises InvalidPipeline, UnknownConnection, VersionConflict or FlowError `hook.needs_admin`.
     """
     document = read_document(document_text, syntax)
     resolve_connections(workspace, document)
+    resolve_webhooks(workspace, document)
     for _ in range(TRIES):
         pipeline = _get_or_create(workspace, document.id)
         current = pipeline.latest_number
         if expected_version is not None and expected_version != current:
             raise VersionConflict(document.id, expected_version, current)
+        require_hook_role(role, document, _newest(pipeline))
         saved = _save_after(pipeline, document, document_text, author, message)
         if saved is not None:
             return saved
@@ -80,7 +84,7 @@ def _save_after(
 ) -> PipelineVersion | None:
     """Write the version after the one that `pipeline` shows; None when another save was faster."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    newest = PipelineVersion.objects.filter(pipeline=pipeline, number=pipeline.latest_number).first()
+    newest = _newest(pipeline)
     if newest is not None and newest.sha256 == digest:
         return newest
     number = pipeline.latest_number + 1
@@ -94,6 +98,10 @@ def _save_after(
             workspace_id=pipeline.workspace_id, pipeline=pipeline, number=number, author=author, message=message,
             document=text, sha256=digest,
         )  # fmt: skip
+
+
+def _newest(pipeline: Pipeline) -> PipelineVersion | None:
+    return PipelineVersion.objects.filter(pipeline=pipeline, number=pipeline.latest_number).first()
 
 
 def _schedule(pipeline: Pipeline, document: Document) -> dict[str, object]:
@@ -111,13 +119,16 @@ def _next_fire(pipeline: Pipeline, schedule: Schedule | None) -> datetime | None
     return next_fire(schedule, timezone.now())
 
 
-def restore_version(pipeline: Pipeline, number: int, author: User | None = None) -> PipelineVersion:
+def restore_version(
+    pipeline: Pipeline, number: int, author: User | None = None, *, role: str = "editor"
+) -> PipelineVersion:
     """Make an old version's text the newest version. Raises FlowError."""
     old = get_version(pipeline, number)
     pipeline.refresh_from_db()
     return save_version(
-        pipeline.workspace, old.document, author, f"Version {number} restored", expected_version=pipeline.latest_number
-    )
+        pipeline.workspace, old.document, author, f"Version {number} restored",
+        expected_version=pipeline.latest_number, role=role,
+    )  # fmt: skip
 
 
 def set_paused(pipeline: Pipeline, paused: bool) -> None:

@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError, connections
 from executors.errors import Cancelled, Terminal, Transient
 from executors.model import RunJob
 from flowapp.accounts.models import User
-from flowapp.connections.services import resolve_connections
+from flowapp.connections.services import resolve_connections, resolve_webhooks
 from flowapp.health.heartbeats import process_name
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
@@ -92,6 +92,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         attempt=claim.attempt,
         token=claim.token,
         connections=resolve_connections(run.workspace, document),
+        webhooks=resolve_webhooks(run.workspace, document),
         files_folder=settings.FILES_ROOT / run.workspace.slug,
         waited=run.waits if can_wait and purpose_of(run).counts else None,
     )

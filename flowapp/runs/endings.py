@@ -11,8 +11,9 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transient, WaitForFiles
-from executors.markers import tell
+from executors.markers import add_hook, tell
 from executors.model import LoadCommit, RunReport, RunWarning
+from executors.target_hooks import undone_hooks
 from flowapp.clock import from_now
 from flowapp.files.models import UnitState
 from flowapp.files.services import finish_units, release_units
@@ -38,7 +39,7 @@ LOSSES_FORGIVEN = 1
 
 def end_well(claim: Claim, run: Run, report: RunReport) -> None:
     """The engine came to its end. Raises LeaseLost."""
-    state = State.SUCCEEDED_WITH_WARNINGS if report.warnings else State.SUCCEEDED
+    state = _loaded_state(report)
     with transaction.atomic():
         claim.guard()
         _end(claim, run, state, report=save_report(run, report), error=None)
@@ -47,6 +48,14 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
     if purpose_of(run).counts:
         watch_row_counts(run)
         resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
+        if state != State.LOADED_HOOK_FAILED:
+            resolve_by("hooks.done", pipeline_id=run.pipeline_id)
+
+
+def _loaded_state(report: RunReport) -> State:
+    if any(hook.stage == "postHook" and hook.state != "succeeded" for hook in report.hooks):
+        return State.LOADED_HOOK_FAILED
+    return State.SUCCEEDED_WITH_WARNINGS if report.warnings else State.SUCCEEDED
 
 
 def end_badly(claim: Claim, run: Run, error: FlowError) -> None:
@@ -182,6 +191,8 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
     report = RunReport()
     for commit in commits:
         tell(report, commit)
+    for hook in undone_hooks(read_document(run.version.document), commits, f"Not run: {error.message}"):
+        add_hook(report, hook)
     report.warnings.append(RunWarning(error.code, error.node, f"Loaded, but not finished cleanly: {error.message}"))
     with transaction.atomic():
         claim.guard()
@@ -189,7 +200,7 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
             save_commit(run, commit)
             finish_units(run, commit.files_done)
         release_units(run, UnitState.PENDING, "")
-        _end(claim, run, State.SUCCEEDED_WITH_WARNINGS, report=save_report(run, report), error=None)
+        _end(claim, run, _loaded_state(report), report=save_report(run, report), error=None)
     watch_row_counts(run)
 
 

@@ -12,7 +12,7 @@ from executors.postgres.client import connect, translate
 from executors.postgres.staging import sweep_leftovers
 from flowapp.clock import from_now
 from flowapp.connections.models import Connection
-from flowapp.connections.services import resolve
+from flowapp.connections.services import POSTGRES, resolve
 from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert, AlertState
@@ -72,7 +72,7 @@ def _delete(retention: Retention) -> int:
 def sweep_staging() -> list[str]:
     """Drop staging tables of attempts that are over, in every target; returns their names."""
     swept: list[str] = []
-    for connection in Connection.objects.order_by("pk"):
+    for connection in Connection.objects.filter(kind=POSTGRES).order_by("pk"):
         try:
             with translate(), connect(resolve(connection), autocommit=True) as target:
                 names = sweep_leftovers(target, is_dead)

@@ -19,7 +19,9 @@ from flowapp.runs.leases import Claim, LeaseKeeper
 from flowapp.runs.models import CommitRecord, Run, RunLog
 from flowapp.runs.reports import save_commit, save_node
 
-BEFORE_LOAD = frozenset({"start", "list", "scan", "probe", "pass", "mark", "refuse", "check", "guard", "effect"})
+BEFORE_LOAD = frozenset(
+    {"start", "list", "scan", "probe", "pass", "mark", "refuse", "check", "guard", "hooks", "effect"}
+)
 """Steps in which nothing can have been committed; any other step is taken for one in which it can."""
 
 LOG_LINES = 1000

@@ -20,10 +20,11 @@ STEPS = {
     "start": "Start", "list": "Look for files", "scan": "Scan the source", "probe": "Look at the target",
     "pass": "Read, test and stage rows", "mark": "Set aside what is behind the mark",
     "refuse": "Keep rejected rows", "check": "Check the whole",
-    "guard": "Guard the target", "effect": "Count what would change", "load": "Load", "finish": "Finish",
+    "guard": "Guard the target", "effect": "Count what would change",
+    "hooks": "Run hooks before the load", "load": "Load", "post_hooks": "Run hooks after the load", "finish": "Finish",
 }  # fmt: skip
 """Steps of the engine in their order, in words. Those that not every run enters are in `RARE_STEPS`."""
-RARE_STEPS = frozenset({"mark", "refuse"})
+RARE_STEPS = frozenset({"hooks", "post_hooks", "mark", "refuse"})
 LOG_LINES_SHOWN = 200
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from executors.model import LoadCommit, NodeReport, RuleCount, RunReport
+from executors.model import HookReport, LoadCommit, NodeReport, RuleCount, RunReport
 from flowapp.connections.secrets import encrypt
 from flowapp.logs import redact
 from flowapp.runs import models
@@ -27,6 +27,7 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
     warnings = [{**w, "message": redact(w["message"])} for w in document["warnings"]]
     return {
         "checks": document["checks"], "quarantine": document["quarantine"], "warnings": warnings,
+        "hooks": [hook_document(hook) for hook in report.hooks],
         "nothingNew": report.nothing_new, **_save_effects(run, report),
     }  # fmt: skip
 
@@ -41,6 +42,12 @@ def _save_effects(run: Run, report: RunReport) -> dict[str, Any]:
             run=run, node=effect.node, defaults={"workspace_id": run.workspace_id, "sealed": sealed, "at": Now()}
         )
     return {"effects": [effect.to_json() for effect in report.effects]}
+
+
+def hook_document(hook: HookReport) -> dict[str, Any]:
+    """A hook as `Run.report` keeps it."""
+    document = hook.to_json()
+    return document | {"message": redact(document["message"])}
 
 
 def save_node(run: Run, report: NodeReport, position: int) -> None:

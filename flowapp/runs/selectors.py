@@ -112,6 +112,7 @@ def run_document(run: Run, *, sees_values: bool = True) -> dict[str, Any]:
         "checks": report.get("checks", []),
         "quarantine": report.get("quarantine", NOTHING_QUARANTINED),
         "warnings": report.get("warnings", []),
+        "hooks": report.get("hooks", []),
         "error": _error(run),
         **_effects(run, sees_values=sees_values),
     }

@@ -17,6 +17,8 @@ logger = logging.getLogger(__name__)
 
 STATUS = {
     "role.too_low": 403,
+    "hook.needs_admin": 403,
+    "hook.not_to_run": 409,
     "role.unknown": 422,
     "user.unknown": 422,
     "version.conflict": 412,

@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from ir.base import Spec
+from ir.diagnostics import Diagnostic
 from ir.pointers import Pointer
+
+Stage = Literal["preHook", "preSwap", "postHook"]
+"""When a hook runs: before the load, between filling a new table and swapping it in, or after the load."""
 
 
 class BaseHook(Spec):
-    """Something that is done before or after a load. `when: pre_swap` is for post-hooks of blue_green alone."""
+    """Something that is done before or after a load. `when: pre_swap` is for post-hooks of blue_green alone.
 
+    `needs_admin` says that only an admin may write such a hook into a version.
+    """
+
+    needs_admin: ClassVar[bool] = False
     type: str
     when: Literal["pre_swap"] | None = None
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "hook", self.type, at / "type"
+
+    def check_stage(self, stage: Stage, at: Pointer) -> Iterator[Diagnostic]:
+        """Whether this hook makes sense at that stage."""
+        yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedHook:
+    """A hook of a target. `id` names it in runs: target, field and place in the field's list."""
+
+    id: str
+    stage: Stage
+    hook: BaseHook

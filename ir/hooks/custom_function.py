@@ -1,14 +1,40 @@
-"""The `custom_function` hook: a function that an installed package registers."""
+"""The `custom_function` hook: a function that an installed package registers by entry point."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Literal
 
 from ir.base import Object, Text
+from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.hooks.base import BaseHook
+from ir.pointers import Pointer
+from ir.spelling import guess
+
+GROUP = "flow.hooks"
+
+
+@cache
+def installed_functions() -> tuple[str, ...]:
+    """The names that packages have registered; one that is installed later is known after a restart."""
+    return tuple(sorted({found.name for found in entry_points(group=GROUP)}))
 
 
 class CustomFunction(BaseHook):
     type: Literal["custom_function"]
     function: Text
     args: Object | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        known = installed_functions()
+        if self.function not in known:
+            near = guess(self.function, known)
+            yield diagnose(
+                "hook.function_unknown",
+                at / "function",
+                f"No installed package registers {shown(self.function)} in the entry-point group {GROUP}; known are: "
+                f"{listed(known) or 'none'}.",
+                fixes=[[{"op": "replace", "path": str(at / "function"), "value": near}]] if near else [],
+            )

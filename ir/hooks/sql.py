@@ -1,13 +1,38 @@
-"""The `sql` hook."""
+"""The `sql` hook: one statement of those that look after tables."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import ClassVar, Literal
 
 from ir.base import Text
-from ir.hooks.base import BaseHook
+from ir.diagnostics import Diagnostic, diagnose
+from ir.hooks.base import BaseHook, Stage
+from ir.pointers import Pointer
+from ir.sql_guard import StatementRefused, read_hook_statement
 
 
 class SqlHook(BaseHook):
+    """Names without a schema are looked for in the schema of the target."""
+
+    needs_admin: ClassVar[bool] = True
     type: Literal["sql"]
     statement: Text
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        try:
+            read_hook_statement(self.statement)
+        except StatementRefused as error:
+            yield diagnose(error.code, at / "statement", error.message)
+
+    def check_stage(self, stage: Stage, at: Pointer) -> Iterator[Diagnostic]:
+        if stage != "preHook" and self.setting is not None:
+            yield diagnose("hook.set_after_load", at / "statement", "SET after the load would set nothing.")
+
+    @property
+    def setting(self) -> tuple[str, str] | None:
+        """What a SET sets; None for other statements and for those that are refused."""
+        try:
+            return read_hook_statement(self.statement).setting
+        except StatementRefused:
+            return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import urlsplit
@@ -10,6 +11,10 @@ from ir.base import Id, Text
 from ir.diagnostics import Diagnostic, diagnose
 from ir.hooks.base import BaseHook
 from ir.pointers import Pointer
+from ir.webhook_addresses import is_public
+
+_PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+/?|/")
+"""What stands behind a connection's base URL: it cannot leave that."""
 
 
 class Webhook(BaseHook):
@@ -23,9 +28,21 @@ class Webhook(BaseHook):
             yield diagnose("webhook.address", at, "A webhook has either a url or a connection.")
         if self.path is not None and self.connection is None:
             yield diagnose("webhook.address", at / "path", "A path goes with a connection.")
-        if self.url is not None and not _is_bare(self.url):
-            # The url itself is not shown: what stands before an @ or behind a ? may be a secret.
-            yield diagnose("webhook.address", at / "url", "This is not an https url without user, query and fragment.")
+        elif self.path is not None and not _PATH.fullmatch(self.path):
+            yield diagnose(
+                "webhook.address", at / "path", "A path begins with one slash and holds no query and no dots."
+            )
+        if self.url is not None:
+            yield from check_webhook_url(self.url, at / "url")
+
+
+def check_webhook_url(url: str, at: Pointer) -> Iterator[Diagnostic]:
+    """Whether a url may be posted to and holds no secret in plain sight. It is not shown: what stands before an @ or
+    behind a ? may be one."""
+    if not _is_bare(url):
+        yield diagnose("webhook.address", at, "This is not an https url without user, query and fragment.")
+    elif not is_public(url):
+        yield diagnose("webhook.not_public", at, "This is no public address, or an address in a form of its own.")
 
 
 def _is_bare(url: str) -> bool:

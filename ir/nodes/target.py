@@ -14,7 +14,7 @@ from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.durations import parse_duration
 from ir.hooks import Hook
-from ir.hooks.base import BaseHook
+from ir.hooks.base import PlacedHook, Stage
 from ir.limits import MAX_COLUMNS, MAX_KEY_COLUMNS
 from ir.names import check_column, check_identifier, check_schema
 from ir.nodes.base import InnerNode
@@ -105,16 +105,28 @@ class Target(InnerNode):
         elif self.watermark_lag is not None and self.watermark_lag < 0:
             yield diagnose("value.out_of_range", at, f"{self.watermark_lag} must be at least 0.")
 
-    def _check_hooks(self, at: Pointer) -> Iterator[Diagnostic]:
-        for stage, field in (("preHook", self.pre_hook), ("postHook", self.post_hook)):
-            for i, hook in enumerate(field if isinstance(field, list) else [field]):
-                place = at / stage / i if isinstance(field, list) else at / stage
-                if isinstance(hook, BaseHook) and hook.when is not None:
-                    yield from self._check_when(stage, place / "when")
+    def hooks(self) -> list[PlacedHook]:
+        """All hooks in their order, with their stages."""
+        return [placed for placed, _ in self._placed_hooks(Pointer())]
 
-    def _check_when(self, stage: str, at: Pointer) -> Iterator[Diagnostic]:
-        if stage == "preHook" or self.load_mode != "blue_green":
-            yield diagnose("hook.when_unused", at, "Only a post-hook of a blue_green target runs before a swap.")
+    def _placed_hooks(self, at: Pointer) -> Iterator[tuple[PlacedHook, Pointer]]:
+        fields: tuple[tuple[Stage, Hook | list[Hook] | None], ...] = (
+            ("preHook", self.pre_hook),
+            ("postHook", self.post_hook),
+        )
+        for name, field in fields:
+            hooks = field if isinstance(field, list) else [field] if field is not None else []
+            for i, hook in enumerate(hooks):
+                stage: Stage = "preSwap" if hook.when == "pre_swap" else name
+                place = at / name / i if isinstance(field, list) else at / name
+                yield PlacedHook(f"{self.id}.{name}.{i}", stage, hook), place
+
+    def _check_hooks(self, at: Pointer) -> Iterator[Diagnostic]:
+        for placed, place in self._placed_hooks(at):
+            yield from placed.hook.check_stage(placed.stage, place)
+            if placed.hook.when is not None and ("preHook" in place or self.load_mode != "blue_green"):
+                message = "Only a post-hook of a blue_green target runs before a swap."
+                yield diagnose("hook.when_unused", place / "when", message)
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         for i, name in enumerate(self.upsert_key or ()):

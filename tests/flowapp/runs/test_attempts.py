@@ -68,7 +68,7 @@ def test_a_load_is_told_as_the_engine_counted_it(pipeline, target):
 def test_keys_of_the_run_document_are_those_of_the_command_line(pipeline, target):
     document = run_document(run_inline(pipeline, engine=TableEngine()))
     assert " ".join(document) == (
-        "run pipeline version attempt state startedAt endedAt nodes rules checks quarantine warnings error"
+        "run pipeline version attempt state startedAt endedAt nodes rules checks quarantine warnings hooks error"
     )
 
 

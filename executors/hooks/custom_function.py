@@ -1,0 +1,78 @@
+"""The `custom_function` hook: code of an installed package, run in a process of its own that can be ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+from executors.errors import Failure, Terminal, Transient
+from executors.hooks.base import HookCall, HookHandler
+from ir.hooks.base import BaseHook
+from ir.hooks.custom_function import GROUP, CustomFunction
+
+SECONDS = 600
+LONGEST_ANSWER = 2000
+PROCESS = Path(__file__).with_name("function_process.py")
+"""Started by its path: nothing of Flow is imported for it."""
+
+
+def call_function(call: HookCall) -> str:
+    hook = cast(CustomFunction, call.hook)
+    given = json.dumps({"group": GROUP, "function": hook.function, "load": dict(call.facts), "args": hook.args or {}})
+    with subprocess.Popen(
+        [sys.executable, "-P", PROCESS],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, env=_environment(), start_new_session=True,
+    ) as process, call.interruption.by(lambda: _end(process)):  # fmt: skip
+        try:
+            answer, _ = process.communicate(given.encode(), timeout=SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise Terminal(
+                "hook.interrupted", f"{hook.function} did not end within {SECONDS} seconds and was ended."
+            ) from error
+        finally:
+            _end(process)
+    return _told(hook.function, process.returncode, answer)
+
+
+def _environment() -> dict[str, str]:
+    """This process' own, without Flow's keys and addresses; the same packages can be imported."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("FLOW_")}
+    return kept | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End it with all that it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # all of it has ended
+
+
+def _told(function: str, status: int, answer: bytes) -> str:
+    if status:
+        raise _ended(function, status)
+    told: dict[str, Any] = json.loads(answer)
+    if "error" in told:
+        raise Terminal(told["code"], f"{function}: {told['error']}"[:LONGEST_ANSWER], hint=told["hint"])
+    return str(told["message"])[:LONGEST_ANSWER]
+
+
+def _ended(function: str, status: int) -> Failure:
+    return Transient(
+        "hook.function_ended",
+        f"The process of {function} ended with {f'signal {-status}' if status < 0 else f'status {status}'}.",
+        hint="The log of the process that ran it has what it printed.",
+    )
+
+
+def _statement(hook: BaseHook) -> str:
+    hook = cast(CustomFunction, hook)
+    return f"{hook.function}({', '.join(hook.args or {})})"
+
+
+HANDLER = HookHandler("custom_function", _statement, call_function)

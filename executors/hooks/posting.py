@@ -1,0 +1,134 @@
+"""One POST to an address that people chose: to public addresses only, never elsewhere, bounded in time and bytes."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from socket import SHUT_RDWR
+from typing import Any
+
+import httpx
+from ssrfguard import Policy, Resolver, SSRFGuardError
+from ssrfguard.httpx import Client
+
+from executors.errors import Failure, Terminal, Transient
+from ir.webhook_addresses import public_policy
+
+TOTAL_SECONDS = 10.0
+SILENT_SECONDS = 5.0
+MOST_BODY = 64 * 1024
+PASSING = frozenset({408, 425, 429})
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What may be reached, and how. No document, connection or setting can name another one than `PUBLIC`."""
+
+    policy: Policy
+    resolver: Resolver | None = None
+    tls: ssl.SSLContext | None = None
+
+
+PUBLIC = Network(public_policy())
+
+
+class Posting:
+    """One request in a thread of its own: looking up a name and reading drop by drop cannot be bounded from inside."""
+
+    def __init__(self, url: str, body: bytes, headers: Mapping[str, str]) -> None:
+        self._url, self._body, self._headers = url, body, dict(headers)
+        self._socket: Any = None
+        self._status = 0
+        self._trouble: BaseException | None = None
+        self._over = threading.Event()
+        self._stopped = False
+
+    def send(self) -> int:
+        """The status of the answer; raises Failure."""
+        threading.Thread(target=self._run, name="webhook", daemon=True).start()
+        in_time = self._over.wait(TOTAL_SECONDS)
+        if not in_time or self._stopped:
+            self.stop()
+            why = "was interrupted" if in_time else f"did not end within {TOTAL_SECONDS:g} seconds"
+            raise Transient("webhook.timeout", f"The request {why}.", hint="Let the receiver answer first, then work.")
+        if self._trouble is not None:
+            raise _failure_of(self._trouble) from self._trouble
+        return self._status
+
+    def stop(self) -> None:
+        """Give up: whoever waits for the answer goes on at once, and the connection ends."""
+        self._stopped = True
+        self._over.set()
+        if self._socket is not None:
+            try:
+                self._socket.shutdown(SHUT_RDWR)
+            except OSError:
+                return  # it has ended by itself
+
+    def _run(self) -> None:
+        try:
+            self._post()
+        except BaseException as trouble:  # noqa: BLE001 - it is raised where the request was asked for
+            self._trouble = trouble
+        finally:
+            self._over.set()
+
+    def _post(self) -> None:
+        network = PUBLIC
+        options: dict[str, Any] = {"verify": network.tls} if network.tls else {}
+        with Client(
+            policy=network.policy, resolver=network.resolver, trust_env=False, follow_redirects=False,
+            timeout=SILENT_SECONDS, **options,
+        ) as client, client.stream(
+            "POST", self._url, content=self._body, headers=self._headers, extensions={"trace": self._trace}
+        ) as answer:  # fmt: skip
+            self._status = answer.status_code
+            read = 0
+            for chunk in answer.iter_raw():
+                read += len(chunk)
+                if read > MOST_BODY or self._stopped:
+                    break
+
+    def _trace(self, event: str, info: Mapping[str, Any]) -> None:
+        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+            self._socket = info["return_value"].get_extra_info("socket")
+            if self._stopped:
+                self.stop()
+
+
+def require_accepted(status: int) -> None:
+    """Raise Failure unless the receiver took the request."""
+    if 200 <= status < 300:
+        return
+    if 300 <= status < 400:
+        raise Terminal(
+            "webhook.redirected",
+            f"The receiver answered {status}, a redirect, which is never followed.",
+            hint="Name the address that it redirects to.",
+        )
+    kind = Transient if status >= 500 or status in PASSING else Terminal
+    raise kind("webhook.refused", f"The receiver answered {status}.", hint="Look at the receiver's log.")
+
+
+def _failure_of(trouble: BaseException) -> Failure:
+    """Texts of the client may quote the address, which may hold a secret path: only kinds of trouble are told."""
+    if isinstance(trouble, SSRFGuardError):
+        return Terminal(
+            "webhook.not_public",
+            "The address is not one of the public Internet, so nothing was sent.",
+            hint="A webhook goes to a public https address; it cannot reach this machine or a private network.",
+        )
+    if isinstance(trouble, httpx.TimeoutException):
+        return Transient("webhook.timeout", f"The receiver was silent for {SILENT_SECONDS:g} seconds.")
+    if isinstance(trouble, httpx.TransportError | httpx.InvalidURL):
+        why = "its certificate is not trusted" if _is_certificate(trouble) else type(trouble).__name__
+        return Transient("webhook.unreachable", f"The receiver could not be reached: {why}.", hint="Check the address.")
+    raise trouble
+
+
+def _is_certificate(trouble: BaseException | None) -> bool:
+    while trouble is not None and not isinstance(trouble, ssl.SSLCertVerificationError):
+        trouble = trouble.__cause__ or trouble.__context__
+    return trouble is not None

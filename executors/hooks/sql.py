@@ -1,0 +1,113 @@
+"""The `sql` hook, and the session of its own in which the SQL of hooks runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from psycopg import errors, sql
+from psycopg.errors import Diagnostic
+
+from executors.errors import Terminal
+from executors.hooks.base import HookCall, HookHandler
+from executors.postgres.client import connect, interrupt, translate
+from executors.postgres.ddl import Conn
+from ir.hooks.base import BaseHook
+from ir.hooks.sql import SqlHook
+from ir.sql_guard import HookStatement, StatementRefused, read_hook_statement
+
+TIME_LIMIT = "30min"
+LONGEST_PLAN = 4000
+
+
+def run_sql(call: HookCall) -> str:
+    text = _statement(call.hook)
+    statement = _require_allowed(text)
+    with hook_session(call) as conn:
+        if statement.setting:
+            return _try_setting(conn, *statement.setting)
+        if statement.only_plans:
+            return _plan(conn, text)
+        return execute(conn, text, warnings_fail=statement.names_tables)
+
+
+def _statement(hook: BaseHook) -> str:
+    return cast(SqlHook, hook).statement
+
+
+def _require_allowed(text: str) -> HookStatement:
+    """Asked again right before the statement is sent: what was saved may be older than the guard."""
+    try:
+        return read_hook_statement(text)
+    except StatementRefused as error:
+        raise Terminal(error.code, error.message, hint="Change the hook and save the pipeline.") from error
+
+
+@contextmanager
+def hook_session(call: HookCall) -> Iterator[Conn]:
+    """A session for one hook, closed after it, whatever the hook has set. Its statements run one by one, outside of
+    transactions: VACUUM, CLUSTER and REINDEX CONCURRENTLY take none. Names without schema are the target schema's."""
+    name = f"flow hook {call.key}"
+    with connect(call.connection, autocommit=True, application_name=name) as conn, translate(), _in_time():
+        conn.execute(
+            "SELECT set_config('search_path', %s, false), set_config('statement_timeout', %s, false)",
+            [sql.Identifier(call.schema).as_string(conn), TIME_LIMIT],
+        )
+        with call.interruption.by(lambda: interrupt(conn)):
+            yield conn
+
+
+@contextmanager
+def _in_time() -> Iterator[None]:
+    try:
+        yield
+    except errors.QueryCanceled as error:
+        raise Terminal(
+            "hook.interrupted",
+            f"The statement was interrupted; it may take {TIME_LIMIT}.",
+            hint="Run it at a quieter time, or run it outside of Flow.",
+        ) from error
+
+
+def execute(conn: Conn, statement: str | sql.Composed, *, warnings_fail: bool = False) -> str:
+    """Run one statement; answers what PostgreSQL says of it. The server itself refuses a second statement in it."""
+    told: list[str] = []
+    conn.add_notice_handler(lambda notice: told.append(_words(notice)) if _is_warning(notice) else None)
+    # Results in binary make the driver use the protocol that takes a single statement.
+    with conn.cursor(binary=True) as cursor:
+        cursor.execute(statement.encode() if isinstance(statement, str) else statement)
+        done = cursor.statusmessage or ""
+    if told and warnings_fail:
+        raise Terminal(
+            "hook.warned",
+            f"PostgreSQL warned, so not all may be done: {' · '.join(told)}",
+            hint="Let the table's owner, or a role with the right MAINTAIN, be the connection's user.",
+        )
+    return " · ".join([done, *told])
+
+
+def _is_warning(notice: Diagnostic) -> bool:
+    return notice.severity_nonlocalized == "WARNING"
+
+
+def _words(notice: Diagnostic) -> str:
+    return notice.message_primary or ""
+
+
+def _plan(conn: Conn, text: str) -> str:
+    """Planning may run functions that say they are immutable: they must not write, and leave nothing."""
+    with conn.transaction(force_rollback=True):
+        conn.execute("SET TRANSACTION READ ONLY")
+        with conn.cursor() as cursor:
+            lines = [str(row[0]) for row in cursor.execute(text.encode())]
+    return "\n".join(lines)[:LONGEST_PLAN]
+
+
+def _try_setting(conn: Conn, name: str, value: str) -> str:
+    """Whether the server takes it; it is set in the transaction of the load."""
+    conn.execute("SELECT set_config(%s, %s, false)", [name, value])
+    return f"{name} = {value} in the transaction of the load"
+
+
+HANDLER = HookHandler("sql", _statement, run_sql)

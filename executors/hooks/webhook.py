@@ -1,0 +1,74 @@
+"""The `webhook` hook: a signed POST of names and counts, made as https://www.standardwebhooks.com describes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from typing import cast
+from urllib.parse import urlsplit
+
+from executors.errors import Terminal
+from executors.hooks.base import HookCall, HookHandler
+from executors.hooks.posting import Posting, require_accepted
+from executors.model import WebhookConnection
+from ir.hooks.base import BaseHook
+from ir.hooks.webhook import Webhook
+
+
+def send(call: HookCall) -> str:
+    hook = cast(Webhook, call.hook)
+    connection = _connection(hook, call.webhooks)
+    body = json.dumps(call.facts, ensure_ascii=False, separators=(",", ":")).encode()
+    posting = Posting(_url(hook, connection), body, headers_of(connection, call.key, body, int(time.time())))
+    with call.interruption.by(posting.stop):
+        status = posting.send()
+    require_accepted(status)
+    return f"The receiver answered {status}."
+
+
+def headers_of(connection: WebhookConnection | None, key: str, body: bytes, now: int) -> dict[str, str]:
+    """The connection's own headers cannot take the place of those that make a request what it is."""
+    given = {} if connection is None else connection.headers
+    ours = {
+        "content-type": "application/json",
+        "user-agent": "Flow",
+        "idempotency-key": key,
+        "webhook-id": key,
+        "webhook-timestamp": str(now),
+    }
+    if connection is not None and connection.secret:
+        ours["webhook-signature"] = sign(connection.secret, key, now, body)
+    return {name: value for name, value in given.items() if name.lower() not in ours} | ours
+
+
+def sign(secret: str, key: str, now: int, body: bytes) -> str:
+    digest = hmac.new(secret.encode(), b".".join([key.encode(), str(now).encode(), body]), hashlib.sha256).digest()
+    return f"v1,{base64.b64encode(digest).decode()}"
+
+
+def _connection(hook: Webhook, known: Mapping[str, WebhookConnection]) -> WebhookConnection | None:
+    name = hook.connection
+    if name is None:
+        return None
+    if name not in known:
+        raise Terminal("connection.unknown", f"There is no webhook connection {name!r}.", hint="Add it, or correct it.")
+    return known[name]
+
+
+def _url(hook: Webhook, connection: WebhookConnection | None) -> str:
+    return str(hook.url) if connection is None else connection.url.rstrip("/") + (hook.path or "")
+
+
+def _statement(hook: BaseHook) -> str:
+    """Without the path of a URL: many receivers keep their secret there."""
+    hook = cast(Webhook, hook)
+    if hook.connection is not None:
+        return f"POST {hook.path or '/'} to connection {hook.connection}"
+    return f"POST https://{urlsplit(str(hook.url)).netloc}/…"
+
+
+HANDLER = HookHandler("webhook", _statement, send)

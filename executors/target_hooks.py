@@ -1,0 +1,194 @@
+"""The hooks of one target in one attempt: which run when, what came of each, and which a crash has left undone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from executors.errors import Cancelled, Failure, Terminal, Transient
+from executors.hooks import HANDLERS
+from executors.hooks.base import HookCall, Interruption
+from executors.markers import add_hook
+from executors.model import HookReport, LoadCommit, RunJob, RunReport
+from executors.ports import Ports
+from executors.postgres import meta
+from executors.postgres.ddl import Conn
+from ir.hooks.base import PlacedHook, Stage
+from ir.hooks.sql import SqlHook
+from ir.nodes import Target
+from ir.pipeline import Pipeline
+
+STAGE_WORDS: dict[Stage, str] = {"preHook": "pre-hook", "preSwap": "hook before the swap", "postHook": "post-hook"}
+EVENTS: dict[Stage, str] = {"preHook": "load.starting", "preSwap": "load.swapping", "postHook": "load.committed"}
+"""What a hook's receiver is told that happens."""
+
+
+class TargetHooks:
+    """Hooks run in the order of the document. One that fails keeps those after it from running."""
+
+    def __init__(self, job: RunJob, ports: Ports, report: RunReport, target: Target) -> None:
+        self._job, self._ports, self._report, self._target = job, ports, report, target
+        self._interruption = Interruption()
+
+    def interrupt(self) -> None:
+        """End the hook that runs, from another thread."""
+        self._interruption.interrupt()
+
+    def settings(self) -> dict[str, str]:
+        """What the pre-hooks set in the transaction of the load."""
+        hooks = [placed.hook for placed in self._at("preHook")]
+        return dict(hook.setting for hook in hooks if isinstance(hook, SqlHook) and hook.setting)
+
+    def before_load(self, counts: Mapping[str, int | None]) -> None:
+        """Raises Failure at the first pre-hook that fails; nothing of the target has changed then."""
+        self._run_or_raise("preHook", counts)
+
+    def before_swap(self, counts: Mapping[str, int | None]) -> None:
+        """Raises Failure at the first hook that fails; the old table stays then."""
+        self._run_or_raise("preSwap", counts)
+
+    def ran_before(self) -> list[HookReport]:
+        """The hooks of this target that have run so far, for the marker."""
+        return [hook for hook in self._report.hooks if hook.node == self._target.id]
+
+    def after_load(self, conn: Conn, commit: LoadCommit) -> None:
+        """Run the post-hooks that the marker does not say are done. The load stands, whatever becomes of them."""
+        stopped, done = "", list(commit.hooks_done)
+        for placed in self._at("postHook"):
+            if placed.id in done:
+                self._add(placed, "succeeded", "An earlier attempt of this run did it.")
+            elif stopped:
+                self._add(placed, "not_run", stopped)
+            elif (failure := self._try(placed, commit.counts["node"])) is None:
+                meta.add_hook_done(conn, commit.run_id, commit.node, placed.id)
+                done.append(placed.id)
+                self._ports.events.committed(replace(commit, hooks_done=tuple(done)))
+            else:
+                stopped = f"Not run, because {placed.id} failed."
+                self._alert(placed, failure)
+
+    def _at(self, stage: Stage) -> list[PlacedHook]:
+        return [placed for placed in self._target.hooks() if placed.stage == stage]
+
+    # --- before the load has committed ------------------------------------------------------------------------
+
+    def _run_or_raise(self, stage: Stage, counts: Mapping[str, int | None]) -> None:
+        placed = self._at(stage)
+        if placed:
+            self._ports.cancellation.check()
+            self._ports.events.step("hooks", self._target.id)
+        for hook in placed:
+            if failure := self._run(hook, counts):
+                # What was interrupted fails with an error of its own, and is not the hook's fault.
+                self._ports.cancellation.check()
+                raise _stopping(hook, failure) from failure
+
+    # --- after it ---------------------------------------------------------------------------------------------
+
+    def _try(self, placed: PlacedHook, counts: Mapping[str, int | None]) -> Failure | None:
+        """Run a post-hook. Who cancels the run or runs out of time ends its hooks; who lost the run leaves."""
+        try:
+            self._ports.cancellation.check()
+            self._ports.events.step("post_hooks", self._target.id)
+            failure = self._run(placed, counts)
+            if failure is not None:
+                self._ports.cancellation.check()
+        except Cancelled as cancelled:
+            self._add(placed, "failed", cancelled.message)
+            return cancelled
+        return failure
+
+    def _alert(self, placed: PlacedHook, failure: Failure) -> None:
+        self._ports.events.alert(
+            "hook.failed",
+            "error",
+            f"Loaded, but the post-hook {placed.id} ({placed.hook.type}) failed: {failure.message}",
+            f"{failure.hint} Then run the hook again on the page of the run.".strip(),
+            self._target.id,
+        )
+
+    # --- one hook ---------------------------------------------------------------------------------------------
+
+    def _run(self, placed: PlacedHook, counts: Mapping[str, int | None]) -> Failure | None:
+        report, failure = run_hook(self._job, self._target, placed, counts, self._interruption)
+        add_hook(self._report, report)
+        state = f"{report.state} after {report.duration_ms:,} ms"
+        line = f"Hook {placed.id}: {report.statement}: {state}."
+        self._ports.events.log("info" if failure is None else "error", line, self._target.id)
+        return failure
+
+    def _add(self, placed: PlacedHook, state: str, message: str) -> None:
+        add_hook(self._report, _report(self._target, placed, state, message))
+
+
+def run_hook(
+    job: RunJob, target: Target, placed: PlacedHook, counts: Mapping[str, int | None], interruption: Interruption
+) -> tuple[HookReport, Failure | None]:
+    """Run one hook; what went wrong is answered, not raised."""
+    call = hook_call(job, target, placed, counts, interruption)
+    state, message, failure = "succeeded", "", None
+    started = time.monotonic()
+    try:
+        message = HANDLERS[placed.hook.type].run(call)
+    except Failure as error:
+        state, message, failure = "failed", f"{error.message} [{error.code}] {error.hint}".strip(), error
+    report = _report(target, placed, state, message)
+    return replace(report, duration_ms=int((time.monotonic() - started) * 1000)), failure
+
+
+def undone_hooks(pipeline: Pipeline, commits: Sequence[LoadCommit], message: str) -> Iterator[HookReport]:
+    """The post-hooks of loads that have committed which their markers do not say are done."""
+    by_node = {commit.node: commit for commit in commits}
+    for target in pipeline.targets():
+        for placed in target.hooks() if target.id in by_node else ():
+            if placed.stage == "postHook" and placed.id not in by_node[target.id].hooks_done:
+                yield _report(target, placed, "not_run", message)
+
+
+def _report(target: Target, placed: PlacedHook, state: str, message: str) -> HookReport:
+    kind = placed.hook.type
+    return HookReport(placed.id, target.id, kind, placed.stage, state, HANDLERS[kind].statement(placed.hook), message)
+
+
+def hook_call(
+    job: RunJob, target: Target, placed: PlacedHook, counts: Mapping[str, int | None], interruption: Interruption
+) -> HookCall:
+    facts: dict[str, Any] = {
+        "event": EVENTS[placed.stage],
+        "run": job.run_id,
+        "pipeline": job.pipeline.id,
+        "version": job.version,
+        "node": target.id,
+        "hook": placed.id,
+        "schema": target.schema_,
+        "table": target.table,
+        "loadMode": target.load_mode,
+        "counts": {_api_name(name): count for name, count in counts.items() if count is not None},
+    }
+    return HookCall(
+        hook=placed.hook,
+        key=f"{job.run_id}.{placed.id}",
+        facts=facts,
+        schema=target.schema_,
+        connection=job.connections[target.connection],
+        webhooks=job.webhooks,
+        interruption=interruption,
+    )
+
+
+def _api_name(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(map(str.title, rest))
+
+
+def _stopping(placed: PlacedHook, failure: Failure) -> Failure:
+    kind = Transient if isinstance(failure, Transient) else Terminal
+    what = f"The {STAGE_WORDS[placed.stage]} {placed.id} ({placed.hook.type})"
+    return kind(
+        "hook.failed",
+        f"{what} failed: {failure.message} Nothing was loaded.",
+        hint=failure.hint,
+        node=placed.id.split(".")[0],
+    )

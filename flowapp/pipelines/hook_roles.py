@@ -1,0 +1,45 @@
+"""Who may write which hooks into a version: those that send SQL of their own to a database are for admins."""
+
+from __future__ import annotations
+
+import json
+
+from flowapp.accounts.roles import is_at_least
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import PipelineVersion
+from ir.errors import FlowError
+from ir.pipeline import Pipeline as Document
+
+NEEDED = "admin"
+HookKey = tuple[str, str, str, str, str]
+
+
+def require_hook_role(role: str, document: Document, newest: PipelineVersion | None) -> None:
+    """Raise FlowError if the document has a guarded hook that the newest version lacks and `role` may not add it."""
+    if is_at_least(role, NEEDED):
+        return
+    if new := sorted(_guarded(document) - _guarded_of(newest)):
+        node, *_ = new[0]
+        raise FlowError(
+            "hook.needs_admin",
+            f"Adding or changing an SQL hook needs the role {NEEDED}, and yours is {role}: see node {node}.",
+            hint="Let an admin save this version, or leave SQL hooks as they are, with their node and its connection.",
+            node=node,
+        )
+
+
+def _guarded_of(version: PipelineVersion | None) -> frozenset[HookKey]:
+    try:
+        return _guarded(read_document(version.document)) if version else frozenset()
+    except FlowError:  # saved by a release that knew more: whoever takes it over answers for its hooks
+        return frozenset()
+
+
+def _guarded(document: Document) -> frozenset[HookKey]:
+    """Where each guarded hook stands, and all that decides what it does."""
+    return frozenset(
+        (target.id, target.connection, target.schema_, placed.stage, json.dumps(placed.hook.to_document()))
+        for target in document.targets()
+        for placed in target.hooks()
+        if placed.hook.needs_admin
+    )
