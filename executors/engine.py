@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from typing import TypeVar
 
+from executors.approved_load import ApprovedLoad
 from executors.destination import refuse_unloadable
-from executors.errors import Failure, LeaseLost, Terminal
+from executors.errors import Failure, LeaseLost, Terminal, Transient
 from executors.file_intake import FileIntake, Opener
 from executors.intake import Intake, Intakes
 from executors.lane import Lane
@@ -128,16 +129,34 @@ class PipelineRun:
         if lane.commit:
             self._finish_committed(lane, lane.commit)
             return
-        if reading := self._read(lane):
-            load = self._target(TargetLoad, lane, reading)
-            started = time.monotonic()
-            commit = load.run()
+        started = time.monotonic()
+        commit = self._load_approved(lane) or self._load_read(lane)
+        if commit:
             self._tell(commit, int((time.monotonic() - started) * 1000))
             lane.done = True
             lane.hooks.after_load(lane.connection, commit)
         else:
             self._tell_nothing_new(lane)
             lane.done = True
+
+    def _load_read(self, lane: Lane) -> LoadCommit | None:
+        """Read what is new for the target and load it; None if nothing is."""
+        reading = self._read(lane)
+        return self._target(TargetLoad, lane, reading).run() if reading else None
+
+    def _load_approved(self, lane: Lane) -> LoadCommit | None:
+        """Load what a person has approved, if that still stands in staging; else it is to be read and judged again."""
+        kept = self.job.approved.get(lane.path.target.id)
+        if kept is None:
+            return None
+        try:
+            lane.commit = ApprovedLoad(self.job, self.ports, self.report, self._session, lane, kept).run()
+        except Transient as failure:
+            if failure.code != "staging.lost":
+                raise
+            text = f"{failure.message} The source is read again, and what comes of it is judged again."
+            self.ports.events.log("warning", text, lane.path.target.id)
+        return lane.commit
 
     def _target(self, kind: type[T], lane: Lane, reading: Reading) -> T:
         """The load of one target, or what stands in for it."""

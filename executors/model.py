@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from executors.effects import Effect
 from ir.destinations import Destination as Destination
 from ir.destinations import DestinationColumn as DestinationColumn
 from ir.pipeline import Pipeline
 from ir.types import ColumnType
+
+if TYPE_CHECKING:
+    from executors.holding import Kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +66,8 @@ class RunJob:
     """One attempt at one run. `token` is the fence token of this claim, `tenant` the workspace's UUID.
 
     `webhooks` are the connections that hooks name. `waited` says how often the run has already waited for files; None
-    means that it cannot wait (inline runs).
-    `backup` is what a restore puts back.
+    means that it cannot wait (inline runs). `backup` is what a restore puts back. `approved` is what earlier attempts
+    have staged, by target, and a person has approved since.
     """
 
     run_id: str
@@ -78,6 +81,7 @@ class RunJob:
     waited: int | None = None
     webhooks: Mapping[str, WebhookConnection] = field(default_factory=dict)
     backup: BackupRef | None = None
+    approved: Mapping[str, Kept] = field(default_factory=dict)
 
 
 # --- files -------------------------------------------------------------------------------------------------------

@@ -69,6 +69,19 @@ class FileReader:
         return FORMATS[self.format.type].read(part, self.format, fields, self.declared)
 
 
+@dataclass(frozen=True, slots=True)
+class NoReader:
+    """There is nothing left to read."""
+
+    def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
+        raise NotImplementedError
+
+
+def nothing_to_read(origins: Sequence[Origin], units: tuple[str, ...], records: int) -> Reading:
+    """Rows that have been read and staged before, and where they came from."""
+    return Reading((), tuple(origins), (), NoReader(), 0, records, units)
+
+
 def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
     """The rows of files that have been scanned. Raises Terminal where a column's types have no common one."""
     format = typed_config(source).format

@@ -7,7 +7,8 @@ from dataclasses import replace
 from executors import accounting
 from executors.destination import ready_table
 from executors.errors import Failure, LeaseLost, Terminal
-from executors.markers import add_kept, put_share, told_of
+from executors.holding import Held, Kept, judge
+from executors.markers import add_kept, add_warnings, check_warnings, put_share, told_of, warn_of_shares
 from executors.model import (
     CheckReport,
     Destination,
@@ -18,6 +19,7 @@ from executors.model import (
     RunJob,
     RunReport,
     Share,
+    SourceField,
     StageColumn,
 )
 from executors.ports import Ports
@@ -25,6 +27,7 @@ from executors.postgres import checks, quarantine, staging
 from executors.postgres.ddl import Conn
 from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import marker_of
+from executors.postgres.preview import count_effect, count_null_rates
 from executors.postgres.refused import refuse_rows
 from executors.postgres.set_aside import set_aside
 from executors.postgres.ties import have_columns_changed
@@ -66,11 +69,13 @@ class TargetLoad:
         self._result = PassResult(())
         self._rules: list[RuleCount] = []
         self._checked: list[CheckReport] = []
+        self._working: tuple[SourceField, ...] = ()
+        self._is_held = False
         self._window: Window | None = None
         self._aside = NOTHING_ASIDE
 
     def run(self) -> LoadCommit:
-        working = plan_columns(self._session, self._path, self._reading.fields)
+        working = self._working = plan_columns(self._session, self._path, self._reading.fields)
         require_rule_columns(self._path.validates, [column.name for column in working])
         self._open_window()
         with ready_table(self._conn, self._target, working) as (dest, columns):
@@ -81,14 +86,15 @@ class TargetLoad:
                 self._refuse(dest, columns)
                 self._check()
                 commit = self._commit(dest, columns)
-            except LeaseLost:
+            except (LeaseLost, Held):
                 raise
             except Failure:
                 self._report.checks += self._checked
                 self._keep_rejects()
                 raise
             finally:
-                self._drop_staging()
+                if not self._is_held:
+                    self._drop_staging()
             return commit
 
     def _step(self, name: str) -> None:
@@ -161,10 +167,13 @@ class TargetLoad:
             )
 
     def _count_rules(self) -> None:
-        found = [rule for task in self._result.tasks for rule in task.rules]
-        self._rules = accounting.merge_rules(accounting.planned_rules(self._path), found)
+        self._rules = self._counted_rules()
         put_share(self._report, self._target.id, Share(frozenset(self._reading.units), rules=self._rules))
         accounting.stop_on_abort(self._rules, {origin.seq: origin.name for origin in self._reading.origins})
+
+    def _counted_rules(self) -> list[RuleCount]:
+        found = [rule for task in self._result.tasks for rule in task.rules]
+        return accounting.merge_rules(accounting.planned_rules(self._path), found)
 
     # --- what staging says ------------------------------------------------------------------------------------
 
@@ -186,10 +195,50 @@ class TargetLoad:
     def _commit(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadCommit:
         self._step("guard")
         self._guard_empty()
+        self._hold(dest, columns)
         self._hooks.before_load(self._node_counts())
         self._step("load")
         commit_load(self._conn, self._load_plan(dest, columns))
         return marker_of(self._conn, self._ref)
+
+    def _hold(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
+        """Stop a load that goes beyond the target's limits, before anything else knows of it: a person decides."""
+        if self._target.hold is None:
+            return
+        self._step("hold")
+        plan = self._load_plan(dest, columns)
+        effect = count_effect(self._conn, plan)
+        if reasons := judge(self._target.hold, effect, count_null_rates(self._conn, plan)):
+            self._is_held = True
+            self._tell_staged()
+            raise Held(self._target.id, reasons, effect, self._to_keep(columns))
+
+    def _tell_staged(self) -> None:
+        """What is known of a load that has not happened."""
+        nodes = accounting.node_reports(self._path, self._read, self._result)
+        put_share(self._report, self._target.id, Share(frozenset(self._reading.units), nodes, self._rules))
+        warn_of_shares(self._report)
+        self._report.checks += self._checked
+        add_warnings(self._report, check_warnings(self._checked))
+
+    def _to_keep(self, columns: tuple[StageColumn, ...]) -> Kept:
+        return Kept(
+            attempt=self._job.attempt,
+            working=self._working,
+            columns=columns,
+            origins=tuple((origin.seq, origin.name, origin.sha256) for origin in self._reading.origins),
+            units=self._reading.units,
+            records=self._read,
+            result=self._result,
+            checks=tuple(self._checked),
+            aside=self._aside,
+            mark=self._mark_now(),
+        )
+
+    def _mark_now(self) -> tuple[int, int] | None:
+        """What tells whether the mark is the one that rows were set aside for."""
+        stored = self._window and self._window.stored
+        return (stored.id, stored.revision) if stored else None
 
     def _guard_empty(self) -> None:
         """Rows are counted as the tasks reported them: a staging that lost its rows is not an empty source."""

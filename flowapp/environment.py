@@ -22,6 +22,7 @@ class BadSetting(ImproperlyConfigured):
         self.message, self.hint = message, hint
 
 
+MOST_HOURS = 8760.0
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 
@@ -38,6 +39,17 @@ def read_choice(name: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise BadSetting(f"{name} is {value!r}.", f"Use one of: {', '.join(allowed)}.")
     return value
+
+
+def read_hours(name: str, default: float) -> float:
+    text = os.environ.get(name, "").strip()
+    try:
+        hours = float(text) if text else default
+    except ValueError:
+        hours = 0.0
+    if not 0 < hours <= MOST_HOURS:
+        raise BadSetting(f"{name} is {text!r}.", f"Use a number of hours above 0 and up to {MOST_HOURS:g}.")
+    return hours
 
 
 def read_list(name: str) -> list[str]:

@@ -160,6 +160,8 @@ USE_I18N = False
 LEASE_SECONDS = 30.0
 # A worker starts Spark before it takes its first run.
 WARM_SPARK = True
+# A load that goes beyond its target's limits waits so long for a person, then it is discarded.
+HOLD_HOURS = env.read_hours("FLOW_HOLD_HOURS", 72.0)
 # A queued run that no worker took for so long is sent to the broker again.
 RESEND_SECONDS = 30.0
 # A worker or scheduler that was not heard of for so long is taken for dead.

@@ -73,6 +73,12 @@ _NAMES = (
     _error("type.malformed", "Keep the precision within 1 to 1000 and the scale within 0 to the precision."),
 )
 
+_HOLDS = (
+    _error("hold.limit_required", "Name at least one of maxDecreasePct, maxKeyLossPct and maxNullRateIncreasePct."),
+    _error("hold.key_required", "Add a primary key to the table, or take maxKeyLossPct out."),
+    _warning("hold.limit_unused", "Take it out, or replace all rows by truncate or blue_green."),
+)
+
 _MODES = (
     _error("upsert.key_required", "Name the columns that tell rows apart in upsertKey."),
     _error("upsert.key_unknown", "Use columns of the table."),
@@ -144,8 +150,8 @@ CODES: KindTable[Code] = KindTable(
     (
         (code.name, code)
         for family in (
-            _DOCUMENT, _STRUCTURE, _GRAPH, _KINDS, _NAMES, _MODES, _VALIDATION, _SOURCES, _SCHEDULES, _EXPRESSIONS,
-            _HOOKS,
+            _DOCUMENT, _STRUCTURE, _GRAPH, _KINDS, _NAMES, _MODES, _HOLDS, _VALIDATION, _SOURCES, _SCHEDULES,
+            _EXPRESSIONS, _HOOKS,
         )
         for code in family
     ),

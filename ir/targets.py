@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ir.destinations import LOADABLE_KINDS, Destinations
 from ir.diagnostics import Diagnostic, diagnose
 from ir.graph import Graph, known_columns
+from ir.holds import check_hold
 from ir.load_modes import MODE_FIELDS, TargetView, load_mode
 from ir.load_modes.base import Findings
 from ir.names import parse_table_name
@@ -27,6 +28,7 @@ def check_targets(graph: Graph, destinations: Destinations | None) -> Findings:
     for view in views:
         yield from load_mode(view.target.load_mode).check(view)
         yield from _check_unused(view)
+        yield from check_hold(view)
         yield from _check_loadable(view)
     yield from _check_loaded_twice(views)
     yield from _check_quarantines(graph, views)

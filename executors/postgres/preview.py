@@ -20,17 +20,10 @@ from executors.postgres.staging import is_winner, one_number, require_staging
 
 
 def count_effect(conn: Conn, plan: LoadPlan) -> Effect:
-    """What `plan` would change in its target. Raises Transient `staging.lost`, Terminal `kind.not_available`."""
-    count = load_handler(plan.load_mode).effect
-    if count is None:
-        raise Terminal(
-            "kind.not_available",
-            f"What the load mode {plan.load_mode} would change cannot be told before it runs.",
-            node=plan.run.node,
-        )
+    """What `plan` would change in its target. Raises Transient `staging.lost`."""
     require_privileges(conn, plan.dest, ["SELECT"])
     with _looking(conn, plan):
-        return count(conn, plan)
+        return load_handler(plan.load_mode).effect(conn, plan)
 
 
 def count_null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:

@@ -89,6 +89,16 @@ def drop_staging(conn: Conn, tables: StagingTables) -> None:
 
 
 @translate()
+def is_there(conn: Conn, tables: StagingTables) -> bool:
+    """Whether the pair still exists, with whatever rows."""
+    names = [f"{STAGING}.{name}" for name in (tables.good, tables.rejects)]
+    with conn.transaction():
+        row = conn.execute("SELECT bool_and(to_regclass(t) IS NOT NULL) FROM unnest(%s::text[]) AS t", [names])
+        found = row.fetchone()
+    return bool(found and found[0])
+
+
+@translate()
 def count_staged(conn: Conn, tables: StagingTables, winners: Sequence[int]) -> tuple[int, int]:
     """Rows of the winning tasks: (staged, rejected). A rejected row counts once, however many rules it broke."""
     with conn.transaction():

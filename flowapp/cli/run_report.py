@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from flowapp.cli.exits import CANCELLED, FAILED, HOOK_FAILED, show_error
+from flowapp.cli.exits import CANCELLED, FAILED, HELD, HOOK_FAILED, show_error
 from flowapp.cli.outcome import show_lines, show_table
 from flowapp.runs.equation import equation_of
 from ir.words import counted
@@ -20,11 +20,17 @@ Document = dict[str, Any]
 
 STATUS_BY_STATE = {
     "succeeded": 0, "succeeded_with_warnings": 0, "loaded_hook_failed": HOOK_FAILED, "cancelled": CANCELLED,
-    "failed": FAILED,
+    "failed": FAILED, "discarded": FAILED, "held": HELD,
 }  # fmt: skip
 """Exit statuses of runs that have ended. Any other state means that it goes on elsewhere."""
 
-_COLOURS = {"succeeded": "green", "succeeded_with_warnings": "yellow", "loaded_hook_failed": "red", "failed": "red"}
+_COLOURS = {
+    "succeeded": "green",
+    "succeeded_with_warnings": "yellow",
+    "loaded_hook_failed": "red",
+    "failed": "red",
+    "held": "yellow",
+}
 
 RULE_COLUMNS = {"node": "NODE", "rule": "RULE", "type": "TYPE", "field": "FIELD", "onFail": "ON FAIL",
                 "violations": "VIOLATIONS"}  # fmt: skip
@@ -55,6 +61,9 @@ def show_troubles(console: Console, document: Document) -> None:
     _show_warnings(console, document["warnings"])
     if document["error"]:
         show_error(console, document["error"])
+    if document["state"] == "held":
+        run = document["run"]
+        show_lines(console, [f"  flow runs approve {run}", f"  flow runs discard {run} --reason TEXT"])
 
 
 def _node_lines(node: Document) -> Iterator[str]:

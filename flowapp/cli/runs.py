@@ -8,6 +8,7 @@ from typing import Any
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, listed, said
 from flowapp.cli.parser import add_command, add_group, positive
+from flowapp.cli.run import ended
 from flowapp.cli.run_report import show_run
 from flowapp.cli.workspace import current_workspace
 
@@ -23,6 +24,13 @@ def add_parser(commands: Any) -> None:
     listing.add_argument("--limit", type=positive, default=20, metavar="N", help="how many (default: 20)")
     add_command(group, "show", show_one, "show a run's numbers").add_argument("run", metavar="RUN")
     add_command(group, "cancel", cancel_run, "end a run").add_argument("run", metavar="RUN")
+    approve = add_command(group, "approve", approve_run, "load what a held run has staged")
+    approve.add_argument("run", metavar="RUN")
+    approve.add_argument("--reason", metavar="TEXT", default="", help="why; it is kept")
+    approve.add_argument("--detach", action="store_true", help="leave the load to a worker and return")
+    discard = add_command(group, "discard", discard_run, "give up what a held run has staged")
+    discard.add_argument("run", metavar="RUN")
+    discard.add_argument("--reason", metavar="TEXT", required=True, help="why; it is kept")
 
 
 def list_runs(args: Namespace) -> Outcome:
@@ -66,3 +74,22 @@ def cancel_run(args: Namespace) -> Outcome:
     run = services.cancel_run(selectors.get_run(current_workspace(), args.run))
     words = "is cancelled" if run.ended_at else "will end within seconds"
     return said(selectors.run_document(run), f"Run {run.pk} {words}.")
+
+
+def approve_run(args: Namespace) -> Outcome:
+    from flowapp.runs import holds, selectors
+    from flowapp.runs.dispatch import run_to_end
+
+    held = selectors.get_run(current_workspace(), args.run)
+    run = holds.approve_run(held, holds.Decider("the command line"), args.reason, send=args.detach)
+    if args.detach:
+        return said(selectors.run_document(run), f"Run {run.pk} is approved; a worker loads what is staged.")
+    return ended(run_to_end(run))
+
+
+def discard_run(args: Namespace) -> Outcome:
+    from flowapp.runs import holds, selectors
+
+    held = selectors.get_run(current_workspace(), args.run)
+    run = holds.discard_run(held, holds.Decider("the command line"), args.reason)
+    return said(selectors.run_document(run), f"Run {run.pk} is discarded. Nothing of it was loaded.")

@@ -26,6 +26,7 @@ Event = Literal[
     "queue.empty",
     "schedule.on_time",
     "fence.raised",
+    "hold.decided",
     "person",
     "rows.in_band",
 ]
@@ -42,6 +43,7 @@ class AlertKind:
 
 KINDS = (
     AlertKind("run.failed", "run.succeeded"),
+    AlertKind("run.held", "hold.decided"),
     AlertKind("worker.lost", "run.succeeded"),
     AlertKind("workers.none", "worker.seen"),
     AlertKind("queue.stuck", "queue.empty"),

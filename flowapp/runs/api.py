@@ -19,6 +19,8 @@ from flowapp.api.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.values import may_see_values
+from flowapp.runs.holds import Decider, approve_run, discard_run
+from flowapp.runs.hooks import ask_for_hook
 from flowapp.runs.models import Purpose, Run, State, Trigger
 from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, run_document, run_summary
 from flowapp.runs.services import QUEUES, cancel_run
@@ -103,9 +105,52 @@ class CancelRun(APIView):
         return Response(run_summary(cancel_run(get_run(request.workspace, run))), status.HTTP_202_ACCEPTED)
 
 
+class DecisionWish(serializers.Serializer[Any]):
+    reason = serializers.CharField(required=False, default="", allow_blank=True, max_length=2000)
+
+
+class DiscardWish(serializers.Serializer[Any]):
+    reason = serializers.CharField(max_length=2000, help_text="Why what is staged is given up; it is kept.")
+
+
+class ApproveRun(APIView):
+    @extend_schema(request=DecisionWish, responses={202: OBJECT, 409: OBJECT})
+    def post(self, request: Request, run: UUID) -> Response:
+        """Let a worker load what a held run has staged. 409 for all but the first who decides."""
+        wish = DecisionWish(data=request.data)
+        wish.is_valid(raise_exception=True)
+        approved = approve_run(get_run(request.workspace, run), decider_of(request), **wish.validated_data)
+        return Response(run_document(approved), status.HTTP_202_ACCEPTED)
+
+
+class DiscardRun(APIView):
+    @extend_schema(request=DiscardWish, responses={200: OBJECT, 409: OBJECT})
+    def post(self, request: Request, run: UUID) -> Response:
+        """Give up what a held run has staged. 409 for all but the first who decides."""
+        wish = DiscardWish(data=request.data)
+        wish.is_valid(raise_exception=True)
+        discarded = discard_run(get_run(request.workspace, run), decider_of(request), **wish.validated_data)
+        return Response(run_document(discarded))
+
+
+def decider_of(request: Request) -> Decider:
+    """A token decides under its own name, on behalf of whoever made it."""
+    return Decider(str(request.user), author_of(request))
+
+
+class RunHookAgain(APIView):
+    @extend_schema(request=None, responses={202: OBJECT, 409: OBJECT})
+    def post(self, request: Request, run: UUID, hook: str) -> Response:
+        """Let a worker run a post-hook again that failed or was not run. The load is not repeated."""
+        return Response(ask_for_hook(get_run(request.workspace, run), hook), status.HTTP_202_ACCEPTED)
+
+
 urlpatterns = [
     path("pipelines/<slug:ident>/runs/", RunsOfPipeline.as_view(), name="pipeline_runs"),
     path("runs/", Runs.as_view(), name="runs"),
     path("runs/<uuid:run>/", OneRun.as_view(), name="run"),
     path("runs/<uuid:run>/cancel/", CancelRun.as_view(), name="cancel_run"),
+    path("runs/<uuid:run>/hooks/<str:hook>/", RunHookAgain.as_view(), name="run_hook"),
+    path("runs/<uuid:run>/approve/", ApproveRun.as_view(), name="approve_run"),
+    path("runs/<uuid:run>/discard/", DiscardRun.as_view(), name="discard_run"),
 ]

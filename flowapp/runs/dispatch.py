@@ -16,8 +16,9 @@ from flowapp.health.heartbeats import process_name
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.endings import cancelled, end_badly, end_well
+from flowapp.runs.holds import kept_of
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run
-from flowapp.runs.models import ENDED, Run, Trigger
+from flowapp.runs.models import RESTING, Run, Trigger
 from flowapp.runs.ports import make_ports
 from flowapp.runs.purposes import Engine, purpose_of
 from flowapp.runs.recovery import adopt_inline, take_back_lost
@@ -94,6 +95,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         connections=resolve_connections(run.workspace, document),
         webhooks=resolve_webhooks(run.workspace, document),
         files_folder=settings.FILES_ROOT / run.workspace.slug,
+        approved=kept_of(run),
         waited=run.waits if can_wait and purpose_of(run).counts else None,
     )
 
@@ -124,10 +126,10 @@ def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine
 
 
 def run_to_end(run: Run, engine: Engine | None = None) -> Run:
-    """Execute a queued run whenever it can be had, until it has ended, here or elsewhere."""
+    """Execute a queued run whenever it can be had, until it has ended or is held, here or elsewhere."""
     owner = process_name()
     try:
-        while run.state not in ENDED:
+        while run.state not in RESTING:
             if claim := claim_run(run.pk, owner):
                 execute_claimed(claim, engine, can_wait=False)
             else:
@@ -136,7 +138,7 @@ def run_to_end(run: Run, engine: Engine | None = None) -> Run:
             run.refresh_from_db()
     except KeyboardInterrupt:
         run.refresh_from_db()
-        if run.state not in ENDED:
+        if run.state not in RESTING:
             cancel_run(run)
         raise
     return run

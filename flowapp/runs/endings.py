@@ -11,6 +11,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transient, WaitForFiles
+from executors.holding import Held
 from executors.markers import add_hook, tell
 from executors.model import LoadCommit, RunReport, RunWarning
 from executors.target_hooks import undone_hooks
@@ -22,6 +23,7 @@ from flowapp.health.heartbeats import process_name
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of
+from flowapp.runs.holds import hold_run, kept_of
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.models import CLAIMABLE, Run, State
 from flowapp.runs.purposes import purpose_of
@@ -69,7 +71,9 @@ def end_badly(claim: Claim, run: Run, error: FlowError) -> None:
     with transaction.atomic():
         claim.guard()
         _keep_report(claim, run, error)
-    if isinstance(error, TargetBusy):
+    if isinstance(error, Held):
+        hold_run(claim, run, error)
+    elif isinstance(error, TargetBusy):
         put_back(claim, run, error, BUSY_SECONDS)
     elif isinstance(error, WorkerStopping):
         put_back(claim, run, error, 0)
@@ -128,9 +132,11 @@ def backoff(run: Run) -> float:
 def put_back(
     claim: Claim, run: Run, error: FlowError, seconds: float, *, state: State = State.QUEUED, **changes: Any
 ) -> None:
-    """Back into the queue, due in so many seconds."""
+    """Back into the queue, due in so many seconds. What was approved stays ahead of all other runs."""
     # An inline run is not sent: its own process, or the next of its kind, takes it up.
     at_once = seconds <= 0 and run.sent_at is not None
+    if kept_of(run):
+        state = State.APPROVED
     changes |= {
         "state": state, "due_at": from_now(seconds), "lease_owner": "", "lease_until": None, "step": "",
         **_error_fields(error),

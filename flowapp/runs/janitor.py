@@ -16,7 +16,8 @@ from flowapp.connections.services import POSTGRES, resolve
 from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert, AlertState
-from flowapp.runs.models import COUNTED, EffectSample, Run, RunLog, State
+from flowapp.runs.holds import is_kept
+from flowapp.runs.models import ACTIVE, COUNTED, EffectSample, Run, RunLog, State
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
@@ -94,5 +95,7 @@ def is_dead(run_id: str, attempt: int) -> bool:
     try:
         run = Run.objects.only("state", "attempt").get(pk=UUID(run_id))
     except (Run.DoesNotExist, ValueError):
+        return False
+    if run.state in ACTIVE and is_kept(run, attempt):
         return False
     return attempt < run.attempt or run.state != State.RUNNING

@@ -14,16 +14,24 @@ class State(models.TextChoices):
     QUEUED = "queued"
     WAITING = "waiting"
     RUNNING = "running"
+    HELD = "held"
+    APPROVED = "approved"
     SUCCEEDED = "succeeded"
     SUCCEEDED_WITH_WARNINGS = "succeeded_with_warnings"
     LOADED_HOOK_FAILED = "loaded_hook_failed"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    DISCARDED = "discarded"
 
 
-CLAIMABLE = (State.QUEUED, State.WAITING)
-ACTIVE = (*CLAIMABLE, State.RUNNING)
+CLAIMABLE = (State.QUEUED, State.WAITING, State.APPROVED)
+OCCUPYING = (State.RUNNING, State.HELD, State.APPROVED)
+"""States in which a run keeps the other runs of its pipeline waiting: what is staged is older than what they would
+read, and its files are in its hands."""
+ACTIVE = (*CLAIMABLE, State.RUNNING, State.HELD)
 ENDED = tuple(state for state in State if state not in ACTIVE)
+RESTING = (*ENDED, State.HELD)
+"""States in which nothing happens by itself, or not soon."""
 LOADED = (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS, State.LOADED_HOOK_FAILED)
 
 
@@ -107,7 +115,7 @@ class Run(models.Model):
             models.UniqueConstraint(
                 fields=["pipeline"],
                 name="one_running_run",
-                condition=models.Q(state=State.RUNNING, purpose__in=COUNTED),
+                condition=models.Q(state__in=OCCUPYING, purpose__in=COUNTED),
             ),
         )
         indexes = (
@@ -173,6 +181,45 @@ class RuleCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.node}.{self.rule}"
+
+
+class Decision(models.TextChoices):
+    APPROVED = "approved"
+    DISCARDED = "discarded"
+    EXPIRED = "expired"
+
+
+class HeldLoad(models.Model):
+    """A load that went beyond its target's limits, and what was decided about it, by whom and why.
+
+    `kept` is what a later attempt needs to load what this one has staged; `reasons` and `effect` hold counts. Rows of
+    decided holds stay: they are the record of the decision.
+    """
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="holds")
+    node = models.CharField(max_length=63)
+    attempt = models.PositiveIntegerField()
+    reasons = models.JSONField(default=list)
+    effect = models.JSONField(default=dict)
+    kept = models.JSONField(default=dict)
+    held_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    decision = models.CharField(max_length=12, choices=Decision.choices, blank=True)
+    decided_at = models.DateTimeField(null=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    decided_as = models.CharField(max_length=300, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["run", "attempt"], name="hold_of_attempt"),
+            models.UniqueConstraint(fields=["run"], name="one_open_hold", condition=models.Q(decision="")),
+        )
+        indexes = (models.Index(fields=["expires_at"], name="hold_open", condition=models.Q(decision="")),)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.node}"
 
 
 class EffectSample(models.Model):

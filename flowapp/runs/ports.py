@@ -20,7 +20,7 @@ from flowapp.runs.models import CommitRecord, Run, RunLog
 from flowapp.runs.reports import save_commit, save_node
 
 BEFORE_LOAD = frozenset(
-    {"start", "list", "scan", "probe", "pass", "mark", "refuse", "check", "guard", "hooks", "effect"}
+    {"start", "list", "scan", "probe", "pass", "mark", "refuse", "check", "guard", "hooks", "effect", "hold"}
 )
 """Steps in which nothing can have been committed; any other step is taken for one in which it can."""
 

@@ -10,7 +10,8 @@ from django.utils import timezone
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.statements import sent_by
 from flowapp.runs.equation import Equation, equation_of
-from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, State
+from flowapp.runs.hooks import can_run_again, hooks_of
+from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State
 from flowapp.runs.previews import present_effects
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.selectors import list_log, run_ahead, run_document
@@ -20,11 +21,11 @@ STEPS = {
     "start": "Start", "list": "Look for files", "scan": "Scan the source", "probe": "Look at the target",
     "pass": "Read, test and stage rows", "mark": "Set aside what is behind the mark",
     "refuse": "Keep rejected rows", "check": "Check the whole",
-    "guard": "Guard the target", "effect": "Count what would change",
+    "guard": "Guard the target", "hold": "Compare with the limits", "effect": "Count what would change",
     "hooks": "Run hooks before the load", "load": "Load", "post_hooks": "Run hooks after the load", "finish": "Finish",
 }  # fmt: skip
 """Steps of the engine in their order, in words. Those that not every run enters are in `RARE_STEPS`."""
-RARE_STEPS = frozenset({"hooks", "post_hooks", "mark", "refuse"})
+RARE_STEPS = frozenset({"hold", "hooks", "post_hooks", "mark", "refuse"})
 LOG_LINES_SHOWN = 200
 
 
@@ -47,6 +48,18 @@ class NodeBar:
     failed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class HookRow:
+    """`again` says that it may be run again; `under_way` that somebody has asked for that."""
+
+    hook: dict[str, Any]
+    again: bool
+
+    @property
+    def under_way(self) -> bool:
+        return bool(self.hook["state"] == "queued")
+
+
 def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False) -> dict[str, Any]:
     """The context of the run's page. Ten queries or fewer, whatever the run has done."""
     document = run_document(run, sees_values=sees_values)
@@ -56,7 +69,10 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
     return {
         "run": run,
         "document": document,
-        "is_active": run.state in ACTIVE,
+        "hooks": (hooks := _hooks(run)),
+        "hook_under_way": any(row.under_way for row in hooks),
+        "is_active": run.state in ACTIVE and run.state not in RESTING,
+        "is_held": run.state == State.HELD,
         "is_queued": run.state in CLAIMABLE,
         "ahead": run_ahead(run) if run.state in CLAIMABLE else None,
         "seconds": seconds_of(run),
@@ -69,6 +85,10 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
         "log_is_cut": log_is_cut,
         "sent": sent_by(run),
     }
+
+
+def _hooks(run: Run) -> list[HookRow]:
+    return [HookRow(hook, can_run_again(run, hook)) for hook in hooks_of(run)]
 
 
 def seconds_of(run: Run) -> float | None:

@@ -57,7 +57,7 @@ def _stored_error(run: Run) -> Failure:
 
 def adopt_inline(pipeline: Pipeline) -> list[Run]:
     """Queued runs that were meant for a process of their own which is gone: they were never sent to a worker."""
-    left = Run.counted.filter(pipeline=pipeline, state=State.QUEUED, sent_at=None).filter(
+    left = Run.counted.filter(pipeline=pipeline, state__in=(State.QUEUED, State.APPROVED), sent_at=None).filter(
         Q(attempt__gt=0) | Q(queued_at__lt=from_now(-INLINE_GRACE.total_seconds()))
     )
     return list(left.select_related("pipeline").order_by("queued_at", "number"))

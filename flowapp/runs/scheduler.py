@@ -17,8 +17,9 @@ from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.health.heartbeats import forget_dead
 from flowapp.health.selectors import count_alive
 from flowapp.runs.broker import send_run
+from flowapp.runs.holds import expire_holds
 from flowapp.runs.janitor import delete_old_rows, delete_old_samples, sweep_staging
-from flowapp.runs.models import CLAIMABLE, COUNTED, Chore, Run, State
+from flowapp.runs.models import CLAIMABLE, COUNTED, OCCUPYING, Chore, Run, State
 from flowapp.runs.recovery import take_back_lost
 from flowapp.runs.schedules import fire_due
 from ir.words import counted
@@ -60,9 +61,9 @@ def resend_queued(_: datetime) -> int:
 
 
 def _is_held_back() -> Q:
-    """A run that counts and whose pipeline has a running one."""
-    busy = Run.counted.filter(state=State.RUNNING).values("pipeline")
-    return Q(pipeline__in=busy, purpose__in=COUNTED)
+    """A run that counts and whose pipeline has a running one, or one that is held or just approved."""
+    busy = Run.counted.filter(state__in=OCCUPYING).values("pipeline")
+    return Q(pipeline__in=busy, purpose__in=COUNTED) & ~Q(state=State.APPROVED)
 
 
 def watch_workers(_: datetime) -> None:
@@ -111,6 +112,7 @@ STEPS: tuple[tuple[str, Callable[[datetime], object]], ...] = (
     ("fire schedules", fire_due),
     ("take back lost runs", lambda _: take_back_lost()),
     ("send queued runs again", resend_queued),
+    ("expire holds", every(60, "expire_holds", lambda _: expire_holds())),
     ("watch workers", every(10, "watch_workers", watch_workers)),
     ("watch the queue", every(60, "watch_queue", watch_queue)),
     ("delete old samples", every(300, "delete_old_samples", lambda _: delete_old_samples())),

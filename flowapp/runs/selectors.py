@@ -13,7 +13,7 @@ from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from flowapp.accounts.models import Workspace
 from flowapp.connections.secrets import decrypt
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import ACTIVE, EffectSample, NodeRun, RuleCount, Run, RunLog
+from flowapp.runs.models import ACTIVE, EffectSample, HeldLoad, NodeRun, RuleCount, Run, RunLog
 from flowapp.runs.purposes import purpose_of
 from ir.errors import FlowError
 
@@ -115,7 +115,22 @@ def run_document(run: Run, *, sees_values: bool = True) -> dict[str, Any]:
         "hooks": report.get("hooks", []),
         "error": _error(run),
         **_effects(run, sees_values=sees_values),
+        **_holds(run),
     }
+
+
+def _holds(run: Run) -> dict[str, Any]:
+    """Why the run was held, and what was decided; nothing for a run that never was."""
+    holds = HeldLoad.objects.filter(run=run).order_by("attempt")
+    return {"holds": [_hold(hold) for hold in holds]} if holds else {}
+
+
+def _hold(hold: HeldLoad) -> dict[str, Any]:
+    return {
+        "node": hold.node, "attempt": hold.attempt, "reasons": hold.reasons, "effect": hold.effect,
+        "heldAt": _utc(hold.held_at), "expiresAt": _utc(hold.expires_at), "decision": hold.decision or None,
+        "decidedAt": _utc(hold.decided_at), "decidedBy": hold.decided_as or None, "reason": hold.reason or None,
+    }  # fmt: skip
 
 
 def _effects(run: Run, *, sees_values: bool) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.broker import send_run
 from flowapp.runs.endings import end_queued
-from flowapp.runs.models import ACTIVE, Purpose, Run, Trigger
+from flowapp.runs.models import ACTIVE, CLAIMABLE, Purpose, Run, State, Trigger
 from ir.errors import FlowError
 
 IfBusy = Literal["wait", "refuse"]
@@ -106,7 +106,9 @@ def _refuse_if_busy(pipeline: Pipeline) -> None:
         raise FlowError(
             "run.busy",
             f"Pipeline {pipeline.ident!r} is busy: run {busy.pk} is {busy.state}.",
-            hint="Wait for it or cancel it, or ask for a run that waits.",
+            hint="Approve or discard it, or ask for a run that waits."
+            if busy.state == State.HELD
+            else "Wait for it or cancel it, or ask for a run that waits.",
         )
 
 
@@ -119,8 +121,10 @@ def _max_attempts(version: PipelineVersion, trigger: Trigger) -> int:
 
 def cancel_run(run: Run) -> Run:
     """Ask a run to end. What is queued ends at once, what runs within seconds. Raises FlowError if it has ended."""
-    if not Run.objects.filter(pk=run.pk, state__in=ACTIVE).update(cancel_requested=True):
+    if not Run.objects.filter(pk=run.pk, state__in=(*CLAIMABLE, State.RUNNING)).update(cancel_requested=True):
         run.refresh_from_db()
+        if run.state == State.HELD:
+            raise FlowError("run.held", f"Run {run.pk} is held.", hint="Approve or discard it.")
         raise FlowError("run.ended", f"Run {run.pk} has ended: it is {run.state}.", hint="There is nothing to cancel.")
     end_queued(run.pk)
     run.refresh_from_db()

@@ -14,4 +14,7 @@ urlpatterns = [
     path("preview/<slug:ident>/", views.preview, name="preview"),
     path("<uuid:run>/", views.detail, name="detail"),
     path("<uuid:run>/cancel/", views.cancel, name="cancel"),
+    path("<uuid:run>/hooks/<str:hook>/", views.run_hook, name="run_hook"),
+    path("<uuid:run>/approve/", views.approve, name="approve"),
+    path("<uuid:run>/discard/", views.discard, name="discard"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
 from django.contrib import messages
@@ -12,6 +13,8 @@ from django.views.decorators.http import require_GET, require_POST
 from flowapp.pipelines.selectors import get_pipeline, list_pipelines
 from flowapp.quarantine.values import may_see_values
 from flowapp.runs.forms import RunFilter
+from flowapp.runs.holds import Decider, approve_run, discard_run
+from flowapp.runs.hooks import ask_for_hook
 from flowapp.runs.models import Trigger
 from flowapp.runs.presenting import present_run, seconds_of
 from flowapp.runs.purposes import purpose_of
@@ -20,6 +23,9 @@ from flowapp.runs.services import cancel_run, queue_preview, queue_run
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
+
+if TYPE_CHECKING:
+    from flowapp.accounts.models import User
 
 MOST_NAMES = 500
 
@@ -72,7 +78,38 @@ def preview(request: HtmxRequest, ident: str) -> HttpResponse:
 
 @require_POST
 @page(role="editor")
+def run_hook(request: HtmxRequest, run: UUID, hook: str) -> HttpResponse:
+    """Run a post-hook again, in a worker."""
+    asked = ask_for_hook(get_run(request.workspace, run), hook)
+    messages.success(request, f"The hook {asked['id']} is asked to run again.")
+    return redirect("runs:detail", request.workspace.slug, run)
+
+
+@require_POST
+@page(role="editor")
 def cancel(request: HtmxRequest, run: UUID) -> HttpResponse:
     found = cancel_run(get_run(request.workspace, run))
     messages.success(request, f"Run {found.number} is asked to end.")
     return redirect("runs:detail", request.workspace.slug, found.pk)
+
+
+@require_POST
+@page(role="editor")
+def approve(request: HtmxRequest, run: UUID) -> HttpResponse:
+    """Load what a held run has staged. Editors may: whoever may change a limit may also pass it, in the open."""
+    reason = request.POST.get("reason", "").strip()
+    found = approve_run(get_run(request.workspace, run), _decider(request), reason)
+    messages.success(request, f"Run {found.number} is approved. A worker loads what is staged.")
+    return redirect("runs:detail", request.workspace.slug, found.pk)
+
+
+@require_POST
+@page(role="editor")
+def discard(request: HtmxRequest, run: UUID) -> HttpResponse:
+    found = discard_run(get_run(request.workspace, run), _decider(request), request.POST.get("reason", ""))
+    messages.success(request, f"Run {found.number} is discarded. Nothing of it was loaded.")
+    return redirect("runs:detail", request.workspace.slug, found.pk)
+
+
+def _decider(request: HtmxRequest) -> Decider:
+    return Decider(str(request.user), cast("User", request.user))

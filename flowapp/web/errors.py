@@ -24,6 +24,8 @@ STATUS = {
     "version.conflict": 412,
     "pipeline.busy": 409,
     "run.ended": 409,
+    "run.held": 409,
+    "run.not_held": 409,
     "alert.state": 409,
     "upload.too_large": 413,
     "workspace.not_named": 400,

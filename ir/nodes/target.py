@@ -18,6 +18,7 @@ from ir.hooks.base import PlacedHook, Stage
 from ir.limits import MAX_COLUMNS, MAX_KEY_COLUMNS
 from ir.names import check_column, check_identifier, check_schema
 from ir.nodes.base import InnerNode
+from ir.nodes.hold import Hold
 from ir.pointers import Pointer
 from ir.types import TypeName, check_type
 
@@ -66,6 +67,7 @@ class Target(InnerNode):
     fail_on_empty_source: bool = True
     backup_before_load: bool = False
     expected_row_count_delta: ExpectedRowCountDelta | None = None
+    hold: Hold | None = None
     on_type_mismatch: OnTypeMismatch = "abort"
     empty_as_null: bool = True
     pre_hook: Annotated[Hook | list[Hook], OneOrMany()] | None = None

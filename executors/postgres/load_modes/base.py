@@ -22,5 +22,5 @@ class LoadHandler:
     mode: str
     privileges: tuple[str, ...]
     load: Callable[[Conn, LoadPlan], ModeCounts]
-    effect: Callable[[Conn, LoadPlan], Effect] | None = None
+    effect: Callable[[Conn, LoadPlan], Effect]
     inspect: Callable[[Conn, Destination], Destination] = lambda conn, dest: dest

@@ -231,7 +231,12 @@ class World:
         return preview_pipeline(self.job(document), self.memory.ports())
 
     def job(
-        self, document: Mapping[str, Any], run_id: str | None = None, attempt: int = 1, token: int | None = None
+        self,
+        document: Mapping[str, Any],
+        run_id: str | None = None,
+        attempt: int = 1,
+        token: int | None = None,
+        **more: Any,
     ) -> RunJob:
         return RunJob(
             run_id=run_id or str(uuid.uuid4()),
@@ -242,6 +247,7 @@ class World:
             token=token or next(self.tokens),
             connections={"warehouse": self.warehouse},
             files_folder=self.folder,
+            **more,
         )
 
     def rows(self, columns: str = "*", table: str = "t") -> list[tuple[Any, ...]]:

@@ -1,0 +1,133 @@
+"""Whether a load stays within the limits that its target sets, and what is kept of one that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from executors.effects import Effect, NullRates
+from executors.errors import Failure
+from executors.model import CheckReport, PassResult, RecordRef, RuleCount, SourceField, StageColumn, TaskCount
+from executors.postgres.windows import Aside
+from ir.nodes.hold import Hold
+from ir.types import ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A limit that a load goes beyond: its name in the document, what it allows and what was found, in percent."""
+
+    limit: str
+    allowed: float
+    found: float
+    message: str
+    column: str | None = None
+
+
+def judge(hold: Hold, effect: Effect, null_rates: Mapping[str, NullRates]) -> list[Reason]:
+    """The limits that are exceeded. Nothing is measured against a table without rows."""
+    return [*_decrease(hold, effect), *_key_loss(hold, effect), *_nulls(hold, null_rates)]
+
+
+def _decrease(hold: Hold, effect: Effect) -> Iterator[Reason]:
+    limit, lost = hold.max_decrease_pct, effect.before - effect.after
+    if limit is not None and lost > 0 and (found := 100 * lost / effect.before) > limit:
+        text = f"The table would go from {effect.before:,} to {effect.after:,} rows, {found:.1f} % fewer"
+        yield Reason("maxDecreasePct", limit, found, f"{text}; {limit:g} % are allowed.")
+
+
+def _key_loss(hold: Hold, effect: Effect) -> Iterator[Reason]:
+    limit = hold.max_key_loss_pct
+    if limit is None or not effect.deleted or effect.keys is None:
+        return
+    if (found := 100 * effect.keys.gone / effect.before) > limit:
+        key = ", ".join(effect.keys.key)
+        text = f"{effect.keys.gone:,} of {effect.before:,} keys ({key}) would be gone, {found:.1f} %"
+        yield Reason("maxKeyLossPct", limit, found, f"{text}; {limit:g} % are allowed.")
+
+
+def _nulls(hold: Hold, rates: Mapping[str, NullRates]) -> Iterator[Reason]:
+    limit = hold.max_null_rate_increase_pct
+    if limit is None:
+        return
+    for column, rate in rates.items():
+        if (found := 100 * (rate.staged - rate.before)) > limit:
+            text = f"{column!r} is NULL in {100 * rate.staged:.1f} % of the rows that come, and in the table in"
+            message = f"{text} {100 * rate.before:.1f} %; {limit:g} percentage points more are allowed."
+            yield Reason("maxNullRateIncreasePct", limit, found, message, column)
+
+
+# --- what is kept of a load that is held --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """All that a later attempt needs to load what this one has staged. It holds counts, never values.
+
+    `attempt` is the one that staged; `origins` are files as (place in the source's order, name, identity), `units` the
+    load units that are done with them; `aside` are the rows that were taken out of staging as behind the mark, whose id
+    and revision are in `mark`.
+    """
+
+    attempt: int
+    working: tuple[SourceField, ...]
+    columns: tuple[StageColumn, ...]
+    origins: tuple[tuple[int, str, str], ...]
+    units: tuple[str, ...]
+    records: int
+    result: PassResult
+    checks: tuple[CheckReport, ...]
+    aside: Aside
+    mark: tuple[int, int] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **asdict(self),
+            "working": [_typed(field) for field in self.working],
+            "columns": [_typed(column) for column in self.columns],
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Kept:
+        return cls(
+            attempt=kept["attempt"],
+            working=tuple(SourceField(**_with_type(field)) for field in kept["working"]),
+            columns=tuple(StageColumn(**_with_type(column)) for column in kept["columns"]),
+            origins=tuple((seq, name, sha256) for seq, name, sha256 in kept["origins"]),
+            units=tuple(kept["units"]),
+            records=kept["records"],
+            result=PassResult(tuple(_task(task) for task in kept["result"]["tasks"])),
+            checks=tuple(CheckReport(**check) for check in kept["checks"]),
+            aside=Aside(**kept["aside"]),
+            mark=tuple(kept["mark"]) if kept["mark"] else None,
+        )
+
+
+def _typed(column: SourceField | StageColumn) -> dict[str, Any]:
+    return {**asdict(column), "type": str(column.type)}
+
+
+def _with_type(column: Mapping[str, Any]) -> dict[str, Any]:
+    return {**column, "type": ColumnType.parse(column["type"])}
+
+
+def _task(task: Mapping[str, Any]) -> TaskCount:
+    return TaskCount(**{**task, "rules": tuple(_rule(rule) for rule in task["rules"])})
+
+
+def _rule(rule: Mapping[str, Any]) -> RuleCount:
+    return RuleCount(**{**rule, "first": tuple(RecordRef(**ref) for ref in rule["first"])})
+
+
+class Held(Failure):
+    """The load goes beyond the target's limits. It stays staged, until a person has decided."""
+
+    def __init__(self, node: str, reasons: list[Reason], effect: Effect, kept: Kept) -> None:
+        super().__init__(
+            "run.held",
+            " ".join(reason.message for reason in reasons),
+            node=node,
+            hint="Approve the run to load what is staged, or discard it.",
+        )
+        self.reasons, self.effect, self.kept = reasons, effect, kept

@@ -1,0 +1,171 @@
+"""Held loads: keeping them, and the decision about them, which only one person makes.
+
+While a run is held, or approved and not yet loaded, the other runs of its pipeline wait: they would read the same
+files, and what they loaded would be overwritten by what was staged before.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from executors.discarding import drop_kept, put_away_discarded
+from executors.holding import Held, Kept
+from flowapp.accounts.models import User
+from flowapp.clock import from_now
+from flowapp.connections.services import resolve_connections
+from flowapp.files.models import UnitState
+from flowapp.files.services import release_units
+from flowapp.health.alerts import raise_alert, resolve_by
+from flowapp.pipelines.documents import read_document
+from flowapp.runs.broker import send_next_of, send_run
+from flowapp.runs.leases import Claim
+from flowapp.runs.models import Decision, HeldLoad, Run, RunLog, State
+from ir.errors import FlowError
+
+logger = logging.getLogger(__name__)
+LONGEST_REASON = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """Who decides: `words` as the record names them, and the account behind it, if there is one."""
+
+    words: str
+    user: User | None = None
+
+
+NOBODY = Decider("nobody")
+
+
+def hold_run(claim: Claim, run: Run, held: Held) -> None:
+    """Keep what is staged until a person has decided. The run no longer has a worker."""
+    with transaction.atomic():
+        claim.guard()
+        HeldLoad.objects.create(
+            workspace_id=run.workspace_id, run=run, node=held.node, attempt=claim.attempt,
+            reasons=[asdict(reason) for reason in held.reasons], effect=held.effect.to_json(),
+            kept=held.kept.to_json(), held_at=Now(), expires_at=from_now(settings.HOLD_HOURS * 3600),
+        )  # fmt: skip
+        changed = claim.held().update(
+            state=State.HELD, lease_owner="", lease_until=None, step="", error_code=held.code,
+            error_node=held.node or "", error_message=held.message, error_hint=held.hint,
+        )  # fmt: skip
+        if not changed:
+            raise claim.lost()
+    raise_alert(
+        "run.held", "warning", f"{run.pipeline} waits for a decision: {held.message}",
+        f"Approve or discard run {run.number} within {settings.HOLD_HOURS:g} hours; later runs wait for it.",
+        pipeline=run.pipeline, run=run, node=held.node or "",
+    )  # fmt: skip
+
+
+def kept_of(run: Run) -> dict[str, Kept]:
+    """What was staged and approved, by target node: the newest of each."""
+    approved = HeldLoad.objects.filter(run=run, decision=Decision.APPROVED).order_by("attempt")
+    return {hold.node: Kept.from_json(hold.kept) for hold in approved}
+
+
+def is_kept(run: Run, attempt: int) -> bool:
+    """Whether the staging of an attempt waits for a decision, or to be loaded."""
+    return HeldLoad.objects.filter(run=run, attempt=attempt, decision__in=("", Decision.APPROVED)).exists()
+
+
+def approve_run(run: Run, by: Decider, reason: str = "", *, send: bool = True) -> Run:
+    """Let a worker load what is staged. Raises FlowError `run.not_held` for all but the first who decides.
+
+    Without `send` the caller loads it in its own process.
+    """
+    with transaction.atomic():
+        _decide(run, Decision.APPROVED, by, reason)
+        cleared = {"error_code": "", "error_node": "", "error_message": "", "error_hint": ""}
+        Run.objects.filter(pk=run.pk).update(
+            state=State.APPROVED, due_at=Now(), sent_at=Now() if send else F("sent_at"), **cleared
+        )
+        if send:
+            transaction.on_commit(lambda: send_run(run.pk))
+    return _decided(run)
+
+
+def discard_run(run: Run, by: Decider, reason: str) -> Run:
+    """Give up what is staged: the target stays as it is, the files count as failed.
+
+    Raises FlowError `hold.reason_required`, and `run.not_held` for all but the first who decides.
+    """
+    if not reason.strip():
+        raise FlowError("hold.reason_required", "Discarding a run needs a reason.", hint="Say why; it is kept.")
+    return _end(run, Decision.DISCARDED, by, reason.strip())
+
+
+def expire_holds() -> int:
+    """Discard what nobody has decided about in time; returns how many."""
+    late = HeldLoad.objects.filter(decision="", expires_at__lt=Now()).select_related("run__pipeline", "run__version")
+    expired = 0
+    for hold in late.order_by("expires_at"):
+        try:
+            _end(hold.run, Decision.EXPIRED, NOBODY, f"Nobody decided within {settings.HOLD_HOURS:g} hours.")
+        except FlowError as error:  # somebody has, since
+            logger.info("%s", error)
+        else:
+            expired += 1
+    return expired
+
+
+def _end(run: Run, decision: Decision, by: Decider, reason: str) -> Run:
+    with transaction.atomic():
+        hold = _decide(run, decision, by, reason)
+        text = f"{decision.label} by {by.words}: {reason}" if by is not NOBODY else reason
+        Run.objects.filter(pk=run.pk).update(
+            state=State.DISCARDED, ended_at=Now(), error_code=f"run.{decision}", error_message=text,
+            error_hint="Nothing was loaded. Mend the source or the limits, then run the pipeline again.",
+        )  # fmt: skip
+        release_units(run, UnitState.FAILED, text)
+        transaction.on_commit(lambda: send_next_of(run.pipeline_id))
+    _clean_up(run, hold)
+    return _decided(run)
+
+
+def _decide(run: Run, decision: Decision, by: Decider, reason: str) -> HeldLoad:
+    """Note the decision, if none was made before. In the caller's transaction, which changes the run too."""
+    # Without a join: a sub-query would be answered from before the other's decision.
+    open_holds = HeldLoad.objects.filter(run=run, decision="")
+    decided = {"decision": decision, "decided_at": Now(), "decided_by": by.user, "decided_as": by.words[:300]}
+    if not open_holds.update(**decided, reason=reason[:LONGEST_REASON]):
+        raise _not_held(run)
+    hold = HeldLoad.objects.filter(run=run).latest("attempt")
+    because = f": {reason}" if reason else "."
+    RunLog.objects.create(
+        workspace_id=run.workspace_id, run=run, attempt=hold.attempt, at=Now(), level="info", node=hold.node,
+        message=f"{decision.label} by {by.words}{because}"[:LONGEST_REASON],
+    )  # fmt: skip
+    return hold
+
+
+def _not_held(run: Run) -> FlowError:
+    run.refresh_from_db()
+    last = HeldLoad.objects.filter(run=run).exclude(decision="").order_by("-attempt").first()
+    who = f" It was {last.decision} by {last.decided_as}." if last else ""
+    return FlowError("run.not_held", f"Run {run.pk} is not held: it is {run.state}.{who}", hint="Look at the run.")
+
+
+def _decided(run: Run) -> Run:
+    resolve_by("hold.decided", pipeline_id=run.pipeline_id)
+    run.refresh_from_db()
+    return run
+
+
+def _clean_up(run: Run, hold: HeldLoad) -> None:
+    """Staging and files. What cannot be reached now is swept later, or taken up by the next run."""
+    try:
+        document = read_document(run.version.document)
+        path = next(document.path_to(target) for target in document.targets() if target.id == hold.node)
+        put_away_discarded(path.source, settings.FILES_ROOT / run.workspace.slug, hold.kept["units"])
+        drop_kept(resolve_connections(run.workspace, document)[path.target.connection], str(run.pk), hold.node,
+                  hold.attempt)  # fmt: skip
+    except FlowError as trouble:
+        logger.warning("Run %s was discarded, but not all of it is put away: %s", run.pk, trouble)

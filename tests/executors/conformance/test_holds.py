@@ -1,0 +1,174 @@
+"""Loads that go beyond their target's limits wait in staging, and are loaded once they are approved."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+
+from executors.engine import run_pipeline
+from executors.errors import Terminal, Transient
+from executors.holding import Held, Kept
+from executors.model import RunReport
+from tests.executors.conformance.world import World, reconciles, target_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+FOLDERS = {"atomicity": {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}}
+SETTLED = {"waitPolicy": {"settleSeconds": 0}}
+RULE = {"type": "notNull", "field": "name", "onFail": "skip"}
+
+
+@pytest.fixture
+def filled(world: World) -> World:
+    world.sql(
+        "create table t (id int primary key, name text); insert into t select n, 'old' from generate_series(1, 10) n"
+    )
+    world.write("a", "id,name\n1,old\n2,new\n3,old\n")
+    return world
+
+
+def replacing(world: World, mode: str = "truncate", **hold: float) -> dict[str, Any]:
+    return world.document(mode=mode, hold=hold or {"maxDecreasePct": 50}, rules=[RULE], source={**FOLDERS, **SETTLED})
+
+
+def hold(world: World, document: dict[str, Any], run_id: str = "") -> Held:
+    with pytest.raises(Held) as held:
+        world.run(document, run_id=run_id or str(uuid.uuid4()))
+    return held.value
+
+
+def approve(world: World, document: dict[str, Any], held: Held, run_id: str, attempt: int = 2) -> RunReport:
+    """As a worker does it: what was kept goes through the control database as JSON."""
+    kept = Kept.from_json(json.loads(json.dumps(held.kept.to_json())))
+    return run_pipeline(world.job(document, run_id, attempt, approved={"load": kept}), world.memory.ports())
+
+
+def kept_tables(world: World, run_id: str) -> int:
+    query = (
+        "select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where n.nspname = 'flow_staging' and c.relkind = 'r'"
+        " and obj_description(c.oid, 'pg_class')::json->>'run' = %s"
+    )
+    return int(world.sql(query, run_id)[0][0])
+
+
+@pytest.mark.parametrize("mode", ["truncate", "blue_green"])
+@pytest.mark.parametrize(
+    ("limits", "wanted"),
+    [({"maxDecreasePct": 50}, ["maxDecreasePct"]), ({"maxKeyLossPct": 69}, ["maxKeyLossPct"]),
+     ({"maxDecreasePct": 70, "maxKeyLossPct": 70}, None)],
+)  # fmt: skip
+def test_rows_and_keys_that_would_go_are_measured(
+    filled: World, mode: str, limits: dict[str, float], wanted: list[str] | None
+) -> None:
+    document = replacing(filled, mode, **limits)
+    if wanted is None:
+        assert target_of(filled.run(document)).rows_loaded == 3
+        return
+    held = hold(filled, document)
+    assert [reason.limit for reason in held.reasons] == wanted
+    assert held.reasons[0].found == 70
+    assert filled.sql("select count(*) from t") == [(10,)]
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert", "truncate"])
+def test_nulls_that_would_come_are_measured(filled: World, mode: str) -> None:
+    filled.write("a", "id,name\n21,\n22,\n23,x\n")
+    document = filled.document(mode=mode, hold={"maxNullRateIncreasePct": 60})
+    held = hold(filled, document)
+    assert [(reason.limit, reason.column) for reason in held.reasons] == [("maxNullRateIncreasePct", "name")]
+    assert filled.run(filled.document(mode=mode, hold={"maxNullRateIncreasePct": 67})).nodes
+
+
+def test_a_first_load_is_held_by_nothing(world: World) -> None:
+    world.write("a", "id,name\n1,\n")
+    limits = {"maxDecreasePct": 0, "maxKeyLossPct": 0, "maxNullRateIncreasePct": 0}
+    assert target_of(world.run(world.document(mode="truncate", hold=limits))).rows_loaded == 1
+
+
+def test_a_held_load_leaves_everything_as_it_is_but_its_staging(filled: World) -> None:
+    document, run_id = replacing(filled), str(uuid.uuid4())
+    filled.write("b", "id,name\n4,\n")
+    hold(filled, document, run_id)
+    assert filled.sql("select count(*) from t") == [(10,)]
+    assert filled.sql("select count(*) from flow_meta.load_commits where run_id = %s", run_id) == [(0,)]
+    assert filled.sql("select count(*) from rejected") == [(0,)]
+    assert kept_tables(filled, run_id) == 2
+    assert sorted(path.name for path in (filled.folder / "in/.doing").iterdir()) == ["a", "b"]
+
+
+def test_approved_it_loads_exactly_what_was_staged(filled: World) -> None:
+    document, run_id = replacing(filled), str(uuid.uuid4())
+    filled.write("b", "id,name\n4,\n")
+    held = hold(filled, document, run_id)
+    filled.write("c", "id,name\n99,late\n")
+    report = approve(filled, document, held, run_id)
+    assert filled.rows() == [(1, "old"), (2, "new"), (3, "old")]
+    assert reconciles(report)
+    assert (target_of(report).rows_read, target_of(report).rows_rejected) == (4, 1)
+    assert filled.sql("select count(*) from rejected where disposition = 'dropped'") == [(1,)]
+    assert kept_tables(filled, run_id) == 0
+    assert sorted(path.name for path in (filled.folder / "in/.done").iterdir()) == ["a", "b"]
+    assert (filled.folder / "in/c").exists()
+
+
+def test_approved_twice_it_loads_once(filled: World) -> None:
+    filled.write("a", "id,name\n21,\n22,x\n")
+    document, run_id = filled.document(hold={"maxNullRateIncreasePct": 0}), str(uuid.uuid4())
+    held = hold(filled, document, run_id)
+    approve(filled, document, held, run_id)
+    approve(filled, document, held, run_id, attempt=3)
+    assert filled.sql("select count(*) from t") == [(12,)]
+
+
+def test_staging_that_is_gone_is_read_again_and_judged_again(filled: World) -> None:
+    document, run_id = replacing(filled), str(uuid.uuid4())
+    held = hold(filled, document, run_id)
+    ((name,),) = filled.sql(
+        "select c.relname from pg_class c where obj_description(c.oid, 'pg_class')::json->>'run' = %s"
+        " and c.relname like '%%good'", run_id,
+    )  # fmt: skip
+    filled.sql(f'truncate flow_staging."{name}"')
+    with pytest.raises(Held) as again:
+        approve(filled, document, held, run_id)
+    assert again.value.kept.attempt == 2
+    assert filled.sql("select count(*) from t") == [(10,)]
+    approve(filled, document, again.value, run_id, attempt=3)
+    assert filled.sql("select count(*) from t") == [(3,)]
+
+
+def test_a_table_that_has_changed_since_is_staged_for_again(filled: World) -> None:
+    document, run_id = replacing(filled), str(uuid.uuid4())
+    held = hold(filled, document, run_id)
+    filled.sql("alter table t alter column name type varchar(40)")
+    with pytest.raises(Held):
+        approve(filled, document, held, run_id)
+
+
+def test_an_approved_load_that_fails_for_good_leaves_nothing(filled: World) -> None:
+    document, run_id = replacing(filled), str(uuid.uuid4())
+    held = hold(filled, document, run_id)
+    filled.sql("alter table t add constraint one check (name <> 'new') not valid")
+    with pytest.raises(Terminal):
+        approve(filled, document, held, run_id)
+    assert filled.sql("select count(*) from t") == [(10,)]
+    assert kept_tables(filled, run_id) == 0
+
+
+def test_an_approved_load_that_is_to_be_tried_again_keeps_its_staging(filled: World) -> None:
+    document, run_id = replacing(filled), str(uuid.uuid4())
+    held = hold(filled, document, run_id)
+
+    def lose(step: str, node: str | None) -> None:
+        if step == "load":
+            raise Transient("target.lost", "gone")
+
+    filled.memory.on_step = lose
+    with pytest.raises(Transient):
+        approve(filled, document, held, run_id)
+    filled.memory.on_step = lambda step, node: None
+    approve(filled, document, held, run_id, attempt=3)
+    assert filled.sql("select count(*) from t") == [(3,)]
