@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
 
-from flowapp.celery import RUN_TASK, app
+from flowapp.celery import HOOK_TASK, RUN_TASK, app
 from flowapp.runs.models import CLAIMABLE, Run
 
 logger = logging.getLogger(__name__)
@@ -23,6 +23,16 @@ def send_run(run_id: UUID) -> None:
         app.send_task(RUN_TASK, (str(run_id),))
     except OperationalError as error:
         logger.warning("Run %s was not sent, the broker does not answer: %s", run_id, type(error).__name__)
+
+
+def send_hook(run_id: UUID, ident: str, key: str) -> None:
+    """Send a hook that is to run again. What is lost here may be asked for again after a while."""
+    if not settings.REDIS_URL:
+        return
+    try:
+        app.send_task(HOOK_TASK, (str(run_id), ident, key))
+    except OperationalError as error:
+        logger.warning("A hook of run %s was not sent, the broker does not answer: %s", run_id, type(error).__name__)
 
 
 def send_next_of(pipeline_id: UUID) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from flowapp.celery import RUN_TASK
+from flowapp.celery import HOOK_TASK, RUN_TASK
 
 
 @shared_task(name=RUN_TASK)
@@ -21,3 +21,11 @@ def run(run_id: str) -> None:
     error = execute_claimed(claim)
     if error is not None and is_loss(error):
         leave()
+
+
+@shared_task(name=HOOK_TASK)
+def hook(run_id: str, ident: str, key: str) -> None:
+    """Run one hook of a load again. Whoever's key is not good leaves."""
+    from flowapp.runs.hooks import run_hook_again
+
+    run_hook_again(run_id, ident, key)

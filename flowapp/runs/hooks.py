@@ -1,0 +1,151 @@
+"""Hooks of a load that failed or were not run, run again. The load itself is never repeated for them.
+
+A run that has ended is held for one hook at a time by its lease; the holder's key is good for one try.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from executors.hooks.base import Interruption
+from executors.model import HookReport, RunJob
+from executors.postgres import meta
+from executors.postgres.client import connect
+from executors.target_hooks import failed_hook, run_hook
+from flowapp.clock import from_now
+from flowapp.connections.services import resolve_connections, resolve_webhooks
+from flowapp.health.alerts import resolve_by
+from flowapp.logs import redact
+from flowapp.pipelines.documents import read_document
+from flowapp.runs.broker import send_hook
+from flowapp.runs.models import CommitRecord, Run, RunLog, State
+from flowapp.runs.reports import hook_document
+from ir.errors import FlowError
+from ir.hooks.base import PlacedHook
+from ir.nodes import Target
+
+Hook = dict[str, Any]
+STAGE = "postHook"
+QUEUED_SECONDS = 300
+"""How long a worker may take to begin; then anybody may ask again."""
+RUNNING_SECONDS = 2700
+"""Longer than any hook may take: a worker that died in one does not bar the hook for ever."""
+
+
+def hooks_of(run: Run) -> list[Hook]:
+    return [dict(hook) for hook in (run.report or {}).get("hooks", [])]
+
+
+def can_run_again(run: Run, hook: Mapping[str, Any]) -> bool:
+    return run.state == State.LOADED_HOOK_FAILED and hook["stage"] == STAGE and hook["state"] != "succeeded"
+
+
+def ask_for_hook(run: Run, ident: str) -> Hook:
+    """Let a worker run one hook again. Raises FlowError if there is no such hook, it is done, or one is under way."""
+    hooks = hooks_of(run)
+    hook = next((hook for hook in hooks if hook["id"] == ident), None)
+    if hook is None:
+        known = ", ".join(hook["id"] for hook in hooks) or "none"
+        raise FlowError("hook.unknown", f"The run has no hook {ident!r}.", hint=f"Its hooks: {known}.")
+    if not can_run_again(run, hook):
+        raise FlowError(
+            "hook.not_to_run", f"The hook {ident} is {hook['state']} and the run is {run.state}.",
+            hint="A post-hook is run again when it failed or was not run, and the load stands.",
+        )  # fmt: skip
+    hook["state"] = "queued"
+    key = f"hook-{secrets.token_hex(8)}"
+    with transaction.atomic():
+        if not _take(run, key, hooks):
+            raise FlowError("hook.busy", "A hook of this run is under way.", hint="Wait for its result.")
+        transaction.on_commit(lambda: send_hook(run.pk, ident, key))
+    return hook
+
+
+def _take(run: Run, key: str, hooks: list[Hook]) -> int:
+    free = Run.objects.filter(pk=run.pk, state=State.LOADED_HOOK_FAILED).filter(
+        Q(lease_until=None) | Q(lease_until__lt=Now())
+    )
+    return free.update(lease_owner=key, lease_until=from_now(QUEUED_SECONDS), report={**run.report, "hooks": hooks})
+
+
+def run_hook_again(run_id: UUID | str, ident: str, key: str) -> None:
+    """Run the hook that `key` was given for, and write down what came of it. A key that is not good is left alone."""
+    held = Run.objects.filter(pk=run_id, lease_owner=key, state=State.LOADED_HOOK_FAILED)
+    if not held.update(lease_until=from_now(RUNNING_SECONDS)):
+        return
+    run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)
+    report = _execute(run, ident)
+    with transaction.atomic():
+        hooks = [_kept(hook, report) for hook in hooks_of(run)]
+        state = _state_with(run, hooks)
+        changes = {"report": {**run.report, "hooks": hooks}, "lease_owner": "", "lease_until": None, "state": state}
+        if not held.update(**changes):
+            return
+        _log(run, report)
+    if state != State.LOADED_HOOK_FAILED:
+        resolve_by("hooks.done", pipeline_id=run.pipeline_id)
+
+
+def _execute(run: Run, ident: str) -> HookReport:
+    document = read_document(run.version.document)
+    target, placed = next(
+        (target, placed) for target in document.targets() for placed in target.hooks() if placed.id == ident
+    )
+    try:
+        commit = CommitRecord.objects.get(run=run, node=target.id)
+        job = _job(run)
+        report, _ = run_hook(job, target, placed, commit.counts["node"], Interruption())
+        if report.state == "succeeded":
+            _note_done(job, target, placed, commit)
+    except FlowError as error:
+        return failed_hook(target, placed, error)
+    return report
+
+
+def _job(run: Run) -> RunJob:
+    document = read_document(run.version.document)
+    return RunJob(
+        run_id=str(run.pk),
+        tenant=str(run.workspace_id),
+        pipeline=document,
+        version=run.version.number,
+        attempt=run.attempt,
+        token=run.token,
+        connections=resolve_connections(run.workspace, document),
+        files_folder=settings.FILES_ROOT / run.workspace.slug,
+        webhooks=resolve_webhooks(run.workspace, document),
+    )
+
+
+def _note_done(job: RunJob, target: Target, placed: PlacedHook, commit: CommitRecord) -> None:
+    """In the target first: its marker is what counts."""
+    with connect(job.connections[target.connection], autocommit=True) as conn:
+        meta.add_hook_done(conn, job.run_id, target.id, placed.id)
+    commit.hooks_done = [*commit.hooks_done, placed.id]
+    commit.save(update_fields=["hooks_done"])
+
+
+def _kept(hook: Hook, report: HookReport) -> Hook:
+    return hook_document(report) if hook["id"] == report.id else hook
+
+
+def _state_with(run: Run, hooks: list[Hook]) -> State:
+    if any(hook["stage"] == STAGE and hook["state"] != "succeeded" for hook in hooks):
+        return State.LOADED_HOOK_FAILED
+    return State.SUCCEEDED_WITH_WARNINGS if run.report.get("warnings") else State.SUCCEEDED
+
+
+def _log(run: Run, report: HookReport) -> None:
+    line = f"Hook {report.id} run again: {report.statement}: {report.state} after {report.duration_ms:,} ms."
+    RunLog.objects.create(
+        workspace_id=run.workspace_id, run=run, attempt=run.attempt, at=Now(), node=report.node,
+        level="info" if report.state == "succeeded" else "error", message=redact(line),
+    )  # fmt: skip

@@ -1,0 +1,194 @@
+"""A hook that failed after its load: what the run is then, and how the hook is run again."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import psycopg
+import pytest
+from django.utils import timezone
+
+from executors.model import Connection
+from executors.postgres import meta
+from executors.postgres.client import connect
+from executors.target_hooks import TargetHooks
+from flowapp.cli.run_report import STATUS_BY_STATE
+from flowapp.health.models import Alert, AlertState
+from flowapp.pipelines.services import save_version
+from flowapp.runs import hooks
+from flowapp.runs.dispatch import run_inline
+from flowapp.runs.hooks import ask_for_hook, hooks_of, run_hook_again
+from flowapp.runs.models import CommitRecord, Run, RunLog, State
+from flowapp.runs.selectors import run_document
+from ir.errors import FlowError
+from tests.flowapp.conftest import make_document
+from tests.flowapp.runs.table_engine import TableEngine
+
+GOOD = {"type": "sql", "statement": "ANALYZE"}
+VIEW = {"type": "sql", "statement": "REFRESH MATERIALIZED VIEW seen"}
+
+
+pytestmark = pytest.mark.django_db
+
+
+class HookedEngine(TableEngine):
+    """Loads, then runs the real post-hooks."""
+
+    def __call__(self, job, ports):
+        report = super().__call__(job, ports)
+        (target,) = job.pipeline.targets()
+        with connect(job.connections[target.connection], autocommit=True) as conn:
+            (commit,) = meta.find_commits(conn, job.run_id)
+            TargetHooks(job, ports, report, target).after_load(conn, commit)
+        return report
+
+
+@pytest.fixture
+def db_(warehouse: Connection, schema: str):
+    with psycopg.connect(
+        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
+        password=warehouse.password, autocommit=True, options=f"-c search_path={schema}",
+    ) as session:  # fmt: skip
+        yield session
+
+
+@pytest.fixture
+def hooked(connected, schema):
+    """A pipeline with three post-hooks, of which the second refreshes a view that is not there yet."""
+    document = make_document(schema=schema)
+    document["nodes"][1]["postHook"] = [GOOD, VIEW, GOOD]
+    return save_version(connected, json.dumps(document), role="admin").pipeline
+
+
+@pytest.fixture
+def failed(hooked, target) -> Run:
+    return run_inline(hooked, engine=HookedEngine())
+
+
+def make_view(db_: psycopg.Connection) -> None:
+    db_.execute("CREATE MATERIALIZED VIEW seen AS SELECT count(*) AS n FROM numbers WITH NO DATA")
+
+
+def states(run: Run) -> list[str]:
+    run.refresh_from_db()
+    return [hook["state"] for hook in hooks_of(run)]
+
+
+def again(run: Run, ident: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask for a hook and let a worker run it at once."""
+    sent: list[tuple[str, ...]] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(hooks, "send_hook", lambda *args: sent.append(args))
+        patched.setattr(hooks.transaction, "on_commit", lambda send: send())
+        ask_for_hook(run, ident)
+    (message,) = sent
+    run_hook_again(*message)
+
+
+def test_a_post_hook_that_failed_leaves_a_loaded_run(failed, target):
+    assert failed.state == State.LOADED_HOOK_FAILED
+    assert STATUS_BY_STATE[failed.state] == 4
+    assert target() == 3
+    assert [(h["id"], h["state"]) for h in run_document(failed)["hooks"]] == [
+        ("load.postHook.0", "succeeded"), ("load.postHook.1", "failed"), ("load.postHook.2", "not_run"),
+    ]  # fmt: skip
+    alert = Alert.objects.get(kind="hook.failed")
+    assert (alert.state, alert.node) == (AlertState.OPEN, "load")
+    assert CommitRecord.objects.get(run=failed).hooks_done == ["load.postHook.0"]
+
+
+def test_it_is_not_tried_again_by_itself_and_the_next_run_may_start(failed, hooked, target):
+    assert (failed.attempt, failed.lease_until, failed.error_code) == (1, None, "")
+    assert run_inline(hooked, engine=HookedEngine()).number == 2
+
+
+def test_hooks_are_run_again_until_the_run_is_whole(failed, db_, target, monkeypatch):
+    make_view(db_)
+    again(failed, "load.postHook.1", monkeypatch)
+    assert states(failed) == ["succeeded", "succeeded", "not_run"]
+    assert failed.state == State.LOADED_HOOK_FAILED
+    again(failed, "load.postHook.2", monkeypatch)
+    assert states(failed) == ["succeeded"] * 3
+    assert failed.state == State.SUCCEEDED
+    assert db_.execute("SELECT n FROM seen").fetchone() == (3,)
+    assert target() == 3
+    assert Alert.objects.get(kind="hook.failed").state == AlertState.RESOLVED
+    assert "run again" in RunLog.objects.filter(run=failed).last().message
+
+
+def test_what_is_done_again_stands_in_the_marker_too(failed, db_, monkeypatch):
+    make_view(db_)
+    again(failed, "load.postHook.1", monkeypatch)
+    query = "SELECT hooks_done FROM flow_meta.load_commits WHERE run_id = %s"
+    done = ["load.postHook.0", "load.postHook.1"]
+    assert db_.execute(query, [str(failed.pk)]).fetchone() == (done,)
+    assert CommitRecord.objects.get(run=failed).hooks_done == done
+
+
+def test_a_hook_that_fails_again_can_be_asked_for_again(failed, monkeypatch):
+    again(failed, "load.postHook.1", monkeypatch)
+    again(failed, "load.postHook.1", monkeypatch)
+    assert states(failed) == ["succeeded", "failed", "not_run"]
+    assert failed.lease_until is None
+
+
+@pytest.mark.parametrize(
+    ("ident", "code"),
+    [("load.postHook.0", "hook.not_to_run"), ("load.postHook.9", "hook.unknown"), ("", "hook.unknown")],
+)
+def test_what_is_done_or_is_not_there_is_not_run(failed, ident, code):
+    with pytest.raises(FlowError) as refused:
+        ask_for_hook(failed, ident)
+    assert refused.value.code == code
+
+
+def test_two_who_ask_at_once_get_one_hook(failed):
+    ask_for_hook(failed, "load.postHook.1")
+    with pytest.raises(FlowError) as refused:
+        ask_for_hook(failed, "load.postHook.1")
+    assert refused.value.code == "hook.busy"
+
+
+def test_a_hook_that_no_worker_took_can_be_asked_for_after_a_while(failed):
+    ask_for_hook(failed, "load.postHook.1")
+    Run.objects.filter(pk=failed.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    failed.refresh_from_db()
+    assert ask_for_hook(failed, "load.postHook.1")["state"] == "queued"
+
+
+def test_a_message_that_comes_twice_or_late_does_nothing(failed, db_, monkeypatch):
+    make_view(db_)
+    ask_for_hook(failed, "load.postHook.1")
+    run_hook_again(failed.pk, "load.postHook.1", "hook-of-another")
+    assert states(failed) == ["succeeded", "queued", "not_run"]
+
+
+def test_the_api_runs_a_hook_again(failed, as_):
+    url = f"/api/runs/{failed.pk}/hooks/load.postHook.1/"
+    headers = {"X-Flow-Workspace": "alices-team"}
+    assert as_("viewer").post(url, headers=headers).status_code == 403
+    answer = as_("editor").post(url, headers=headers)
+    assert (answer.status_code, answer.json()["state"]) == (202, "queued")
+    assert as_("editor").post(url, headers=headers).status_code == 409
+    other = as_("editor").post(f"/api/runs/{failed.pk}/hooks/nothing/", headers=headers)
+    assert other.status_code == 404
+
+
+def test_the_page_shows_hooks_and_offers_those_that_failed(failed, as_):
+    url = f"/w/alices-team/runs/{failed.pk}/"
+    page = as_("editor").get(url).content.decode()
+    assert page.count("Run the hook again<") == 2
+    assert "REFRESH MATERIALIZED VIEW seen" in page
+    assert "relation &quot;seen&quot; does not exist" in page
+    assert "Run the hook again<" not in as_("viewer").get(url).content.decode()
+    answer = as_("editor").post(f"{url}hooks/load.postHook.1/", follow=True)
+    assert "asked to run again" in answer.content.decode()
+
+
+def test_what_a_hook_says_is_shown_as_text(failed, as_):
+    failed.report["hooks"][1] |= {"message": "<img src=x onerror=alert(1)>", "statement": "<script>1</script>"}
+    failed.save(update_fields=["report"])
+    page = as_("viewer").get(f"/w/alices-team/runs/{failed.pk}/").content.decode()
+    assert "<img src=x" not in page
+    assert "<script>1" not in page
