@@ -8,6 +8,7 @@ from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "flowapp.settings")
 RUN_TASK = "flowapp.runs.tasks.run"
+HOOK_TASK = "flowapp.runs.tasks.hook"
 
 app = Celery("flow", include=["flowapp.runs.tasks", "flowapp.runs.worker"])
 
