@@ -34,6 +34,7 @@ _COLOURS = {
 
 RULE_COLUMNS = {"node": "NODE", "rule": "RULE", "type": "TYPE", "field": "FIELD", "onFail": "ON FAIL",
                 "violations": "VIOLATIONS"}  # fmt: skip
+HOOK_COLUMNS = {"id": "HOOK", "statement": "WHAT IT RUNS", "state": "STATE", "durationMs": "MS", "message": "MESSAGE"}
 CHECK_COLUMNS = {"node": "NODE", "check": "CHECK", "ok": "OK", "observed": "OBSERVED", "message": "MESSAGE"}
 
 
@@ -45,6 +46,7 @@ def show_run(console: Console, document: Document, *, nothing_new: bool = False)
         show_lines(console, ["Nothing new: every matching file was loaded before. Load it again with --load-again."])
     show_lines(console, [line for node in document["nodes"] for line in _node_lines(node)])
     show_findings(console, document)
+    show_titled(console, "Hooks", HOOK_COLUMNS, document["hooks"])
     show_lines(console, _quarantine_lines(document))
     show_troubles(console, document)
 
