@@ -18,6 +18,8 @@ from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport,
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, interrupt
+from executors.postgres.names import TableName
+from executors.postgres.table_lock import refuse_busy
 from executors.reading import Reading
 from executors.sources import load_source
 from executors.spark.scan import scan_files
@@ -87,6 +89,8 @@ class PipelineRun:
         meta.raise_fence(connection, *self._key(target), self.job.token)
         commits = meta.find_commits(connection, self.job.run_id)
         lane.commit = next((commit for commit in commits if commit.node == target.id), None)
+        if lane.commit is None:
+            refuse_busy(connection, TableName(target.schema_, target.table), target.id)
         self._refuse_older_state(lane)
         dest = refuse_unloadable(connection, target)
         lane.table_exists = dest is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from psycopg import errors
 
 from executors.errors import TargetBusy
+from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.names import TableName, quoted
 
@@ -12,19 +13,33 @@ LOCK_TIMEOUT = "30s"
 """How long a load waits for the locks of its table."""
 
 
+_KEY = "hashtextextended('flow.load ' || %s, 0)"
+
+
 def lock_table(conn: Conn, table: TableName, node: str | None = None) -> None:
     """Hold the table until the open transaction ends; waits two seconds, then raises TargetBusy."""
     try:
         conn.execute("SET LOCAL lock_timeout = '2s'")
-        conn.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended('flow.load ' || %s, 0))",
-            [quoted(table.schema, table.table)],
-        )
+        conn.execute(f"SELECT pg_advisory_xact_lock({_KEY})", [quoted(table.schema, table.table)])
         conn.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
     except errors.LockNotAvailable as error:
-        raise TargetBusy(
-            "target.busy",
-            f"Another load holds {table}.",
-            node=node,
-            hint="The run waits in the queue until that load has ended.",
-        ) from error
+        raise _busy(table, node) from error
+
+
+@translate()
+def refuse_busy(conn: Conn, table: TableName, node: str | None = None) -> None:
+    """Raise TargetBusy while a load holds the table. It is looked at and let go: whoever reads first holds nothing."""
+    look = f"SELECT pg_try_advisory_xact_lock_shared({_KEY})"
+    with conn.transaction():
+        row = conn.execute(look, [quoted(table.schema, table.table)]).fetchone()
+    if row and not row[0]:
+        raise _busy(table, node)
+
+
+def _busy(table: TableName, node: str | None) -> TargetBusy:
+    return TargetBusy(
+        "target.busy",
+        f"Another load holds {table}.",
+        node=node,
+        hint="The run waits in the queue until that load has ended.",
+    )

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from executors.errors import Cancelled, Failure, LeaseLost, Terminal, Transient
+from executors.errors import Cancelled, Failure, LeaseLost, TargetBusy, Terminal, Transient
 from executors.ports import NewestFile
+from executors.postgres.client import connect
+from executors.postgres.names import TableName
+from executors.postgres.table_lock import lock_table
 from tests.executors.conformance.world import World
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -334,3 +337,13 @@ def test_files_that_cannot_be_scanned_are_told_as_failed(world: World, first_in_
         world.run(first_in_first_out)
     assert world.memory.failed_names == {"in/a"}
     assert set(world.memory.states.values()) == {"failed"}
+
+
+def test_a_run_whose_table_another_load_holds_reads_nothing(world: World, one: dict[str, Any]) -> None:
+    with connect(world.warehouse) as loader:
+        lock_table(loader, TableName(world.schema, "t"))
+        with pytest.raises(TargetBusy):
+            world.run(one)
+    assert [step for step, _ in world.memory.steps] == ["start"]
+    world.run(one)
+    assert world.rows() == [(1, "Ann")]
