@@ -21,6 +21,8 @@ DOCUMENT = {
     "checks": [{"node": "check", "check": "rowCount", "ok": True, "message": None, "observed": 334264}],
     "quarantine": {"rows": 2512, "entries": 2512, "tables": ["dlq.flights"]},
     "warnings": [{"code": "rows.rejected", "node": "check", "message": "2,512 rows were rejected."}],
+    "hooks": [{"id": "load.postHook.0", "node": "load", "kind": "sql", "stage": "postHook", "state": "failed",
+               "statement": "ANALYZE flights", "message": "There is no such table.", "durationMs": 12}],
     "error": None,
 }  # fmt: skip
 
@@ -48,7 +50,9 @@ def test_other_terms_are_told_when_they_count():
 def test_rules_checks_quarantine_and_warnings_are_shown():
     text = shown(DOCUMENT)
 
-    assert all(part in text for part in ("notNull", "rowCount", "dlq.flights", "2,512 rows were rejected."))
+    assert all(
+        part in text for part in ("notNull", "rowCount", "dlq.flights", "2,512 rows were rejected.", "ANALYZE flights")
+    )
 
 
 def test_rows_kept_by_a_run_that_loaded_nothing_are_not_called_loaded():

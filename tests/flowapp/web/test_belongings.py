@@ -56,6 +56,7 @@ def ids(workspace, person):
     return {
         "ident": pipeline.ident, "run": run.pk, "unit": unit.pk, "alert": alert.pk, "name": "warehouse",
         "token": token.pk, "member": member.pk, "row_id": str(uuid4()),
+        "hook": "load.postHook.0",
         "node": "load",
     }  # fmt: skip
 
