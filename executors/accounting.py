@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from executors.errors import Terminal
 from executors.model import NodeReport, PassResult, RecordRef, RuleCount, RunWarning
+from executors.reading import Reading
 from executors.verdicts.tally import add_counts
 from ir.nodes import Source, Transform, Validate
 from ir.pipeline import Path
@@ -31,16 +32,30 @@ def merge_rules(planned: Sequence[RuleCount], found: Sequence[RuleCount]) -> lis
     return list(merged.values())
 
 
-def require_all_arrived(path: Path, read: int, result: PassResult) -> None:
-    """Every row that the scan counted must have been filtered or judged; raises Terminal `rows.lost`."""
+def require_all_arrived(path: Path, reading: Reading, result: PassResult) -> int:
+    """How many rows were read: every one must have been filtered or judged; raises Terminal `rows.lost`."""
+    read = reading.records if reading.records is not None else _read_by_tasks(path, reading, result)
     arrived, filtered = result.total("rows_arrived"), result.at_nodes("filtered_at").total()
     if read != arrived + filtered:
         raise Terminal(
             "rows.lost",
-            f"The scan counted {counted(read, 'row')}; {arrived:,} arrived and {filtered:,} were filtered.",
+            f"{counted(read, 'row')} read; {arrived:,} arrived and {filtered:,} were filtered.",
             node=path.source.id,
-            hint="Nothing was loaded. Please report this with the file's format and size.",
+            hint="Nothing was loaded. Please report this with the kind and size of the source.",
         )
+    return read
+
+
+def _read_by_tasks(path: Path, reading: Reading, result: PassResult) -> int:
+    parts = result.total("parts_read")
+    if parts != len(reading.parts):
+        raise Terminal(
+            "rows.lost",
+            f"{parts:,} of {len(reading.parts):,} parts of the source were read to their end.",
+            node=path.source.id,
+            hint="Nothing was loaded. Please report this with the kind and size of the source.",
+        )
+    return result.total("rows_read")
 
 
 def stop_on_abort(rules: Sequence[RuleCount], names: Mapping[int, str]) -> None:

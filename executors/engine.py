@@ -21,6 +21,7 @@ from executors.postgres.client import connect, interrupt
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import refuse_busy
 from executors.reading import Reading
+from executors.snapshot_intake import SnapshotIntake
 from executors.sources import load_source
 from executors.spark.scan import scan_files
 from executors.spark.session import RunSession
@@ -66,7 +67,8 @@ class PipelineRun:
         self.lanes: list[Lane] = []
         self._stack = stack
         self._session = stack.enter_context(RunSession())
-        self._intake: Intake = Intakes(FileIntake(job, ports, self._scan, opener))
+        files = FileIntake(job, ports, self._scan, opener)
+        self._intake: Intake = Intakes(files, SnapshotIntake(job, ports, stack))
 
     # --- before anything is read ------------------------------------------------------------------------------
 

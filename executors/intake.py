@@ -8,6 +8,7 @@ from typing import Protocol
 from executors.lane import Lane
 from executors.model import RunWarning
 from executors.reading import Reading
+from executors.sources import SNAPSHOT_SOURCES
 from ir.nodes import Source
 
 
@@ -36,11 +37,11 @@ class Intake(Protocol):
 class Intakes:
     """Each source in the hands of the intake of its kind."""
 
-    def __init__(self, files: Intake) -> None:
-        self._files = files
+    def __init__(self, files: Intake, snapshots: Intake) -> None:
+        self._files, self._snapshots = files, snapshots
 
     def _of(self, source: Source) -> Intake:
-        return self._files
+        return self._snapshots if source.connector in SNAPSHOT_SOURCES else self._files
 
     def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
         return self._of(lane.path.source).read(lane, lanes)
@@ -59,3 +60,4 @@ class Intakes:
 
     def interrupt(self) -> None:
         self._files.interrupt()
+        self._snapshots.interrupt()

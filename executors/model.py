@@ -100,10 +100,11 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class SourceField:
-    """A column as the file gives it."""
+    """A column as the source gives it; `as_text` if its values come as text, to be read as the type when needed."""
 
     name: str
     type: ColumnType
+    as_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,8 @@ class TaskCount:
     """What one sink task did. `task` is Spark's taskAttemptId, which all its staged and rejected rows carry.
 
     `dropped_at` counts the rejected rows by the first node on the way (source, transform, validate nodes in order,
-    then the target) one of whose rules dropped them, `filtered_at` those that the filters of a node took.
+    then the target) one of whose rules dropped them, `filtered_at` those that the filters of a node took. `rows_read`
+    and `parts_read` come from readers that count what they read.
     """
 
     task: int
@@ -199,6 +201,8 @@ class TaskCount:
     rules: tuple[RuleCount, ...]
     dropped_at: Mapping[str, int] = field(default_factory=dict)
     filtered_at: Mapping[str, int] = field(default_factory=dict)
+    rows_read: int = 0
+    parts_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 from executors.formats import FORMATS
 from executors.formats.batches import Batches
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField
+from executors.postgres.mark_types import MarkType
 from ir.connectors import typed_config
 from ir.nodes import Source, SourceColumn
 
@@ -33,19 +34,34 @@ class PartReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A file, or a snapshot of a database: its place in the source's order, its name as shown, and its identity."""
+    """A file, or a snapshot of a database: its place in the source's order, its name as shown, and its identity.
+
+    `is_unit` says that it is loaded once and then done.
+    """
 
     seq: int
     name: str
     sha256: str
+    is_unit: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """From which value of a column on a target wants rows; NULL is no value and comes along."""
+
+    column: str
+    type: MarkType
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """All that a source gives to one target.
 
-    `records` are the rows as counted before. `units` are the load units that are done once it is loaded. `size` is
-    about how many bytes it holds. `on_bad_row` says what becomes of records that cannot be read.
+    `records` are the rows as counted before; None if the reader counts them, and ends each part with a trailer. `size`
+    is about how many bytes it holds. `on_bad_row` says what becomes of records that cannot be read, `keeps_order`
+    whether a later record is a newer one. `narrow` gives the same without the rows below a bound, as far as the source
+    can tell.
     """
 
     fields: tuple[SourceField, ...]
@@ -53,9 +69,20 @@ class Reading:
     parts: tuple[Part, ...]
     reader: PartReader
     size: int
-    records: int
-    units: tuple[str, ...] = ()
+    records: int | None
     on_bad_row: Literal["reject", "abort"] = "reject"
+    keeps_order: bool = True
+    narrow: Callable[[Bound], Reading] | None = None
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The load units that are done once this is loaded."""
+        return tuple(origin.sha256 for origin in self.origins if origin.is_unit)
+
+    @property
+    def identities(self) -> frozenset[str]:
+        """What is read: files by their bytes, a database by its snapshot."""
+        return frozenset(origin.sha256 for origin in self.origins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +106,8 @@ class NoReader:
 
 def nothing_to_read(origins: Sequence[Origin], units: tuple[str, ...], records: int) -> Reading:
     """Rows that have been read and staged before, and where they came from."""
-    return Reading((), tuple(origins), (), NoReader(), 0, records, units)
+    known = tuple(replace(origin, is_unit=origin.sha256 in units) for origin in origins)
+    return Reading((), known, (), NoReader(), 0, records)
 
 
 def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
@@ -92,6 +120,5 @@ def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
         reader=FileReader(format, tuple(source.columns or ())),
         size=sum(scan.file.size for scan in scans),
         records=sum(scan.records for scan in scans),
-        units=tuple(scan.sha256 for scan in scans),
         on_bad_row=getattr(format, "on_bad_row", "reject"),
     )

@@ -32,7 +32,8 @@ from executors.postgres.refused import refuse_rows
 from executors.postgres.set_aside import set_aside
 from executors.postgres.ties import have_columns_changed
 from executors.postgres.windows import NOTHING_ASIDE, Window, open_window
-from executors.reading import Reading
+from executors.pushdown import source_column
+from executors.reading import Bound, Reading
 from executors.rules import require_rule_columns
 from executors.secrets import seal
 from executors.spark.columns import plan_columns
@@ -65,7 +66,7 @@ class TargetLoad:
         self._ref = RunRef(job.run_id, job.tenant, job.pipeline.id, path.target.id, job.attempt, job.token)
         self._tables = staging.staging_tables(job.run_id, path.target.id, job.attempt)
         self._kept = quarantine_tables(path)
-        self._read = reading.records
+        self._read = reading.records or 0
         self._result = PassResult(())
         self._rules: list[RuleCount] = []
         self._checked: list[CheckReport] = []
@@ -131,7 +132,7 @@ class TargetLoad:
             run_id=self._job.run_id,
         )
         self._result = run_pass(self._session, plan)
-        accounting.require_all_arrived(self._path, self._read, self._result)
+        self._read = accounting.require_all_arrived(self._path, self._reading, self._result)
         self._count_rules()
 
     def _refuse(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
@@ -148,6 +149,15 @@ class TargetLoad:
         """Before a missing table is made, which would hide that it is missing; then again, for what was made."""
         if self._window is None and load_mode(self._target.load_mode).keeps_mark:
             self._window = open_window(self._conn, self._job.tenant, self._job.pipeline.id, self._target)
+            self._narrow()
+
+    def _narrow(self) -> None:
+        """Spare the source the rows that would be set aside."""
+        window, narrow = self._window, self._reading.narrow
+        if narrow is None or window is None or window.bound is None:
+            return
+        if column := source_column(self._path, window.column):
+            self._reading = narrow(Bound(column, window.type, window.bound))
 
     def _set_aside(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         self._open_window()
@@ -168,7 +178,7 @@ class TargetLoad:
 
     def _count_rules(self) -> None:
         self._rules = self._counted_rules()
-        put_share(self._report, self._target.id, Share(frozenset(self._reading.units), rules=self._rules))
+        put_share(self._report, self._target.id, Share(self._reading.identities, rules=self._rules))
         accounting.stop_on_abort(self._rules, {origin.seq: origin.name for origin in self._reading.origins})
 
     def _counted_rules(self) -> list[RuleCount]:
@@ -216,7 +226,7 @@ class TargetLoad:
     def _tell_staged(self) -> None:
         """What is known of a load that has not happened."""
         nodes = accounting.node_reports(self._path, self._read, self._result)
-        put_share(self._report, self._target.id, Share(frozenset(self._reading.units), nodes, self._rules))
+        put_share(self._report, self._target.id, Share(self._reading.identities, nodes, self._rules))
         warn_of_shares(self._report)
         self._report.checks += self._checked
         add_warnings(self._report, check_warnings(self._checked))
@@ -267,7 +277,11 @@ class TargetLoad:
             window=self._window,
             aside=self._aside,
             backs_up=self._target.backup_before_load,
-            files=[LoadFile(origin.seq, origin.name, origin.sha256) for origin in self._reading.origins],
+            order_by=self._target.order_by or self._target.watermark_column,
+            keeps_order=self._reading.keeps_order,
+            files=[
+                LoadFile(origin.seq, origin.name, origin.sha256, origin.is_unit) for origin in self._reading.origins
+            ],
             quarantine=self._kept,
             node_counts=self._node_counts(),
             told=told_of(

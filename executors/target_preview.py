@@ -52,7 +52,7 @@ class TargetPreview(TargetLoad):
         nodes = accounting.node_reports(self._path, self._read, self._result)
         counts = {**self._node_counts(), **effect.node_fields(), "rows_staged": self._result.total("rows_staged")}
         target = NodeReport(self._target.id, "target", **counts)
-        share = Share(frozenset(self._reading.units), [*nodes, target], self._rules)
+        share = Share(self._reading.identities, [*nodes, target], self._rules)
         put_share(self._report, self._target.id, share)
         warn_of_shares(self._report)
         add_warnings(self._report, check_warnings(self._checked))

@@ -82,6 +82,8 @@ _HOLDS = (
 _MODES = (
     _error("upsert.key_required", "Name the columns that tell rows apart in upsertKey."),
     _error("upsert.key_unknown", "Use columns of the table."),
+    _error("deduplicate.order_required", "Name the column whose highest value is the newest in orderBy."),
+    _error("upsert.order_unknown", "Use a column of the table."),
     _error("upsert.key_covers_all", "Leave columns to update out of the key, or use append."),
     _error("upsert.key_not_unique", "Add a unique constraint over exactly these columns."),
     _error("watermark.column_required", "Name the column that grows in watermarkColumn."),
@@ -112,6 +114,10 @@ _VALIDATION = (
 )
 
 _SOURCES = (
+    _error("source.connection_required", "Choose the stored connection that it reads from."),
+    _error("postgres.table_or_query", "Give a table (schema and name) or a query, one of the two."),
+    _error("query.malformed", "Write one SELECT as PostgreSQL reads it."),
+    _error("query.not_allowed", "Write one plain SELECT that changes nothing and gives the same rows each time."),
     _error("path.not_inside", "Write a path below the workspace's folder, without .. and without a leading slash."),
     _error("pattern.malformed", "Correct the pattern."),
     _error("atomicity.folders", "Use three different folders, none of them the source's own."),

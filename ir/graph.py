@@ -36,6 +36,17 @@ class Graph:
             if name is not None and name in self.by_id:
                 yield node.at / "inputs" / i, self.by_id[name]
 
+    def source_of(self, node: DraftNode) -> DraftNode | None:
+        """The node at the head of its chain of first inputs; None for a cycle."""
+        seen: set[Pointer] = set()
+        while node.at not in seen:
+            seen.add(node.at)
+            above = next(self.inputs_of(node), None)
+            if above is None:
+                return node
+            node = above[1]
+        return None
+
 
 def check_graph(graph: Graph) -> Iterator[Diagnostic]:
     """All rules of this module."""

@@ -14,8 +14,9 @@ from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.graph import Graph, check_graph, known_columns
 from ir.kinds import KindTable
 from ir.load_modes.base import Findings
-from ir.nodes import Node, Source
+from ir.nodes import Node, Source, Transform
 from ir.not_yet import NOT_YET
+from ir.ops import Deduplicate
 from ir.pointers import ROOT, Pointer
 from ir.schedules import CronSchedule, EverySchedule
 from ir.spelling import guess
@@ -90,6 +91,9 @@ def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector]) -> D
 
 def _check_config(source: Source, at: Pointer) -> Findings:
     """The settings of a source: their structure, then their meaning."""
+    if CONNECTORS[source.connector].needs_connection and source.connection is None:
+        message = f"The connector {source.connector} needs a connection."
+        yield diagnose("source.connection_required", at.parent / "connection", message)
     config, faults = read_config(source, at)
     yield from faults
     for part, place in config.parts(at) if config is not None else ():
@@ -108,6 +112,18 @@ def _check_columns(subject: _Subject) -> Findings:
                 yield diagnose("column.unknown", place, f"The rows have no column {shown(name)} here.", fixes=fixes)
 
 
+def _check_order(subject: _Subject) -> Findings:
+    """Rows without an order of their own have no last one, unless a column says which it is."""
+    for node in subject.draft.nodes:
+        head = subject.graph.source_of(node)
+        if isinstance(node.spec, Transform) and head is not None and isinstance(head.spec, Source):
+            connector = CONNECTORS.get(head.spec.connector)
+            for i, op in enumerate(node.spec.ops):
+                if isinstance(op, Deduplicate) and op.order_by is None and connector and not connector.keeps_order:
+                    message = f"The rows of {head.id} come in no order, so none of a key is the last."
+                    yield diagnose("deduplicate.order_required", node.at / "ops" / i / "orderBy", message)
+
+
 def _check_targets(subject: _Subject) -> Findings:
     yield from check_targets(subject.graph, subject.destinations)
 
@@ -118,5 +134,6 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_parts,
     _check_kinds,
     _check_columns,
+    _check_order,
     _check_targets,
 )

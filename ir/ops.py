@@ -165,7 +165,10 @@ class Trim(Op):
 
 
 class Deduplicate(Op):
-    """Keep one row per key."""
+    """Keep the last row of each key: by `orderBy` (NULL comes first), without it in the order of the files.
+
+    NULLs in keys are equal to each other. Types that Spark lacks are compared as text.
+    """
 
     op: Literal["deduplicate"]
     keys: ColumnList

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from executors.model import SourceField, Split
 from executors.types import travel_of
@@ -88,3 +89,21 @@ def _sparse(size: int, texts: Mapping[int, str]) -> pa.Array:
 
 
 Batches = Iterator[pa.RecordBatch]
+
+
+def trailer(schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """One row behind those of a part, which tells how many they were: its record number is below 0.
+
+    It counts as a record that cannot be read, so that no expression looks at it and no filter takes it.
+    """
+    values = {"_flow_file": 0, "_flow_record": -1 - rows, "_flow_bad": "trailer"}
+    return pa.RecordBatch.from_pylist([{field.name: values.get(field.name) for field in schema}], schema=schema)
+
+
+def take_trailers(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
+    """A batch without its trailers, and the numbers that they tell."""
+    is_trailer = pc.less(batch.column("_flow_record"), 0)
+    if not is_trailer.true_count:
+        return batch, []
+    told = batch.column("_flow_record").filter(is_trailer)
+    return batch.filter(pc.invert(is_trailer)), [-1 - record for record in told.to_pylist()]

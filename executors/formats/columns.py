@@ -54,13 +54,13 @@ def require_columns(file: str, names: Sequence[str], declared: Sequence[SourceCo
         raise Terminal(
             "source.column_missing",
             f"{file} has no column {', '.join(map(repr, missing))}; it has {', '.join(map(repr, names)) or 'none'}.",
-            hint="Take the column out of the source's columns, or write its name as the file does.",
+            hint="Take the column out of the source's columns, or write its name as the source does.",
         )
     if hidden := [name for name in names if name.startswith(HIDDEN_PREFIX)]:
         raise Terminal(
             "source.column_reserved",
             f"{file} has a column {hidden[0]!r}; names that begin with {HIDDEN_PREFIX!r} are Flow's own.",
-            hint="Rename the column in the file.",
+            hint="Rename the column at its source.",
         )
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise Terminal(

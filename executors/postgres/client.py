@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import quote, quote_plus
 
@@ -121,11 +121,20 @@ def translate(node: str | None = None) -> Iterator[None]:
 
 
 def _pin_session(conn: psycopg.Connection[TupleRow]) -> None:
-    names = list(SESSION)
+    _set(conn, SESSION, local=False)
+
+
+def pin_transaction(conn: psycopg.Connection[TupleRow], more: Mapping[str, str]) -> None:
+    """The pinned settings and more, for the open transaction: a pooler may have given it another session."""
+    kept = {name: value for name, value in SESSION.items() if not name.startswith("default_")}
+    _set(conn, {**kept, **more}, local=True)
+
+
+def _set(conn: psycopg.Connection[TupleRow], settings: Mapping[str, str], *, local: bool) -> None:
     conn.execute(
-        "SELECT pg_catalog.set_config(s.name, s.value, false)"
+        "SELECT pg_catalog.set_config(s.name, s.value, %s)"
         " FROM ROWS FROM (pg_catalog.unnest(%s::text[]), pg_catalog.unnest(%s::text[])) AS s(name, value)",
-        [names, list(SESSION.values())],
+        [local, list(settings), list(settings.values())],
     )
 
 

@@ -98,6 +98,25 @@ def inspect_target(conn: Conn, schema: str, table: str) -> Destination | None:
     )
 
 
+_QUERY_COLUMNS = """
+SELECT c.name, format_type(c.type, c.typmod), format_type(c.type, -1),
+       CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN t.typname ELSE '' END, c.typmod, true, false, false
+FROM unnest(%s::text[], %s::oid[], %s::int[]) WITH ORDINALITY AS c(name, type, typmod, place)
+JOIN pg_type t ON t.oid = c.type ORDER BY c.place"""
+
+
+def inspect_query(conn: Conn, query: str) -> tuple[DestinationColumn, ...]:
+    """The columns that a query would give, in order; it is planned, but not run."""
+    statement = sql.SQL("SELECT * FROM ({}\n) AS q WHERE false").format(sql.SQL(query))
+    result = conn.execute(statement).pgresult
+    if result is None:
+        return ()
+    places = range(result.nfields)
+    names = [(result.fname(place) or b"").decode() for place in places]
+    types = [result.ftype(place) for place in places], [result.fmod(place) for place in places]
+    return tuple(_column(_ColumnRow(*row)) for row in conn.execute(_QUERY_COLUMNS, [names, *types]).fetchall())
+
+
 def columns_of(conn: Conn, table: str) -> dict[str, DestinationColumn] | None:
     """The columns of `schema.name` by name; None if there is no such table."""
     name = TableName.parse(table)

@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from psycopg import sql
 
-from executors.model import StageColumn
+from executors.model import RecordRef, StageColumn
+from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan, staged_value, winning_rows
 from executors.postgres.staging import FILE, RECORD
 from executors.postgres.unique_keys import UniqueKey
+from executors.verdicts.tally import MOST_REFS
 
 
 def key_values(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
@@ -17,15 +19,34 @@ def key_values(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 
 def last_of_each_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    """The winning rows; of those with one key the last in source order."""
+    """The winning rows; of those with one key the last by `order_by` (NULL comes first), then in source order."""
+    first: sql.Composable = sql.SQL("")
+    if plan.order_by is not None:
+        first = sql.SQL("{} DESC NULLS LAST, ").format(staged_value(plan, plan.stage_column(plan.order_by)))
     return sql.SQL(
-        "(SELECT DISTINCT ON ({keys}) s.* FROM {rows} AS s ORDER BY {keys}, s.{file} DESC, s.{record} DESC)"
+        "(SELECT DISTINCT ON ({keys}) s.* FROM {rows} AS s ORDER BY {keys}, {first}s.{file} DESC, s.{record} DESC)"
     ).format(
         keys=key_values(plan, key),
         rows=winning_rows(plan),
+        first=first,
         file=sql.Identifier(FILE),
         record=sql.Identifier(RECORD),
     )
+
+
+def repeated_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> list[RecordRef]:
+    """Where the first rows stand that share their key with another one."""
+    query = sql.SQL(
+        "SELECT r.{file}, r.{record} FROM (SELECT s.{file}, s.{record}, count(*) OVER (PARTITION BY {keys}) AS n"
+        " FROM {rows} AS s) AS r WHERE r.n > 1 ORDER BY 1, 2 LIMIT {most}"
+    ).format(
+        file=sql.Identifier(FILE),
+        record=sql.Identifier(RECORD),
+        keys=key_values(plan, key),
+        rows=winning_rows(plan),
+        most=sql.Literal(MOST_REFS),
+    )
+    return [RecordRef(file, record) for file, record in conn.execute(query).fetchall()]
 
 
 def own_rows(plan: LoadPlan) -> sql.Composed:

@@ -56,7 +56,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
         counts = replace(counts, quarantine_rows=kept_rows, quarantine_entries=entries)
         marker = {**_marker(conn, plan, counts, done), "sql": statements, "backup": backup and asdict(backup)}
-        write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files])
+        write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files if f.is_unit])
     return counts
 
 

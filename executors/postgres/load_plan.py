@@ -19,24 +19,26 @@ from executors.types import travel_of
 
 @dataclass(frozen=True, slots=True)
 class LoadFile:
-    """A file of this load: its place in the source's order, its name as shown, its SHA-256."""
+    """A file of this load: its place in the source's order, its name as shown, its SHA-256. A snapshot of a database
+    stands here like a file, but is no unit that could be loaded already."""
 
     seq: int
     name: str
     sha256: str
+    is_unit: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class LoadPlan:
     """One load of one target.
 
-    `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. `quarantine`
-    maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when the rows stand
-    ready and no reader waits yet, by modes that replace a table. `node_counts` and `told` (from
-    `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers
-    at its end. `settings` are those of its transaction. `window` says where an incremental load begins; the rows that
-    were set `aside` for it are neither in staging nor in `staged` any more. `backs_up` says that the table is
-    kept as it is before the load.
+    `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. Of rows with one
+    `upsert_key` the last by `order_by` stays, else the last in source order, where the source `keeps_order`.
+    `quarantine` maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when
+    the rows stand ready and no reader waits yet, by modes that replace a table. `node_counts` and `told` (from
+    `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
+    those of its transaction. `window` says where an incremental load begins; the rows that were set `aside` for it are
+    neither in staging nor in `staged` any more. `backs_up` says that the table is kept as it is before the load.
     """
 
     run: RunRef
@@ -48,6 +50,8 @@ class LoadPlan:
     rejected: int
     load_mode: str
     upsert_key: Sequence[str] = ()
+    order_by: str | None = None
+    keeps_order: bool = True
     files: Sequence[LoadFile] = ()
     quarantine: Mapping[str, str] = field(default_factory=dict)
     node_counts: Mapping[str, int | None] = field(default_factory=dict)

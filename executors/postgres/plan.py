@@ -122,6 +122,14 @@ def _require_key(target: Target, key: frozenset[str], given: set[str], dest: Des
             hint=f"CREATE UNIQUE INDEX ON {quoted(dest.schema, dest.table)} "
             f"({', '.join(quoted(n) for n in target.upsert_key or ())});",
         )
+    order = target.order_by or target.watermark_column
+    if order is not None and order not in given:
+        raise Terminal(
+            "upsert.order_unknown",
+            f"Rows with the same key are ordered by {order!r}, which the source does not give.",
+            node=target.id,
+            hint=f"It gives {', '.join(sorted(given))}.",
+        )
     if given <= key:
         raise Terminal(
             "upsert.key_covers_all",

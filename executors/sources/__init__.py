@@ -39,6 +39,11 @@ class FileSource(Protocol):
 
 SOURCES: KindTable[str] = KindTable("source connector", (("local_fs", "executors.sources.local_fs:LocalFs"),))
 
+SNAPSHOT_SOURCES: KindTable[str] = KindTable(
+    "source connector", (("postgres", "executors.sources.postgres:PostgresSource"),)
+)
+"""Connectors whose rows are those of one moment, and not those of files."""
+
 
 def load_source(source: Source, folder: Path) -> FileSource:
     """The handler of a source node; `folder` is the workspace's. Raises Terminal `kind.not_available`."""

@@ -12,7 +12,7 @@ from pyspark.sql import types as spark
 
 from executors.errors import Terminal
 from executors.model import SourceField
-from executors.spark.compiled import Compiled, Derive, Expression, RunPrograms, Stage, Working
+from executors.spark.compiled import Compiled, Deduplicate, Derive, Expression, RunPrograms, Stage, Working
 from executors.spark.errors import analysing
 from executors.spark.parcels import BROKEN
 from executors.spark.session import RunSession
@@ -105,9 +105,9 @@ class Compiler:
         self.add_step(name, Convert(to, flag, format, self._empty_as_null), to)
 
     def _carry_foreign_types(self) -> None:
-        """Types that Spark lacks are carried as text and read back by the sink."""
+        """Types that Spark lacks, and values that come as text, are carried so and read by whoever needs them."""
         for column, field in self.source:
-            if field.type.kind == "time":
+            if field.as_text or field.type.kind == "time":
                 self.frame[column] = STRING
                 self.working[field.name] = Working(column, STRING)
                 self.convert(field.name, field.type)
@@ -160,6 +160,30 @@ class Compiler:
             Derive(((keep, f"CASE {gone}WHEN {self._bad(flags)} THEN TRUE ELSE coalesce({sql}, FALSE) END"),))
         )
         self.kept = self.keeps[self.node] = keep
+
+    def keep_last(self, keys: Sequence[str], order_by: str | None) -> None:
+        """Mark the last row of each key; rows that are filtered away do not count, those that are bad all stay."""
+        needed = [self._need(name) for name in keys]
+        order = self._order(order_by) if order_by is not None else None
+        flags = frozenset().union(*(flags for _, flags in (*needed, *([order] if order else []))))
+        bad, gone = self._bad(flags), f"NOT {self.kept}" if self.kept else "FALSE"
+        keep = f"_flow_keep_{len(self.stages)}"
+        self.stages.append(
+            Deduplicate(
+                keep, tuple(column for column, _ in needed), order and order[0], f"NOT ({gone} OR {bad})",
+                f"NOT {gone} AND ({bad})",
+            )
+        )  # fmt: skip
+        self.kept = self.keeps[self.node] = keep
+
+    def _order(self, name: str) -> tuple[str, frozenset[str]]:
+        kind = self.get(name).type
+        if not is_native(kind):
+            raise self.refuse(
+                "deduplicate.order_type", f"column {name!r} is {kind}, whose order is known to PostgreSQL alone.",
+                "Cast it before, for example to decimal(38,10) or timestamp.",
+            )  # fmt: skip
+        return self._need(name)
 
     def _bind(self, text: str) -> tuple[str, frozenset[str]]:
         """The checked expression over frame columns, and the cast flags that its value hangs on."""

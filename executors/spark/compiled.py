@@ -47,7 +47,21 @@ class RunPrograms:
     programs: tuple[Program, ...]
 
 
-Stage = Derive | RunPrograms
+@dataclass(frozen=True, slots=True)
+class Deduplicate:
+    """Adds `keep`: true for the last row of each key among those that are `eligible`, and for those that are `spared`.
+
+    All are SQL over frame columns. The rows change places, so no batch stays what it was.
+    """
+
+    keep: str
+    keys: tuple[str, ...]
+    order_by: str | None
+    eligible: str
+    spared: str
+
+
+Stage = Derive | RunPrograms | Deduplicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +88,14 @@ class Compiled:
         """The working columns that reach the target."""
         return tuple(SourceField(name, column.type) for name, column in self.working.items())
 
+    @property
+    def moves_rows(self) -> bool:
+        return any(isinstance(stage, Deduplicate) for stage in self.stages)
+
+    def read_columns(self) -> tuple[str, ...]:
+        """The frame columns that the reader makes."""
+        return (*(name for name, _ in self.source), *outputs_of(self.read))
+
     def sink_programs(self) -> tuple[Program, ...]:
         """What the sink has to finish."""
         return tuple(
@@ -97,7 +119,7 @@ class Compiled:
 
     def computed(self) -> list[str]:
         """The frame columns that the stages make and the sink looks at."""
-        read = {name for name, _ in self.source} | set(outputs_of(self.read))
+        read = set(self.read_columns())
         wanted = [column.base for column in self.working.values()] + [cast.column for cast in self.sink_casts()]
         made = [column for _, column in self.keeps]
         pending = set(outputs_of(self.sink_programs()))

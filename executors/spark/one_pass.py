@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import BinaryType, BooleanType, StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import Reading
 from executors.spark.columns import compile_path
-from executors.spark.compiled import Compiled, Derive, RunPrograms, Stage
+from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Stage
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
-from executors.spark.reader import ReadTask, group_parts
+from executors.spark.reader import HIDDEN, ReadTask, group_parts
 from executors.spark.session import RunSession
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
-from executors.verdicts import JudgePlan
+from executors.verdicts import BAD, FILE, RAW, RECORD, JudgePlan
 from ir.pipeline import Path
 
 MOST_TASKS = 16
@@ -68,7 +68,7 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     else:
         numbers = frame_of_numbers(session.start(), len(groups))
         with translate(plan.path.target.id, compiled.expressions):
-            rows = run_job((_fused if way == "fused" else _through_spark)(numbers, reader, sink, compiled))
+            rows = run_job(_frame_of_counts(way, compiled)(numbers, reader, sink, compiled))
     return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
 
 
@@ -95,6 +95,12 @@ def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
     )
 
 
+def _frame_of_counts(way: Way, compiled: Compiled) -> Callable[..., DataFrame]:
+    if way == "fused":
+        return _fused
+    return _moving_rows if compiled.moves_rows else _through_spark
+
+
 def _fused(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compiled) -> DataFrame:
     return map_task(numbers, FusedTask(reader, sink), COUNTS)
 
@@ -109,20 +115,46 @@ def _frame(numbers: DataFrame, reader: ReadTask, compiled: Compiled) -> DataFram
     schema = StructType([*_PACKED, *_schema(compiled, compiled.needed)])
     frame = map_task(numbers, PackTask(reader, compiled.needed), schema)
     for stage in compiled.stages:
-        frame = _add(frame, stage, compiled)
+        frame = _add(frame, stage, compiled, len(reader.groups))
     return frame.select(PARCEL, *compiled.computed())
 
 
+def _moving_rows(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compiled) -> DataFrame:
+    """Whole rows through the JVM, for stages that give each row another place."""
+    columns = compiled.read_columns()
+    frame = map_task(numbers, reader, StructType([*_HIDDEN, *_schema(compiled, columns)]))
+    frame = frame.withColumn(BROKEN, F.col(BAD).isNotNull())
+    for stage in compiled.stages:
+        frame = _add(frame, stage, compiled, len(reader.groups))
+    return map_task(frame.select(*HIDDEN, *columns, *compiled.computed()), sink, COUNTS)
+
+
+_HIDDEN = (
+    StructField(FILE, IntegerType()), StructField(RECORD, LongType()),
+    StructField(BAD, StringType()), StructField(RAW, StringType()),
+)  # fmt: skip
 _PACKED = (StructField(PARCEL, BinaryType()), StructField(BROKEN, BooleanType()))
 
 
-def _add(frame: DataFrame, stage: Stage, compiled: Compiled) -> DataFrame:
+def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int) -> DataFrame:
     match stage:
         case Derive(columns):
             return frame.select("*", *(F.expr(sql).alias(name) for name, sql in columns))
         case RunPrograms(programs):
             added = _schema(compiled, outputs_of(programs))
             return map_task(frame, ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
+        case Deduplicate():
+            return _mark_last(frame, stage, tasks)
+
+
+def _mark_last(frame: DataFrame, stage: Deduplicate, tasks: int) -> DataFrame:
+    by = [F.expr(stage.eligible), *map(F.col, stage.keys)]
+    first = [F.col(stage.order_by).desc_nulls_last()] if stage.order_by else []
+    place = Window.partitionBy(*by).orderBy(*first, F.col(FILE).desc(), F.col(RECORD).desc())
+    is_last = F.expr(stage.eligible) & (F.row_number().over(place) == 1)
+    # By as many tasks, and so connections to the target, as without; the window needs no other order of rows.
+    spread = frame.repartition(tasks, *by)
+    return spread.withColumn(stage.keep, is_last | F.expr(stage.spared))
 
 
 def _schema(compiled: Compiled, names: Iterable[str]) -> list[StructField]:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 from pyspark import TaskContext
 
+from executors.formats.batches import take_trailers
 from executors.model import RecordRef, RuleCount, TaskCount
 from executors.postgres.copy import StageWriter
 from executors.postgres.staging import StagingTables
@@ -41,7 +42,9 @@ class SinkTask:
         task = context.taskAttemptId() if context else 0
         with StageWriter(unseal(self.sealed_connection), self.tables, self._good_schema(), task) as writer:
             for batch in batches:
-                self._write(writer, tally, batch)
+                rows, parts = take_trailers(batch)
+                tally.add_read(parts)
+                self._write(writer, tally, rows)
             writer.commit()
         yield encode_counts(tally.finish(task))
 

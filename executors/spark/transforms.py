@@ -66,6 +66,10 @@ def _filter(compiler: Compiler, op: ops.Filter) -> None:
     compiler.keep(op.where)
 
 
+def _deduplicate(compiler: Compiler, op: ops.Deduplicate) -> None:
+    compiler.keep_last(op.keys, op.order_by)
+
+
 def _trim(compiler: Compiler, op: ops.Trim) -> None:
     for name in op.columns:
         kind = compiler.get(name).type
@@ -122,5 +126,6 @@ OPS: KindTable[Callable[[Compiler, Any], None]] = KindTable(
         ("filter", _filter),
         ("fillNull", _fill_null),
         ("trim", _trim),
+        ("deduplicate", _deduplicate),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from executors.model import RecordRef, RuleCount, TaskCount
@@ -21,6 +22,8 @@ class Tally:
     warned: int = 0
     dropped_at: Counter[str] = field(default_factory=Counter)
     filtered_at: Counter[str] = field(default_factory=Counter)
+    read: int = 0
+    parts: int = 0
     rules: dict[tuple[str, str], RuleCount] = field(default_factory=dict)
 
     def add(self, judged: Judged) -> None:
@@ -33,10 +36,15 @@ class Tally:
             key = count.node, count.rule_id
             self.rules[key] = add_counts(self.rules[key], count) if key in self.rules else count
 
+    def add_read(self, parts: Sequence[int]) -> None:
+        """Rows of parts that have been read to their end."""
+        self.read += sum(parts)
+        self.parts += len(parts)
+
     def finish(self, task: int) -> TaskCount:
         return TaskCount(
             task, self.arrived, self.staged, self.rejected, self.warned, tuple(self.rules.values()),
-            dict(self.dropped_at), dict(self.filtered_at),
+            dict(self.dropped_at), dict(self.filtered_at), self.read, self.parts,
         )  # fmt: skip
 
 

@@ -58,6 +58,7 @@ HELP = {
     "watermarkLag": "How far below the mark late rows are still taken: 15m or 2d, a number where the mark is one.",
     "orderBy": "Of rows with the same key the last one in this order stays.",
     "path": "Below the workspace's folder of files.",
+    "query": "One SELECT that changes nothing. Write tables with their schema: public.orders.",
     "quarantine": "Rejected rows go to this table of the target's database.",
 }
 LABELS = {"rowLevel": "Rules", "datasetLevel": "Checks", "config": "Files", "ops": "Operations"}
@@ -183,7 +184,8 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     def options(at: Pointer, name: str) -> Sequence[Option] | None:
         return [Option(o.value, o.label, disabled=o.disabled) for o in tables[name]] if name in tables else None
 
-    return FormRules(options, _suggestions, is_available, HIDDEN | _unused(node), HELP, LABELS)
+    labels = LABELS | ({"config": "Rows"} if _needs_connection(node) else {})
+    return FormRules(options, _suggestions, is_available, HIDDEN | _unused(node), HELP, labels)
 
 
 def is_available(name: str, tag: str) -> bool:
@@ -203,8 +205,16 @@ def _unused(node: dict[str, Any]) -> frozenset[str]:
     mode = next((mode for mode in LOAD_MODE_KINDS if mode.name == node.get("loadMode")), None)
     used = {str(Target.model_fields[name].alias) for name in mode.fields} if mode else MODE_ALIASES
     not_yet = {name for family, name in NOT_YET if family in ("target field", "check")}
-    needless = {"connection"} if node.get("connector") == "local_fs" else set()
+    needless = {"connection"} if node.get("kind") == "source" and not _needs_connection(node) else set()
     return frozenset((MODE_ALIASES - used) | not_yet | needless) - _written(node)
+
+
+def _needs_connection(node: dict[str, Any]) -> bool:
+    """Whether this is a source that reads through a stored connection; so it may be where nobody knows."""
+    if node.get("kind") != "source" or node.get("connector") not in CONNECTORS:
+        return node.get("kind") == "source"
+    connector = CONNECTORS[node["connector"]]
+    return connector.needs_connection or connector.config is None
 
 
 def _written(node: dict[str, Any]) -> set[str]:

@@ -11,9 +11,17 @@ Skeleton = Callable[[str, str], dict[str, Any]]
 """Makes a node's fields from the name of a connection and the id of the pipeline, either of them perhaps empty."""
 
 
+CONFIGS: dict[str, dict[str, Any]] = {
+    "local_fs": {
+        "path": "", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv", "header": True}
+    },
+    "postgres": {"table": {"schema": "public", "name": ""}},
+}  # fmt: skip
+"""By source connector: the settings to begin with."""
+
+
 def _source(connection: str, pipeline: str) -> dict[str, Any]:
-    config = {"path": "", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv", "header": True}}
-    return {"connector": "local_fs", "config": config}
+    return {"connector": "local_fs", "config": CONFIGS["local_fs"]}
 
 
 def _transform(connection: str, pipeline: str) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from pydantic import ValidationError
 
 from ir.base import Spec
 from ir.config_schema import check_config
-from ir.connectors import local_fs
+from ir.connectors import local_fs, postgres
 from ir.connectors.base import Connector
 from ir.connectors.local_fs import LocalFsConfig
+from ir.connectors.postgres import PostgresConfig
 from ir.diagnostics import Diagnostic, diagnose
 from ir.json_schema import schema_of, validator_for
 from ir.kinds import KindTable
@@ -26,7 +27,7 @@ CONNECTOR_KINDS = (
     Connector("azure_blob", "Blobs in an Azure container."),
     Connector("sftp", "Files on an SFTP server."),
     Connector("http_pull", "A file fetched over https."),
-    Connector("postgres", "A table or query of a PostgreSQL database."),
+    postgres.CONNECTOR,
 )
 CONNECTORS: KindTable[Connector] = KindTable("source connector", ((kind.name, kind) for kind in CONNECTOR_KINDS))
 
@@ -76,4 +77,12 @@ def typed_config(source: Source) -> LocalFsConfig:
     config = _read(source)
     if not isinstance(config, LocalFsConfig):
         raise KeyError(f"{source.connector} is not a source of local files")
+    return config
+
+
+def postgres_config(source: Source) -> PostgresConfig:
+    """The settings of a `postgres` source that was parsed, in their own type."""
+    config = _read(source)
+    if not isinstance(config, PostgresConfig):
+        raise KeyError(f"{source.connector} is not a source of database rows")
     return config

@@ -9,8 +9,13 @@ from ir.base import Spec
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A kind of system. `config` is the type of its settings, None while there is none to check them against."""
+    """A kind of system. `config` is the type of its settings, None while there is none to check them against.
+
+    `keeps_order` says whether its rows come in an order of their own, in which the last one may win.
+    """
 
     name: str
     sentence: str
     config: type[Spec] | None = None
+    needs_connection: bool = False
+    keeps_order: bool = True

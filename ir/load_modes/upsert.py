@@ -17,6 +17,8 @@ def check(view: TargetView) -> Findings:
     yield from check_repeated(key, at)
     for i, column in enumerate(key):
         yield from check_known("upsert.key_unknown", column, at / i, view)
+    if view.target.order_by is not None:
+        yield from check_known("upsert.order_unknown", view.target.order_by, view.at / "orderBy", view)
     yield from _check_rest(key, view)
     yield from _check_unique(key, view)
 

@@ -76,8 +76,6 @@ class Target(InnerNode):
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "target connector", self.connector, at / "connector"
         yield "load mode", self.load_mode, at / "loadMode"
-        if self.order_by is not None:
-            yield "target field", "orderBy", at / "orderBy"
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_schema(self.schema_, at / "schema")

@@ -71,6 +71,14 @@ configs = objects(
         ),
     },
 )
+tables = objects(
+    {"connector": st.just("postgres"), "connection": ids},
+    {},
+).flatmap(
+    lambda node: st.sampled_from(
+        [{"table": {"schema": "public", "name": "Orders 2025"}}, {"query": "select a, now() as b from s.t"}]
+    ).map(lambda config: {**node, "config": config})
+)
 source_columns = st.lists(
     objects({"name": columns, "type": types}, {"nullable": st.booleans()}),
     max_size=4,
@@ -117,10 +125,8 @@ def pipelines(draw: st.DrawFn) -> dict[str, Any]:
     """A valid document: one source, any number of transforms and validate nodes, one or two targets."""
     names = draw(st.lists(ids, min_size=6, max_size=6, unique=True))
     shared = objects({}, {"name": texts, "description": texts, "ui": objects({"x": numbers, "y": numbers})})
-    chain = [
-        {"kind": "source", "connector": "local_fs", "config": draw(configs)}
-        | draw(objects({}, {"columns": source_columns}))
-    ]
+    files = objects({"connector": st.just("local_fs"), "config": configs})
+    chain = [{"kind": "source"} | draw(files | tables) | draw(objects({}, {"columns": source_columns}))]
     if draw(st.booleans()):
         chain.append({"kind": "transform", "ops": draw(st.lists(ops, min_size=1, max_size=3))})
     if draw(st.booleans()):

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from psycopg import sql
 
+from executors.accounting import places
 from executors.effects import Effect
+from executors.errors import Terminal
 from executors.postgres import effects
 from executors.postgres.ddl import Conn
-from executors.postgres.key_match import differs, key_values, last_of_each_key, own_rows, same_key, value_columns
+from executors.postgres.key_match import (
+    differs,
+    key_values,
+    last_of_each_key,
+    own_rows,
+    repeated_keys,
+    same_key,
+    value_columns,
+)
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import (
     LoadPlan,
@@ -37,7 +47,7 @@ def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     keys = _count_keys(conn, plan, key)
     replaced = plan.staged - keys
-    source = last_of_each_key(plan, key) if replaced else winning_rows(plan)
+    source = _one_of_each_key(conn, plan, key) if replaced else winning_rows(plan)
     equal = _count_equal(conn, plan, key, source) if plan.dest.row_triggers else None
     if equal is not None or _many_are_equal(conn, plan, key):
         source = _different_rows(plan, key, source)
@@ -53,7 +63,7 @@ def _effect(conn: Conn, plan: LoadPlan) -> Effect:
     _analyze(conn, plan)
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     before, replaced = effects.count_rows(conn, plan), plan.staged - _count_keys(conn, plan, key)
-    source = last_of_each_key(plan, key) if replaced else winning_rows(plan)
+    source = _one_of_each_key(conn, plan, key) if replaced else winning_rows(plan)
     keys = effects.match_keys(conn, plan, key, source, before)
     return effects.effect_of(
         plan, before=before, inserted=keys.new, updated=keys.changed, unchanged=keys.same, replaced=replaced, keys=keys
@@ -69,6 +79,21 @@ def _analyze(conn: Conn, plan: LoadPlan) -> None:
 def _count_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int:
     query = sql.SQL("SELECT count(*) FROM (SELECT FROM {} AS s GROUP BY {}) AS k")
     return one_number(conn, query.format(winning_rows(plan), key_values(plan, key)))
+
+
+def _one_of_each_key(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    """Which row stays is never left to chance; raises Terminal `upsert.key_repeated`."""
+    if plan.order_by is None and not plan.keeps_order:
+        refs, names = repeated_keys(conn, plan, key), {f.seq: f.name for f in plan.files}
+        raise Terminal(
+            "upsert.key_repeated",
+            f"Rows have the same key ({', '.join(plan.upsert_key)}), and the source gives them in no order: "
+            f"{places(refs, names)}.",
+            node=plan.run.node,
+            hint="Nothing was loaded. Name the column whose highest value is the newest in orderBy, or make the key "
+            "unique at the source.",
+        )
+    return last_of_each_key(plan, key)
 
 
 def _count_equal(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> int:

@@ -71,3 +71,39 @@ def test_a_trigger_that_swallows_rows_is_counted_and_told(world: World) -> None:
     assert target_of(report).rows_suppressed == 1
     assert "rows.suppressed" in [w.code for w in report.warnings]
     assert reconciles(report)
+
+
+def test_rows_of_a_table_with_the_same_key_stop_the_load_and_are_named(world: World) -> None:
+    world.sql("create table s (id int, at int, name text); insert into s values (1, 2, 'b'), (1, 1, 'a'), (2, 1, 'c')")
+    world.sql("create table t (id int primary key, at int, name text)")
+    with pytest.raises(Failure) as stopped:
+        world.run(world.table_document(mode="upsert"))
+    assert (stopped.value.code, stopped.value.node) == ("upsert.key_repeated", "load")
+    assert f"{world.schema}.s record 1, 2" in stopped.value.message
+    assert world.rows() == []
+
+
+@pytest.mark.parametrize("field", ["orderBy", "watermarkColumn"])
+def test_the_last_row_of_a_key_by_the_column_that_orders_wins(world: World, field: str) -> None:
+    world.sql("create table s (id int, at int, name text)")
+    world.sql("insert into s values (1, 2, 'b'), (1, 1, 'a'), (1, null, 'x'), (2, 1, 'c')")
+    world.sql("create table t (id int primary key, at int, name text)")
+    report = world.run(world.table_document(mode="upsert", **{field: "at"}))
+    assert world.rows() == [(1, 2, "b"), (2, 1, "c")]
+    assert (target_of(report).rows_replaced, reconciles(report)) == (2, True)
+
+
+def test_files_can_be_ordered_by_a_column_too(world: World) -> None:
+    world.sql("create table t (id int primary key, at numeric, name text)")
+    world.write("a", "id,at,name\n1,10,b\n1,9,a\n")
+    world.run(world.document(mode="upsert", orderBy="at"))
+    assert world.rows("id, name") == [(1, "b")]
+
+
+def test_an_order_by_a_column_that_does_not_come_is_refused_before_the_source_is_read(world: World) -> None:
+    world.sql("create table t (id int primary key, at int, name text)")
+    world.write("a", "id,name\n1,b\n")
+    with pytest.raises(Failure) as stopped:
+        world.run(world.document(mode="upsert", orderBy="at"))
+    assert stopped.value.code == "upsert.order_unknown"
+    assert ("pass", "load") not in world.memory.steps

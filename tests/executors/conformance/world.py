@@ -222,6 +222,13 @@ class World:
         )
         return {"kind": "pipeline", "version": "1.0", "id": "case", "nodes": nodes}
 
+    def table_document(self, table: str = "s", *, query: str | None = None, **document: Any) -> dict[str, Any]:
+        """The same over a table of the warehouse, or over a query of it."""
+        config = {"query": query} if query else {"table": {"schema": self.schema, "name": table}}
+        made = self.document(**document)
+        made["nodes"][0] |= {"connector": "postgres", "connection": "warehouse", "config": config}
+        return made
+
     def run(
         self, document: Mapping[str, Any], *, run_id: str | None = None, attempt: int = 1, token: int | None = None
     ) -> RunReport:

@@ -357,3 +357,16 @@ def test_the_lineage_tab_draws_columns_from_the_source_to_the_target(web, url, s
 def test_what_faulty_drafts_run_is_not_guessed(web, url, act, tab):
     act("set", "/nodes/1/loadMode", value="upsert")
     assert "The draft has errors" in web.get(url(tab=tab)).content.decode()
+
+
+def test_another_connector_starts_with_settings_of_its_own_and_asks_for_a_connection(act, draft, web, url):
+    source = {"node": "files", "at": "/nodes/0"}
+    page = act("set", "/nodes/0/connector", **source, value="postgres").content.decode()
+    assert draft()["nodes"][0]["config"] == {"table": {"schema": "public", "name": ""}}
+    assert "needs a connection" in page
+    act("set", "/nodes/0/config/table/name", **source, value="Orders")
+    act("remove", "/nodes/0/config/table", **source)
+    act("set", "/nodes/0/config/query", **source, value="select 1 as a")
+    assert draft()["nodes"][0]["config"] == {"query": "select 1 as a"}
+    page = web.get(url(tab="visual", node="files")).content.decode()
+    assert 'name="value"' in page

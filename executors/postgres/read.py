@@ -1,0 +1,189 @@
+"""Rows out of PostgreSQL: COPY of its own text forms, read into Arrow. Runs inside Spark's tasks.
+
+Text is what PostgreSQL itself calls a value's exact form, for every type that there is; what Arrow holds as exactly is
+typed at once, all else stays text until something needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+from psycopg import sql
+
+from executors.errors import Failure, Terminal
+from executors.formats.batches import HIDDEN, Batches, trailer
+from executors.formats.files import BLOCK_BYTES
+from executors.model import Connection, DestinationColumn, SourceField
+from executors.postgres.client import connect, pin_transaction, translate
+from executors.postgres.ddl import Conn
+from executors.secrets import unseal
+from ir.types import ColumnType
+
+_TYPED = {
+    "smallint": ColumnType("integer"),
+    "integer": ColumnType("integer"),
+    "bigint": ColumnType("bigint"),
+    "real": ColumnType("float"),
+    "double precision": ColumnType("float"),
+    "boolean": ColumnType("boolean"),
+}
+"""Types all of whose values Arrow holds, read as they arrive. `real` has fewer digits than a float64 keeps apart."""
+
+_ARROW = {"integer": pa.int32(), "bigint": pa.int64(), "float": pa.float64(), "boolean": pa.bool_()}
+
+_CONVERTED = frozenset({"date", "timestamp", "timestamptz", "time", "decimal", "binary"})
+"""Types that hold values which Arrow lacks (infinity, years before 1, NaN): each value is tried when it is needed."""
+
+
+def field_of(column: DestinationColumn) -> SourceField:
+    """A column of the source as the pipeline sees it."""
+    kind = _TYPED.get(column.declared, column.type)
+    return SourceField(column.name, kind, as_text=kind.kind in _CONVERTED)
+
+
+def copied_column(column: DestinationColumn) -> sql.Composed:
+    """The expression that COPY writes for it. As text, `char(n)` has no blanks behind it."""
+    cast = "::text" if column.base in ("bpchar", "character") else ""
+    return sql.SQL("q.{}" + cast).format(sql.Identifier(column.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSession:
+    """How sessions that read for a run are opened: one moment, read-only, each statement within `seconds`."""
+
+    run_id: str
+    seconds: int
+
+    @property
+    def application(self) -> str:
+        return f"flow run {self.run_id} reads"
+
+    @contextmanager
+    def open(self, connection: Connection, snapshot: str = "") -> Iterator[Conn]:
+        """A session in its transaction, on a snapshot that another one has exported, if any."""
+        with connect(connection, autocommit=True, application_name=self.application) as conn:
+            with translate():
+                conn.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                if snapshot:
+                    conn.execute(sql.SQL("SET TRANSACTION SNAPSHOT {}").format(sql.Literal(snapshot)))
+                pin_transaction(conn, {"statement_timeout": f"{self.seconds}s", **self._watch(conn)})
+            yield conn
+
+    @staticmethod
+    def _watch(conn: Conn) -> dict[str, str]:
+        """A server that works on an answer nobody waits for any more finds out."""
+        return {"client_connection_check_interval": "5s"} if conn.info.server_version >= 140000 else {}
+
+    def interrupt(self, connection: Connection) -> None:
+        """Cancel all that sessions of this run are reading there."""
+        with connect(connection, autocommit=True, timeout=5) as conn, translate():
+            conn.execute(
+                "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+                " WHERE application_name = %s AND usename = session_user AND state = 'active'",
+                [self.application],
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TablePart:
+    """What one COPY reads. `start` and `end` are blocks of the table; `first_record` is above all numbers before."""
+
+    start: int
+    end: int
+    first_record: int
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotReader:
+    """Reads parts of one snapshot; each ends in a row that tells how many there were."""
+
+    sealed_connection: str
+    session: ReadSession
+    snapshot: str
+    node: str
+
+    def read(self, part: TablePart, fields: Sequence[SourceField]) -> Batches:
+        schema, rows = snapshot_schema(fields), 0
+        with as_source(self.node), self.session.open(unseal(self.sealed_connection), self.snapshot) as conn:
+            for text, count in _blocks(conn, part.statement):
+                yield _batch(text, count, part.first_record + rows, schema, self.node)
+                rows += count
+        yield trailer(schema, rows)
+
+
+def snapshot_schema(fields: Sequence[SourceField]) -> pa.Schema:
+    """The hidden columns, then each field in the type in which it is read."""
+    return pa.schema([*HIDDEN, *(pa.field(f.name, _ARROW.get(f.type.kind, pa.string())) for f in fields)])
+
+
+def _blocks(conn: Conn, statement: str) -> Iterator[tuple[bytes, int]]:
+    """Whole rows as CSV, about `BLOCK_BYTES` of them at a time, and how many. COPY gives them one by one."""
+    held: list[bytes] = []
+    size = sent = 0
+    with translate(), conn.cursor() as cursor:
+        with cursor.copy(statement) as copy:
+            for row in copy:
+                held.append(bytes(row))
+                size += len(held[-1])
+                if size >= BLOCK_BYTES:
+                    sent += len(held)
+                    yield b"".join(held), len(held)
+                    held, size = [], 0
+        if held:
+            sent += len(held)
+            yield b"".join(held), len(held)
+        if cursor.rowcount != sent:
+            raise _rows_lost(cursor.rowcount, sent)
+
+
+def _batch(text: bytes, rows: int, first: int, schema: pa.Schema, node: str) -> pa.RecordBatch:
+    columns = {field.name: field.type for field in list(schema)[len(HIDDEN) :]}
+    table = pa_csv.read_csv(
+        pa.BufferReader(text),
+        read_options=pa_csv.ReadOptions(column_names=list(columns), use_threads=False, block_size=len(text) + 1),
+        # A row of one NULL is an empty line.
+        parse_options=pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        convert_options=pa_csv.ConvertOptions(
+            column_types=columns,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            true_values=["t"],
+            false_values=["f"],
+        ),
+    )
+    if table.num_rows != rows:
+        raise _rows_lost(rows, table.num_rows)
+    hidden = [
+        pa.array(np.zeros(rows, dtype=np.int32)),
+        pa.array(np.arange(first, first + rows, dtype=np.int64)),
+        pa.nulls(rows, pa.string()),
+        pa.nulls(rows, pa.string()),
+    ]
+    return pa.RecordBatch.from_arrays([*hidden, *(c.combine_chunks() for c in table.columns)], schema=schema)
+
+
+def _rows_lost(sent: int, read: int) -> Terminal:
+    return Terminal(
+        "rows.lost",
+        f"The database sent {sent:,} rows; {read:,} could be read.",
+        hint="Nothing was loaded. Please report this with the types of the columns.",
+    )
+
+
+@contextmanager
+def as_source(node: str) -> Iterator[None]:
+    """What goes wrong with the connection is told of the source, not of a target."""
+    try:
+        yield
+    except Failure as failure:
+        if failure.code.startswith("target."):
+            failure.code = f"source.{failure.code.removeprefix('target.')}"
+        failure.node = failure.node or node
+        raise

@@ -1,0 +1,33 @@
+"""What of a load a source can do better: here, leave out rows that are behind the mark."""
+
+from __future__ import annotations
+
+from ir import ops
+from ir.pipeline import Path
+
+
+def source_column(path: Path, name: str) -> str | None:
+    """The column of the source whose values a working column holds as they are; None if it may not.
+
+    None too where leaving rows out at the source would change which others stay.
+    """
+    declared = {column.name for column in path.source.columns or ()}
+    found: str | None = name
+    for transform in reversed(path.transforms):
+        for op in reversed(transform.ops):
+            found = _before(op, found) if found is not None else None
+    return None if found in declared else found
+
+
+def _before(op: ops.Op, name: str) -> str | None:
+    match op:
+        case ops.Rename(columns=columns):
+            old = {new: old for old, new in columns.items()}
+            return old.get(name, None if name in columns else name)
+        case ops.Cast(columns=columns) | ops.Derive(columns=columns) | ops.FillNull(columns=columns):
+            return None if name in columns else name
+        case ops.Trim(columns=names):
+            return None if name in names else name
+        case ops.Select() | ops.Drop() | ops.Filter():
+            return name
+    return None

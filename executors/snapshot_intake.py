@@ -1,0 +1,84 @@
+"""Rows of databases: each source is seen as of one moment, which lasts until all its targets have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+
+from executors.errors import Failure, Terminal
+from executors.lane import Lane
+from executors.model import RunJob, RunWarning
+from executors.ports import Ports
+from executors.postgres.read import ReadSession
+from executors.reading import Reading
+from executors.sources.postgres import PostgresSource
+from ir.nodes import Source
+
+
+@dataclass(slots=True)
+class _Opened:
+    handler: PostgresSource
+    warnings: list[RunWarning] = field(default_factory=list)
+
+
+class SnapshotIntake:
+    """Opens each source of a run once. There are no load units: every run reads what is there."""
+
+    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
+        self._job, self._ports, self._stack = job, ports, stack
+        seconds = int(job.pipeline.error_handling.max_minutes * 60) or 1
+        self._session = ReadSession(job.run_id, seconds)
+        self._opened: dict[str, _Opened] = {}
+
+    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+        source = lane.path.source
+        opened = self._open(source)
+        if len(lanes) > 1 and not opened.handler.is_shared:
+            raise Terminal(
+                "source.not_pinned",
+                f"The snapshot of {opened.handler.name} cannot be shared between sessions, so {len(lanes)} targets "
+                "would get different rows.",
+                node=source.id,
+                hint="Connect without the pooler, or load each target by a pipeline of its own.",
+            )
+        self._warn_of_newer(source, opened, [other for other in lanes if other.commit])
+        return opened.handler.reading(self._job.run_id)
+
+    def _open(self, source: Source) -> _Opened:
+        if source.id not in self._opened:
+            self._ports.events.step("list", source.id)
+            connection = self._job.connections[str(source.connection)]
+            self._opened[source.id] = _Opened(PostgresSource(source, self._session, connection, self._stack))
+        return self._opened[source.id]
+
+    def _warn_of_newer(self, source: Source, opened: _Opened, loaded: Sequence[Lane]) -> None:
+        """A snapshot does not outlive the attempt that took it."""
+        if loaded and not opened.warnings:
+            names = ", ".join(other.path.target.id for other in loaded)
+            opened.warnings.append(
+                RunWarning(
+                    "source.newer_snapshot",
+                    source.id,
+                    f"An earlier attempt of this run loaded {names} from {opened.handler.name} as it was then; the "
+                    "other targets get it as it is now.",
+                )
+            )
+
+    def warnings_of(self, source: Source) -> Sequence[RunWarning]:
+        return self._opened[source.id].warnings
+
+    def nothing_new(self, source: Source) -> str:
+        return "There was nothing to read."
+
+    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+        """Nothing was taken."""
+
+    def put_away_failed(self, source: Source, reason: str) -> None:
+        """Nothing was taken."""
+
+    def interrupt(self) -> None:
+        names = {node.connection for node in self._job.pipeline.nodes if isinstance(node, Source) and node.connection}
+        for name in names:
+            with suppress(Failure):
+                self._session.interrupt(self._job.connections[name])

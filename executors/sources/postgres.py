@@ -1,0 +1,201 @@
+"""`postgres`: the rows of a table, view or query as of one moment, which all parts and all targets of a run share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+
+import psycopg
+from psycopg import sql
+
+from executors.errors import Failure, Terminal
+from executors.formats.columns import require_columns
+from executors.formats.files import SPLIT_BYTES
+from executors.model import Connection, DestinationColumn
+from executors.postgres.client import translate
+from executors.postgres.inspect import inspect_query, inspect_target
+from executors.postgres.read import ReadSession, SnapshotReader, TablePart, as_source, copied_column, field_of
+from executors.reading import Bound, Origin, Reading
+from executors.secrets import seal
+from ir.connectors import postgres_config
+from ir.nodes import Source
+from ir.queries import QueryRefused, read_query
+
+MOST_PARTS = 64
+
+_BY_BLOCKS = 140000
+"""From this server version a range of ctid reads those blocks alone."""
+
+# Only the heap keeps its rows in blocks that a ctid names. Tables that inherit from one have blocks of their own: they
+# fall into the ranges too, the last of which has no end.
+_BLOCKS = """
+SELECT pg_relation_size(c.oid), current_setting('block_size')::int
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
+WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'm') AND a.amname = 'heap'"""
+
+_CHANGING_FUNCTIONS = """
+SELECT DISTINCT n.nspname || '.' || p.proname
+FROM unnest(%s::text[], %s::text[]) AS f(schema, name)
+JOIN pg_proc p ON p.proname = f.name JOIN pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname = coalesce(nullif(f.schema, ''), 'pg_catalog') AND p.provolatile = 'v' ORDER BY 1"""
+
+
+class PostgresSource:
+    """One source node. Its session keeps the snapshot alive until `stack` is left."""
+
+    def __init__(self, source: Source, session: ReadSession, connection: Connection, stack: ExitStack) -> None:
+        self._source, self._session, self._connection = source, session, connection
+        self._config = postgres_config(source)
+        with as_source(source.id):
+            self._conn = stack.enter_context(session.open(connection))
+            with translate():
+                if self._config.query is not None:
+                    self._require_stable(self._config.query)
+                self._columns = self._inspect()
+                self._rows = self._from()
+                self._require_readable()
+                self.snapshot = self._export()
+
+    @property
+    def name(self) -> str:
+        """As people see it beside a row's number."""
+        table = self._config.table
+        return f"{table.schema_}.{table.name}" if table else "query"
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other sessions can read the same snapshot. Behind some poolers they cannot."""
+        return bool(self.snapshot)
+
+    def reading(self, run_id: str, bound: Bound | None = None) -> Reading:
+        """All rows, or those from a bound on."""
+        with as_source(self._source.id), translate():
+            parts = tuple(self._parts(bound))
+            size = self._size()
+        identity = f"{run_id}\n{self._source.id}\n{self.snapshot or self._conn.info.backend_pid}"
+        return Reading(
+            fields=tuple(field_of(column) for column in self._columns),
+            origins=(Origin(0, self.name, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False),),
+            parts=parts,
+            reader=SnapshotReader(seal(self._connection), self._session, self.snapshot, self._source.id),
+            size=size,
+            records=None,
+            keeps_order=False,
+            narrow=lambda bound: self.reading(run_id, bound),
+        )
+
+    # --- what is there ----------------------------------------------------------------------------------------
+
+    def _require_stable(self, text: str) -> None:
+        """The same check as at save, and what only the database knows: functions that may write or always differ."""
+        try:
+            functions = read_query(text).functions
+        except QueryRefused as refused:
+            raise Terminal(refused.code, refused.message, hint="Save the pipeline again with another query.") from None
+        schemas, names = [schema for schema, _ in functions], [name for _, name in functions]
+        found = [name for (name,) in self._conn.execute(_CHANGING_FUNCTIONS, [schemas, names]).fetchall()]
+        if found:
+            raise Terminal(
+                "query.not_allowed",
+                f"The query calls {', '.join(found)}, which PostgreSQL takes for volatile: it may write, or give other "
+                "rows each time.",
+                hint="Take it out. If it does neither, its owner can say so: ALTER FUNCTION … STABLE.",
+            )
+
+    def _inspect(self) -> tuple[DestinationColumn, ...]:
+        table = self._config.table
+        if table is None:
+            columns = inspect_query(self._conn, read_query(str(self._config.query)).text)
+        else:
+            found = inspect_target(self._conn, table.schema_, table.name)
+            if found is None:
+                raise Terminal(
+                    "source.table_unknown",
+                    f"The database has no table or view {self.name}.",
+                    hint="Names are matched exactly, large and small letters included.",
+                )
+            columns = found.columns
+        if not columns:
+            raise Terminal("source.no_columns", f"{self.name} has no columns.", hint="Read another table.")
+        require_columns(self.name, [column.name for column in columns], self._source.columns or ())
+        return columns
+
+    def _from(self) -> sql.Composable:
+        table = self._config.table
+        if table is not None:
+            return sql.Identifier(table.schema_, table.name)
+        # The line break ends a comment that the query may end in.
+        return sql.SQL("({}\n)").format(sql.SQL(read_query(str(self._config.query)).text))
+
+    def _require_readable(self) -> None:
+        """What the role must not read fails here, before any target is touched."""
+        self._conn.execute(self._select(sql.SQL("false")))
+
+    def _export(self) -> str:
+        """The snapshot's name for other sessions; empty if they cannot take it."""
+        with suppress(psycopg.Error, Failure):
+            row = self._conn.execute("SELECT pg_export_snapshot()").fetchone()
+            name = str(row[0]) if row else ""
+            with self._session.open(self._connection, name):
+                return name
+        return ""
+
+    # --- what is to be read -----------------------------------------------------------------------------------
+
+    def _parts(self, bound: Bound | None) -> Iterator[TablePart]:
+        """Ranges of blocks of a table, if its snapshot is shared; else all in one."""
+        blocks, per_block, step = self._blocks()
+        past = self._past(bound)
+        for start in range(0, max(blocks, 1), step):
+            is_last = start + step >= blocks
+            range_ = [] if step >= blocks else _range(start, None if is_last else start + step)
+            statement = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv)").format(
+                self._select(*range_, *([past] if past else []))
+            )
+            end = max(blocks, start + 1) if is_last else start + step
+            yield TablePart(start, end, start * per_block + 1, statement.as_string(self._conn))
+
+    def _blocks(self) -> tuple[int, int, int]:
+        """The table's blocks, how many rows fit in one at most, and how many blocks make a part."""
+        table = self._config.table
+        if table is None or not self.is_shared or self._conn.info.server_version < _BY_BLOCKS:
+            return 1, 1, 1
+        row = self._conn.execute(_BLOCKS, [table.schema_, table.name]).fetchone()
+        if row is None:
+            return 1, 1, 1
+        size, block = row
+        blocks = -(-size // block)
+        return blocks, block // _LEAST_ROW_BYTES, max(SPLIT_BYTES // block, -(-blocks // MOST_PARTS), 1)
+
+    def _select(self, *conditions: sql.Composable) -> sql.Composed:
+        columns = sql.SQL(", ").join(copied_column(column) for column in self._columns)
+        where = sql.SQL(" AND ").join(conditions) if conditions else sql.SQL("true")
+        return sql.SQL("SELECT {} FROM {} AS q WHERE {}").format(columns, self._rows, where)
+
+    def _past(self, bound: Bound | None) -> sql.Composable | None:
+        """Only where the column's type is that of the target, so that both compare and round alike."""
+        column = next((c for c in self._columns if bound is not None and c.name == bound.column), None)
+        if bound is None or column is None or column.declared != bound.type.declared:
+            return None
+        value = sql.Identifier("q", column.name)
+        return sql.SQL("({} >= {} OR {} IS NULL)").format(bound.type.of(value), bound.type.literal(bound.value), value)
+
+    def _size(self) -> int:
+        """About how many bytes all rows have, as the planner thinks."""
+        statement = sql.SQL("EXPLAIN (FORMAT JSON) {}").format(self._select())
+        row = self._conn.execute(statement).fetchone()
+        plan = (json.loads(row[0]) if isinstance(row[0], str) else row[0])[0]["Plan"] if row else {}
+        return int(plan.get("Plan Rows", 0) * max(plan.get("Plan Width", 0), len(self._columns)))
+
+
+_LEAST_ROW_BYTES = 28
+"""A row takes at least 24 bytes and the pointer to it 4."""
+
+
+def _range(start: int, end: int | None) -> Sequence[sql.Composable]:
+    conditions = [sql.SQL("q.ctid >= {}::tid").format(sql.Literal(f"({start},0)"))]
+    if end is not None:
+        conditions.append(sql.SQL("q.ctid < {}::tid").format(sql.Literal(f"({end},0)")))
+    return conditions

@@ -1,0 +1,49 @@
+"""The `postgres` connector: a table, view or query of a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from ir.base import Spec, Text
+from ir.connectors.base import Connector
+from ir.diagnostics import Diagnostic, diagnose
+from ir.names import check_identifier
+from ir.pointers import Pointer
+from ir.queries import check_query
+
+
+class SourceTable(Spec):
+    """A table or view by its exact name."""
+
+    schema_: Annotated[str, Field(alias="schema")]
+    name: str
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_identifier(self.schema_, at / "schema", "schema")
+        yield from check_identifier(self.name, at / "name", "table")
+
+
+class PostgresConfig(Spec):
+    """The rows of a table, or those of a query: one plain SELECT. All of them are read as of one moment."""
+
+    table: SourceTable | None = None
+    query: Text | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        if (self.table is None) == (self.query is None):
+            what = "Neither a table nor a query is given." if self.table is None else "Both table and query are given."
+            yield diagnose("postgres.table_or_query", at, what)
+        if self.query is not None:
+            yield from check_query(self.query, at / "query")
+
+
+CONNECTOR = Connector(
+    "postgres",
+    "A table or query of a PostgreSQL database.",
+    PostgresConfig,
+    needs_connection=True,
+    keeps_order=False,
+)
