@@ -46,6 +46,10 @@ def marking() -> Iterator[None]:
         raise RuntimeError(f"<flow-failure>{values.encode().hex()}</flow-failure>") from None
 
 
+def interrupted(node: str | None = None) -> Cancelled:
+    return Cancelled("spark.interrupted", "The run's Spark work was interrupted.", node=node)
+
+
 @contextmanager
 def translate(node: str | None = None, expressions: Sequence[Expression] = ()) -> Iterator[None]:
     """Wrapped around whatever talks to Spark.
@@ -86,7 +90,7 @@ def failure_of(error: BaseException, node: str | None = None, expressions: Seque
     if marked := _MARKED.search(text):
         return _unmark(marked[1])
     if any(sign in text for sign in _CANCELLED):
-        return Cancelled("spark.interrupted", "The run's Spark work was interrupted.", node=node)
+        return interrupted(node)
     if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)) or any(sign in text for sign in _LOST):
         return Transient(
             "spark.lost", "Spark went away while the run was using it.", node=node,

@@ -20,6 +20,8 @@ Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 FEW_BYTES = 1 << 20
 """Up to here the first Python worker costs more than the work."""
+FEW_RECORDS = 1 << 17
+"""Up to here too: few bytes can hold many records where they are compressed."""
 
 
 def frame_of_numbers(session: SparkSession, tasks: int) -> DataFrame:
@@ -42,9 +44,21 @@ def run_here(task: Task, tasks: int) -> list[dict[str, Any]]:
     return [row for batch in task(iter([numbers])) for row in batch.to_pylist()]
 
 
-def is_for_here(size: int) -> bool:
-    """Whether so many bytes are too few for a job. Where Spark is elsewhere, only Spark is sure to see the source."""
-    return is_local() and size <= FEW_BYTES
+def is_for_here(size: int, records: int = 0) -> bool:
+    """Whether so many bytes, and records as far as they are known, are too few for a job. Where Spark is elsewhere,
+    only Spark is sure to see the source."""
+    return is_local() and size <= FEW_BYTES and records <= FEW_RECORDS
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedTask:
+    """Lets work in this process end between two batches when its run is interrupted: `watch` is its session's."""
+
+    task: Task
+    watch: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return self.watch(self.task(batches))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from executors.reading import Reading
 from executors.spark.columns import compile_path
 from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Stage
 from executors.spark.errors import translate
-from executors.spark.jobs import frame_of_numbers, is_for_here, map_task, run_here, run_job
+from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
 from executors.spark.reader import HIDDEN, ReadTask, group_parts
 from executors.spark.session import RunSession
@@ -64,7 +64,7 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     )
     way = way or _shortest_way(plan, compiled)
     if way == "here":
-        rows = run_here(FusedTask(reader, sink), len(groups))
+        rows = run_here(FusedTask(WatchedTask(reader, session.watched), sink), len(groups))
     else:
         numbers = frame_of_numbers(session.start(), len(groups))
         with translate(plan.path.target.id, compiled.expressions):
@@ -76,7 +76,7 @@ def _shortest_way(plan: PassPlan, compiled: Compiled) -> Way:
     """Rows need the JVM for expressions only, and few rows need no job at all."""
     if compiled.stages:
         return "through_spark"
-    return "here" if is_for_here(plan.reading.size) else "fused"
+    return "here" if is_for_here(plan.reading.size, plan.reading.records) else "fused"
 
 
 def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:

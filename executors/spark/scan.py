@@ -12,7 +12,7 @@ import pyarrow as pa
 from executors.formats import FORMATS
 from executors.model import FileScan, SourceField, SourceFile, Split
 from executors.spark.errors import translate
-from executors.spark.jobs import frame_of_numbers, is_for_here, map_task, run_here, run_job
+from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.session import RunSession
 from ir.connectors import typed_config
 from ir.nodes import Source, SourceColumn
@@ -28,7 +28,7 @@ def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile])
         return []
     task = ScanTask(typed_config(source).format, tuple(source.columns or ()), tuple(files))
     if is_for_here(sum(file.size for file in files)):
-        rows = run_here(task, len(files))
+        rows = run_here(WatchedTask(task, session.watched), len(files))
     else:
         with translate(source.id):
             rows = run_job(map_task(frame_of_numbers(session.start(), len(files)), task, "scan string"))
@@ -45,8 +45,8 @@ class ScanTask:
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
-            scans = [self.scan(self.files[number]) for number in batch.column(0).to_pylist()]
-            yield pa.RecordBatch.from_pydict({"scan": pa.array(map(encode_scan, scans), pa.string())})
+            for number in batch.column(0).to_pylist():
+                yield pa.RecordBatch.from_pydict({"scan": [encode_scan(self.scan(self.files[number]))]})
 
     def scan(self, file: SourceFile) -> FileScan:
         return FORMATS[self.format.type].scan(file, self.format, self.declared)

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -17,9 +17,10 @@ from pyspark.sql import SparkSession
 from executors.errors import Failure
 from executors.spark import archive, java
 from executors.spark.address import is_local, master, remote
-from executors.spark.errors import translate
+from executors.spark.errors import interrupted, translate
 from executors.spark.probe import probe_cluster, warm_workers
 
+T = TypeVar("T")
 Mode = Literal["inline", "worker"]
 
 SESSION_SETTINGS = {
@@ -60,6 +61,7 @@ class RunSession:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
+        self._interrupts = 0
 
     def __enter__(self) -> RunSession:
         return self
@@ -79,9 +81,18 @@ class RunSession:
 
     def interrupt(self) -> None:
         """End all that runs in it; its caller sees `Cancelled`. Safe from another thread, and when idle."""
+        self._interrupts += 1
         if self._session is not None:
             with translate():
                 self._session.interruptAll()
+
+    def watched(self, steps: Iterator[T]) -> Iterator[T]:
+        """The steps of work that is done in this process, until it is interrupted: then `Cancelled` is raised."""
+        before = self._interrupts
+        for step in steps:
+            if self._interrupts != before:
+                raise interrupted()
+            yield step
 
 
 def warm_up() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -14,10 +15,12 @@ from executors.model import RecordRef, RuleCount, TaskCount
 from executors.postgres.copy import StageWriter
 from executors.postgres.staging import StagingTables
 from executors.secrets import unseal
-from executors.spark.reader import ReadTask
 from executors.spark.steps import Program, run_programs
 from executors.types import travel_of
 from executors.verdicts import FILE, RECORD, JudgePlan, Tally, judge
+
+if TYPE_CHECKING:
+    from executors.spark.jobs import Task
 
 COUNTS = "task long, counts string"
 """The schema of a sink's one row."""
@@ -73,7 +76,7 @@ class SinkTask:
 class FusedTask:
     """Reads and stages in one task: rows never enter the JVM."""
 
-    reader: ReadTask
+    reader: Task
     sink: SinkTask
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

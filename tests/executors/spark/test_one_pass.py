@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
-from executors.errors import Terminal
+from executors.errors import Cancelled, Terminal
 from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
-from executors.reading import read_files
+from executors.reading import FileReader, read_files
+from executors.spark.jobs import is_for_here
 from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.session import RunSession
 from ir.types import ColumnType
@@ -221,3 +223,27 @@ def test_types_that_spark_lacks_serve_expressions_as_text_and_are_judged_once(
     staged = stage(run_session, warehouse, make_path(*ops, onTypeMismatch="skip"), [file])
     assert [row[2:] for row in staged.rows] == [("0b", "1!"), ("1b", "2!")]
     assert staged.violations() == {"shape/type:k": 1}
+
+
+def test_work_in_this_process_ends_between_batches_when_it_is_interrupted(
+    run_session: RunSession, warehouse: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    rows = "".join(f"{n},{'x' * 500}\n" for n in range(20_000))
+    whole = FileReader.read
+
+    def counting(reader: FileReader, part: Any, fields: Any) -> Iterator[Any]:
+        for batch in whole(reader, part, fields):
+            read.append(batch.num_rows)
+            run_session.interrupt()
+            yield batch
+
+    monkeypatch.setattr(FileReader, "read", counting)
+    with pytest.raises(Cancelled):
+        stage(run_session, warehouse, make_path(), [write(tmp_path, "big.csv", f"id,name\n{rows}")], way="here")
+    assert len(read) == 1
+
+
+def test_few_bytes_that_hold_many_records_are_left_to_jobs() -> None:
+    assert is_for_here(1_000, 1_000)
+    assert not is_for_here(1_000, 10_000_000)
