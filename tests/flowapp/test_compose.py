@@ -43,6 +43,18 @@ def test_a_service_sets_known_settings_only(name: str) -> None:
     assert ours <= SETTINGS
 
 
+@pytest.mark.parametrize("name", ["worker", "spark-worker"])
+def test_whoever_reads_sources_and_writes_targets_has_their_files_and_the_keys_of_their_passwords(name: str) -> None:
+    here, web = SERVICES[name], SERVICES["web"]
+    assert here["environment"]["FLOW_ENCRYPTION_KEYS"] == web["environment"]["FLOW_ENCRYPTION_KEYS"]
+    assert (here["volumes"], here["image"]) == (web["volumes"], web["image"])
+
+
+def test_spark_workers_join_the_cluster_that_the_worker_uses() -> None:
+    address = SERVICES["worker"]["environment"]["FLOW_SPARK_MASTER"]
+    assert SERVICES["spark-worker"]["command"][-1].endswith(f" {address}")
+
+
 def test_every_volume_is_declared() -> None:
     mounted = {volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", ())}
     assert mounted == set(COMPOSE["volumes"])
