@@ -86,6 +86,8 @@ _MODES = (
     _error("upsert.order_unknown", "Use a column of the table."),
     _error("upsert.key_covers_all", "Leave columns to update out of the key, or use append."),
     _error("upsert.key_not_unique", "Add a unique constraint over exactly these columns."),
+    _error("blue_green.not_possible", "Change what stands in the way of one of the two, or use truncate or upsert."),
+    _warning("blue_green.in_place", "It may be kept: readers are not held up, but a swap costs less."),
     _error("watermark.column_required", "Name the column that grows in watermarkColumn."),
     _error("watermark.column_unknown", "Use a column of the table."),
     _error("watermark.column_unordered", "Use a column of a whole or decimal number, a date, a time stamp or a text."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executors.postgres.client import connect, translate
-from executors.postgres.inspect import inspect_target
+from executors.postgres.load_modes.blue_green import look_closely
 from flowapp.accounts.models import Workspace
 from flowapp.connections.services import resolve_connections
 from ir.destinations import Destinations
@@ -17,5 +17,5 @@ def find_destinations(workspace: Workspace, pipeline: Pipeline) -> Destinations:
     for target in pipeline.targets():
         with connect(resolved[target.connection], autocommit=True) as reached, translate(target.id):
             key = (target.connection, target.schema_, target.table)
-            found[key] = inspect_target(reached, target.schema_, target.table)
+            found[key] = look_closely(reached, target.schema_, target.table)
     return found

@@ -15,7 +15,7 @@ from django.core.cache import cache
 from psycopg import Connection as Session
 
 from executors.postgres.client import connect, translate
-from executors.postgres.inspect import inspect_target
+from executors.postgres.load_modes.blue_green import look_closely
 from flowapp.accounts.models import Workspace
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES, resolve
@@ -98,7 +98,7 @@ def _inspect(connection: Connection, wanted: Iterable[Table]) -> Iterator[tuple[
     with connect(resolve(connection), autocommit=True, timeout=TIMEOUT_SECONDS) as session, translate():
         session.execute(f"SET statement_timeout = '{TIMEOUT_SECONDS}s'")
         for table in wanted:
-            yield table, inspect_target(session, table.schema, table.table)
+            yield table, look_closely(session, table.schema, table.table)
 
 
 def _key(connection: Connection, table: Table | None = None) -> str:

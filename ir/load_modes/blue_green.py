@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from ir.load_modes.base import LoadMode
+from ir.diagnostics import Skipped, diagnose
+from ir.load_modes.base import Findings, LoadMode, TargetView
+
+
+def check(view: TargetView) -> Findings:
+    """Whether what depends on the table leaves a way to replace its rows, and which."""
+    at, found = view.at / "loadMode", view.destination
+    if not view.looked or (found is not None and found.replacing is None):
+        yield Skipped("blue_green.not_possible", at, "what depends on the table is not known without looking at it")
+    elif found is not None and found.replacing is not None and found.replacing.strategy != "swap":
+        code = "blue_green.in_place" if found.replacing.strategy else "blue_green.not_possible"
+        yield diagnose(code, at, found.replacing.sentence(f"{found.schema}.{found.table}"))
+
 
 MODE = LoadMode(
     name="blue_green",
-    sentence="Replaces all rows in one swap that never blocks readers.",
-    runs="A sibling table is filled, then names change in one transaction",
-    needs="A table whose dependents can be carried over.",
+    sentence="Replaces all rows at once: readers see the old ones, then the new ones.",
+    runs="A new table is filled, then takes the place of the old one with all that belongs to it; where that would lose "
+    "something, DELETE and INSERT in one transaction. BEFORE triggers that look into the table see its old rows. A "
+    "reader whose snapshot is older than the swap (REPEATABLE READ, pg_dump) sees the table empty",
+    needs="A table that stands alone, no partitioned or inherited one, and the rights of its owner for a swap.",
     fields=frozenset({"fail_on_empty_source"}),
     replaces_all_rows=True,
+    check=check,
 )

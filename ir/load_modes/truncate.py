@@ -7,11 +7,14 @@ from ir.load_modes.base import Findings, LoadMode, TargetView
 
 
 def check(view: TargetView) -> Findings:
-    if view.sources == view.targets == 1:
+    at, found = view.at / "loadMode", view.destination
+    would_do = found is None or found.replacing is None or found.replacing.strategy is not None
+    if view.sources == view.targets == 1 and would_do:
         yield diagnose(
             "truncate.prefer_blue_green",
-            view.at / "loadMode",
+            at,
             "truncate locks readers out while it replaces the rows, and blue_green would do.",
+            fixes=[[{"op": "replace", "path": str(at), "value": "blue_green"}]],
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ir.destinations import Destination, DestinationColumn, Destinations
+from ir.destinations import Destination, DestinationColumn, Destinations, Replacing
 from ir.documents import Syntax
 from ir.types import STRING, ColumnType
 
@@ -59,6 +59,7 @@ def _destinations(tables: list[dict[str, Any]]) -> Destinations:
             tuple(frozenset(key) for key in table["uniqueKeys"]),
             table.get("kind", "table"),
             table.get("writable", True),
+            replacing=Replacing(tuple(table.get("againstSwap", ())), tuple(table.get("againstDelete", ()))),
         )
         for table in tables
     }

@@ -10,6 +10,12 @@ from tests.executors.conformance.world import World, target_of
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
 
+@pytest.fixture(params=["truncate", "blue_green"])
+def mode(request: pytest.FixtureRequest) -> str:
+    """The load modes that an empty source would clear a table by."""
+    return str(request.param)
+
+
 @pytest.fixture
 def filled(world: World) -> World:
     world.sql(
@@ -22,42 +28,42 @@ def count(world: World) -> int:
     return int(world.sql("select count(*) from t")[0][0])
 
 
-def test_truncate_of_an_empty_file_is_refused_with_the_numbers(filled: World) -> None:
+def test_an_empty_file_is_refused_with_the_numbers(filled: World, mode: str) -> None:
     filled.write("a", "id,name\n")
     with pytest.raises(Terminal) as stopped:
-        filled.run(filled.document(mode="truncate"))
+        filled.run(filled.document(mode=mode))
     assert stopped.value.code == "source.empty"
     assert "failOnEmptySource" in stopped.value.hint
     assert count(filled) == 5
 
 
-def test_truncate_of_rows_that_all_rules_drop_is_refused_too(filled: World) -> None:
+def test_rows_that_all_rules_drop_are_refused_too(filled: World, mode: str) -> None:
     filled.write("a", "id,name\n1,\n2,\n")
     with pytest.raises(Terminal) as stopped:
-        filled.run(filled.document(mode="truncate", rules=[{"type": "notNull", "field": "name", "onFail": "skip"}]))
+        filled.run(filled.document(mode=mode, rules=[{"type": "notNull", "field": "name", "onFail": "skip"}]))
     assert stopped.value.code == "source.empty"
     assert "2 rejected" in stopped.value.message
     assert count(filled) == 5
 
 
-def test_a_truly_empty_source_may_clear_the_table_when_it_is_told_to(filled: World) -> None:
+def test_a_truly_empty_source_may_clear_the_table_when_it_is_told_to(filled: World, mode: str) -> None:
     filled.write("a", "id,name\n")
-    report = filled.run(filled.document(mode="truncate", failOnEmptySource=False))
+    report = filled.run(filled.document(mode=mode, failOnEmptySource=False))
     assert count(filled) == 0
     assert target_of(report).rows_loaded == 0
 
 
 @pytest.mark.parametrize("guard", [True, False])
-def test_a_source_that_breaks_never_clears_the_table(filled: World, guard: bool) -> None:
+def test_a_source_that_breaks_never_clears_the_table(filled: World, guard: bool, mode: str) -> None:
     filled.write("a", b'[{"id": 1, "name": "x"}, {"id": 2')
     with pytest.raises(Failure) as stopped:
-        filled.run(filled.document(mode="truncate", format="json", failOnEmptySource=guard))
+        filled.run(filled.document(mode=mode, format="json", failOnEmptySource=guard))
     assert stopped.value.code == "source.malformed"
     assert count(filled) == 5
 
 
 @pytest.mark.parametrize("guard", [True, False])
-def test_a_file_that_changes_under_the_run_never_clears_the_table(filled: World, guard: bool) -> None:
+def test_a_file_that_changes_under_the_run_never_clears_the_table(filled: World, guard: bool, mode: str) -> None:
     path = filled.write("a", "id,name\n1,x\n")
 
     def shorten(step: str, node: str | None) -> None:
@@ -66,15 +72,15 @@ def test_a_file_that_changes_under_the_run_never_clears_the_table(filled: World,
 
     filled.memory.on_step = shorten
     with pytest.raises(Failure) as stopped:
-        filled.run(filled.document(mode="truncate", failOnEmptySource=guard))
+        filled.run(filled.document(mode=mode, failOnEmptySource=guard))
     assert stopped.value.code == "source.changed"
     assert count(filled) == 5
 
 
 @pytest.mark.parametrize("action", ["alert", "skip"])
-def test_a_miss_is_not_an_empty_source(filled: World, action: str) -> None:
+def test_a_miss_is_not_an_empty_source(filled: World, action: str, mode: str) -> None:
     (filled.folder / "in").mkdir()
-    document = filled.document(mode="truncate", failOnEmptySource=False,
+    document = filled.document(mode=mode, failOnEmptySource=False,
                                source={"waitPolicy": {"onMissAction": action}})  # fmt: skip
     report = filled.run(document)
     assert report.nothing_new
@@ -88,8 +94,8 @@ def test_who_hears_of_a_miss_hears_of_files_without_rows_too(filled: World) -> N
     assert [kind for kind, _ in filled.memory.alerts] == ["source.empty"]
 
 
-def test_a_miss_fails_the_run_by_default(filled: World) -> None:
+def test_a_miss_fails_the_run_by_default(filled: World, mode: str) -> None:
     (filled.folder / "in").mkdir()
     with pytest.raises(Terminal) as stopped:
-        filled.run(filled.document(mode="truncate"))
+        filled.run(filled.document(mode=mode))
     assert stopped.value.code == "source.no_files"

@@ -15,7 +15,7 @@ from tests.executors.conformance.world import FORMATS, Memory, World, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
-MODES = ("append", "truncate", "upsert")
+MODES = ("append", "truncate", "upsert", "blue_green")
 FOLDERS = {"atomicity": {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}}
 ROWS = [{"id": 2, "name": "Bob"}, {"id": 3, "name": "New"}, {"id": 4, "name": None}]
 
