@@ -10,6 +10,7 @@ from executors.postgres.names import quoted
 from executors.postgres.staging import HIDDEN
 from ir.load_modes import load_mode
 from ir.nodes.target import Target
+from ir.types import ColumnType
 
 SOURCE_FILE_HASH = "_source_file_hash"
 """A target column of this name is filled by the load with the SHA-256 of the row's file."""
@@ -29,8 +30,8 @@ def plan_stage_columns(
     if key:
         _require_key(target, key, {f.name for f in working}, dest)
     mark = _marks(target, {f.name for f in working})
-    columns = (dest.column(f.name) for f in working)
-    return tuple(_stage_column(c, target, placed=c.name in key | mark) for c in columns if c is not None)
+    found = ((f, dest.column(f.name)) for f in working)
+    return tuple(_stage_column(f, c, target, placed=c.name in key | mark) for f, c in found if c is not None)
 
 
 def _marks(target: Target, given: set[str]) -> frozenset[str]:
@@ -47,13 +48,15 @@ def _marks(target: Target, given: set[str]) -> frozenset[str]:
     return frozenset({target.watermark_column})
 
 
-def _stage_column(column: DestinationColumn, target: Target, *, placed: bool) -> StageColumn:
+def _stage_column(field: SourceField, column: DestinationColumn, target: Target, *, placed: bool) -> StageColumn:
+    # What comes in the column's own type of PostgreSQL need not fit ours: PostgreSQL reads it.
+    kind = field.type if field.type == ColumnType("pg", pg_name=column.declared) else column.type
     # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none; a NULL where
     # the mark is read stands neither before nor behind it.
     nullable = column.nullable and not placed
     # '' is kept where the table says that a text may not be NULL; a key that it lets be NULL must not be '' either.
     empty_as_null = target.empty_as_null and (column.nullable or column.type.kind != "string")
-    return StageColumn(column.name, column.type, nullable, column.max_length, empty_as_null)
+    return StageColumn(column.name, kind, nullable, column.max_length, empty_as_null)
 
 
 def _require_known(target: Target, name: str, dest: Destination, *, is_new: bool) -> None:

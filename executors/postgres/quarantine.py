@@ -254,7 +254,7 @@ def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables:
             conn.execute(
                 sql.SQL(
                     "UPDATE {} SET disposition = 'not_loaded' WHERE tenant = %s AND \"pipelineId\" = %s"
-                    " AND \"targetNode\" = %s AND \"runId\" = ANY(%s::text[]) AND status = 'open'"
+                    ' AND "targetNode" = %s AND "runId" = ANY(%s::text[]) AND status = \'open\''
                 ).format(name.identifier),
                 [run.tenant, run.pipeline, run.node, list(run_ids)],
             )

@@ -46,6 +46,23 @@ def field_of(column: DestinationColumn) -> SourceField:
     return SourceField(column.name, kind, as_text=kind.kind in _CONVERTED)
 
 
+def beyond_arrow(column: DestinationColumn) -> sql.Composed | None:
+    """A condition: the value is one that Arrow's type cannot hold. None where there is no such value."""
+    test = _BEYOND_ARROW.get(column.type.kind)
+    return None if test is None or column.type.kind == "pg" else sql.SQL(test).format(sql.Identifier("q", column.name))
+
+
+_OUT_OF_YEARS = "(NOT isfinite({0}) OR {0} < '0001-01-01' OR {0} >= '10000-01-01')"
+_BEYOND_ARROW = {
+    "date": _OUT_OF_YEARS,
+    "timestamp": _OUT_OF_YEARS,
+    # Away from the ends of Arrow's years, whatever the zone.
+    "timestamptz": "(NOT isfinite({0}) OR {0} < '0001-01-02Z' OR {0} >= '9999-12-31Z')",
+    "time": "({0} = '24:00')",
+    "decimal": "({0} = 'NaN')",
+}
+
+
 def copied_column(column: DestinationColumn) -> sql.Composed:
     """The expression that COPY writes for it. As text, `char(n)` has no blanks behind it."""
     cast = "::text" if column.base in ("bpchar", "character") else ""

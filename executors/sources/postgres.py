@@ -13,17 +13,28 @@ from psycopg import sql
 from executors.errors import Failure, Terminal
 from executors.formats.columns import require_columns
 from executors.formats.files import SPLIT_BYTES
-from executors.model import Connection, DestinationColumn
+from executors.model import Connection, DestinationColumn, SourceField
 from executors.postgres.client import translate
 from executors.postgres.inspect import inspect_query, inspect_target
-from executors.postgres.read import ReadSession, SnapshotReader, TablePart, as_source, copied_column, field_of
+from executors.postgres.read import (
+    ReadSession,
+    SnapshotReader,
+    TablePart,
+    as_source,
+    beyond_arrow,
+    copied_column,
+    field_of,
+)
 from executors.reading import Bound, Origin, Reading
 from executors.secrets import seal
 from ir.connectors import postgres_config
 from ir.nodes import Source
 from ir.queries import QueryRefused, read_query
+from ir.types import ColumnType
 
 MOST_PARTS = 64
+
+_STORED = ("table", "partition", "partitioned table", "materialized view")
 
 _BY_BLOCKS = 140000
 """From this server version a range of ctid reads those blocks alone."""
@@ -48,6 +59,7 @@ class PostgresSource:
     def __init__(self, source: Source, session: ReadSession, connection: Connection, stack: ExitStack) -> None:
         self._source, self._session, self._connection = source, session, connection
         self._config = postgres_config(source)
+        self._kind = "query"
         with as_source(source.id):
             self._conn = stack.enter_context(session.open(connection))
             with translate():
@@ -56,6 +68,7 @@ class PostgresSource:
                 self._columns = self._inspect()
                 self._rows = self._from()
                 self._require_readable()
+                self._fields = self._choose_types()
                 self.snapshot = self._export()
 
     @property
@@ -76,7 +89,7 @@ class PostgresSource:
             size = self._size()
         identity = f"{run_id}\n{self._source.id}\n{self.snapshot or self._conn.info.backend_pid}"
         return Reading(
-            fields=tuple(field_of(column) for column in self._columns),
+            fields=self._fields,
             origins=(Origin(0, self.name, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False),),
             parts=parts,
             reader=SnapshotReader(seal(self._connection), self._session, self.snapshot, self._source.id),
@@ -116,7 +129,7 @@ class PostgresSource:
                     f"The database has no table or view {self.name}.",
                     hint="Names are matched exactly, large and small letters included.",
                 )
-            columns = found.columns
+            self._kind, columns = found.kind, found.columns
         if not columns:
             raise Terminal("source.no_columns", f"{self.name} has no columns.", hint="Read another table.")
         require_columns(self.name, [column.name for column in columns], self._source.columns or ())
@@ -132,6 +145,27 @@ class PostgresSource:
     def _require_readable(self) -> None:
         """What the role must not read fails here, before any target is touched."""
         self._conn.execute(self._select(sql.SQL("false")))
+
+    def _choose_types(self) -> tuple[SourceField, ...]:
+        """Columns of a table that hold what Arrow cannot (infinity, years before 1) stay PostgreSQL's own all the way.
+
+        Of views and queries, which may be dear to run, each such value is told when it is met.
+        """
+        fields = tuple(field_of(column) for column in self._columns)
+        tests = {column.name: test for column in self._columns if (test := beyond_arrow(column))}
+        if not tests or self._kind not in _STORED:
+            return fields
+        found = self._conn.execute(
+            sql.SQL("SELECT {} FROM {} AS q").format(
+                sql.SQL(", ").join(sql.SQL("bool_or({})").format(test) for test in tests.values()), self._rows
+            )
+        ).fetchone()
+        beyond = {name for name, is_beyond in zip(tests, found or (), strict=True) if is_beyond}
+        declared = {column.name: column.declared for column in self._columns}
+        return tuple(
+            SourceField(field.name, ColumnType("pg", pg_name=declared[field.name])) if field.name in beyond else field
+            for field in fields
+        )
 
     def _export(self) -> str:
         """The snapshot's name for other sessions; empty if they cannot take it."""
