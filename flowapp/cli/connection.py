@@ -17,6 +17,7 @@ from flowapp.cli.workspace import current_workspace
 
 if TYPE_CHECKING:
     from flowapp.connections.fields import ConnectionFields
+    from flowapp.connections.webhooks import WebhookFields
 
 COLUMNS = {"name": "NAME", "kind": "KIND", "address": "ADDRESS", "user": "USER", "sslmode": "SSLMODE",
            "tested": "LAST TEST"}  # fmt: skip
@@ -26,10 +27,14 @@ def add_parser(commands: Any) -> None:
     group = add_group(commands, "connection", "stored connections")
     add = add_command(group, "add", add_connection, "store a connection, its password encrypted")
     add.add_argument("name", metavar="NAME")
-    add.add_argument("--url", required=True, help="postgresql://USER@HOST:PORT/DATABASE[?sslmode=MODE]")
+    add.add_argument(
+        "--url", required=True,
+        help="postgresql://USER@HOST:PORT/DATABASE[?sslmode=MODE], or the https:// address of a webhook",
+    )  # fmt: skip
     add.add_argument(
         "--password-stdin", action="store_true",
-        help="read the password from standard input; it may also stand in FLOW_CONNECTION_PASSWORD",
+        help="read the password, or a webhook's signing secret, from standard input; it may also stand in "
+        "FLOW_CONNECTION_PASSWORD",
     )  # fmt: skip
     add_command(group, "list", list_connections, "list the connections")
     for name, handler, summary in (
@@ -43,8 +48,13 @@ def add_connection(args: Namespace) -> Outcome:
     from flowapp.connections import services
     from flowapp.connections.fields import parse_connection_url
     from flowapp.connections.selectors import connection_document
+    from flowapp.connections.webhooks import WebhookFields
 
-    fields = _with_password(parse_connection_url(args.url), from_stdin=args.password_stdin)
+    fields: ConnectionFields | WebhookFields
+    if args.url.startswith("https:"):
+        fields = WebhookFields(args.url, {}, _given_password(from_stdin=args.password_stdin) or "")
+    else:
+        fields = _with_password(parse_connection_url(args.url), from_stdin=args.password_stdin)
     connection = services.add_connection(current_workspace(), args.name, fields)
     return said(
         connection_document(connection),
@@ -59,8 +69,12 @@ def _with_password(fields: ConnectionFields, *, from_stdin: bool) -> ConnectionF
             "warning: a password in the URL can be read in the shell's history and in the list of processes; "
             "use --password-stdin or FLOW_CONNECTION_PASSWORD.", style="yellow", markup=False,
         )  # fmt: skip
-    given = _read_password() if from_stdin else os.environ.get("FLOW_CONNECTION_PASSWORD")
+    given = _given_password(from_stdin=from_stdin)
     return replace(fields, password=given) if given else fields
+
+
+def _given_password(*, from_stdin: bool) -> str | None:
+    return _read_password() if from_stdin else os.environ.get("FLOW_CONNECTION_PASSWORD")
 
 
 def _read_password() -> str:
@@ -78,7 +92,8 @@ def list_connections(args: Namespace) -> Outcome:
 
     found = [selectors.connection_document(c) for c in selectors.list_connections(current_workspace())]
     table = [
-        {**c, "address": f"{c['host']}:{c['port']}/{c['database']}", "tested": _tested(c["lastTest"])} for c in found
+        {**c, "address": f"{c['host']}:{c['port']}/{c['database']}".rstrip("/"), "tested": _tested(c["lastTest"])}
+        for c in found
     ]
     shown = listed("connections", table, COLUMNS, "No connections yet. Add one: flow connection add NAME --url URL")
     return Outcome({"connections": found}, shown.show)
@@ -102,6 +117,9 @@ def _show_test(console: Console, result: dict[str, Any]) -> None:
     show_lines(console, [f"Tried {result['tried']}."])
     if result["error"]:
         show_error(console, result["error"])
+        return
+    if "status" in result:
+        show_lines(console, [f"The receiver answered {result['status']}."])
         return
     show_lines(
         console,

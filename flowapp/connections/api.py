@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.urls import path
@@ -16,16 +17,19 @@ from rest_framework.views import APIView
 from flowapp.api.permissions import workspace_role
 from flowapp.connections.fields import DEFAULT_PORT, SSL_MODES, ConnectionFields, parse_connection_url
 from flowapp.connections.selectors import connection_document, list_connections
-from flowapp.connections.services import add_connection, probe_connection
+from flowapp.connections.services import POSTGRES, add_connection, probe_connection
+from flowapp.connections.webhooks import WEBHOOK, WebhookFields
 
 OBJECT = OpenApiTypes.OBJECT
 ADMIN_WRITES = (workspace_role(write="admin"),)
 
 
 class ConnectionWish(serializers.Serializer[Any]):
-    """`url`, or `host`, `database` and `user`. A `password` beside a URL is the better place for it."""
+    """Of a database `url`, or `host`, `database` and `user`; a `password` beside a URL is the better place for it. Of a
+    webhook its `url`, `headers` and signing `secret`."""
 
     name = serializers.CharField(max_length=63)
+    kind = serializers.ChoiceField([POSTGRES, WEBHOOK], default=POSTGRES)
     url = serializers.CharField(required=False, write_only=True, max_length=2000)
     host = serializers.CharField(required=False, max_length=253)
     port = serializers.IntegerField(default=DEFAULT_PORT, min_value=1, max_value=65535)
@@ -33,8 +37,12 @@ class ConnectionWish(serializers.Serializer[Any]):
     user = serializers.CharField(required=False, max_length=63)
     sslmode = serializers.ChoiceField(SSL_MODES, default="prefer")
     password = serializers.CharField(default="", write_only=True, trim_whitespace=False, allow_blank=True)
+    headers = serializers.DictField(child=serializers.CharField(), default=dict, write_only=True)
+    secret = serializers.CharField(default="", write_only=True, trim_whitespace=False, allow_blank=True)
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if given["kind"] == WEBHOOK and "url" not in given:
+            raise serializers.ValidationError({"url": "A webhook has a url."})
         missing = [name for name in ("host", "database", "user") if name not in given]
         if "url" not in given and missing:
             raise serializers.ValidationError(dict.fromkeys(missing, "Give this, or a url."))
@@ -55,7 +63,7 @@ class Connections(APIView):
     def post(self, request: Request) -> Response:
         wish = ConnectionWish(data=request.data)
         wish.is_valid(raise_exception=True)
-        fields, warnings = _fields_of(wish.validated_data)
+        fields, warnings = FIELDS[wish.validated_data["kind"]](wish.validated_data)
         connection = add_connection(request.workspace, wish.validated_data["name"], fields)
         answer = {**connection_document(connection), "warnings": warnings}
         return Response(answer, status.HTTP_201_CREATED, headers={"Cache-Control": "no-store"})
@@ -71,6 +79,14 @@ def _fields_of(given: dict[str, Any]) -> tuple[ConnectionFields, list[str]]:
     password = given["password"] or url.password
     warnings = ["A password stood in the URL; send it as `password`."] if url.password else []
     return ConnectionFields(url.kind, url.host, url.port, url.database, url.user, password, url.sslmode), warnings
+
+
+@sensitive_variables()
+def _webhook_of(given: dict[str, Any]) -> tuple[WebhookFields, list[str]]:
+    return WebhookFields(given["url"], given["headers"], given["secret"]), []
+
+
+FIELDS: dict[str, Callable[[dict[str, Any]], tuple[Any, list[str]]]] = {POSTGRES: _fields_of, WEBHOOK: _webhook_of}
 
 
 class TestConnection(APIView):

@@ -9,6 +9,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from flowapp.accounts.forms import StyledForm
 from flowapp.connections.fields import DEFAULT_PORT, FORM, SSL_MODES, ConnectionFields, parse_connection_url
+from flowapp.connections.webhooks import WebhookFields
 from ir.errors import FlowError
 
 
@@ -22,6 +23,20 @@ class UrlInput(forms.TextInput):
         except FlowError:
             return None
         return None if fields.password else str(value)
+
+
+class UnrepeatedInput(forms.TextInput):
+    """Shows what is typed, but not again after it was sent: all of it may be a secret."""
+
+    def format_value(self, value: Any) -> None:
+        return None
+
+
+class UnrepeatedLines(forms.Textarea):
+    """Likewise, of several lines."""
+
+    def format_value(self, value: Any) -> None:
+        return None
 
 
 def _text(label: str, **more: Any) -> forms.CharField:
@@ -95,6 +110,40 @@ class ConnectionForm(StyledForm):
                 "postgres", values["host"], values.get("port") or DEFAULT_PORT, values["database"], values["user"],
                 values.get("password", ""), values.get("sslmode") or "prefer",
             )  # fmt: skip
+
+
+class WebhookForm(StyledForm):
+    """A webhook. `given` holds WebhookFields after it was found readable."""
+
+    name = forms.CharField(
+        label="Name", max_length=63, widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text="How hooks call it, such as pager: small letters, digits, - and _.",
+    )  # fmt: skip
+    url = forms.CharField(
+        label="URL", max_length=2000, widget=UnrepeatedInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        help_text="A public https address, without user and query. A hook may add a path.",
+    )  # fmt: skip
+    headers = forms.CharField(
+        label="Headers", required=False, max_length=20_000,
+        help_text="One a line, such as Authorization: Bearer …",
+        widget=UnrepeatedLines(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+    )  # fmt: skip
+    password = _password("Signing secret", "Requests are signed with it, by HMAC-SHA256. Stored encrypted.")
+
+    given: WebhookFields
+
+    @sensitive_variables()
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        headers = {}
+        for line in filter(str.strip, values.get("headers", "").splitlines()):
+            name, colon, value = line.partition(":")
+            if not colon:
+                self.add_error("headers", "Each line is a name, a colon and a value.")
+                return values
+            headers[name.strip()] = value.strip()
+        self.given = WebhookFields(values.get("url", ""), headers, values.get("password", ""))
+        return values
 
 
 class PasswordForm(StyledForm):

@@ -167,17 +167,24 @@ def follow_embedded_warehouse(warehouse: Mapping[str, str | int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionKind:
-    """What differs between kinds of connection. `replace_secret` stores what a person types anew."""
+    """What differs between kinds of connection. `replace_secret` stores what a person types anew, the `secret_word`;
+    `used_in` names what such a connection is chosen in."""
 
+    secret_word: str
+    used_in: str
     fill: Callable[[Connection, Any], None]
     replace_secret: Callable[[Connection, str], None]
     probe: Callable[[Connection], Report]
 
 
-KINDS: KindTable[ConnectionKind] = KindTable(
-    "connection kind",
-    (
-        (POSTGRES, ConnectionKind(_fill_postgres, _replace_password, lambda c: probe_postgres(resolve(c)))),
-        (WEBHOOK, ConnectionKind(fill_webhook, replace_signing_secret, lambda c: probe_webhook(resolve_webhook(c)))),
-    ),
+_POSTGRES = ConnectionKind(
+    "password", "a source or target node", _fill_postgres, _replace_password, lambda c: probe_postgres(resolve(c))
 )
+_WEBHOOK = ConnectionKind(
+    "signing secret",
+    "a webhook hook",
+    fill_webhook,
+    replace_signing_secret,
+    lambda c: probe_webhook(resolve_webhook(c)),
+)
+KINDS: KindTable[ConnectionKind] = KindTable("connection kind", ((POSTGRES, _POSTGRES), (WEBHOOK, _WEBHOOK)))

@@ -11,16 +11,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from flowapp.connections.embedded import NAME, offered_warehouse
 from flowapp.connections.fields import InvalidConnection
-from flowapp.connections.forms import ConnectionForm, PasswordForm
+from flowapp.connections.forms import ConnectionForm, PasswordForm, WebhookForm
 from flowapp.connections.models import Connection
 from flowapp.connections.selectors import get_connection, list_connections, pipelines_using
-from flowapp.connections.services import add_connection, probe_connection, remove_connection, replace_password
+from flowapp.connections.services import KINDS, add_connection, probe_connection, remove_connection, replace_password
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 
 FIELD_OF = {
     "connection.name_invalid": "name", "connection.name_taken": "name", "connection.url_invalid": "url",
-    "connection.host_invalid": "host",
+    "connection.host_invalid": "host", "connection.headers_invalid": "headers",
 }  # fmt: skip
 """Where a refusal is shown; others are shown above the form."""
 
@@ -49,6 +49,23 @@ def add(request: HtmxRequest) -> HttpResponse:
     status = 422 if form.errors else 200
     context = {"form": form, "offers_embedded": offered_warehouse(request.workspace) is not None}
     return render_page(request, "connections/add.html", context, status=status)
+
+
+@never_cache
+@sensitive_post_parameters("password", "url", "headers")
+@require_http_methods(["GET", "POST"])
+@page(role="admin")
+def add_webhook(request: HtmxRequest) -> HttpResponse:
+    form = WebhookForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            connection = add_connection(request.workspace, form.cleaned_data["name"], form.given)
+        except InvalidConnection as error:
+            form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
+        else:
+            messages.success(request, f"Connection {connection.name} is stored. Test it now.")
+            return redirect("connections:detail", request.workspace.slug, connection.name)
+    return render_page(request, "connections/add_webhook.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @never_cache
@@ -86,7 +103,10 @@ def detail(request: HtmxRequest, name: str) -> HttpResponse:
 
 
 def _show(request: HtmxRequest, connection: Connection, form: PasswordForm, status: int = 200) -> HttpResponse:
-    context = {"connection": connection, "form": form, "used_by": pipelines_using(request.workspace, connection.name)}
+    kind = KINDS[connection.kind]
+    form.fields["password"].label = f"New {kind.secret_word}"
+    used_by = pipelines_using(request.workspace, connection.name)
+    context = {"connection": connection, "kind": kind, "form": form, "used_by": used_by}
     return render_page(request, "connections/detail.html", context, status=status)
 
 
@@ -108,8 +128,8 @@ def password(request: HtmxRequest, name: str) -> HttpResponse:
     form = PasswordForm(request.POST)
     if not form.is_valid():
         return _show(request, get_connection(request.workspace, name), form, 422)
-    replace_password(request.workspace, name, form.cleaned_data["password"])
-    messages.success(request, f"The password of {name} is replaced. Test it now.")
+    connection = replace_password(request.workspace, name, form.cleaned_data["password"])
+    messages.success(request, f"The {KINDS[connection.kind].secret_word} of {name} is replaced. Test it now.")
     return redirect("connections:detail", request.workspace.slug, name)
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
@@ -99,8 +100,9 @@ class Pipelines(ListAPIView[Pipeline]):
         text, message = _text_of(data["document"]), _words(data, "message")
         syntax = syntax_of(text)
         document = check_text(request.workspace, text, syntax=syntax, fresh=True).require_valid()
-        create_pipeline(request.workspace, document.id)
-        version = save_version(request.workspace, text, author_of(request), message, 0, syntax, request.role)
+        with transaction.atomic():
+            create_pipeline(request.workspace, document.id)
+            version = save_version(request.workspace, text, author_of(request), message, 0, syntax, request.role)
         return _saved(version, status.HTTP_201_CREATED)
 
 
