@@ -92,8 +92,8 @@ def places(refs: Sequence[RecordRef], names: Mapping[int, str]) -> str:
 
 
 _SAID = {
-    "skip": ("rows.rejected", "rejected"),
-    "warn": ("rows.warned", "loaded unless another rule rejected them"),
+    "skip": ("rows.rejected", " rejected"),
+    "warn": ("rows.warned", ", loaded unless another rule rejected them"),
 }
 
 
@@ -107,7 +107,7 @@ def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
         RunWarning(
             _SAID[rule.on_fail][0],
             rule.node,
-            f"{_rule_text(rule)}: {counted(rule.violations, 'row')} {_SAID[rule.on_fail][1]}.",
+            f"{_rule_text(rule)}: {counted(rule.violations, 'row')}{_SAID[rule.on_fail][1]}.",
         )
         for rule in rules
         if rule.violations and rule.on_fail in _SAID

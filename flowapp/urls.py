@@ -19,6 +19,7 @@ workspace_pages = [
 
 urlpatterns = [
     path("", views.start, name="start"),
+    path("workspaces/", views.workspaces, name="workspaces"),
     path("api/", include("flowapp.api.urls")),
     # Some of these are outside any workspace: login, password.
     path("", include("flowapp.accounts.urls")),

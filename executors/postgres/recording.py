@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from inspect import cleandoc
 from typing import Any, Self
 
 from psycopg import Cursor
@@ -38,4 +39,5 @@ def recorded(conn: Conn) -> Iterator[list[str]]:
 def _text(query: Query, conn: Conn) -> str:
     text = query.as_string(conn) if isinstance(query, Composable) else query
     text = text.decode() if isinstance(text, bytes) else str(text)
+    text = cleandoc(text)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -63,6 +63,15 @@ class NewPassword(StyledForm):
         return given
 
 
+class WorkspaceForm(StyledForm):
+    slug = forms.CharField(
+        label="Name",
+        max_length=63,
+        help_text="Small letters, digits and -, such as sales-team. Addresses and folders bear it, so it stays.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+
 class MemberForm(StyledForm):
     email = forms.EmailField(label="E-mail", widget=forms.EmailInput(attrs={"autocomplete": "off"}))
     role = forms.ChoiceField(label="Role", choices=ROLE_CHOICES)

@@ -78,6 +78,18 @@ class Token(models.Model):
         return self.name
 
 
+class LoginFailures(models.Model):
+    """Wrong passwords of one person, or from one network address, by the hash of either; forgotten after `until`."""
+
+    key = models.CharField(max_length=64, primary_key=True)
+    count = models.PositiveIntegerField()
+    until = models.DateTimeField(db_index=True)
+    objects: ClassVar[models.Manager[LoginFailures]]
+
+    def __str__(self) -> str:
+        return f"{self.count} wrong passwords"
+
+
 class LoginLink(models.Model):
     """A way to sign in once. Only the hash of its text is kept."""
 

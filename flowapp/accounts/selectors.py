@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -38,6 +39,12 @@ def get_token(key: str) -> Token | None:
 def list_memberships(user: User) -> list[Membership]:
     """The workspaces that the user is in, each with the role there."""
     return list(Membership.objects.filter(user=user).select_related("workspace").order_by("workspace__slug"))
+
+
+def may_make_workspaces(user: User) -> bool:
+    """Whether the person is an admin of the installation: of the workspace that it began with."""
+    mine = Membership.objects.filter(user=user, role="admin")
+    return mine.filter(workspace__slug=settings.FLOW_WORKSPACE).exists()
 
 
 def list_members(workspace: Workspace) -> QuerySet[Membership]:

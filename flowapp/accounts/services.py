@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 from django.conf import settings
@@ -17,6 +18,7 @@ from flowapp.accounts.selectors import has_anybody_signed_in
 from ir.errors import FlowError
 
 FIRST_ADMIN = "admin@localhost"
+SLUG = re.compile(r"[a-z][a-z0-9-]{0,62}")
 LINK_LIFETIME = timedelta(hours=24)
 LONGEST_TOKEN_DAYS = 3650
 
@@ -28,6 +30,24 @@ class AccountError(FlowError):
 def ensure_workspace(slug: str) -> Workspace:
     """The workspace of that name, made if there is none."""
     return Workspace.objects.get_or_create(slug=slug)[0]
+
+
+@transaction.atomic
+def make_workspace(slug: str, maker: User) -> Workspace:
+    """A new workspace, whose maker is its admin. Raises AccountError."""
+    if not SLUG.fullmatch(slug):
+        raise AccountError(
+            "workspace.name_invalid",
+            f"{slug!r} cannot name a workspace.",
+            hint="A name begins with a small letter and holds up to 63 small letters, digits and -.",
+        )
+    workspace, is_new = Workspace.objects.get_or_create(slug=slug)
+    if not is_new:
+        raise AccountError(
+            "workspace.name_taken", f"There is a workspace {slug!r} already.", hint="Choose another name."
+        )
+    Membership.objects.create(workspace=workspace, user=maker, role="admin")
+    return workspace
 
 
 @transaction.atomic

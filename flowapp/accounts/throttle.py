@@ -1,11 +1,17 @@
-"""Slows down guessing of passwords: a few wrong ones per person, more per network address, then a pause."""
+"""Slows down guessing of passwords: a few wrong ones per person, more per network address, then a pause.
+
+The counts are rows, so that all web processes count together, and a restart forgets nothing.
+"""
 
 from __future__ import annotations
 
 import hashlib
 
-from django.core.cache import cache
+from django.db.models import F
+from django.db.models.functions import Now
 
+from flowapp.accounts.models import LoginFailures
+from flowapp.clock import from_now
 from ir.errors import FlowError
 
 MOST_FAILURES = 10
@@ -25,16 +31,20 @@ class TooManyFailures(FlowError):
 
 def check_throttle(email: str, address: str) -> None:
     """Raises TooManyFailures once that person or network address has failed too often."""
-    if any(cache.get(key, 0) >= limit for key, limit in _keys(email, address).items()):
+    limits = _keys(email, address)
+    counted = LoginFailures.objects.filter(key__in=limits, until__gt=Now()).values_list("key", "count")
+    if any(count >= limits[key] for key, count in counted):
         raise TooManyFailures
 
 
 def count_failure(email: str, address: str) -> None:
+    """Counting begins anew once a pause is over."""
     for key in _keys(email, address):
-        cache.add(key, 0, PAUSE_SECONDS)
-        cache.incr(key)
+        fresh = LoginFailures.objects.filter(key=key, until__gt=Now())
+        if not fresh.update(count=F("count") + 1):
+            LoginFailures.objects.update_or_create(key=key, defaults={"count": 1, "until": from_now(PAUSE_SECONDS)})
 
 
 def _keys(email: str, address: str) -> dict[str, int]:
     limits = {f"person {email.lower()}": MOST_FAILURES, f"address {address}": MOST_FAILURES_OF_AN_ADDRESS}
-    return {"login-failures:" + hashlib.sha256(name.encode()).hexdigest(): most for name, most in limits.items()}
+    return {hashlib.sha256(name.encode()).hexdigest(): most for name, most in limits.items()}

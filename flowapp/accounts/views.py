@@ -22,6 +22,7 @@ from flowapp.accounts.services import (
     remove_member,
     revoke_token,
 )
+from flowapp.runs.janitor import list_retention
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 
@@ -40,6 +41,7 @@ def _show(request: HtmxRequest, *, status: int = 200, **changes: Any) -> HttpRes
         "token_form": TokenForm(prefix="token"),
         "roles_explained": ROLES_EXPLAINED,
         "about": about(),
+        "retention": list_retention(),
         **changes,
     }
     return render_page(request, "accounts/settings.html", context, status=status)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce
 
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import Run, State
+from flowapp.runs.models import NodeRun, Run, State
 from flowapp.web.paging import PageOf, take_page
 from ir.load_modes import LOAD_MODES
 from ir.words import counted
@@ -144,7 +144,7 @@ def _in_state(rows: QuerySet[Pipeline], newest: QuerySet[Run], state: str) -> Qu
 
 
 def newest_runs(pipelines: Sequence[Pipeline]) -> dict[UUID, list[RunCount]]:
-    """The last runs of each pipeline with what their targets counted, the newest first; one query.
+    """The last runs of each pipeline with what their targets counted, the newest first; two queries.
 
     `since`, where it is set, is the moment of a pipeline's last run that is shown, so that older ones are not read.
     """
@@ -155,15 +155,21 @@ def newest_runs(pipelines: Sequence[Pipeline]) -> dict[UUID, list[RunCount]]:
         wanted |= one & Q(queued_at__gte=pipeline.since) if pipeline.since else one
     if not pipelines:
         return found
-    counted = Run.counted.filter(wanted).annotate(
-        loaded=Sum("nodes__rows_loaded", filter=Q(nodes__kind="target")),
-        rejected=Sum("nodes__rows_rejected", filter=Q(nodes__kind="target")),
-    )
-    columns = ("pipeline_id", "state", "queued_at", "loaded", "rejected", "pk")
-    for key, state, at, loaded, rejected, pk in counted.order_by("-queued_at", "id").values_list(*columns):
+    columns = ("pipeline_id", "state", "queued_at", "pk")
+    for key, state, at, pk in Run.counted.filter(wanted).order_by("-queued_at", "id").values_list(*columns):
         if len(found[key]) < BARS:
-            found[key].append(RunCount(state, at, loaded, rejected, pk))
+            found[key].append(RunCount(state, at, None, None, pk))
+    _add_counts(run for runs in found.values() for run in runs)
     return found
+
+
+def _add_counts(runs: Iterable[RunCount]) -> None:
+    """By the runs' keys: joined with all their nodes, the database would read every node of every run there is."""
+    by_key = {run.pk: run for run in runs}
+    targets = NodeRun.objects.filter(run__in=list(by_key), kind="target").values("run")
+    sums = targets.annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))
+    for key, loaded, rejected in sums.values_list("run", "loaded", "rejected"):
+        by_key[key].loaded, by_key[key].rejected = loaded, rejected
 
 
 def list_tags(workspace: Workspace) -> list[str]:

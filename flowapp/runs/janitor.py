@@ -10,6 +10,7 @@ from django.db.models import Model, Q
 
 from executors.postgres.client import connect, translate
 from executors.postgres.staging import sweep_leftovers
+from flowapp.accounts.models import LoginFailures
 from flowapp.clock import from_now
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES, resolve
@@ -19,6 +20,7 @@ from flowapp.health.models import Alert, AlertState
 from flowapp.runs.holds import is_kept
 from flowapp.runs.models import ACTIVE, COUNTED, EffectSample, Run, RunLog, State
 from ir.errors import FlowError
+from ir.words import counted
 
 logger = logging.getLogger(__name__)
 DAY = 24 * 3600.0
@@ -27,8 +29,9 @@ AT_ONCE = 5000
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Rows of a model whose `age` field is older than `days`, and which `only` matches, go."""
+    """Rows of a model whose `age` field is older than `days`, and which `only` matches, go. `what` names them."""
 
+    what: str
     model: type[Model]
     age: str
     days: float
@@ -36,22 +39,31 @@ class Retention:
 
 
 RETENTION = (
-    Retention(RunLog, "at", 30, Q()),
-    Retention(Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED)),
-    Retention(LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
-    Retention(Upload, "at", 365, Q()),
-    Retention(Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
+    Retention("Lines of runs' logs", RunLog, "at", 30, Q()),
+    Retention("Alerts, once resolved", Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED)),
+    Retention("Files that were left out", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
+    Retention("Uploads, as noted here", Upload, "at", 365, Q()),
+    Retention("Wrong passwords, as counted", LoginFailures, "until", 1, Q()),
+    Retention("Previews and what they counted", Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
 )
 """Runs that loaded something, commits and committed files are kept: what was loaded is to be answered for."""
 
 
 SAMPLE_HOURS = 1
 """How long the values that a preview has shown are kept."""
+SAMPLES = Retention("Row values that a preview has shown", EffectSample, "at", SAMPLE_HOURS / 24, Q())
+
+
+def list_retention() -> list[tuple[str, str]]:
+    """What is kept for how long, in words."""
+    kept = [(retention.what, counted(int(retention.days), "day")) for retention in RETENTION]
+    hours = (SAMPLES.what, counted(SAMPLE_HOURS, "hour"))
+    return [("Runs that loaded, their numbers, versions and loaded files", "for good"), *kept, hours]
 
 
 def delete_old_samples() -> int:
     """Delete the row values of previews; more often than all else, for they are the data itself."""
-    return _delete(Retention(EffectSample, "at", SAMPLE_HOURS / 24, Q()))
+    return _delete(SAMPLES)
 
 
 def delete_old_rows() -> int:

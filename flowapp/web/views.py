@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import logging
 
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.views.decorators.http import require_http_methods
 
-from flowapp.accounts.selectors import list_memberships
+from flowapp.accounts.forms import WorkspaceForm
+from flowapp.accounts.selectors import list_memberships, may_make_workspaces
+from flowapp.accounts.services import AccountError, make_workspace
 from flowapp.api.problems import problem_response
 from flowapp.web.access import page, signed_in
 from flowapp.web.errors import is_htmx, make_error_id, show_error, to_messages
@@ -24,7 +30,31 @@ def start(request: HtmxRequest) -> HttpResponse:
     memberships = list_memberships(request.user)
     if len(memberships) == 1:
         return redirect("pipelines:list", memberships[0].workspace.slug)
-    return render_page(request, "web/workspaces.html", {"memberships": memberships})
+    return redirect("workspaces")
+
+
+@require_http_methods(["GET", "POST"])
+@signed_in
+def workspaces(request: HtmxRequest) -> HttpResponse:
+    """The choice among one's workspaces; admins of the installation make new ones."""
+    form = WorkspaceForm(request.POST or None) if may_make_workspaces(request.user) else None
+    if request.method == "POST":
+        if form is None:
+            raise PermissionDenied
+        if form.is_valid():
+            try:
+                made = make_workspace(form.cleaned_data["slug"], request.user)
+            except AccountError as error:
+                form.add_error("slug", f"{error.message} {error.hint}")
+            else:
+                messages.success(request, f"Workspace {made.slug} is made, and you are its admin.")
+                return redirect("pipelines:list", made.slug)
+    context = {
+        "memberships": list_memberships(request.user),
+        "form": form,
+        "first_workspace": settings.FLOW_WORKSPACE,
+    }
+    return render_page(request, "web/workspaces.html", context, status=422 if form and form.errors else 200)
 
 
 @page()

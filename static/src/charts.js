@@ -25,7 +25,11 @@ function dataOf(values, bounds) {
 }
 
 function optionsOf(place, bounds, tell) {
-  const colour = (name) => getComputedStyle(place).getPropertyValue(`--tblr-${name}`);
+  // As a canvas takes it: the browser works out what a variable and its mixtures come to.
+  const colour = (name) => {
+    place.style.color = `var(--tblr-${name})`;
+    return getComputedStyle(place).color;
+  };
   const line = { stroke: colour("primary"), width: 1.5, spanGaps: false, points: { size: 4, fill: colour("primary") } };
   const bound = { stroke: colour("secondary"), width: 1, dash: [4, 4], points: { show: false } };
   return {

@@ -48,6 +48,7 @@ def known_icons() -> frozenset[str]:
 
 
 @register.simple_tag
+@cache
 def icon(name: str, extra: str = "") -> SafeString:
     """An icon beside words, hidden from screen readers; `extra` are more classes."""
     if name not in known_icons():
@@ -83,7 +84,7 @@ def ago(moment: datetime | None) -> SafeString | str:
     """`3 min ago`, with the exact time on hover. Also for moments to come: `in 3 min`."""
     if moment is None:
         return NOTHING
-    exact = moment.astimezone(timezone.get_current_timezone()).strftime("%Y-%m-%d %H:%M:%S %Z")
+    exact = moment.astimezone(timezone.get_default_timezone()).strftime("%Y-%m-%d %H:%M:%S %Z")
     return format_html(
         '<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, relative(moment, timezone.now())
     )
@@ -127,6 +128,7 @@ def words(name: str) -> str:
 
 
 @register.filter
+@cache
 def state_badge(state: str | None) -> SafeString:
     """A run's state as colour, icon and words."""
     colour, symbol, words = STATES.get(state or "", ("secondary", "minus", (state or "never run").replace("_", " ")))

@@ -6,22 +6,16 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from flowapp.accounts.models import LoginLink, User
+from flowapp.accounts.models import LoginFailures, LoginLink, User
 from flowapp.accounts.services import make_first_link, make_login_link, set_password
-from flowapp.accounts.throttle import MOST_FAILURES
+from flowapp.accounts.throttle import MOST_FAILURES, TooManyFailures, check_throttle, count_failure
 
 pytestmark = pytest.mark.django_db
 
 PASSWORD = "correct horse battery"
-
-
-@pytest.fixture(autouse=True)
-def _fresh_throttle():
-    cache.clear()
 
 
 @pytest.fixture
@@ -186,3 +180,23 @@ def test_the_first_link_is_for_the_admin_there_is(workspace, person):
     make_first_link(workspace)
 
     assert LoginLink.objects.get().user == admin
+
+
+def test_wrong_passwords_are_counted_for_all_processes_and_forgotten_after_a_pause(alice):
+    for _ in range(MOST_FAILURES):
+        sign_in(Client(), alice.email, "wrong")
+    assert sorted(LoginFailures.objects.values_list("count", flat=True)) == [MOST_FAILURES, MOST_FAILURES]
+    with pytest.raises(TooManyFailures):
+        check_throttle(alice.email.upper(), "elsewhere")
+
+    LoginFailures.objects.update(until=timezone.now() - timedelta(seconds=1))
+    check_throttle(alice.email, "127.0.0.1")
+    count_failure(alice.email, "127.0.0.1")
+    assert sorted(LoginFailures.objects.values_list("count", flat=True)) == [1, 1]
+
+
+def test_what_is_kept_of_wrong_passwords_names_nobody(alice):
+    count_failure(alice.email, "127.0.0.1")
+
+    assert not LoginFailures.objects.filter(key__contains="alice").exists()
+    assert all(len(key) == 64 for key in LoginFailures.objects.values_list("key", flat=True))

@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from flowapp.accounts.models import Membership, Token, User
 from flowapp.accounts.selectors import get_role, get_token
 from flowapp.accounts.services import add_member, add_token
+from tests.flowapp.reading import words
 
 pytestmark = pytest.mark.django_db
 
@@ -140,3 +141,10 @@ def test_the_page_costs_the_same_with_many_members(admin, workspace):
         add_member(workspace, f"m{number}@example.com", "viewer")
         add_token(workspace, f"t{number}", "viewer", days=1)
     assert queries() == before
+
+
+def test_the_page_tells_how_long_things_are_kept(as_):
+    text = words(as_("viewer").get(PAGE))
+
+    assert "Runs that loaded, their numbers, versions and loaded files for good" in text
+    assert "Alerts, once resolved 90 days" in text

@@ -201,7 +201,7 @@ def test_the_number_of_queries_does_not_grow(web, url, workspace, django_assert_
         web.get(url())
     Run.objects.all().delete()
     Pipeline.objects.all().delete()
-    add_pipelines(workspace, 1000, runs_each=30)
+    add_pipelines(workspace, 60, runs_each=25)
     with django_assert_max_num_queries(len(few)):
         web.get(url())
     with django_assert_max_num_queries(len(few)):

@@ -8,6 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from flowapp.accounts.models import Membership, Workspace
+from flowapp.accounts.services import add_member, ensure_workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.web.navigation import ACTIONS, ENTRIES
 
@@ -59,7 +61,7 @@ def test_the_start_is_the_choice_among_several_workspaces(as_, person):
     from flowapp.accounts.services import add_member, ensure_workspace
 
     add_member(ensure_workspace("carols-team"), person("viewer").email, "viewer")
-    page = as_("viewer").get("/").content.decode()
+    page = as_("viewer").get("/", follow=True).content.decode()
 
     assert "/w/alices-team/pipelines/" in page
     assert "/w/carols-team/pipelines/" in page
@@ -70,7 +72,7 @@ def test_who_is_in_no_workspace_is_told_what_to_do(client):
 
     client.force_login(User.objects.create_user("dora@example.com"))
 
-    assert "flow user add dora@example.com" in client.get("/").content.decode()
+    assert "flow user add dora@example.com" in client.get("/", follow=True).content.decode()
 
 
 def test_a_fragment_is_part_of_the_page_and_the_answers_are_kept_apart(viewer):
@@ -183,3 +185,35 @@ def test_a_static_file_may_be_kept_because_its_address_changes_with_it(viewer):
     assert answer.status_code == 200
     assert "max-age=31536000" in answer["Cache-Control"]
     assert answer["Content-Encoding"] == "gzip"
+
+
+@pytest.fixture
+def operator(client):
+    """An admin of the workspace that the installation began with."""
+    member = add_member(ensure_workspace("default"), "olga@example.com", "admin")
+    client.force_login(member.user)
+    return client
+
+
+def test_an_admin_of_the_installation_makes_a_workspace_and_is_its_admin(operator):
+    answer = operator.post("/workspaces/", {"slug": "sales"}, follow=True)
+
+    assert answer.redirect_chain[-1][0] == "/w/sales/pipelines/"
+    assert Membership.objects.get(workspace__slug="sales").role == "admin"
+
+
+@pytest.mark.parametrize(("slug", "why"), [("default", "already"), ("Sales!", "cannot name"), ("", "required")])
+def test_a_workspace_that_cannot_be_is_told(operator, slug, why):
+    answer = operator.post("/workspaces/", {"slug": slug})
+
+    assert answer.status_code == 422
+    assert why in answer.content.decode()
+    assert Workspace.objects.count() == 1
+
+
+def test_nobody_else_makes_workspaces(as_):
+    admin = as_("admin")
+
+    assert "New workspace" not in admin.get("/workspaces/").content.decode()
+    assert admin.post("/workspaces/", {"slug": "sales"}).status_code == 403
+    assert not Workspace.objects.filter(slug="sales").exists()
