@@ -269,6 +269,17 @@ def test_rows_come_in_under_policies_that_bind_the_owner_too(loading, make, rows
     assert rows("SELECT id FROM t") == [(7,)]
 
 
+@pytest.mark.parametrize("way", ["swap", "replace"])
+def test_what_is_to_be_done_before_the_swap_is_done_while_the_old_rows_stand(load, make, elsewhere, found, way):
+    if way == "replace":
+        make("CREATE MATERIALIZED VIEW m AS SELECT * FROM t")
+    assert found().strategy == way
+    load.stage([(7, "new")])
+    seen = []
+    load.commit(before_swap=lambda: seen.extend(elsewhere("UPDATE t SET v = 'seen' RETURNING id").fetchall()))
+    assert sorted(seen) == [(1,), (2,)]
+
+
 # --- while others work ------------------------------------------------------------------------------------------
 
 MEANWHILE = [

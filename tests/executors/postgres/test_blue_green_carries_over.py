@@ -160,3 +160,33 @@ def test_the_new_table_is_analysed(loading, hostile, rows):
     fill(loading, (1, "a", None), (2, "b", 1)).commit()
     assert rows("SELECT reltuples FROM pg_class WHERE oid = 't'::regclass") == [(2.0,)]
     assert rows("SELECT count(*) > 0 FROM pg_stats WHERE tablename = 't' AND schemaname = current_schema") == [(True,)]
+
+
+NEWEST = """
+CREATE TABLE other (id integer PRIMARY KEY);
+CREATE TABLE t (
+    id integer CONSTRAINT id_there NOT NULL,
+    during daterange DEFAULT '[2026-01-01,)',
+    v text CONSTRAINT v_there NOT NULL NO INHERIT,
+    later text CONSTRAINT not_yet_checked CHECK (later <> '') NOT ENFORCED,
+    seen text GENERATED ALWAYS AS (upper(v)) VIRTUAL,
+    parent integer REFERENCES other NOT ENFORCED,
+    CONSTRAINT over_time PRIMARY KEY (id, during WITHOUT OVERLAPS)
+);
+COMMENT ON CONSTRAINT id_there ON t IS 'there';
+CREATE TABLE child (id integer, during daterange,
+    CONSTRAINT in_time FOREIGN KEY (id, PERIOD during) REFERENCES t (id, PERIOD during));
+"""
+
+
+def test_what_postgresql_has_from_18_on(loading, make, admin, conn, schema, rows):
+    if conn.info.server_version < 180000:
+        pytest.skip("older servers have none of it")
+    admin(f"CREATE EXTENSION IF NOT EXISTS btree_gist SCHEMA {schema}")
+    make(NEWEST)
+    before = snapshot(conn, schema)
+    load = loading("t", "id integer", "v", mode="blue_green")
+    load.stage([(1, "a")])
+    load.commit()
+    assert changes(before, snapshot(conn, schema)) == {}
+    assert rows("SELECT id, seen FROM t") == [(1, "A")]

@@ -21,6 +21,7 @@ WHERE k.contype = 'f' AND k.confrelid = %s::regclass AND k.condeferrable"""
 
 
 def delete_and_insert(conn: Conn, plan: LoadPlan) -> ModeCounts:
+    plan.before_swap()
     with rows_replaced(conn, plan.target, plan.run.node):
         return insert_staged(conn, plan)
 
