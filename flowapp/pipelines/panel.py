@@ -13,6 +13,7 @@ from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
 from flowapp.web.schema_tree import Schema
 from ir.connectors import CONNECTORS, TARGET_CONNECTORS
 from ir.diagnostics import Diagnostic
+from ir.hooks.custom_function import installed_functions
 from ir.load_modes import LOAD_MODE_KINDS, MODE_FIELDS, LoadMode
 from ir.nodes import NODES, Target
 from ir.not_yet import NOT_YET
@@ -57,15 +58,24 @@ HELP = {
     "watermarkColumn": "A column that grows and is never empty. Rows below its highest value so far are not loaded.",
     "watermarkLag": "How far below the mark late rows are still taken: 15m or 2d, a number where the mark is one.",
     "orderBy": "Of rows with the same key the last one in this order stays.",
+    "statement": "One statement that looks after tables, such as ANALYZE orders; only admins may save it.",
+    "view": 'The materialized view, as schema.view: public."My View".',
+    "concurrently": "Readers are not blocked; the view needs a unique index.",
+    "url": "A bare public https address. One that holds a secret belongs into a webhook connection.",
+    "function": "Registered by an installed package, in the entry-point group flow.hooks.",
+    "when": "pre_swap runs a post-hook of blue_green when the new table is filled and before it takes its place.",
     "path": "Below the workspace's folder of files.",
     "query": "One SELECT that changes nothing. Write tables with their schema: public.orders.",
     "quarantine": "Rejected rows go to this table of the target's database.",
 }
+HELP_OF = {"target": {"path": "Behind the URL of the connection, such as /loaded."}}
+"""By kind of node, where a field of the same name means something else."""
 LABELS = {"rowLevel": "Rules", "datasetLevel": "Checks", "config": "Files", "ops": "Operations"}
 CLOSED = ("What", "Columns", "Columns of a table that does not exist yet", "Hooks")
 """Groups that are opened when they are needed."""
 
 HIDDEN = frozenset({"id", "kind", "inputs", "ui", "loadMode", "$schema", "version", "nodes", "schedule"})
+HOOK_FIELDS = frozenset({"preHook", "postHook"})
 COLUMN_FIELDS = frozenset({"field", "column", "columns", "keys", "orderBy", "watermarkColumn", "upsertKey"})
 MODE_ALIASES = {str(Target.model_fields[name].alias) for name in MODE_FIELDS}
 
@@ -179,13 +189,17 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     tables: dict[str, Sequence[Option]] = {
         "connector": [Option(n, n, disabled=not is_available("connector", n)) for n in connectors],
         "connection": connections,
+        "function": [Option(name, name) for name in installed_functions()],
     }
+    of_hooks = {**tables, "connection": [Option(name, name) for name in view.checked.found.webhooks]}
 
     def options(at: Pointer, name: str) -> Sequence[Option] | None:
-        return [Option(o.value, o.label, disabled=o.disabled) for o in tables[name]] if name in tables else None
+        known = of_hooks if HOOK_FIELDS & set(at) else tables
+        return [Option(o.value, o.label, disabled=o.disabled) for o in known[name]] if name in known else None
 
     labels = LABELS | ({"config": "Rows"} if _needs_connection(node) else {})
-    return FormRules(options, _suggestions, is_available, HIDDEN | _unused(node), HELP, labels)
+    help_texts = HELP | HELP_OF.get(str(node.get("kind")), {})
+    return FormRules(options, _suggestions, is_available, HIDDEN | _unused(node), help_texts, labels)
 
 
 def is_available(name: str, tag: str) -> bool:
