@@ -94,7 +94,12 @@ class PipelineRun:
         if lane.commit is None:
             refuse_busy(connection, TableName(target.schema_, target.table), target.id)
         self._refuse_older_state(lane)
-        dest = refuse_unloadable(connection, target)
+        self._look(lane)
+
+    def _look(self, lane: Lane) -> None:
+        """Refuse what cannot be loaded, and tell in which way the rows of a table will be replaced."""
+        target = lane.path.target
+        dest = refuse_unloadable(lane.connection, target)
         lane.table_exists = dest is not None
         if dest and dest.replacing:
             self.ports.events.log("info", dest.replacing.sentence(f"{dest.schema}.{dest.table}"), target.id)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from executors.destination import refuse_unloadable
 from executors.engine import PipelineRun, carry_out
 from executors.errors import Failure
 from executors.lane import Lane
@@ -37,7 +36,7 @@ class PipelinePreview(PipelineRun):
     def _prepare(self, lane: Lane) -> None:
         meta.ensure_meta(lane.connection)
         self._refuse_older_state(lane)
-        lane.table_exists = refuse_unloadable(lane.connection, lane.path.target) is not None
+        self._look(lane)
 
     def load(self, lane: Lane) -> None:
         """Count what one target would get."""

@@ -190,3 +190,39 @@ def test_what_postgresql_has_from_18_on(loading, make, admin, conn, schema, rows
     load.commit()
     assert changes(before, snapshot(conn, schema)) == {}
     assert rows("SELECT id, seen FROM t") == [(1, "A")]
+
+
+def test_a_table_of_a_role_that_the_user_is_a_member_of_stays_its_own(
+    loading, make, admin, other_role, warehouse, conn, schema, rows
+):
+    make("CREATE TABLE country (code text PRIMARY KEY); INSERT INTO country VALUES ('de')")
+    make(f"GRANT REFERENCES, SELECT ON country TO {other_role}")
+    admin(f"GRANT {other_role} TO {warehouse.user}")
+    admin(f"SET ROLE {other_role}")
+    admin("CREATE TABLE t (id integer PRIMARY KEY, v text, n serial, m integer GENERATED ALWAYS AS IDENTITY,"
+          " country text DEFAULT 'de' REFERENCES country)")  # fmt: skip
+    admin("CREATE VIEW seen AS SELECT * FROM t")
+    admin("CREATE STATISTICS of_t ON id, v FROM t")
+    admin("RESET ROLE")
+    before = snapshot(conn, schema)
+    load = loading("t", "id integer", "v", mode="blue_green")
+    load.stage([(1, "a")])
+    assert load.commit().inserted == 1
+    assert rows("SELECT id, v FROM seen") == [(1, "a")]
+    assert changes(before, snapshot(conn, schema)) == {}
+
+
+def test_who_may_not_create_schemas_deletes_and_inserts(loading, make, admin, warehouse, conn, schema, rows):
+    if conn.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()[0]:
+        pytest.skip("a superuser may do anything")
+    make("CREATE TABLE t (id integer PRIMARY KEY, v text)")
+    oid = rows("SELECT 't'::regclass::oid")
+    load = loading("t", "id integer", "v", mode="blue_green")
+    load.stage([(1, "a")])
+    admin(f"REVOKE CREATE ON DATABASE {warehouse.database} FROM {warehouse.user}")
+    try:
+        load.commit()
+    finally:
+        admin(f"GRANT CREATE ON DATABASE {warehouse.database} TO {warehouse.user}")
+    assert rows("SELECT id, v FROM t") == [(1, "a")]
+    assert rows("SELECT 't'::regclass::oid") == oid
