@@ -45,7 +45,8 @@ class NullRates:
 class Effect:
     """The target has `before` rows; `inserted` come, `deleted` go, `updated` change, `unchanged` are equal already.
 
-    `replaced` and `behind_mark` staged rows are not loaded. `keys` is None where no key tells rows apart.
+    `replaced` and `behind_mark` staged rows are not loaded. `keys` is None where no key tells rows apart. `held_for`
+    says why a run would be held.
     """
 
     node: str
@@ -60,6 +61,7 @@ class Effect:
     replaced: int = 0
     behind_mark: int = 0
     keys: KeyMatch | None = None
+    held_for: tuple[str, ...] = ()
 
     @property
     def after(self) -> int:
@@ -88,6 +90,7 @@ class Effect:
             "rowsUnchanged": self.unchanged,
             "rowsDeleted": self.deleted,
             "keys": self._keys_json(),
+            "heldFor": list(self.held_for),
         }
 
     def _keys_json(self) -> dict[str, Any] | None:

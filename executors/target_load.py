@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from executors import accounting
 from executors.destination import ready_table
+from executors.effects import Effect
 from executors.errors import Failure, LeaseLost, Terminal
-from executors.holding import Held, Kept, judge
+from executors.holding import Held, Kept, Reason, judge
 from executors.markers import add_kept, add_warnings, check_warnings, put_share, told_of, warn_of_shares
 from executors.model import (
     CheckReport,
@@ -218,10 +219,14 @@ class TargetLoad:
         self._step("hold")
         plan = self._load_plan(dest, columns)
         effect = count_effect(self._conn, plan)
-        if reasons := judge(self._target.hold, effect, count_null_rates(self._conn, plan)):
+        if reasons := self._reasons_to_hold(plan, effect):
             self._is_held = True
             self._tell_staged()
             raise Held(self._target.id, reasons, effect, self._to_keep(columns))
+
+    def _reasons_to_hold(self, plan: LoadPlan, effect: Effect) -> list[Reason]:
+        limits = self._target.hold
+        return judge(limits, effect, count_null_rates(self._conn, plan)) if limits else []
 
     def _tell_staged(self) -> None:
         """What is known of a load that has not happened."""

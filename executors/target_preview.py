@@ -43,9 +43,11 @@ class TargetPreview(TargetLoad):
         if self._target.on_type_mismatch == "abort":
             refuse_repeats(self._conn, plan)
         effect = count_effect(self._conn, plan)
+        reasons = self._reasons_to_hold(plan, effect)
         self._tell(effect, dest)
         table = f"{self._target.schema_}.{self._target.table}"
-        return replace(effect, table=table, is_new_table=str(plan.target) != table)
+        held_for = tuple(reason.message for reason in reasons)
+        return replace(effect, table=table, is_new_table=str(plan.target) != table, held_for=held_for)
 
     def _tell(self, effect: Effect, dest: Destination) -> None:
         """Fill the report as a load fills it from its marker."""

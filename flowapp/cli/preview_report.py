@@ -35,6 +35,7 @@ def _lines(effect: Document, node: Document) -> Iterator[str]:
     yield f"{effect['node']}: {equation_of(node)}"
     where = f"{effect['table']} (a new table)" if effect["isNewTable"] else effect["table"]
     yield f"  {where}: {effect_words(effect)}"
+    yield from (f"  A run would be held: {reason}" for reason in effect["heldFor"])
     if keys := effect["keys"]:
         counts = ", ".join(f"{keys[name]:,} {name}" for name in ("new", "changed", "same", "gone"))
         yield f"  keys ({', '.join(keys['key'])}): {counts}"

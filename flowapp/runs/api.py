@@ -117,9 +117,9 @@ class ApproveRun(APIView):
     @extend_schema(request=DecisionWish, responses={202: OBJECT, 409: OBJECT})
     def post(self, request: Request, run: UUID) -> Response:
         """Let a worker load what a held run has staged. 409 for all but the first who decides."""
-        wish = DecisionWish(data=request.data)
+        found, wish = get_run(request.workspace, run), DecisionWish(data=request.data)
         wish.is_valid(raise_exception=True)
-        approved = approve_run(get_run(request.workspace, run), decider_of(request), **wish.validated_data)
+        approved = approve_run(found, decider_of(request), **wish.validated_data)
         return Response(run_document(approved), status.HTTP_202_ACCEPTED)
 
 
@@ -127,10 +127,9 @@ class DiscardRun(APIView):
     @extend_schema(request=DiscardWish, responses={200: OBJECT, 409: OBJECT})
     def post(self, request: Request, run: UUID) -> Response:
         """Give up what a held run has staged. 409 for all but the first who decides."""
-        wish = DiscardWish(data=request.data)
+        found, wish = get_run(request.workspace, run), DiscardWish(data=request.data)
         wish.is_valid(raise_exception=True)
-        discarded = discard_run(get_run(request.workspace, run), decider_of(request), **wish.validated_data)
-        return Response(run_document(discarded))
+        return Response(run_document(discard_run(found, decider_of(request), **wish.validated_data)))
 
 
 def decider_of(request: Request) -> Decider:

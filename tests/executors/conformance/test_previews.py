@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from executors.errors import Cancelled, Failure, Terminal
 from executors.model import RunReport
@@ -74,6 +77,33 @@ def test_it_says_what_the_run_then_does_and_changes_nothing(filled: World, mode:
     (effect,) = preview.effects
     assert effect.after == len(filled.rows())
     assert (effect.table, effect.is_new_table) == (f"{filled.schema}.t", False)
+
+
+KEYED = st.dictionaries(st.integers(1, 9), st.sampled_from(["a", "b", None]), max_size=9)
+
+
+@pytest.mark.parametrize("mode", ["append", "truncate", "upsert"])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(there=KEYED, coming=KEYED, repeated=st.booleans())
+def test_over_any_rows_it_says_what_the_run_then_does(
+    world: World, mode: str, there: dict[int, str | None], coming: dict[int, str | None], repeated: bool
+) -> None:
+    ident = f"p{uuid.uuid4().hex[:12]}"
+    world.sql(f"create table {ident} (id int{' primary key' if mode == 'upsert' else ''}, name text)")
+    for key, name in there.items():
+        world.sql(f"insert into {ident} values (%s, %s)", key, name)
+    rows = [*coming.items()] * (2 if repeated else 1)
+    (world.folder / "in").mkdir(exist_ok=True)
+    world.write("a", "id,name\n" + "".join(f"{key},{name or ''}\n" for key, name in rows))
+    world.memory = Memory()
+    document = {**world.document(mode=mode, table=ident, failOnEmptySource=False), "id": ident}
+    if mode not in ("truncate", "blue_green"):
+        del document["nodes"][-1]["failOnEmptySource"]
+    preview, run = world.preview(document), world.run(document)
+    assert counts(preview) == counts(run)
+    (effect,) = preview.effects
+    ((after,),) = world.sql(f"select count(*) from {ident}")
+    assert (effect.before, effect.after) == (len(there), after)
 
 
 def test_a_table_that_is_still_to_be_made_stays_so(world: World, mode: str) -> None:
@@ -145,3 +175,21 @@ def test_a_run_goes_on_beside_it(filled: World, mode: str) -> None:
         filled.preview(document)
     assert report is not None
     assert target_of(report).rows_loaded
+
+
+def test_pre_hooks_do_not_run(filled: World, mode: str) -> None:
+    filled.sql("create table u (id int)")
+    hook = {"type": "sql", "statement": f"ANALYZE {filled.schema}.u"}
+    filled.preview(filled.document(mode=mode, preHook=hook, postHook=hook))
+    ((analyzed,),) = filled.sql(
+        "select last_analyze from pg_stat_user_tables where relname = 'u' and schemaname = %s", filled.schema
+    )
+    assert analyzed is None
+
+
+def test_it_says_whether_a_run_would_be_held(world: World) -> None:
+    world.sql("create table t (id int primary key, name text)")
+    world.sql("insert into t select n, 'x' from generate_series(1, 10) n")
+    world.write("a", "id,name\n1,x\n")
+    preview = world.preview(world.document(mode="truncate", hold={"maxDecreasePct": 50}))
+    assert "from 10 to 1 rows" in preview.effects[0].held_for[0]
