@@ -112,7 +112,8 @@ _KEY_COMMENT = _comment(
 OWN_KEYS = f"""
 SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::pg_catalog.regclass, k.conname,
               pg_get_constraintdef(k.oid)) || {_KEY_COMMENT}
-FROM pg_constraint k WHERE k.contype = 'f' AND k.conrelid = {{oid}} AND k.confrelid = {{oid}} ORDER BY k.conname"""
+FROM pg_constraint k WHERE k.contype = 'f' AND k.conrelid = {{oid}} AND k.confrelid = {{oid}} AND k.conparentid = 0
+ORDER BY k.conname"""
 
 OUTBOUND = OWN_KEYS.replace("k.confrelid = {oid}", "k.confrelid <> {oid}")
 
@@ -220,11 +221,12 @@ TABLE_LOCK = """
 SELECT format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE', n.nspname, c.relname)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = {oid}"""
 
+# A key that refers to a partitioned table has parts of its own for the partitions, which come and go with it.
 # To drop a table locks the tables that it refers to, without a word of its own; its sequences are kept.
 RELEASE = """
 SELECT format('ALTER TABLE %I.%I DROP CONSTRAINT %I', n.nspname, c.relname, k.conname) AS release
 FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE k.contype = 'f' AND k.conrelid = {oid} AND k.confrelid <> {oid}
+WHERE k.contype = 'f' AND k.conrelid = {oid} AND k.confrelid <> {oid} AND k.conparentid = 0
 UNION ALL
 SELECT format('ALTER SEQUENCE %I.%I OWNED BY NONE', n.nspname, s.relname)
 FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S' JOIN pg_namespace n ON n.oid = s.relnamespace

@@ -67,7 +67,6 @@ def build_new(conn: Conn, plan: LoadPlan, definition: Definition) -> ModeCounts:
     counts = insert_staged(conn, replace(plan, dest=replace(plan.dest, schema=new.schema)))
     with search_path(conn, new.schema, plan.target.schema):
         force_row_security(conn, new, definition, "NO FORCE")
-        conn.execute("SET LOCAL maintenance_work_mem = '256MB'")
         run(conn, definition.after_rows)
         _grant_anew(conn, "TABLE", new, definition.owner, definition.grants)
     conn.execute(sql.SQL("ANALYZE {}").format(new.identifier))
