@@ -76,7 +76,7 @@ def _shortest_way(plan: PassPlan, compiled: Compiled) -> Way:
     """Rows need the JVM for expressions only, and few rows need no job at all."""
     if compiled.stages:
         return "through_spark"
-    return "here" if is_for_here(plan.reading.size, plan.reading.records) else "fused"
+    return "here" if is_for_here(plan.reading.size, plan.reading.records or 0) else "fused"
 
 
 def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
