@@ -22,7 +22,7 @@ from pathlib import Path
 from executors.model import Connection
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
-from tests.bench import peers
+from tests.bench import floors, peers
 from tests.bench.memory import PeakMemory
 from tests.bench.processes import (
     flow,
@@ -61,6 +61,11 @@ class Bench:
     def append(self, **options: object) -> float:
         make_target(self.dsn, peers.DDL)
         return run_once(self.warehouse, self.csv(self.rows), **options)[0]  # type: ignore[arg-type]
+
+    def swap(self) -> float:
+        make_target(self.dsn, peers.DDL)
+        floors.add_dependents(self.dsn)
+        return run_once(self.warehouse, self.csv(self.rows), mode="blue_green")[0]
 
     def upsert(self, table: str) -> float:
         """Upsert into a table that holds every key; `table` is a copy of the rows it holds."""
@@ -117,6 +122,12 @@ def upsert_unchanged(bench: Bench) -> None:
     bench.fill()
     floor, product = interleave(bench.runs, lambda: bench.floor("upsert"), lambda: bench.upsert("bench_same"))
     say("upsert: no row changed", product, floor, "≤ 0.6 ×")
+
+
+def blue_green(bench: Bench) -> None:
+    """All rows of a table with a key and an index, replaced beside a reader's view of it."""
+    floor, product = interleave(bench.runs, lambda: floors.swap(bench.dsn, bench.csv(bench.rows)), bench.swap)
+    say("blue_green: CSV, five rules, key, index and view on target", product, floor, "≤ 1.3 ×")
 
 
 def growth(bench: Bench) -> None:
@@ -176,7 +187,8 @@ def tools(bench: Bench) -> None:
 
 
 CASES: dict[str, Callable[[Bench], None]] = {
-    case.__name__: case for case in (append, expressions, rules, upsert_changed, upsert_unchanged, growth, small, tools)
+    case.__name__: case
+    for case in (append, expressions, rules, upsert_changed, upsert_unchanged, blue_green, growth, small, tools)
 }
 
 

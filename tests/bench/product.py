@@ -55,7 +55,7 @@ def run_once(
 def make_target(dsn: str, ddl: str, fill_from: str | None = None) -> None:
     """An empty `public.orders`, or one holding the rows of another table."""
     with psycopg.connect(dsn, autocommit=True) as c:
-        c.execute("drop table if exists public.orders, public.rejected")
+        c.execute("drop table if exists public.orders, public.rejected cascade")
         c.execute(f"create table public.orders ({ddl}, primary key (order_id))")
         if fill_from:
             c.execute(f"insert into public.orders select * from {fill_from}")
