@@ -228,3 +228,44 @@ def test_a_function_of_a_package_runs_after_the_load(loaded: World, tmp_path: Pa
     hook = {"type": "custom_function", "function": "flow-test.note", "args": {"into": str(into)}}
     assert states(loaded.run(loaded.document(postHook=hook))) == {"load.postHook.0": "succeeded"}
     assert json.loads(into.read_text())["load"]["counts"]["rowsLoaded"] == 2
+
+
+# --- before a swap ------------------------------------------------------------------------------------------------
+
+
+def test_a_hook_before_the_swap_runs_while_readers_see_the_old_rows(loaded: World, receiver: Receiver):
+    seen: list[Any] = []
+
+    def look(handler: Any) -> None:
+        seen.append(loaded.rows())
+        status(204)(handler)
+
+    receiver.answers["/before"] = look
+    loaded.sql("drop materialized view seen")
+    hooks = [
+        {"type": "webhook", "url": f"{receiver.url}/after"},
+        {"type": "webhook", "url": f"{receiver.url}/before", "when": "pre_swap"},
+    ]
+    report = loaded.run(loaded.document(mode="blue_green", postHook=hooks))
+    assert receiver.paths() == ["/before", "/after"]
+    assert seen == [[(0, "old")]]
+    assert loaded.rows() == [(1, "Ann"), (2, "Bo")]
+    assert [(hook.id, hook.stage) for hook in report.hooks] == [
+        ("load.postHook.1", "preSwap"), ("load.postHook.0", "postHook"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("stands_in_the_way", [True, False], ids=["in place", "swap"])
+def test_a_hook_before_the_swap_that_fails_keeps_the_old_table(
+    stands_in_the_way: bool, loaded: World, receiver: Receiver
+):
+    if not stands_in_the_way:
+        loaded.sql("drop materialized view seen")
+    receiver.answers["/x"] = status(500)
+    before = loaded.sql("select 't'::regclass::oid")
+    hook = {"type": "webhook", "url": f"{receiver.url}/x", "when": "pre_swap"}
+    with pytest.raises(Failure, match="hook before the swap") as caught:
+        loaded.run(loaded.document(mode="blue_green", postHook=hook))
+    assert caught.value.code == "hook.failed"
+    assert loaded.rows() == [(0, "old")]
+    assert loaded.sql("select 't'::regclass::oid") == before
