@@ -7,6 +7,7 @@ import json
 import jsonpatch
 import psycopg
 import pytest
+from django.core.cache import cache
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -231,6 +232,21 @@ def test_a_key_that_is_not_unique_in_the_table_is_refused_with_the_keys_that_are
     assert (wrong.code, wrong.fixes[0][0]["value"]) == ("upsert.key_not_unique", ["id"])
     with pytest.raises(InvalidPipeline):
         save_draft(draft, editor)
+
+
+def test_how_the_rows_of_a_table_would_be_replaced_is_told_before_any_save(table, warehouse, schema, pipeline, editor):
+    patch = [{"op": "replace", "path": "/nodes/1/loadMode", "value": "blue_green"}]
+    draft = patch_draft(open_draft(pipeline, editor), patch)
+    assert view_draft(draft).checked.warnings == []
+    cache.clear()
+    with psycopg.connect(
+        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
+        password=warehouse.password, autocommit=True,
+    ) as connection:  # fmt: skip
+        connection.execute(f"CREATE MATERIALIZED VIEW {schema}.m AS SELECT * FROM {schema}.numbers")
+    (told,) = view_draft(draft).checked.warnings
+    assert told.code == "blue_green.in_place"
+    assert f"materialized view {schema}.m" in told.message
 
 
 def test_a_database_that_does_not_answer_is_told_and_nothing_fails(workspace, document, editor):
