@@ -1,0 +1,90 @@
+"""Held loads with the real engine: what approving loads, and what discarding leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from executors.postgres.client import connect
+from flowapp.files.models import LoadUnit
+from flowapp.runs.dispatch import execute_claimed, run_inline
+from flowapp.runs.holds import Decider, approve_run, discard_run
+from flowapp.runs.janitor import sweep_staging
+from flowapp.runs.leases import claim_run
+from flowapp.runs.models import CommitRecord, Run, State
+from tests.flowapp.conftest import make_document
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.usefixtures("sent")]
+
+ALICE = Decider("alice@example.com")
+FOLDERS = {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}
+
+
+@pytest.fixture
+def folder(settings, tmp_path, connected):
+    settings.FILES_ROOT = tmp_path
+    folder = tmp_path / connected.slug / "in"
+    folder.mkdir(parents=True)
+    (folder / "a.csv").write_text("id\n1\n2\n")
+    return folder
+
+
+@pytest.fixture
+def held(save, schema, target, folder, warehouse) -> Run:
+    """Two rows that are to take the place of ten."""
+    with connect(warehouse, autocommit=True) as conn:
+        conn.execute(f"INSERT INTO {schema}.numbers SELECT generate_series(1, 10)")
+    nodes = make_document(schema=schema)["nodes"]
+    nodes[0]["config"]["atomicity"] = FOLDERS
+    nodes[1] |= {"loadMode": "truncate", "hold": {"maxDecreasePct": 50}}
+    return run_inline(save(nodes=nodes).pipeline)
+
+
+@pytest.fixture
+def staged(warehouse):
+    """Counts the staging tables of a run."""
+
+    def count(run: Run) -> int:
+        query = (
+            "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = 'flow_staging' AND obj_description(c.oid, 'pg_class')::json->>'run' = %s"
+        )
+        with connect(warehouse, autocommit=True) as conn:
+            return conn.execute(query, [str(run.pk)]).fetchone()[0]
+
+    return count
+
+
+def test_it_waits_with_everything_in_place(held, target, folder, staged):
+    assert (held.state, target(), staged(held)) == (State.HELD, 10, 2)
+    assert (folder / ".doing/a.csv").exists()
+    assert LoadUnit.objects.get().state == "processing"
+    sweep_staging()
+    assert staged(held) == 2
+
+
+def test_approved_a_worker_loads_it(held, target, folder, staged):
+    approve_run(held, ALICE)
+    (folder / "b.csv").write_text("id\n3\n")
+    execute_claimed(claim_run(held.pk, "another worker"))
+    held.refresh_from_db()
+    assert (held.state, target(), staged(held)) == (State.SUCCEEDED, 2, 0)
+    assert CommitRecord.objects.get().attempt == 2
+    assert LoadUnit.objects.get().state == "committed"
+    assert sorted(path.name for path in folder.iterdir() if path.is_file()) == ["b.csv"]
+    assert (folder / ".done/a.csv").exists()
+
+
+def test_discarded_nothing_of_it_is_left(held, target, folder, staged):
+    discard_run(held, ALICE, "Half of the file is missing.")
+    assert (target(), staged(held)) == (10, 0)
+    assert (folder / ".failed/a.csv").exists()
+    unit = LoadUnit.objects.get()
+    assert (unit.state, "Half of the file is missing." in unit.reason) == ("failed", True)
+    assert not CommitRecord.objects.exists()
+
+
+def test_the_next_run_goes_on_once_it_is_discarded(held, target, folder):
+    discard_run(held, ALICE, "Half of the file is missing.")
+    (folder / "a.csv").write_text("id\n" + "".join(f"{n}\n" for n in range(8)))
+    assert run_inline(held.pipeline).state == State.SUCCEEDED
+    assert target() == 8
