@@ -114,7 +114,7 @@ class Loading:
         assert dest is not None
         made = LoadPlan(
             self.run, dest, self.columns, self.tables, self.winners, self.staged, self.rejected,
-            self.target.load_mode, tuple(self.target.upsert_key or ()), self.files,
+            self.target.load_mode, tuple(self.target.upsert_key or ()), files=self.files,
         )  # fmt: skip
         return replace(made, **changes)
 

@@ -29,6 +29,9 @@ from executors.postgres.meta import inherit_identity
 SHARE_OF_DEADLOCK_TIMEOUT = 0.7
 """How long a try may wait for all its locks: who waits for us in a circle must not be ended for it by the server."""
 
+LONGEST_TRY = 0.7
+"""In seconds: new readers queue behind a try that waits."""
+
 
 def swap(conn: Conn, plan: LoadPlan) -> ModeCounts:
     """Build the new table beside the old one, then let it take its place."""
@@ -43,11 +46,12 @@ def swap(conn: Conn, plan: LoadPlan) -> ModeCounts:
 def _exchange_in_time(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
     """Try until the load's patience for locks is at its end. What a try has locked it lets go of."""
     patience, deadlock = _seconds(conn, "lock_timeout"), _seconds(conn, "deadlock_timeout")
+    longest = min(deadlock * SHARE_OF_DEADLOCK_TIMEOUT, LONGEST_TRY)
     give_up, pause = time.monotonic() + patience, 0.05
     while True:
         try:
             with conn.transaction():
-                _exchange(conn, plan, definition, time.monotonic() + deadlock * SHARE_OF_DEADLOCK_TIMEOUT)
+                _exchange(conn, plan, definition, time.monotonic() + longest)
                 _set_lock_timeout(conn, patience)
             return
         except errors.LockNotAvailable:
