@@ -1,0 +1,70 @@
+"""A mark in a browser: from the editor's card to its page, set and reset by a person."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.people import sign_in
+from tests.flowapp.conftest import make_document
+from tests.flowapp.quarantine.keeping import connect_to
+from tests.flowapp.watermarks.conftest import incremental_nodes, sql
+
+pytestmark = pytest.mark.django_db(transaction=True)
+__all__ = ["sql"]
+EDITOR = "/w/alices-team/pipelines/numbers/?node=load"
+
+
+@pytest.fixture
+def following(warehouse, schema, sql):
+    from flowapp.accounts.services import ensure_workspace
+    from flowapp.pipelines.services import save_version
+
+    sql("create table numbers (id int, upd timestamp not null)")
+    workspace = connect_to(ensure_workspace("alices-team"), warehouse)
+    return save_version(workspace, json.dumps(make_document(nodes=incremental_nodes(schema, watermarkLag="15m"))))
+
+
+def change(page: Page, what: str, why: str, **fields: str) -> None:
+    region = page.get_by_role("region", name=what, exact=True)
+    for label, value in fields.items():
+        region.get_by_label(label).fill(value)
+    region.get_by_label("Why?").fill(why)
+    region.get_by_role("button").click()
+
+
+def test_a_person_finds_sets_and_resets_a_mark(page: Page, following) -> None:
+    complaints = Complaints(page)
+    sign_in(page, "editor")
+    page.goto(EDITOR)
+    page.get_by_role("link", name="Mark and history").click()
+    expect(page.locator("#mark-value")).to_have_text("no mark")
+    change(page, "Set the mark", "loaded by hand until then", **{"Value of upd": "2026-01-01T10:00:00.123456"})
+    expect(page.locator("#mark-value")).to_have_text("2026-01-01 10:00:00.123456")
+    change(page, "Reset the mark", "start over")
+    expect(page.locator("#mark-value")).to_have_text("no mark")
+    expect(page.get_by_role("row")).to_have_count(3)
+    assert complaints == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_the_page_has_no_barriers_and_does_not_scroll_sideways(page: Page, following, colours: str, width: int) -> None:
+    from flowapp.watermarks.places import place_of
+    from flowapp.watermarks.services import set_mark
+
+    place = place_of(following.pipeline, "load")
+    for day in (1, 2):
+        set_mark(
+            place, f"2026-01-0{day}T10:00:00.123456", "rows of that night were repaired at the source", "ann@x.org"
+        )
+    page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": width, "height": 800})
+    sign_in(page)
+    for address, part in ((EDITOR, "#node-mark"), ("/w/alices-team/watermarks/numbers/load/", "html")):
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        assert (find_barriers(page, part), sideways(page)) == ([], 0)
