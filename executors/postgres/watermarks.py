@@ -80,6 +80,12 @@ _CHANGES = (
 )
 
 
+def has_marks(conn: Conn) -> bool:
+    """Whether the database has tables for marks; looking at one must not make them."""
+    row = conn.execute("SELECT to_regclass('flow_meta.pipeline_watermarks') IS NOT NULL").fetchone()
+    return bool(row and row[0])
+
+
 def find_mark(conn: Conn, key: MarkKey, *, lock: bool = False) -> StoredMark | None:
     """The stored mark, None before the first load; `lock` holds it until the open transaction ends."""
     row = conn.execute(f"{_FIND} {_KEY}{' FOR UPDATE' if lock else ''}", key.values).fetchone()

@@ -14,7 +14,6 @@ from executors.errors import Failure
 from executors.postgres import watermarks
 from executors.postgres.client import connect, translate
 from executors.postgres.ddl import Conn
-from executors.postgres.meta import ensure_meta
 from executors.postgres.names import TableName
 from executors.postgres.watermarks import MarkChange
 from flowapp.connections.selectors import get_connection
@@ -46,7 +45,6 @@ def reached(place: Place) -> Iterator[Conn]:
     """A session on the target's database; raises Failure."""
     stored = get_connection(place.pipeline.workspace, place.target.connection)
     with connect(resolve(stored), autocommit=True, timeout=TIMEOUT_SECONDS) as conn, translate(place.target.id):
-        ensure_meta(conn)
         yield conn
 
 
@@ -60,8 +58,9 @@ def get_mark(place: Place) -> Mark:
 
 
 def _read(conn: Conn, place: Place) -> Mark:
-    stored = watermarks.find_mark(conn, place.key)
-    changes = watermarks.list_changes(conn, place.key)
+    known = watermarks.has_marks(conn)
+    stored = watermarks.find_mark(conn, place.key) if known else None
+    changes = watermarks.list_changes(conn, place.key) if known else []
     if stored is None:
         mark = Mark(place, place.column, "", None, timezone.now(), changes=changes)
     else:

@@ -7,6 +7,7 @@ from executors.model import DestinationColumn, LoadCommit
 from executors.postgres import watermarks
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_target
+from executors.postgres.meta import ensure_meta
 from executors.postgres.names import TableName
 from flowapp.pipelines.models import Pipeline
 from flowapp.watermarks.places import Place
@@ -19,6 +20,7 @@ def set_mark(place: Place, value: str, reason: str, by: str) -> Mark:
     of a reason, and Failure when the database cannot be asked or another load holds the table."""
     _require_reason(reason)
     with reached(place) as conn:
+        ensure_meta(conn)
         watermarks.set_mark(conn, place.key, _column(conn, place), value, by=by, reason=reason.strip())
     return get_mark(place)
 
@@ -27,6 +29,7 @@ def reset_mark(place: Place, reason: str, by: str) -> Mark:
     """Let the next load begin at the highest value of the table, as a first one does. Raises as `set_mark` does."""
     _require_reason(reason)
     with reached(place) as conn:
+        ensure_meta(conn)
         watermarks.reset_mark(conn, place.key, by=by, reason=reason.strip())
     return get_mark(place)
 

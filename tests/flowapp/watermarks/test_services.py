@@ -33,6 +33,15 @@ def test_before_the_first_load_there_is_no_mark(place):
     assert (mark.value, mark.column, mark.trouble, mark.changes) == (None, "upd", "", [])
 
 
+def test_looking_at_a_mark_makes_nothing_in_the_warehouse(place, sql):
+    made = "select to_regclass('flow_meta.pipeline_watermarks')"
+    sql("drop schema if exists flow_meta cascade")
+    assert get_mark(place).value is None
+    assert sql(made) == [(None,)]
+    set_mark(place, "2026-01-01T10:00:00", "start here", BY)
+    assert sql(made) != [(None,)]
+
+
 def test_a_mark_is_set_reset_and_every_change_kept(place):
     assert set_mark(place, "2026-01-01T10:00:00.123456", "start here", BY).value == "2026-01-01 10:00:00.123456"
     mark = reset_mark(place, "start over", BY)
