@@ -325,3 +325,15 @@ def test_rows_that_others_add_meanwhile_do_not_stay(load, make, rows, found):
     make("INSERT INTO t VALUES (3, 'late')")
     load.commit()
     assert rows("SELECT id FROM t") == [(7,)]
+
+
+def test_what_it_sent_can_be_read(load, make, conn):
+    make("CREATE INDEX ix_v ON t (v); CREATE VIEW seen AS SELECT * FROM t")
+    load.stage([(7, "new")])
+    load.commit()
+    (commit,) = find_commits(conn, load.run.run_id)
+    sent = commit.counts["sql"]
+    assert len(sent) < 70
+    assert any("CREATE INDEX ix_v" in text for text in sent)
+    assert any("CREATE OR REPLACE VIEW" in text for text in sent)
+    assert not any("pg_depend" in text for text in sent)

@@ -5,6 +5,17 @@ They are read and run under the search paths of `definition`. Comments stand in 
 
 from __future__ import annotations
 
+from typing import Any
+
+from psycopg import Cursor, sql
+
+from executors.postgres.ddl import Conn
+
+
+def look(conn: Conn, query: sql.Composed) -> list[tuple[Any, ...]]:
+    """The rows of a query over the catalogs, kept out of what a load notes of its statements: it changes nothing."""
+    return Cursor(conn).execute(query).fetchall()
+
 
 def _comment(kind_and_name: str, oid: str, catalog: str) -> str:
     """SQL text: `; COMMENT ON … IS …` of an object, nothing if it has none."""
@@ -151,15 +162,23 @@ SELECT x.change FROM pg_class c CROSS JOIN LATERAL (VALUES
 ) AS x (change) WHERE c.oid = {oid} AND x.change IS NOT NULL ORDER BY x.change"""
 
 
-GRANTS = f"""
-SELECT format('GRANT %s ON TABLE %I TO %s%s', a.privilege_type, c.relname, {_ROLE.format(role="a.grantee")},
-              CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) AS granted
-FROM pg_class c CROSS JOIN aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) AS a WHERE c.oid = {{oid}}
+def _grants(kind: str) -> str:
+    """A query for the privileges on a relation and on its columns, one statement for each role."""
+    acl_kind = kind[0].lower().replace("t", "r")
+    to = f"{_ROLE.format(role='a.grantee')}, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END"
+    privileges = "string_agg(a.privilege_type, ', ' ORDER BY a.privilege_type)"
+    return f"""
+SELECT format('GRANT %s ON {kind} %I TO %s%s', {privileges}, c.relname, {to}) AS granted
+FROM pg_class c CROSS JOIN aclexplode(coalesce(c.relacl, acldefault('{acl_kind}', c.relowner))) AS a
+WHERE c.oid = {{oid}} GROUP BY c.relname, a.grantee, a.is_grantable
 UNION ALL
-SELECT format('GRANT %s (%I) ON TABLE %I TO %s%s', a.privilege_type, t.attname, c.relname,
-              {_ROLE.format(role="a.grantee")}, CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+SELECT format('GRANT %s ON {kind} %I TO %s%s', string_agg(format('%s (%I)', a.privilege_type, t.attname), ', '
+              ORDER BY t.attname, a.privilege_type), c.relname, {to})
 FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND NOT t.attisdropped CROSS JOIN aclexplode(t.attacl) AS a
-WHERE c.oid = {{oid}} ORDER BY granted"""
+WHERE c.oid = {{oid}} GROUP BY c.relname, a.grantee, a.is_grantable ORDER BY granted"""
+
+
+GRANTS = {kind: _grants(kind) for kind in ("TABLE", "SEQUENCE")}
 
 IDENTITIES = """
 SELECT a.attname, s.relname, s.oid FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'
@@ -171,15 +190,9 @@ WHERE d.refobjid = {oid} AND d.refclassid = 'pg_class'::regclass AND d.classid =
 SEQUENCE = f"""
 SELECT format('ALTER SEQUENCE %I AS %s INCREMENT %s MINVALUE %s MAXVALUE %s START %s CACHE %s %s CYCLE', s.relname,
               format_type(q.seqtypid, NULL), q.seqincrement, q.seqmin, q.seqmax, q.seqstart, q.seqcache,
-              CASE WHEN q.seqcycle THEN '' ELSE 'NO' END) AS setting
-FROM pg_class s JOIN pg_sequence q ON q.seqrelid = s.oid WHERE s.oid = {{oid}}
-UNION ALL
-SELECT format('GRANT %s ON SEQUENCE %I TO %s%s', a.privilege_type, s.relname, {_ROLE.format(role="a.grantee")},
-              CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-FROM pg_class s CROSS JOIN aclexplode(coalesce(s.relacl, acldefault('s', s.relowner))) AS a WHERE s.oid = {{oid}}
-UNION ALL
-SELECT format('COMMENT ON SEQUENCE %I IS ', s.relname) || quote_literal(obj_description(s.oid, 'pg_class'))
-FROM pg_class s WHERE s.oid = {{oid}} AND obj_description(s.oid, 'pg_class') IS NOT NULL ORDER BY setting"""
+              CASE WHEN q.seqcycle THEN '' ELSE 'NO' END)
+       || {_comment("format('SEQUENCE %I', s.relname)", "s.oid", "pg_class")}
+FROM pg_class s JOIN pg_sequence q ON q.seqrelid = s.oid WHERE s.oid = {{oid}}"""
 
 SERIALS = """
 SELECT a.attname, s.relname FROM pg_depend d JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'

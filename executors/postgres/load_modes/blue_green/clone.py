@@ -16,14 +16,22 @@ from executors.errors import Failure
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.append import insert_staged
-from executors.postgres.load_modes.blue_green.definition import Definition, Identity, Statements, run, search_path
+from executors.postgres.load_modes.blue_green.catalog import GRANTS, look
+from executors.postgres.load_modes.blue_green.definition import (
+    Definition,
+    Identity,
+    Statements,
+    read_statements,
+    run,
+    search_path,
+)
 from executors.postgres.load_plan import LoadPlan, ModeCounts
 from executors.postgres.names import TableName
 
 _ROLES_OF_ACL = """
-SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END
-FROM pg_class c CROSS JOIN aclexplode(c.relacl) AS a
-WHERE c.oid = {}::regclass"""
+SELECT c.oid, (SELECT array_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(
+    pg_get_userbyid(a.grantee)) END) FROM aclexplode(c.relacl) AS a)
+FROM pg_class c WHERE c.oid = {}::regclass"""
 
 # Numbers go on from the further one of the two.
 _SET_SEQUENCE = """
@@ -106,13 +114,21 @@ def _adopt_sequence(conn: Conn, plan: LoadPlan, owner: str, identity: Identity) 
             )
         )
     advance_sequence(conn, plan, identity)
-    _grant_anew(conn, "SEQUENCE", TableName(new.schema, identity.sequence), owner, identity.settings)
+    run(conn, identity.settings)
+    _grant_anew(conn, "SEQUENCE", TableName(new.schema, identity.sequence), owner, identity.grants)
 
 
-def _grant_anew(conn: Conn, kind: str, name: TableName, owner: str, statements: Statements) -> None:
+def _grant_anew(conn: Conn, kind: str, name: TableName, owner: str, grants: Statements) -> None:
     """Privileges as the old one has them: default privileges may have given others, and the owner has all at first."""
-    acl = sql.SQL(_ROLES_OF_ACL).format(sql.Literal(name.identifier.as_string(conn)))
-    roles = [sql.SQL(role) for (role,) in conn.execute(acl).fetchall()]
-    for role in (sql.Identifier(owner), *roles):
+    oid, roles = _acl(conn, name)
+    if read_statements(conn, oid, GRANTS[kind]) == grants:
+        return
+    for role in (sql.Identifier(owner), *map(sql.SQL, roles)):
         conn.execute(sql.SQL("REVOKE ALL ON {} {} FROM {}").format(sql.SQL(kind), name.identifier, role))
-    run(conn, statements)
+    run(conn, grants)
+
+
+def _acl(conn: Conn, name: TableName) -> tuple[int, list[str]]:
+    """The relation's oid, and all who have privileges on it by name."""
+    ((oid, roles),) = look(conn, sql.SQL(_ROLES_OF_ACL).format(sql.Literal(name.identifier.as_string(conn))))
+    return oid, roles or []

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from psycopg import sql
 
@@ -26,6 +27,7 @@ class Identity:
     column: str
     sequence: str
     settings: Statements
+    grants: Statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +70,18 @@ def read_definition(conn: Conn, table: TableName) -> Definition:
             oid,
             owner,
             is_forced,
-            create=_read(conn, oid, catalog.CREATE),
-            before_rows=_read(conn, oid, catalog.COLUMNS, catalog.CHECKS, catalog.TRIGGERS, catalog.POLICIES,
+            create=read_statements(conn, oid, catalog.CREATE),
+            before_rows=read_statements(conn, oid, catalog.COLUMNS, catalog.CHECKS, catalog.TRIGGERS, catalog.POLICIES,
                               catalog.ROW_SECURITY),
-            after_rows=_read(conn, oid, catalog.INDEXES, catalog.OWN_KEYS, catalog.STATISTICS, catalog.RULES,
+            after_rows=read_statements(conn, oid, catalog.INDEXES, catalog.OWN_KEYS, catalog.STATISTICS, catalog.RULES,
                              catalog.TABLE),
-            grants=_read(conn, oid, catalog.GRANTS),
+            grants=read_statements(conn, oid, catalog.GRANTS["TABLE"]),
             identities=tuple(_identities(conn, oid)),
             serials=tuple(Serial(*row) for row in _rows(conn, oid, catalog.SERIALS)),
             statistics=tuple((schema, name) for schema, name in _rows(conn, oid, catalog.STATISTICS_NAMES)),
-            locks=_read(conn, oid, catalog.VIEW_LOCKS, catalog.CHILD_LOCKS, catalog.TABLE_LOCK),
-            release=_read(conn, oid, catalog.RELEASE),
-            rewiring=_read(conn, oid, catalog.VIEWS, catalog.OTHER_RULES, catalog.INBOUND, catalog.OUTBOUND),
+            locks=read_statements(conn, oid, catalog.VIEW_LOCKS, catalog.CHILD_LOCKS, catalog.TABLE_LOCK),
+            release=read_statements(conn, oid, catalog.RELEASE),
+            rewiring=read_statements(conn, oid, catalog.VIEWS, catalog.OTHER_RULES, catalog.INBOUND, catalog.OUTBOUND),
         )  # fmt: skip
 
 
@@ -105,15 +107,17 @@ def _identity(conn: Conn, table: TableName) -> tuple[int, str, bool]:
     return oid, owner, is_forced
 
 
-def _read(conn: Conn, oid: int, *queries: str) -> Statements:
+def read_statements(conn: Conn, oid: int, *queries: str) -> Statements:
     return tuple(statement for query in queries for (statement,) in _rows(conn, oid, query))
 
 
-def _rows(conn: Conn, oid: int, query: str) -> list[tuple[str, ...]]:
+def _rows(conn: Conn, oid: int, query: str) -> list[tuple[Any, ...]]:
     # Not as a parameter: the driver would read the % of format().
-    return conn.execute(sql.SQL(query).format(oid=sql.Literal(oid))).fetchall()
+    return catalog.look(conn, sql.SQL(query).format(oid=sql.Literal(oid)))
 
 
 def _identities(conn: Conn, oid: int) -> Iterator[Identity]:
     for column, sequence, sequence_oid in _rows(conn, oid, catalog.IDENTITIES):
-        yield Identity(column, sequence, _read(conn, int(sequence_oid), catalog.SEQUENCE))
+        settings = read_statements(conn, sequence_oid, catalog.SEQUENCE)
+        grants = read_statements(conn, sequence_oid, catalog.GRANTS["SEQUENCE"])
+        yield Identity(column, sequence, settings, grants)
