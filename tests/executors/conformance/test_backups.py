@@ -97,7 +97,7 @@ def test_the_mark_goes_back_with_the_rows(kept: World) -> None:
 def test_a_first_mark_is_gone_after_a_restore(kept: World) -> None:
     document, backup = load(kept, "a", "3,new\n", mode="incremental_watermark")
     restore(kept, document, backup)
-    assert kept.sql("select from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema) == []
+    assert kept.sql("select 1 from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema) == []
 
 
 def test_identities_and_generated_columns_come_back_as_they_were(world: World) -> None:
@@ -176,7 +176,7 @@ def test_a_load_that_fails_leaves_no_backup(kept: World) -> None:
     kept.sql("alter table t add check (id < 3)")
     with pytest.raises(Terminal):
         load(kept, "a", "3,new\n")
-    assert kept.sql("select from flow_meta.backups where target_schema = %s", kept.schema) == []
+    assert kept.sql("select 1 from flow_meta.backups where target_schema = %s", kept.schema) == []
 
 
 def test_rows_that_a_policy_hides_keep_the_load_from_starting(kept: World) -> None:

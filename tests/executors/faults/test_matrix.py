@@ -9,9 +9,9 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -92,7 +92,7 @@ class Attempt:
         assert wait_until(lambda: not self.has_sessions(), 20)
 
     def has_sessions(self, also: str = "true") -> bool:
-        return bool(self._world.sql(f"select from pg_stat_activity where {self._sessions} and {also}"))
+        return bool(self._world.sql(f"select pid from pg_stat_activity where {self._sessions} and {also}"))
 
     @property
     def _sessions(self) -> str:
@@ -114,15 +114,15 @@ def at(world: World, attempt: Attempt, step: str) -> Iterator[None]:
         attempt.wait_at(step)
         yield
         return
-    with closing(connect(world.warehouse)) as holder:
+    with closing(connect(world.warehouse)) as holder, ThreadPoolExecutor(1) as pool:
         attempt.wait_at("load")
         holder.execute("LOCK TABLE flow_meta.load_commits IN SHARE ROW EXCLUSIVE MODE")
-        going = threading.Thread(target=lambda: attempt.go_on())
-        going.start()
-        assert wait_until(lambda: attempt.has_sessions("wait_event_type = 'Lock'"), 60), "it did not get there"
+        ending = pool.submit(attempt.go_on)
+        assert wait_until(lambda: ending.done() or attempt.has_sessions("wait_event_type = 'Lock'"), 60)
+        assert not ending.done(), f"it did not get there: {ending.result()}"
         yield
         holder.rollback()
-    going.join()
+        ending.result()
 
 
 def killed(attempt: Attempt, relay: Relay) -> None:
@@ -172,7 +172,7 @@ def nothing_is_left(world: World, run_id: str) -> bool:
         sweep_leftovers(conn, lambda run, attempt: run == run_id)
     tables = world.sql("select tablename from pg_tables where schemaname = %s order by 1", world.schema)
     staged = world.sql(
-        "select from pg_class where relnamespace = 'flow_staging'::regnamespace"
+        "select relname from pg_class where relnamespace = 'flow_staging'::regnamespace"
         " and obj_description(oid, 'pg_class') like %s", f"%{run_id}%",
     )  # fmt: skip
     return tables == [("rejected",), ("t",)] and not staged
