@@ -15,6 +15,7 @@ from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.unique_keys import UniqueKey, list_unique_keys
 from executors.postgres.valid_input import is_valid_input
 from executors.types import travel_of
+from ir.load_modes import load_mode
 
 # A check on the whole row (attribute 0) has no columns to look at by name and is left to PostgreSQL.
 # Constraints that are not enforced exist from PostgreSQL 18; before it the catalog has no such column.
@@ -169,7 +170,7 @@ def list_repeats(conn: Conn, plan: LoadPlan) -> list[Refusal]:
 
 def _repeat(plan: LoadPlan, key: UniqueKey) -> Refusal:
     conditions = [_repeats_staged(plan, key)]
-    if plan.load_mode == "append":
+    if not load_mode(plan.load_mode).replaces_all_rows:
         conditions.append(_repeats_target(plan, key))
     field = key.columns[0].name if len(key.columns) == 1 else None
     condition = sql.SQL("({})").format(sql.SQL(" OR ").join(conditions))

@@ -153,6 +153,15 @@ def test_a_key_of_the_table_is_no_hindrance_to_rows_read_again(world: World) -> 
     assert ids(world) == [1, 2, 3, 4]
 
 
+def test_a_row_past_the_mark_that_repeats_a_key_of_the_table_is_refused(world: World) -> None:
+    world.sql("create table t (id int primary key, upd timestamp not null)")
+    world.write("a", HEADER + FIRST)
+    load(world)
+    world.write("b", HEADER + FIRST + "1,2026-01-01 11:00:00\n5,2026-01-01 11:00:00\n")
+    t = load(world, onTypeMismatch="skip")
+    assert (t.rows_rejected, t.rows_behind_mark, t.rows_loaded) == (1, 2, 1)
+
+
 def test_checks_look_at_the_rows_that_will_be_loaded(updates: World) -> None:
     updates.write("a", HEADER + FIRST)
     load(updates)
