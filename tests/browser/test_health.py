@@ -10,5 +10,5 @@ def test_the_health_address_tells_the_state_of_every_part(page: Page) -> None:
     assert response is not None
     assert response.status == 200
     document = response.json()
-    assert set(document) == {"database", "broker", "workers", "scheduler"}
+    assert set(document) == {"database", "broker", "workers", "scheduler", "spark"}
     assert document["database"]["status"] == "ok"

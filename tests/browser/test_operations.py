@@ -78,6 +78,30 @@ def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, runn
     assert list(complaints) == []
 
 
+TABS = ("visual&node=load", "json", "sql", "lineage", "runs", "errors", "schedule", "history", "history&version=1")
+
+
+@pytest.mark.parametrize(("colours", "width"), [("light", 1280), ("dark", 390)])
+def test_no_tab_of_the_editor_has_barriers_or_scrolls_sideways(page: Page, running, colours: str, width: int) -> None:
+    page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": width, "height": 800})
+    note_statements(running)
+    finish(running)
+    sign_in(page)
+    visit(page, [f"pipelines/numbers/?tab={tab}" for tab in TABS] + [f"runs/{running.pk}/", "health/", "settings/"])
+    page.goto("/workspaces/")
+    assert (find_barriers(page), sideways(page)) == ([], 0)
+
+
+def note_statements(run) -> None:
+    from flowapp.runs.models import CommitRecord
+
+    CommitRecord.objects.create(
+        workspace=run.workspace, pipeline=run.pipeline, run=run, node="load", attempt=1, committed_at=timezone.now(),
+        counts={"sql": ["INSERT INTO numbers SELECT 1"]},
+    )  # fmt: skip
+
+
 def visit(page: Page, addresses: list[str]) -> None:
     for address in addresses:
         page.goto(f"{HERE}/{address}")

@@ -20,7 +20,7 @@ const COLOURS = HighlightStyle.define([
 export function looks(nonce, label) {
   return [
     EditorView.cspNonce.of(nonce),
-    EditorView.contentAttributes.of({ "aria-label": label }),
+    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
     EditorView.lineWrapping,
     lineNumbers(),
     highlightSpecialChars(),
