@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import BinaryIO
 
@@ -73,16 +74,18 @@ def blocks_of(stream: BinaryIO, start: int, end: int, block_bytes: int = BLOCK_B
 
 
 class HashedBlocks:
-    """Blocks of a whole file that are hashed as they pass."""
+    """Blocks of a whole file that are hashed while their taker looks at them."""
 
     def __init__(self, stream: BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
         self._stream, self._block_bytes = stream, block_bytes
         self._digest = hashlib.sha256()
 
     def __iter__(self) -> Iterator[bytes]:
-        while block := self._stream.read(self._block_bytes):
-            self._digest.update(block)
-            yield block
+        with ThreadPoolExecutor(1) as hasher:
+            while block := self._stream.read(self._block_bytes):
+                hashed = hasher.submit(self._digest.update, block)
+                yield block
+                hashed.result()
 
     @property
     def sha256(self) -> str:

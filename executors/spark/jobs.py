@@ -18,15 +18,15 @@ from executors.spark.errors import marking
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-FEW_BYTES = 1 << 20
-"""Up to here the first Python worker costs more than the work."""
+FEW_BYTES = 8 << 20
+"""Up to here a job costs more than the work of a pass."""
 FEW_RECORDS = 1 << 17
 """Up to here too: few bytes can hold many records where they are compressed."""
 
 
-def frame_of_numbers(session: SparkSession, tasks: int) -> DataFrame:
-    """One row and one task for each number from 0 on."""
-    return session.range(0, tasks, 1, tasks)
+def frame_of_numbers(session: SparkSession, numbers: int, most_tasks: int | None = None) -> DataFrame:
+    """One row for each number from 0 on, in tasks of their own or, where there are more, shared among the tasks."""
+    return session.range(0, numbers, 1, min(numbers, most_tasks or numbers))
 
 
 def map_task(frame: DataFrame, task: Task, schema: StructType | str) -> DataFrame:

@@ -1,4 +1,4 @@
-"""The scan job: one pass over the bytes of each file, a file per task."""
+"""The scan job: one pass over the bytes of each file."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ from ir.connectors import typed_config
 from ir.nodes import Source, SourceColumn
 from ir.types import ColumnType
 
+SCANNED_PER_PASSED = 16
+"""Bytes that are scanned in the time in which a pass takes one. Every run scans all files that match, old ones too."""
+
+MOST_TASKS = 64
+"""Tasks of a scan; many small files share them, for each task costs more than a small file."""
+
 
 def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
     """Scan files, big ones where Spark runs; the answers are small and come in the order asked for.
@@ -27,17 +33,18 @@ def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile])
     if not files:
         return []
     task = ScanTask(typed_config(source).format, tuple(source.columns or ()), tuple(files))
-    if is_for_here(sum(file.size for file in files)):
+    if is_for_here(sum(file.size for file in files) // SCANNED_PER_PASSED):
         rows = run_here(WatchedTask(task, session.watched), len(files))
     else:
         with translate(source.id):
-            rows = run_job(map_task(frame_of_numbers(session.start(), len(files)), task, "scan string"))
+            numbers = frame_of_numbers(session.start(), len(files), MOST_TASKS)
+            rows = run_job(map_task(numbers, task, "scan string"))
     return sorted((decode_scan(row["scan"]) for row in rows), key=lambda scan: scan.file.seq)
 
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
-    """Scans the file whose number it is given."""
+    """Scans the files whose numbers it is given."""
 
     format: Any
     declared: tuple[SourceColumn, ...]
