@@ -291,8 +291,8 @@ def last_loaded_elsewhere(conn: Conn, tenant: str, pipeline: str, node: str, sch
 
 
 def table_identity(conn: Conn, schema: str, table: str) -> dict[str, Any]:
-    """`{name, oid}`: a dump that is restored keeps the name, a table that is renamed keeps the oid, and one that took the
-    place of another keeps the oid of that one."""
+    """`{name, oid}`: a dump that is restored keeps the name, a table that is renamed keeps the oid, and one that took
+    the place of another keeps the oid of that one."""
     row = conn.execute(
         "SELECT coalesce((SELECT i.first_oid FROM flow_meta.inherited_identities i WHERE i.oid = t.oid), t.oid)"
         " FROM (SELECT to_regclass(%s)::oid::bigint AS oid) AS t",

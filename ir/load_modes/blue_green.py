@@ -20,8 +20,8 @@ MODE = LoadMode(
     name="blue_green",
     sentence="Replaces all rows at once: readers see the old ones, then the new ones.",
     runs="A new table takes the place of the old one with all that belongs to it; where that would lose something, "
-    "DELETE and INSERT. A reader whose snapshot is older than the swap (REPEATABLE READ, pg_dump) sees the table empty; "
-    "a BEFORE trigger that reads the table sees its old rows",
+    "DELETE and INSERT. A reader with an older snapshot (REPEATABLE READ, pg_dump) then sees the table empty; a BEFORE "
+    "trigger that reads the table sees its old rows",
     needs="A table that stands alone, no partitioned or inherited one, and the rights of its owner for a swap.",
     fields=frozenset({"fail_on_empty_source"}),
     replaces_all_rows=True,
