@@ -50,6 +50,22 @@ def can_run_again(run: Run, hook: Mapping[str, Any]) -> bool:
 
 def ask_for_hook(run: Run, ident: str) -> Hook:
     """Let a worker run one hook again. Raises FlowError if there is no such hook, it is done, or one is under way."""
+    _find(run, ident)
+    key = f"hook-{secrets.token_hex(8)}"
+    with transaction.atomic():
+        if not _take(run, key):
+            raise FlowError("hook.busy", "A hook of this run is under way.", hint="Wait for its result.")
+        # Another hook may have ended since the run was read.
+        run.refresh_from_db()
+        hooks, hook = _find(run, ident)
+        hook["state"] = "queued"
+        Run.objects.filter(pk=run.pk, lease_owner=key).update(report={**run.report, "hooks": hooks})
+        transaction.on_commit(lambda: send_hook(run.pk, ident, key))
+    return hook
+
+
+def _find(run: Run, ident: str) -> tuple[list[Hook], Hook]:
+    """All hooks of the run, and the one that is to run again."""
     hooks = hooks_of(run)
     hook = next((hook for hook in hooks if hook["id"] == ident), None)
     if hook is None:
@@ -60,20 +76,14 @@ def ask_for_hook(run: Run, ident: str) -> Hook:
             "hook.not_to_run", f"The hook {ident} is {hook['state']} and the run is {run.state}.",
             hint="A post-hook is run again when it failed or was not run, and the load stands.",
         )  # fmt: skip
-    hook["state"] = "queued"
-    key = f"hook-{secrets.token_hex(8)}"
-    with transaction.atomic():
-        if not _take(run, key, hooks):
-            raise FlowError("hook.busy", "A hook of this run is under way.", hint="Wait for its result.")
-        transaction.on_commit(lambda: send_hook(run.pk, ident, key))
-    return hook
+    return hooks, hook
 
 
-def _take(run: Run, key: str, hooks: list[Hook]) -> int:
+def _take(run: Run, key: str) -> int:
     free = Run.objects.filter(pk=run.pk, state=State.LOADED_HOOK_FAILED).filter(
         Q(lease_until=None) | Q(lease_until__lt=Now())
     )
-    return free.update(lease_owner=key, lease_until=from_now(QUEUED_SECONDS), report={**run.report, "hooks": hooks})
+    return free.update(lease_owner=key, lease_until=from_now(QUEUED_SECONDS))
 
 
 def run_hook_again(run_id: UUID | str, ident: str, key: str) -> None:

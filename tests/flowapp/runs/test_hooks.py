@@ -9,14 +9,16 @@ import psycopg
 import pytest
 from django.utils import timezone
 
+from executors.errors import Terminal
 from executors.model import Connection
 from executors.postgres import meta
 from executors.postgres.client import connect
 from executors.target_hooks import TargetHooks
+from flowapp.celery import HOOK_TASK, app
 from flowapp.cli.run_report import STATUS_BY_STATE
 from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.services import save_version
-from flowapp.runs import hooks
+from flowapp.runs import hooks, tasks
 from flowapp.runs.dispatch import run_inline
 from flowapp.runs.hooks import ask_for_hook, hooks_of, run_hook_again
 from flowapp.runs.models import CommitRecord, Run, RunLog, State
@@ -192,3 +194,35 @@ def test_what_a_hook_says_is_shown_as_text(failed, as_):
     page = as_("viewer").get(f"/w/alices-team/runs/{failed.pk}/").content.decode()
     assert "<img src=x" not in page
     assert "<script>1" not in page
+
+
+def test_a_load_that_nobody_could_finish_is_told_as_loaded_with_its_hooks_to_run(hooked, target, db_, monkeypatch):
+    def fail(job, ports):
+        raise Terminal("x.y", "It broke after the load.")
+
+    run = run_inline(hooked, engine=TableEngine(at={"after commit": fail, "pass": refuse_second(fail)}))
+    assert (run.state, run.attempt, target()) == (State.LOADED_HOOK_FAILED, 2, 3)
+    assert states(run) == ["not_run"] * 3
+    assert "Not run: It broke after the load." in hooks_of(run)[0]["message"]
+    make_view(db_)
+    for i in range(3):
+        again(run, f"load.postHook.{i}", monkeypatch)
+    assert states(run) == ["succeeded"] * 3
+    assert run.state == State.SUCCEEDED_WITH_WARNINGS
+
+
+def refuse_second(fail):
+    """Fail from the second attempt on."""
+    return lambda job, ports: fail(job, ports) if job.attempt > 1 else None
+
+
+def test_the_worker_has_a_task_for_it(failed, db_, monkeypatch):
+    make_view(db_)
+    sent = []
+    monkeypatch.setattr(hooks, "send_hook", lambda *args: sent.append(args))
+    monkeypatch.setattr(hooks.transaction, "on_commit", lambda send: send())
+    ask_for_hook(failed, "load.postHook.1")
+    ((run_id, ident, key),) = sent
+    assert HOOK_TASK in app.tasks
+    tasks.hook(str(run_id), ident, key)
+    assert states(failed)[1] == "succeeded"
