@@ -122,7 +122,7 @@ def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
             name, kind, node := counted.get(name),
             max(0.5, 100 * node["durationMs"] / longest) if node else 0,
             equation_of(node) if node and node.get("rowsLoaded") is not None else None,
-            run.error_node == name,
+            run.error_node == name and run.state != State.HELD,
         )
         for name, kind in kinds.items()
     ]  # fmt: skip
