@@ -1,0 +1,96 @@
+"""Rows out of PostgreSQL, part by part."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+
+from executors.errors import Failure
+from executors.formats.batches import take_trailers
+from executors.model import Connection
+from executors.postgres.read import ReadSession
+from executors.reading import Reading
+from executors.sources import postgres
+from executors.sources.postgres import PostgresSource
+from ir.nodes import Source
+
+MILLION = 1_000_000
+SESSION = ReadSession("a-run", 60)
+
+
+def source(schema: str, table: str = "s") -> Source:
+    config = {"table": {"schema": schema, "name": table}}
+    return Source.read({"id": "src", "kind": "source", "connector": "postgres", "connection": "w", "config": config})
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def rows_of(reading: Reading) -> tuple[int, int, set[int]]:
+    """Rows that came, rows that the trailers tell, and the numbers of the records."""
+    came = told = 0
+    records: set[int] = set()
+    for part in reading.parts:
+        for batch in reading.reader.read(part, reading.fields):
+            rows, trailers = take_trailers(batch)
+            came, told = came + rows.num_rows, told + sum(trailers)
+            records |= set(rows.column("_flow_record").to_pylist()) if came < 100_000 else set()
+    return came, told, records
+
+
+@pytest.mark.usefixtures("encryption_keys")
+def test_a_million_rows_are_read_in_little_memory(
+    conn: psycopg.Connection, schema: str, warehouse: Connection, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "SPLIT_BYTES", 1 << 40)
+    conn.execute(
+        f'create table "{schema}".s as select g as id, md5(g::text) as a, md5((g * 2)::text) as b, g * 1.5 as n,'
+        f" now() as at from generate_series(1, {MILLION}) g"
+    )
+    conn.commit()
+    reading = PostgresSource(source(schema), SESSION, warehouse, stack).reading("a-run")
+    assert len(reading.parts) == 1
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert rows_of(reading)[:2] == (MILLION, MILLION)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
+
+
+@pytest.mark.usefixtures("encryption_keys")
+def test_parts_have_all_rows_once_under_numbers_of_their_own(
+    conn: psycopg.Connection, schema: str, warehouse: Connection, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "SPLIT_BYTES", 64 << 10)
+    conn.execute(f'create table "{schema}".s as select null::int as n from generate_series(1, 20000)')
+    conn.execute(f"delete from \"{schema}\".s where ctid >= '(20,0)' and ctid < '(40,0)'")
+    conn.commit()
+    reading = PostgresSource(source(schema), SESSION, warehouse, stack).reading("a-run")
+    (left,) = conn.execute(f'select count(*) from "{schema}".s').fetchone() or (0,)
+    came, told, records = rows_of(reading)
+    assert len(reading.parts) > 5
+    assert came == told == len(records) == left
+
+
+@pytest.mark.usefixtures("encryption_keys")
+def test_a_password_stands_in_nothing_that_goes_to_tasks(
+    conn: psycopg.Connection, schema: str, warehouse: Connection, stack: ExitStack
+) -> None:
+    conn.execute(f'create table "{schema}".s (id int)')
+    conn.commit()
+    reading = PostgresSource(source(schema), SESSION, warehouse, stack).reading("a-run")
+    assert warehouse.password
+    assert warehouse.password not in repr(reading)
+
+
+def test_a_source_that_cannot_be_reached_is_told_as_one(schema: str, warehouse: Connection, stack: ExitStack) -> None:
+    wrong = Connection("w", warehouse.host, warehouse.port, "nowhere", warehouse.user, warehouse.password)
+    with pytest.raises(Failure) as stopped:
+        PostgresSource(source(schema), SESSION, wrong, stack)
+    assert (stopped.value.code, stopped.value.node) == ("source.database_unknown", "src")
+    assert warehouse.password not in str(stopped.value)
