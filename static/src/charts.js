@@ -30,7 +30,7 @@ function optionsOf(place, bounds, tell) {
     place.style.color = `var(--tblr-${name})`;
     return getComputedStyle(place).color;
   };
-  const line = { stroke: colour("primary"), width: 1.5, spanGaps: false, points: { size: 4, fill: colour("primary") } };
+  const line = { stroke: colour("link-color"), width: 1.5, spanGaps: false, points: { size: 5, fill: colour("link-color") } };
   const bound = { stroke: colour("secondary"), width: 1, dash: [4, 4], points: { show: false } };
   return {
     width: place.clientWidth,

@@ -56,7 +56,7 @@ def test_files_are_listed_with_state_hash_rows_run_and_reason(as_, run):
     NodeRun.objects.create(workspace=run.workspace, run=run, position=0, node="files", kind="source", rows_out=5_000)
     text = words(as_("viewer").get(FILES))
 
-    assert "Loaded in/a.csv numbers 1,234 696e2f612e63 Run 1 of numbers 5,000 0 –" in text
+    assert "Loaded in/a.csv 696e2f612e63 numbers 1,234 Run 1 of numbers 5,000 0 –" in text
     assert "Skipped in/b.csv" in text
     assert "The same bytes were loaded as in/a.csv." in text
 
@@ -238,7 +238,7 @@ def test_an_upload_is_pending_until_a_run_has_seen_its_bytes(as_, run, root):
     editor = as_("editor")
     send(editor, "in", content=b"id\n7\n")
     text = words(editor.get(FILES))
-    assert "Pending in/a.csv no run has seen it yet 5" in text
+    assert f"Pending in/a.csv {Upload.objects.get().sha256[:12]} no run has seen it yet 5" in text
     assert "uploaded by editor@example.com" in text
     assert "in/a.csv" not in words(editor.get(f"{FILES}?state=committed"))
 
