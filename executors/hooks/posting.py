@@ -113,7 +113,11 @@ def require_accepted(status: int) -> None:
 
 
 def _failure_of(trouble: BaseException) -> Failure:
-    """Texts of the client may quote the address, which may hold a secret path: only kinds of trouble are told."""
+    """Texts of the client may quote the address, which may hold a secret path: only kinds of trouble are told, and a
+    logged traceback prints no more of the chain."""
+    if not isinstance(trouble, SSRFGuardError | httpx.TransportError | httpx.InvalidURL):
+        raise trouble
+    trouble.args = (type(trouble).__name__,)
     if isinstance(trouble, SSRFGuardError):
         return Terminal(
             "webhook.not_public",
@@ -122,10 +126,8 @@ def _failure_of(trouble: BaseException) -> Failure:
         )
     if isinstance(trouble, httpx.TimeoutException):
         return Transient("webhook.timeout", f"The receiver was silent for {SILENT_SECONDS:g} seconds.")
-    if isinstance(trouble, httpx.TransportError | httpx.InvalidURL):
-        why = "its certificate is not trusted" if _is_certificate(trouble) else type(trouble).__name__
-        return Transient("webhook.unreachable", f"The receiver could not be reached: {why}.", hint="Check the address.")
-    raise trouble
+    why = "its certificate is not trusted" if _is_certificate(trouble) else type(trouble).__name__
+    return Transient("webhook.unreachable", f"The receiver could not be reached: {why}.", hint="Check the address.")
 
 
 def _is_certificate(trouble: BaseException | None) -> bool:

@@ -8,6 +8,7 @@ import hmac
 import json
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
@@ -101,6 +102,13 @@ def test_no_secret_of_a_connection_is_told(run: Run, receiver: Receiver):
     report, failure = run({"type": "webhook", "connection": "pager"}, webhooks={"pager": pager})
     told = f"{report} {failure.message} {failure.hint} {pager!r}"
     assert not [secret for secret in ("T0KEN", "H3ADER", "S1GN") if secret in told]
+
+
+def test_no_address_stands_in_a_traceback_either(run: Run):
+    pager = WebhookConnection("pager", "https://127.0.0.1/T0KEN", {}, "")
+    _, failure = run({"type": "webhook", "connection": "pager"}, webhooks={"pager": pager})
+    assert failure.code == "webhook.not_public"
+    assert "T0KEN" not in "".join(traceback.format_exception(failure))
 
 
 def test_a_proxy_of_the_environment_is_not_used(run: Run, receiver: Receiver, monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,19 @@
+"""What the document can say of hooks is what runs, and what is explained to people."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from executors.hooks import HANDLERS
+from ir.hooks import HOOKS
+
+DOCS = Path(__file__).parents[3] / "docs" / "hooks.md"
+
+
+def test_every_kind_has_a_handler():
+    assert list(HANDLERS) == list(HOOKS)
+
+
+def test_every_kind_is_explained():
+    assert re.findall(r"^## `(\w+)`$", DOCS.read_text(), re.MULTILINE) == list(HOOKS)
