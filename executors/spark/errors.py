@@ -32,6 +32,8 @@ _CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_CANCELLED"
 _LOST = ("Answer from Java side is empty", "Error while sending or receiving", "UNAVAILABLE", "Connection refused",
          "stopped SparkContext", "SparkContext has been shut down", "SparkContext was shut down", "NO_ACTIVE_SESSION",
          "JAVA_GATEWAY_EXITED", "SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED")  # fmt: skip
+# What py4j says, and no more, when the JVM went away before it answered; what it answers with is always quoted.
+_NO_ANSWER = re.compile(r"An error occurred while calling \S+\s*\Z")
 _WORKER_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
 
 
@@ -91,7 +93,7 @@ def failure_of(error: BaseException, node: str | None = None, expressions: Seque
         return _unmark(marked[1])
     if any(sign in text for sign in _CANCELLED):
         return interrupted(node)
-    if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)) or any(sign in text for sign in _LOST):
+    if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)) or _is_lost(text):
         return Transient(
             "spark.lost", "Spark went away while the run was using it.", node=node,
             hint="The run can be tried again; if this repeats, look at the memory of the worker's machine.",
@@ -109,6 +111,10 @@ def failure_of(error: BaseException, node: str | None = None, expressions: Seque
     if _DATA_STATE.search(text):
         return _expression_failure(text, node, expressions)
     return _unknown_failure(error, text, node)
+
+
+def _is_lost(text: str) -> bool:
+    return any(sign in text for sign in _LOST) or _NO_ANSWER.match(text) is not None
 
 
 def _unmark(text: str) -> Failure:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,13 +25,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.slow]
 @pytest.fixture
 def own_world(tmp_path: Path, spark: object) -> Iterator[World]:
     """A world on a server of its own, which may crash."""
-    home = tmp_path / "home"
-    home.mkdir(mode=0o711)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o711)
+    # Outside pytest's folders: root runs the server as somebody who must be able to reach it, and to go on doing so.
+    home = Path(tempfile.mkdtemp(prefix="flow-crash-"))
+    home.chmod(0o711)
     (home / "postgres.port").write_text(str(free_port()))
     with Services.start(home, ["postgres"]) as services:
         yield World(tmp_path / "files", Connection("warehouse", **services.addresses.warehouse), "public")
+    shutil.rmtree(home, ignore_errors=True)
 
 
 def crash(world: World) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import ERROR, get_return_value  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from executors.errors import Failure, TargetBusy, Terminal, Transient
@@ -68,6 +69,13 @@ def test_no_value_is_written_to_the_log(spark: SparkSession, capfd: pytest.Captu
         spark.range(1).selectExpr("cast(concat('secret', id) as int)").collect()
     out, err = capfd.readouterr()
     assert "secret" not in out + err
+
+
+def test_a_java_process_that_went_away_is_no_fault_of_the_run() -> None:
+    """py4j turns a connection that broke off under a call into an answer without content."""
+    with pytest.raises(Failure) as lost, translate("load"):
+        get_return_value(ERROR, None, "o55", "collectToPython")
+    assert (type(lost.value), lost.value.code) == (Transient, "spark.lost")
 
 
 def test_other_errors_pass_as_they_are(spark: SparkSession) -> None:

@@ -14,7 +14,7 @@ from executors.errors import Cancelled, Terminal
 from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import FileReader, read_files
-from executors.spark.jobs import is_for_here
+from executors.spark import jobs
 from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.session import RunSession
 from ir.types import ColumnType
@@ -244,6 +244,7 @@ def test_work_in_this_process_ends_between_batches_when_it_is_interrupted(
     assert len(read) == 1
 
 
-def test_few_bytes_that_hold_many_records_are_left_to_jobs() -> None:
-    assert is_for_here(1_000, 1_000)
-    assert not is_for_here(1_000, 10_000_000)
+def test_few_bytes_that_hold_many_records_are_left_to_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "is_local", lambda: True)
+    assert jobs.is_for_here(1_000, 1_000)
+    assert not jobs.is_for_here(1_000, 10_000_000)

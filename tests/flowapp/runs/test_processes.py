@@ -79,7 +79,7 @@ def test_a_run_queued_before_anyone_lives_is_run_when_they_do(pipeline, target, 
     scheduler, worker = start(SCHEDULER), start(WORKER)
     assert (wait_for_end(run).state, run.error_message) == (State.SUCCEEDED, "")
     assert target() == 3
-    assert set(Heartbeat.objects.values_list("role", flat=True)) == {"worker", "scheduler"}
+    assert set(Heartbeat.objects.values_list("role", flat=True)) >= {"worker", "scheduler"}
 
     for process in (worker, scheduler):
         process.send_signal(signal.SIGTERM)
