@@ -69,7 +69,6 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
     return {
         "run": run,
         "document": document,
-        "hooks": _hooks(run),
         "hooks": (hooks := _hooks(run)),
         "hook_under_way": any(row.under_way for row in hooks),
         "is_active": run.state in ACTIVE and run.state not in RESTING,
