@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,12 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
+from executors.errors import Failure
 from executors.model import Connection as Resolved
 from executors.model import WebhookConnection
+from executors.postgres.client import connect, translate
 from flowapp.accounts.models import Workspace
-from flowapp.connections.control import refuse_control_address
+from flowapp.connections.control import refuse_control, refuse_control_address
 from flowapp.connections.fields import ConnectionFields, InvalidConnection, require_host
 from flowapp.connections.models import Connection
 from flowapp.connections.probes import Report, probe_postgres, probe_webhook
@@ -30,6 +33,7 @@ from flowapp.connections.webhooks import (
 from flowapp.runs.models import Run
 from ir.errors import FlowError
 from ir.kinds import KindTable
+from ir.nodes import Source
 from ir.pipeline import Pipeline
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
@@ -114,6 +118,14 @@ def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str
     """All connections that the nodes of a pipeline name, with their passwords; raises UnknownConnection."""
     names = {name for node in pipeline.nodes if (name := getattr(node, "connection", None))}
     return {name: resolve(_get_of_kind(workspace, name, POSTGRES)) for name in sorted(names)}
+
+
+def refuse_control_sources(connections: Mapping[str, Resolved], pipeline: Pipeline) -> None:
+    """Who builds pipelines must not read the audit database either, by whatever address it answers; raises
+    InvalidConnection. A connection that does not answer is left to the run, which says so."""
+    for name in {node.connection for node in pipeline.nodes if isinstance(node, Source) and node.connection}:
+        with suppress(Failure), connect(connections[name], autocommit=True) as reached, translate():
+            refuse_control(reached)
 
 
 def resolve_webhooks(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, WebhookConnection]:

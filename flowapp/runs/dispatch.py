@@ -11,7 +11,7 @@ from django.db import InterfaceError, OperationalError, connections
 from executors.errors import Cancelled, Terminal, Transient
 from executors.model import RunJob
 from flowapp.accounts.models import User
-from flowapp.connections.services import resolve_connections, resolve_webhooks
+from flowapp.connections.services import refuse_control_sources, resolve_connections, resolve_webhooks
 from flowapp.health.heartbeats import process_name
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
@@ -85,6 +85,8 @@ def _attempt(claim: Claim, run: Run, engine: Engine, keeper: LeaseKeeper, can_wa
 def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
     """What the engine is given. Raises FlowError when a connection is unknown or cannot be decrypted."""
     document = read_document(run.version.document)
+    connections = resolve_connections(run.workspace, document)
+    refuse_control_sources(connections, document)
     return RunJob(
         run_id=str(run.pk),
         tenant=str(run.workspace_id),
@@ -92,7 +94,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         version=run.version.number,
         attempt=claim.attempt,
         token=claim.token,
-        connections=resolve_connections(run.workspace, document),
+        connections=connections,
         webhooks=resolve_webhooks(run.workspace, document),
         files_folder=settings.FILES_ROOT / run.workspace.slug,
         approved=kept_of(run),

@@ -12,7 +12,13 @@ import pytest
 from django.db import connection as control
 
 from flowapp.connections.fields import ConnectionFields, InvalidConnection
-from flowapp.connections.services import add_connection, probe_connection
+from flowapp.connections.services import (
+    add_connection,
+    probe_connection,
+    refuse_control_sources,
+    resolve_connections,
+)
+from ir import parsePipelineIR
 
 
 @pytest.fixture
@@ -69,3 +75,23 @@ def test_the_control_database_as_another_role_is_found_by_connecting(alices, own
     add_connection(alices, "sly", replace(awkward, port=tunnel, database=own.database))
 
     assert probe_connection(alices, "sly").last_test["error"]["code"] == "connection.is_control"
+
+
+def test_a_source_that_turns_out_to_be_the_control_database_is_not_read(alices, own, tunnel):
+    add_connection(alices, "sly", replace(own, port=tunnel))
+    pipeline = parsePipelineIR(READS_SLY).pipeline
+    with pytest.raises(InvalidConnection) as caught:
+        refuse_control_sources(resolve_connections(alices, pipeline), pipeline)
+
+    assert caught.value.code == "connection.is_control"
+
+
+READS_SLY = {
+    "kind": "pipeline", "version": "1.0", "id": "sly",
+    "nodes": [
+        {"id": "audit", "kind": "source", "connector": "postgres", "connection": "sly",
+         "config": {"table": {"schema": "public", "name": "accounts_user"}}},
+        {"id": "load", "kind": "target", "inputs": ["audit"], "connector": "postgres", "connection": "sly",
+         "schema": "public", "table": "t", "loadMode": "append"},
+    ],
+}  # fmt: skip
