@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "flowapp.health",
     "flowapp.quarantine",
     "flowapp.watermarks",
+    "flowapp.backups",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

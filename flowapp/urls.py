@@ -12,6 +12,7 @@ workspace_pages = [
     path("runs/", include("flowapp.runs.urls")),
     path("errors/", include("flowapp.quarantine.urls")),
     path("files/", include("flowapp.files.urls")),
+    path("backups/", include("flowapp.backups.urls")),
     path("health/", include("flowapp.health.urls")),
     path("connections/", include("flowapp.connections.urls")),
     path("watermarks/", include("flowapp.watermarks.urls")),

@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("flowapp.runs.api")),
     path("", include("flowapp.quarantine.api")),
     path("", include("flowapp.files.api")),
+    path("", include("flowapp.backups.api")),
     path("", include("flowapp.health.api")),
     path("", include("flowapp.connections.api")),
     path("", include("flowapp.watermarks.api")),

@@ -197,8 +197,9 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
     report = RunReport()
     for commit in commits:
         tell(report, commit)
-    for hook in undone_hooks(read_document(run.version.document), commits, f"Not run: {error.message}"):
-        add_hook(report, hook)
+    if "post_hooks" not in purpose_of(run).skips:
+        for hook in undone_hooks(read_document(run.version.document), commits, f"Not run: {error.message}"):
+            add_hook(report, hook)
     report.warnings.append(RunWarning(error.code, error.node, f"Loaded, but not finished cleanly: {error.message}"))
     with transaction.atomic():
         claim.guard()

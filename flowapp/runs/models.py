@@ -47,9 +47,10 @@ class Purpose(models.TextChoices):
 
     LOAD = "load"
     PREVIEW = "preview"
+    RESTORE = "restore"
 
 
-COUNTED = (Purpose.LOAD,)
+COUNTED = (Purpose.LOAD, Purpose.RESTORE)
 """Purposes of what counts as a run of its pipeline: one at a time, shown as its last one, worth an alert."""
 
 

@@ -61,7 +61,7 @@ class HookRow:
 
 
 def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False) -> dict[str, Any]:
-    """The context of the run's page. Ten queries or fewer, whatever the run has done."""
+    """The context of the run's page. A constant number of queries, whatever the run has done."""
     document = run_document(run, sees_values=sees_values)
     lines = list_log(run)
     newest = list(lines.reverse()[: LOG_LINES_SHOWN + 1])
@@ -70,6 +70,7 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
         "run": run,
         "document": document,
         "hooks": (hooks := _hooks(run)),
+        "backups": list(run.backups.all()),
         "hook_under_way": any(row.under_way for row in hooks),
         "is_active": run.state in ACTIVE and run.state not in RESTING,
         "is_held": run.state == State.HELD,

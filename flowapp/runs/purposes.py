@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from executors.model import RunJob, RunReport
+from executors.model import BackupRef, RunJob, RunReport
 from executors.ports import Ports
+from flowapp.backups.records import restored_by
 from flowapp.runs.models import COUNTED, Purpose, Run
 
 Engine = Callable[[RunJob, Ports], RunReport]
@@ -18,7 +19,7 @@ class PurposeSpec:
     """`engine` is named by dotted path, for it brings Spark. `page` is a template, `fragment` the part of it that
     changes while the run goes on. `skips` are the engine's steps that are never entered.
 
-    `tells_effects` says that the result is what a load would change.
+    `tells_effects` says that the result is what a load would change; `backup` gives what a run puts back.
     """
 
     purpose: Purpose
@@ -27,6 +28,7 @@ class PurposeSpec:
     fragment: str
     skips: frozenset[str]
     tells_effects: bool = False
+    backup: Callable[[Run], BackupRef | None] = lambda run: None
 
     @property
     def counts(self) -> bool:
@@ -47,6 +49,11 @@ _SPECS = (
     PurposeSpec(
         Purpose.PREVIEW, "executors.preview:preview_pipeline", "runs/preview.html", "runs/_preview.html",
         skips=frozenset({"hooks", "load", "post_hooks", "finish"}), tells_effects=True,
+    ),
+    PurposeSpec(
+        Purpose.RESTORE, "executors.restore:restore_pipeline", "runs/detail.html", "runs/_live.html",
+        skips=frozenset({"list", "scan", "probe", "pass", "check", "guard", "effect", "hooks", "post_hooks"}),
+        backup=restored_by,
     ),
 )  # fmt: skip
 PURPOSES = {spec.purpose: spec for spec in _SPECS}

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models.functions import Now
 
 from executors.model import HookReport, LoadCommit, NodeReport, RuleCount, RunReport
+from flowapp.backups.records import note_backup
 from flowapp.connections.secrets import encrypt
 from flowapp.logs import redact
 from flowapp.runs import models
@@ -66,6 +67,7 @@ def save_commit(run: Run, commit: LoadCommit) -> None:
              "token": commit.token, "committed_at": Now(), **known}  # fmt: skip
     CommitRecord.objects.update_or_create(run=run, node=commit.node, defaults=known, create_defaults=first)
     copy_mark(run.pipeline, commit)
+    note_backup(run, commit)
 
 
 def _rule(run: Run, position: int, rule: RuleCount) -> models.RuleCount:

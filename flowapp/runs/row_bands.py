@@ -7,7 +7,7 @@ from statistics import fmean
 
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
-from flowapp.runs.models import LOADED, CommitRecord, Run
+from flowapp.runs.models import LOADED, CommitRecord, Purpose, Run
 from ir.nodes import Target
 from ir.nodes.target import ExpectedRowCountDelta
 
@@ -30,6 +30,8 @@ class RowBand:
 
 def watch_row_counts(run: Run) -> None:
     """Compare what each target of a loaded run got with its band. Nothing new is no load, and is not compared."""
+    if run.purpose != Purpose.LOAD:
+        return
     for target in read_document(run.version.document).targets():
         commit = CommitRecord.objects.filter(run=run, node=target.id).first()
         if target.expected_row_count_delta and commit:
@@ -39,7 +41,8 @@ def watch_row_counts(run: Run) -> None:
 def row_band(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowBand | None:
     """The band around the loads before this run; None while there are too few of them."""
     before = (
-        CommitRecord.objects.filter(pipeline=run.pipeline_id, node=target.id, run__state__in=LOADED)
+        CommitRecord.objects.filter(pipeline=run.pipeline_id, node=target.id)
+        .filter(run__state__in=LOADED, run__purpose=Purpose.LOAD)
         .exclude(run=run)
         .order_by("-committed_at")[: expected.window_runs]
     )

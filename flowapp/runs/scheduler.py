@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from flowapp.backups.services import drop_old_backups
 from flowapp.clock import from_now
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.health.heartbeats import forget_dead
@@ -118,5 +119,6 @@ STEPS: tuple[tuple[str, Callable[[datetime], object]], ...] = (
     ("delete old samples", every(300, "delete_old_samples", lambda _: delete_old_samples())),
     ("delete old rows", every(3600, "delete_old_rows", lambda _: delete_old_rows())),
     ("forget dead processes", every(3600, "forget_dead", lambda _: forget_dead())),
+    ("drop old backups", every(3600, "drop_old_backups", lambda _: drop_old_backups())),
     ("sweep staging", every(3600, "sweep_staging", lambda _: sweep_staging())),
 )

@@ -61,7 +61,8 @@ def run_ahead(run: Run) -> Run | None:
 def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
     """A run of this workspace, for whatever purpose; raises FlowError."""
     try:
-        return _with_names(Run.objects.filter(workspace=workspace)).get(pk=UUID(str(run_id)))
+        runs = Run.objects.filter(workspace=workspace).select_related("restore__backup__run")
+        return _with_names(runs).get(pk=UUID(str(run_id)))
     except (Run.DoesNotExist, ValueError):
         raise FlowError(
             "run.unknown", f"There is no run {str(run_id)!r} here.", hint="`flow runs list` shows the newest ones."

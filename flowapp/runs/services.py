@@ -54,11 +54,18 @@ def queue_preview(pipeline: Pipeline, trigger: Trigger, *, user: User | None = N
 
     Raises FlowError `pipeline.disabled`, `pipeline.no_version`.
     """
+    return queue_for(Purpose.PREVIEW, pipeline, trigger, user=user, send=send)
+
+
+def queue_for(
+    purpose: Purpose, pipeline: Pipeline, trigger: Trigger, *, user: User | None = None, send: bool = True
+) -> Run:
+    """Ask for a run of the newest version that loads nothing of its source. Raises as `queue_preview` does."""
     with transaction.atomic():
         number = _next_number(pipeline)
         return _create_run(
             pipeline, _newest_version(pipeline), send, number=number, trigger=trigger, requested_by=user,
-            purpose=Purpose.PREVIEW,
+            purpose=purpose,
         )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from flowapp.connections.services import resolve_connections
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.leases import next_token
 from flowapp.runs.models import Run
+from flowapp.runs.purposes import purpose_of
 
 
 def fence_and_find(run: Run) -> list[LoadCommit]:
@@ -41,7 +42,8 @@ def fence_and_find(run: Run) -> list[LoadCommit]:
 
 
 def has_loaded_all(run: Run, commits: Sequence[LoadCommit]) -> bool:
-    targets = {target.id for target in read_document(run.version.document).targets()}
+    restored = purpose_of(run).backup(run)
+    targets = {restored.node} if restored else {t.id for t in read_document(run.version.document).targets()}
     return targets <= {commit.node for commit in commits}
 
 

@@ -50,6 +50,7 @@ class Action(NamedTuple):
 ACTIONS = (
     Action("pipelines:list", "New pipeline", "plus", "editor", "?new=1"),
     Action("files:upload", "Upload a file", "upload", "editor"),
+    Action("backups:list", "Backups", "history", "viewer"),
     Action("connections:add", "Add a connection", "plug", "admin"),
     Action("accounts:settings", "Add a member", "user-plus", "admin", "#members"),
     Action("accounts:settings", "Make an API token", "key", "admin", "#tokens"),

@@ -185,7 +185,7 @@ def test_a_run_costs_a_constant_number_of_queries(as_, queued, django_assert_max
         )
     client = as_("viewer")
 
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(13):
         assert client.get(at(queued)).status_code == 200
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from flowapp.accounts.models import Membership, Token
 from flowapp.accounts.services import add_token
+from flowapp.backups.models import Backup
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
 from flowapp.connections.services import add_connection
@@ -32,7 +33,7 @@ MAKES_IT_HERE = {"api:ir"}
 """Puts a document under an id that this workspace has not: it becomes a pipeline of this one."""
 BODIES: dict[str, object] = {"api:restore": '{"version": 1}', "pipelines:fix": {"patch": "[]"}}
 """What is looked at before the thing itself is looked for."""
-OWNED = (Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership, MarkCopy)
+OWNED = (Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership, MarkCopy, Backup)
 
 
 @pytest.fixture
@@ -50,12 +51,14 @@ def ids(workspace, person):
                                  message="m", next_step="n", first_seen_at=now, last_seen_at=now)  # fmt: skip
     MarkCopy.objects.create(workspace=workspace, pipeline=pipeline, node="load", schema="public", table="numbers",
                             value="secretword", seen_at=now)  # fmt: skip
+    backup = Backup.objects.create(workspace=workspace, pipeline=pipeline, run=run, node="load", connection="warehouse",
+                                   schema="public", table="numbers", rows=3, taken_at=now)  # fmt: skip
     add_connection(workspace, "warehouse", ConnectionFields("postgres", "127.0.0.1", 1, "d", "u", "secretword"))
     _, token = add_token(workspace, "reader", "viewer", days=1)
     member = Membership.objects.get(user=person("admin"))
     return {
         "ident": pipeline.ident, "run": run.pk, "unit": unit.pk, "alert": alert.pk, "name": "warehouse",
-        "token": token.pk, "member": member.pk, "row_id": str(uuid4()),
+        "token": token.pk, "member": member.pk, "row_id": str(uuid4()), "backup": backup.pk,
         "hook": "load.postHook.0",
         "node": "load",
     }  # fmt: skip

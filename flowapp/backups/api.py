@@ -1,0 +1,80 @@
+"""The API's routes for backups."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.urls import path
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.generics import ListAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from flowapp.accounts.models import User
+from flowapp.api.paging import FlowCursorPagination
+from flowapp.backups.models import Backup
+from flowapp.backups.selectors import NEWEST_FIRST, backup_document, get_backup, list_backups
+from flowapp.backups.services import restore_backup
+from flowapp.pipelines.selectors import get_pipeline
+from flowapp.runs.models import Trigger
+from flowapp.runs.selectors import get_run
+
+OBJECT = OpenApiTypes.OBJECT
+
+
+class BackupsWanted(serializers.Serializer[Any]):
+    pipeline = serializers.CharField(required=False)
+    run = serializers.UUIDField(required=False)
+
+
+class Reason(serializers.Serializer[Any]):
+    reason = serializers.CharField(max_length=2000)
+
+
+class BackupSerializer(serializers.BaseSerializer[Backup]):
+    def to_representation(self, instance: Backup) -> dict[str, Any]:
+        return backup_document(instance)
+
+
+class BackupPage(FlowCursorPagination):
+    ordering = NEWEST_FIRST
+
+
+@extend_schema(parameters=[BackupsWanted], responses=OBJECT)
+class Backups(ListAPIView[Backup]):
+    """Targets as they were before loads, the newest first."""
+
+    serializer_class = BackupSerializer
+    pagination_class = BackupPage
+
+    def get_queryset(self) -> QuerySet[Backup]:
+        given = BackupsWanted(data=self.request.query_params)
+        given.is_valid(raise_exception=True)
+        wanted = dict(given.validated_data)
+        for name, find in (("pipeline", get_pipeline), ("run", get_run)):
+            if name in wanted:
+                wanted[name] = find(self.request.workspace, wanted[name])
+        return list_backups(self.request.workspace, **wanted)
+
+
+class RestoreBackup(APIView):
+    @extend_schema(request=Reason, responses={202: OBJECT})
+    def post(self, request: Request, backup: UUID) -> Response:
+        """Put the rows, the mark and the states of files back as they were: `{"run"}`, the run that does it."""
+        found = get_backup(request.workspace, backup)
+        given = Reason(data=request.data)
+        given.is_valid(raise_exception=True)
+        user = request.user if isinstance(request.user, User) else None
+        run = restore_backup(found, given.validated_data["reason"], Trigger.API, user=user)
+        return Response({"run": str(run.pk)}, status.HTTP_202_ACCEPTED)
+
+
+urlpatterns = [
+    path("backups/", Backups.as_view(), name="backups"),
+    path("backups/<uuid:backup>/restore/", RestoreBackup.as_view(), name="restore_backup"),
+]

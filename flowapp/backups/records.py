@@ -1,0 +1,31 @@
+"""What runs tell of backups, and what a restoring run is told."""
+
+from __future__ import annotations
+
+from django.db.models.functions import Now
+
+from executors.model import BackupRef, LoadCommit
+from flowapp.backups.models import Backup, Restore
+from flowapp.pipelines.documents import read_document
+from flowapp.runs.models import Run
+
+
+def note_backup(run: Run, commit: LoadCommit) -> None:
+    """Keep in mind the backup that a load has taken, if it has."""
+    taken = commit.counts.get("backup")
+    if not taken:
+        return
+    (target,) = (target for target in read_document(run.version.document).targets() if target.id == commit.node)
+    Backup.objects.get_or_create(
+        run=run, node=commit.node,
+        defaults={
+            "workspace_id": run.workspace_id, "pipeline_id": run.pipeline_id, "connection": target.connection,
+            "schema": taken["schema"], "table": taken["table"], "rows": taken["rows"], "taken_at": Now(),
+        },
+    )  # fmt: skip
+
+
+def restored_by(run: Run) -> BackupRef | None:
+    """The backup that a run is to put back."""
+    restore = Restore.objects.select_related("backup").filter(run=run).first()
+    return BackupRef(str(restore.backup.run_id), restore.backup.node) if restore else None

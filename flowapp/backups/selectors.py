@@ -1,0 +1,61 @@
+"""Reading backups."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Prefetch, QuerySet
+
+from flowapp.accounts.models import Workspace
+from flowapp.backups.models import Backup, Restore
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import Run
+from ir.errors import FlowError
+
+NEWEST_FIRST = ("-taken_at", "id")
+KEPT_DAYS = 7
+"""How long a backup is kept."""
+
+
+def list_backups(workspace: Workspace, *, pipeline: Pipeline | None = None, run: Run | None = None) -> QuerySet[Backup]:
+    """Newest first, also those that are past their time; with their restores."""
+    wanted = {"pipeline": pipeline, "run": run}
+    backups = Backup.objects.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
+    restores = Restore.objects.select_related("run").order_by("-pk")
+    found = backups.select_related("pipeline", "run").prefetch_related(Prefetch("restores", restores))
+    return found.order_by(*NEWEST_FIRST)
+
+
+def get_backup(workspace: Workspace, backup_id: UUID | str) -> Backup:
+    """A backup of this workspace; raises FlowError."""
+    try:
+        return list_backups(workspace).get(pk=backup_id)
+    except Backup.DoesNotExist:
+        raise FlowError(
+            "backup.unknown",
+            f"There is no backup {str(backup_id)!r} here.",
+            hint="The Backups page lists those there are.",
+        ) from None
+
+
+def kept_until(backup: Backup) -> datetime:
+    return backup.taken_at + timedelta(days=KEPT_DAYS)
+
+
+def backup_document(backup: Backup) -> dict[str, Any]:
+    """A backup as the API shows it."""
+    return {
+        "id": str(backup.pk),
+        "pipeline": backup.pipeline.ident,
+        "run": str(backup.run_id),
+        "node": backup.node,
+        "schema": backup.schema,
+        "table": backup.table,
+        "rows": backup.rows,
+        "takenAt": backup.taken_at,
+        "keptUntil": kept_until(backup),
+        "droppedAt": backup.dropped_at,
+        "restores": [{"run": str(r.run_id), "state": r.run.state, "reason": r.reason} for r in backup.restores.all()],
+    }

@@ -1,0 +1,64 @@
+"""Restoring backups, and dropping those that are past their time."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from executors.model import BackupRef
+from executors.postgres.backups import drop_backups
+from executors.postgres.client import connect, translate
+from flowapp.accounts.models import User
+from flowapp.backups.models import Backup, Restore
+from flowapp.backups.selectors import KEPT_DAYS
+from flowapp.clock import from_now
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
+from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.runs.services import queue_for
+from ir.errors import FlowError
+
+logger = logging.getLogger(__name__)
+DAY = 24 * 3600.0
+
+
+def restore_backup(
+    backup: Backup, reason: str, trigger: Trigger, *, user: User | None = None, send: bool = True
+) -> Run:
+    """Ask for a run that puts a backup back; it waits for those that are going on. Raises FlowError."""
+    if not reason.strip():
+        raise FlowError("backup.reason_required", "Restoring a backup needs a reason.", hint="Say why; it is kept.")
+    if backup.dropped_at is not None:
+        raise FlowError(
+            "backup.gone",
+            f"The backup of {backup} is no longer there: backups are kept for {KEPT_DAYS} days.",
+            hint="Load the table again from its source.",
+        )
+    with transaction.atomic():
+        run = queue_for(Purpose.RESTORE, backup.pipeline, trigger, user=user, send=send)
+        Restore.objects.create(workspace_id=backup.workspace_id, run=run, backup=backup, reason=reason.strip())
+    return run
+
+
+def drop_old_backups() -> int:
+    """Drop what is past its time, in every target that answers; returns how many went. The others are tried again."""
+    old: dict[tuple[object, str], list[Backup]] = defaultdict(list)
+    for backup in Backup.objects.filter(dropped_at=None, taken_at__lt=from_now(-KEPT_DAYS * DAY)).select_related(
+        "workspace"
+    ):
+        old[backup.workspace, backup.connection].append(backup)
+    return sum(_drop(name, backups) for (_, name), backups in old.items())
+
+
+def _drop(connection: str, backups: list[Backup]) -> int:
+    try:
+        stored = get_connection(backups[0].workspace, connection)
+        with translate(), connect(resolve(stored), autocommit=True) as target:
+            drop_backups(target, [BackupRef(str(backup.run_id), backup.node) for backup in backups])
+    except FlowError as error:
+        logger.info("Old backups behind connection %s were not dropped: %s", connection, error.code)
+        return 0
+    return Backup.objects.filter(pk__in=[backup.pk for backup in backups]).update(dropped_at=Now())

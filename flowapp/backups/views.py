@@ -1,0 +1,46 @@
+"""The page of backups: what is kept of targets, and putting it back."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_GET, require_POST
+
+from flowapp.backups.selectors import KEPT_DAYS, NEWEST_FIRST, get_backup, kept_until, list_backups
+from flowapp.backups.services import restore_backup
+from flowapp.pipelines.selectors import get_pipeline
+from flowapp.runs.models import Trigger
+from flowapp.runs.selectors import get_run
+from flowapp.web.access import page
+from flowapp.web.htmx import HtmxRequest, render_page
+from flowapp.web.paging import take_page
+
+
+@require_GET
+@page()
+def list_page(request: HtmxRequest) -> HttpResponse:
+    wanted: dict[str, Any] = {}
+    for name, find in (("pipeline", get_pipeline), ("run", get_run)):
+        if given := request.GET.get(name):
+            wanted[name] = find(request.workspace, given)
+    found = take_page(list_backups(request.workspace, **wanted), request.GET.get("cursor", ""), NEWEST_FIRST)
+    context = {
+        "found": found,
+        "rows": [(backup, kept_until(backup), backup.restores.all()) for backup in found.rows],
+        "days": KEPT_DAYS,
+        **wanted,
+    }
+    return render_page(request, "backups/list.html", context, fragment="backups/_rows.html")
+
+
+@require_POST
+@page(role="editor")
+def restore(request: HtmxRequest, backup: UUID) -> HttpResponse:
+    found = get_backup(request.workspace, backup)
+    run = restore_backup(found, request.POST.get("reason", ""), Trigger.MANUAL, user=request.user)
+    messages.success(request, f"{found} is put back as it was before run {found.run.number} of {found.pipeline.ident}.")
+    return redirect("runs:detail", request.workspace.slug, run.pk)

@@ -1,0 +1,121 @@
+"""Backups in the control plane: kept in mind when a load has taken one, restored by a run, dropped in time."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from executors.postgres.client import connect
+from flowapp.backups.models import Backup
+from flowapp.backups.selectors import KEPT_DAYS
+from flowapp.backups.services import drop_old_backups, restore_backup
+from flowapp.files.models import LoadUnit, UnitState
+from flowapp.pipelines.services import save_version
+from flowapp.runs.dispatch import run_inline, run_to_end
+from flowapp.runs.models import Run, State, Trigger
+from flowapp.runs.selectors import run_document
+from ir.errors import FlowError
+from tests.flowapp.reading import words
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sent")]
+PAGE = "/w/alices-team/backups/"
+
+
+@pytest.fixture
+def loaded(connected, document, target, settings, tmp_path) -> Run:
+    """A run that has added three rows to an empty table, which it kept before."""
+    settings.FILES_ROOT = tmp_path
+    folder = tmp_path / connected.slug / "in"
+    folder.mkdir(parents=True)
+    (folder / "a.csv").write_text("id\n1\n2\n3\n")
+    kept = document()
+    kept["nodes"][-1]["backupBeforeLoad"] = True
+    run = run_inline(save_version(connected, json.dumps(kept)).pipeline)
+    assert run_document(run)["error"] is None
+    return run
+
+
+@pytest.fixture
+def backup(loaded: Run) -> Backup:
+    return Backup.objects.get()
+
+
+def test_a_load_that_kept_its_target_is_known_by_it(loaded, backup):
+    assert (backup.run_id, backup.node, backup.rows, backup.connection) == (loaded.pk, "load", 0, "warehouse")
+
+
+def test_a_restore_is_a_run_of_its_own_after_which_the_file_loads_again(backup, target):
+    run = run_to_end(restore_backup(backup, "The file was wrong.", Trigger.MANUAL, send=False))
+    assert (run.state, target()) == (State.SUCCEEDED, 0)
+    (node,) = run_document(run)["nodes"]
+    assert (node["rowsRead"], node["rowsLoaded"]) == (0, 0)
+    unit = LoadUnit.objects.get()
+    assert (unit.state, unit.reason) == (UnitState.PENDING, "A backup was restored; the next run loads it again.")
+
+    assert run_inline(run.pipeline).state == State.SUCCEEDED
+    assert target() == 3
+
+
+def test_a_restore_waits_for_the_runs_of_its_pipeline(backup):
+    run = restore_backup(backup, "The file was wrong.", Trigger.MANUAL, send=False)
+    with pytest.raises(FlowError, match=r"run\.busy"):
+        run_inline(run.pipeline)
+
+
+def test_a_restore_needs_a_reason(backup):
+    with pytest.raises(FlowError, match=r"backup\.reason_required"):
+        restore_backup(backup, " ", Trigger.MANUAL)
+
+
+def test_old_backups_are_dropped_in_the_target_and_can_no_longer_be_restored(backup, warehouse):
+    assert drop_old_backups() == 0
+    Backup.objects.update(taken_at=timezone.now() - timedelta(days=KEPT_DAYS, minutes=1))
+    assert drop_old_backups() == 1
+    with connect(warehouse) as conn:
+        found = conn.execute("SELECT count(*) FROM flow_meta.backups WHERE run_id = %s", [str(backup.run_id)])
+        assert found.fetchone() == (0,)
+    backup.refresh_from_db()
+    with pytest.raises(FlowError, match=r"backup\.gone"):
+        restore_backup(backup, "The file was wrong.", Trigger.MANUAL)
+
+
+def test_an_old_backup_behind_a_connection_that_is_gone_is_tried_again_later(backup):
+    Backup.objects.update(taken_at=timezone.now() - timedelta(days=30), connection="gone")
+    assert drop_old_backups() == 0
+    assert Backup.objects.get().dropped_at is None
+
+
+def test_the_page_says_what_is_kept_and_offers_to_put_it_back_to_editors_only(backup, as_):
+    text = words(as_("viewer").get(PAGE))
+    assert f"{backup} 0 run 1 of numbers" in text
+    assert "Restore" not in text.replace("Restored", "")
+    answer = as_("editor").post(f"{PAGE}{backup.pk}/restore/", {"reason": "The file was wrong."})
+    run = Run.objects.get(purpose="restore")
+    assert answer.headers["Location"] == f"/w/alices-team/runs/{run.pk}/"
+    page = words(as_("viewer").get(answer.headers["Location"]))
+    assert "as it was before run 1 : The file was wrong." in page
+    assert as_("viewer").post(f"{PAGE}{backup.pk}/restore/", {"reason": "No."}).status_code == 403
+
+
+def test_the_page_of_a_run_leads_to_what_was_kept_before_it(loaded, backup, as_):
+    assert f"Kept before the load {backup}, 0 rows" in words(as_("viewer").get(f"/w/alices-team/runs/{loaded.pk}/"))
+
+
+def test_without_backups_the_page_says_how_to_get_one(workspace, as_):
+    assert "backup before load" in words(as_("viewer").get(PAGE))
+
+
+def test_the_api_lists_and_restores(backup, as_):
+    client = as_("editor")
+    headers = {"X-Flow-Workspace": "alices-team"}
+    (listed,) = client.get("/api/backups/", headers=headers).json()["results"]
+    assert (listed["id"], listed["rows"], listed["pipeline"]) == (str(backup.pk), 0, "numbers")
+    answer = client.post(
+        f"/api/backups/{backup.pk}/restore/", {"reason": "The file was wrong."}, headers=headers,
+        content_type="application/json",
+    )  # fmt: skip
+    assert answer.status_code == 202
+    assert Run.objects.get(pk=answer.json()["run"]).purpose == "restore"
