@@ -96,7 +96,7 @@ def test_the_page_says_what_is_kept_and_offers_to_put_it_back_to_editors_only(ba
     run = Run.objects.get(purpose="restore")
     assert answer.headers["Location"] == f"/w/alices-team/runs/{run.pk}/"
     page = words(as_("viewer").get(answer.headers["Location"]))
-    assert "as it was before run 1 : The file was wrong." in page
+    assert "as it was before run 1: The file was wrong." in page
     assert as_("viewer").post(f"{PAGE}{backup.pk}/restore/", {"reason": "No."}).status_code == 403
 
 
