@@ -89,13 +89,17 @@ class RunJob:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A matched file. `seq` is its place in the source's order; `name` is relative to the workspace's folder."""
+    """A matched file. `seq` is its place in the source's order; `name` is relative to the workspace's folder.
+
+    `records` is known once it was scanned.
+    """
 
     seq: int
     path: str
     name: str
     size: int
     mtime_ns: int
+    records: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

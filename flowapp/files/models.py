@@ -31,6 +31,8 @@ class LoadUnit(models.Model):
     name = models.CharField(max_length=1024)
     size = models.BigIntegerField()
     mtime_ns = models.BigIntegerField(null=True)
+    # Records read from it, once it was scanned.
+    rows = models.BigIntegerField(null=True)
     state = models.CharField(max_length=12, choices=UnitState.choices, default=UnitState.PENDING)
     reason = models.TextField(blank=True)
     attempt = models.PositiveIntegerField(default=0)

@@ -122,6 +122,7 @@ def unit_document(unit: LoadUnit) -> dict[str, Any]:
         "name": unit.name,
         "sha256": unit.sha256,
         "size": unit.size,
+        "rows": unit.rows,
         "state": unit.state,
         "reason": unit.reason or None,
         "run": str(unit.run_id) if unit.run_id else None,

@@ -48,14 +48,14 @@ def claim_units(run: Run, node: str, files: Mapping[str, SourceFile], attempt: i
     """Mark files as being processed by a run."""
     for batch in in_batches(files.items()):
         hashes = [sha256 for sha256, _ in batch]
-        seen = units_of(run.pipeline_id, hashes).values_list("sha256", "name", "mtime_ns")
-        known = {sha256: (name, mtime_ns) for sha256, name, mtime_ns in seen}
+        seen = units_of(run.pipeline_id, hashes).values_list("sha256", "name", "mtime_ns", "rows")
+        known = {sha256: tuple(values) for sha256, *values in seen}
         units_of(run.pipeline_id, hashes).update(
             state=UnitState.PROCESSING, run=run, node=node, attempt=attempt, reason="", changed_at=Now()
         )
         for sha256, file in batch:
-            if sha256 in known and known[sha256] != (file.name, file.mtime_ns):
-                units_of(run.pipeline_id, [sha256]).update(name=file.name, mtime_ns=file.mtime_ns)
+            if sha256 in known and known[sha256] != (file.name, file.mtime_ns, file.records):
+                units_of(run.pipeline_id, [sha256]).update(name=file.name, mtime_ns=file.mtime_ns, rows=file.records)
         LoadUnit.objects.bulk_create(
             _unit(run, node, file, sha256, state=UnitState.PROCESSING, attempt=attempt)
             for sha256, file in batch
@@ -172,5 +172,5 @@ def _went_back(pipeline: Pipeline) -> bool:
 def _unit(run: Run, node: str, file: SourceFile, sha256: str, **more: object) -> LoadUnit:
     return LoadUnit(
         workspace_id=run.workspace_id, pipeline_id=run.pipeline_id, node=node, sha256=sha256, name=file.name,
-        size=file.size, mtime_ns=file.mtime_ns, run=run, changed_at=Now(), **more,
+        size=file.size, mtime_ns=file.mtime_ns, rows=file.records, run=run, changed_at=Now(), **more,
     )  # fmt: skip

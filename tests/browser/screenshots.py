@@ -33,7 +33,8 @@ EMPTY = {
 EDITOR = "pipelines/nyc-flights/"
 FULL = {
     "pipelines": "pipelines/", "new-pipeline": "pipelines/?new=1", "editor": f"{EDITOR}?node=load",
-    "editor-json": f"{EDITOR}?tab=json", "editor-wrong": "pipelines/orders/?node=load",
+    "editor-json": f"{EDITOR}?tab=json", "editor-sql": f"{EDITOR}?tab=sql", "editor-lineage": f"{EDITOR}?tab=lineage",
+    "editor-version": f"{EDITOR}?tab=history&version=1", "editor-wrong": "pipelines/orders/?node=load",
     "editor-runs": f"{EDITOR}?tab=runs", "editor-errors": f"{EDITOR}?tab=errors",
     "editor-schedule": f"{EDITOR}?tab=schedule", "editor-history": f"{EDITOR}?tab=history",
     "runs": "runs/", "run": "runs/{done}/", "run-failed": "runs/{failed}/", "run-queued": "runs/{queued}/",

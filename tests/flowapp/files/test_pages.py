@@ -277,3 +277,10 @@ def test_filters_are_there_once_there_is_something_to_filter(as_, run):
     assert 'role="search" aria-label="Files"' not in as_("viewer").get(FILES).content.decode()
     unit(run)
     assert 'role="search" aria-label="Files"' in as_("viewer").get(FILES).content.decode()
+
+
+def test_rows_of_one_file_are_told_where_they_are_known(as_, run):
+    unit(run, rows=77)
+    NodeRun.objects.create(workspace=run.workspace, run=run, position=0, node="files", kind="source", rows_out=5_000)
+
+    assert "Run 1 of numbers 77 0" in words(as_("viewer").get(FILES))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from executors.model import SourceFile
@@ -40,6 +42,13 @@ def run(pipeline) -> Run:
 
 def states() -> list[tuple[str, str]]:
     return sorted(LoadUnit.objects.values_list("name", "state"))
+
+
+def test_the_records_of_each_file_are_kept(run):
+    claim_units(run, "files", {ONE: replace(file("a.csv"), records=3), TWO: file("b.csv")}, 1)
+    claim_units(run, "files", {TWO: replace(file("b.csv"), records=0)}, 2)
+
+    assert sorted(LoadUnit.objects.values_list("name", "rows")) == [("a.csv", 3), ("b.csv", 0)]
 
 
 def test_a_file_goes_from_processing_to_committed(run):
