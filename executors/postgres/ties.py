@@ -26,7 +26,7 @@ MOST_TIES = 1_000_000
 @dataclass(frozen=True, slots=True)
 class Ties:
     """The rows known at or above a bound. `columns` are those hashed, with their types; `mark` is the id under which
-    hashes are stored, None if none can be used; below `stored_from` (None: everywhere) the table itself tells."""
+    hashes are stored, None if none can be used; below `stored_from`, if it is given, the table itself tells."""
 
     window: Window
     columns: Mapping[str, str]
@@ -39,7 +39,7 @@ def ties_of(plan: LoadPlan, window: Window) -> Ties:
     current, stored = columns_now(plan), window.stored
     if stored is None or stored.hashed is None or not stored.hashed.items() <= current.items():
         return Ties(window, current, None, None)
-    return Ties(window, stored.hashed, stored.id, stored.known_from)
+    return Ties(window, stored.hashed, stored.id, None if window.is_known else stored.known_from)
 
 
 def have_columns_changed(plan: LoadPlan, window: Window) -> bool:

@@ -21,7 +21,8 @@ from ir.watermarks import Lag, lag_fault, parse_lag
 @dataclass(frozen=True, slots=True)
 class Window:
     """`mark` is the stored mark, else the highest value of the table, else None. `bound` is the mark less the lag:
-    a source that can filter need not send rows below it. Both are texts of the mark's type."""
+    a source that can filter need not send rows below it. Both are texts of the mark's type. `is_known` says that the
+    stored hashes reach down to the bound, so that the table need not be asked."""
 
     key: MarkKey
     column: str
@@ -30,6 +31,7 @@ class Window:
     stored: StoredMark | None
     mark: str | None
     bound: str | None
+    is_known: bool
 
     def value(self, text: str | None) -> sql.Composed:
         return self.type.literal(text)
@@ -67,8 +69,8 @@ def open_window(conn: Conn, tenant: str, pipeline: str, target: Target) -> Windo
             _require_same(stored, kind, target)
         column = str(target.watermark_column)
         mark = stored.value if stored is not None else highest_in_table(conn, key.table, column, kind)
-        bound = None if mark is None else _bound(conn, kind, mark, lag)
-    return Window(key, column, kind, lag, stored, mark, bound)
+        bound, is_known = _bound(conn, kind, mark, lag, stored.known_from if stored is not None else None)
+    return Window(key, column, kind, lag, stored, mark, bound, is_known)
 
 
 def require_unmoved(conn: Conn, window: Window) -> None:
@@ -92,9 +94,17 @@ def highest_in_table(conn: Conn, table: TableName, column: str, kind: MarkType) 
     return row[0] if row else None
 
 
-def _bound(conn: Conn, kind: MarkType, mark: str, lag: Lag | None) -> str:
-    row = conn.execute(sql.SQL("SELECT ({})::text").format(kind.minus(kind.literal(mark), lag))).fetchone()
-    return str(row and row[0])
+def _bound(
+    conn: Conn, kind: MarkType, mark: str | None, lag: Lag | None, known_from: str | None
+) -> tuple[str | None, bool]:
+    """The bound of a mark, and whether that is at or above `known_from`."""
+    if mark is None:
+        return None, False
+    query = sql.SQL("SELECT b.bound::text, coalesce(b.bound >= {}, false) FROM (SELECT {} AS bound) AS b").format(
+        kind.literal(known_from), kind.minus(kind.literal(mark), lag)
+    )
+    row = conn.execute(query).fetchone()
+    return row or (None, False)
 
 
 def _type_of(target: Target, dest: Destination) -> MarkType:
