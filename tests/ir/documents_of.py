@@ -141,6 +141,19 @@ def pipelines(draw: st.DrawFn) -> dict[str, Any]:
     return head | draw(objects({}, {"schedule": schedules, "metadata": objects({}, {"tags": st.lists(texts)})}))
 
 
+hooks = st.one_of(
+    objects({"type": st.just("sql"), "statement": st.sampled_from(["ANALYZE t", 'VACUUM "My Table"', "CLUSTER"])}),
+    objects({"type": st.just("refresh_mat_view"), "view": st.just('a."b.c"')}, {"concurrently": st.booleans()}),
+    objects({"type": st.just("webhook"), "url": st.just("https://example.com/loaded")}),
+    objects({"type": st.just("webhook"), "connection": ids}, {"path": st.just("/loaded")}),
+    objects(
+        {"type": st.just("custom_function"), "function": st.just("flow-test.note")},
+        {"args": st.dictionaries(texts, json_values, max_size=2)},
+    ),
+)
+one_or_many_hooks = hooks | st.lists(hooks, max_size=3)
+
+
 def _targets(table: str) -> st.SearchStrategy[dict[str, Any]]:
     return objects(
         {
@@ -155,5 +168,7 @@ def _targets(table: str) -> st.SearchStrategy[dict[str, Any]]:
             "onTypeMismatch": st.sampled_from(["abort", "skip", "null"]),
             "emptyAsNull": st.booleans(),
             "failOnEmptySource": st.booleans(),
+            "preHook": one_or_many_hooks,
+            "postHook": one_or_many_hooks,
         },
     )
