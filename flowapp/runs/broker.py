@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
+from celery.worker import state as worker_state
 from django.conf import settings
 from django.db.models.functions import Now
 from kombu.exceptions import OperationalError
@@ -13,12 +14,34 @@ from flowapp.celery import HOOK_TASK, RUN_TASK, app
 from flowapp.runs.models import CLAIMABLE, Run
 
 logger = logging.getLogger(__name__)
+_held: list[UUID] = []
 
 
 def send_run(run_id: UUID) -> None:
-    """Send a run to the workers. A broker that is missing or silent is no failure: the scheduler sends it again."""
+    """Send a run to the workers. A broker that is missing or silent is no failure: the scheduler sends it again.
+
+    A worker that is to end would take it itself, so it is sent when that has stopped taking any.
+    """
     if not settings.REDIS_URL:
         return
+    if is_leaving():
+        _held.append(run_id)
+        return
+    _send(run_id)
+
+
+def is_leaving() -> bool:
+    """Whether this process is a worker that is to end."""
+    return worker_state.should_stop not in (None, False)
+
+
+def send_held() -> None:
+    """Send what was held back, now that this worker takes nothing more."""
+    while _held:
+        _send(_held.pop())
+
+
+def _send(run_id: UUID) -> None:
     try:
         app.send_task(RUN_TASK, (str(run_id),))
     except OperationalError as error:

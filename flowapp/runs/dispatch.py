@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
@@ -34,10 +35,17 @@ def engine_for(run: Run) -> Engine:
     return purpose_of(run).load_engine()
 
 
-def execute_claimed(claim: Claim, engine: Engine | None = None, *, can_wait: bool = True) -> FlowError | None:
+def execute_claimed(
+    claim: Claim,
+    engine: Engine | None = None,
+    *,
+    can_wait: bool = True,
+    before_end: Callable[[FlowError], None] = lambda error: None,
+) -> FlowError | None:
     """Run a claimed attempt to its end and write down how it went; returns what ended it, if not success.
 
-    `can_wait` says whether the run may go back to wait for files.
+    `can_wait` says whether the run may go back to wait for files. `before_end` hears of an error before the run is
+    ended or put back, and with it perhaps taken by another.
     """
     run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=claim.run_id)
     try:
@@ -50,6 +58,7 @@ def execute_claimed(claim: Claim, engine: Engine | None = None, *, can_wait: boo
     try:
         error = _attempt(claim, run, engine or engine_for(run), keeper, can_wait)
         if error is not None:
+            before_end(error)
             end_badly(claim, run, keeper.reason or error)
         return error
     finally:

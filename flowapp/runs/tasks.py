@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from celery import shared_task
 
 from flowapp.celery import HOOK_TASK, RUN_TASK
@@ -10,17 +12,16 @@ from flowapp.celery import HOOK_TASK, RUN_TASK
 @shared_task(name=RUN_TASK)
 def run(run_id: str) -> None:
     """Claim and execute a run. Whoever does not get it leaves: another worker has it, or it waits for its turn."""
+    from flowapp.runs.broker import is_leaving, send_run
     from flowapp.runs.dispatch import execute_claimed
-    from flowapp.runs.endings import is_loss
     from flowapp.runs.leases import claim_run
-    from flowapp.runs.worker import leave, owner
+    from flowapp.runs.worker import leave_if_lost, owner
 
-    claim = claim_run(run_id, owner())
-    if claim is None:
-        return
-    error = execute_claimed(claim)
-    if error is not None and is_loss(error):
-        leave()
+    if is_leaving():
+        send_run(UUID(run_id))
+    elif claim := claim_run(run_id, owner()):
+        # Before the run is back in the queue: this worker would take it again and lose it again.
+        execute_claimed(claim, before_end=leave_if_lost)
 
 
 @shared_task(name=HOOK_TASK)

@@ -13,7 +13,10 @@ from django.conf import settings
 
 from flowapp.health.alerts import resolve_by
 from flowapp.health.heartbeats import HeartbeatThread, process_name, spark_name
+from flowapp.runs.broker import send_held
+from flowapp.runs.endings import is_loss
 from flowapp.runs.leases import interrupt_all
+from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
 _heartbeats: list[HeartbeatThread] = []
@@ -26,9 +29,14 @@ def owner() -> str:
 
 
 def leave() -> None:
-    """End this worker once its runs are back in the queue; its supervisor starts a fresh one with a fresh Spark."""
+    """End this worker, which takes no more runs; its supervisor starts a fresh one with a fresh Spark."""
     logger.error("Spark is gone; this worker ends and is to be started again.")
     worker_state.should_stop = os.EX_TEMPFAIL
+
+
+def leave_if_lost(error: FlowError) -> None:
+    if is_loss(error):
+        leave()
 
 
 @setup_logging.connect
@@ -58,5 +66,6 @@ def hurry(**_: Any) -> None:
 
 @worker_shutdown.connect
 def stop(**_: Any) -> None:
+    send_held()
     while _heartbeats:
         _heartbeats.pop().stop()

@@ -17,7 +17,7 @@ import executors
 from executors.errors import Transient
 from flowapp.celery import RUN_TASK, app
 from flowapp.health.models import Heartbeat
-from flowapp.runs import dispatch, leases, tasks
+from flowapp.runs import broker, dispatch, leases, tasks
 from flowapp.runs import worker as worker_process
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, State, Trigger
@@ -101,17 +101,39 @@ def test_a_message_about_a_run_that_is_not_there_harms_nothing(worker, pipeline,
     wait_for(lambda: state_of(run) == State.SUCCEEDED)
 
 
-def test_a_worker_whose_spark_is_gone_puts_its_run_back_and_leaves(pipeline, target, monkeypatch, sent):
+@pytest.fixture
+def may_leave(monkeypatch):
+    """What a worker that is to end has noted of it is forgotten after the test."""
+    monkeypatch.setattr(worker_state, "should_stop", None)
+    monkeypatch.setattr(broker, "_held", [])
+
+
+def test_a_worker_whose_spark_is_gone_puts_its_run_back_and_leaves(pipeline, target, monkeypatch, sent, may_leave):
     def lost(job, ports):
         raise Transient("spark.lost", "The JVM is gone.")
 
     monkeypatch.setattr(dispatch, "engine_for", lambda run: TableEngine(at={"pass": lost}))
-    monkeypatch.setattr(worker_state, "should_stop", None)
     run = queue_run(pipeline, Trigger.MANUAL)
     tasks.run(str(run.pk))
     assert worker_state.should_stop == os.EX_TEMPFAIL
     run.refresh_from_db()
     assert (run.state, run.losses, run.failures) == (State.QUEUED, 1, 0)
+
+
+def test_a_worker_that_is_to_end_leaves_runs_to_the_next(pipeline, target, monkeypatch, sent, may_leave):
+    """Whatever it is still handed, and what it puts back, is sent again once it takes nothing more."""
+
+    def lost(job, ports):
+        raise Transient("spark.lost", "The JVM is gone.")
+
+    monkeypatch.setattr(dispatch, "engine_for", lambda run: TableEngine(at={"pass": lost}))
+    run = queue_run(pipeline, Trigger.MANUAL)
+    tasks.run(str(run.pk))
+    tasks.run(str(run.pk))
+    run.refresh_from_db()
+    assert (run.attempt, sent) == (1, [str(run.pk)]), "it was sent when it was queued, and not since"
+    worker_process.stop()
+    assert sent[1:] == [str(run.pk)] * 2
 
 
 def test_messages_are_json_and_hold_the_runs_id_alone(pipeline, redis_url):
