@@ -165,3 +165,12 @@ def test_a_single_column_of_nulls_and_empty_texts_loses_no_row(world: World) -> 
     report = world.run(world.table_document(emptyAsNull=False))
     assert (target_of(report).rows_loaded, reconciles(report)) == (6, True)
     assert world.sql("select name from t except all select name from s") == []
+
+
+def test_a_preview_tells_what_the_run_then_does(world: World, mode: str) -> None:
+    world.sql("create table s (id int primary key, name text); insert into s values (1, 'a'), (2, 'b')")
+    world.sql("create table t (id int primary key, name text)")
+    document = world.table_document(mode=mode)
+    (effect,) = world.preview(document).effects
+    assert world.rows() == []
+    assert (effect.loaded, target_of(world.run(document)).rows_loaded) == (2, 2)
