@@ -100,6 +100,7 @@ _MODES = (
     _warning(
         "truncate.prefer_blue_green", "blue_green replaces the rows without blocking readers; truncate may be kept."
     ),
+    _warning("target.empty_becomes_null", "Set emptyAsNull to false to keep them, or to true if that is meant."),
     _warning("target.field_unused", "It is kept, but this load mode does not use it."),
 )
 

@@ -14,7 +14,7 @@ from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.graph import Graph, check_graph, known_columns
 from ir.kinds import KindTable
 from ir.load_modes.base import Findings
-from ir.nodes import Node, Source, Transform
+from ir.nodes import Node, Source, Target, Transform
 from ir.not_yet import NOT_YET
 from ir.ops import Deduplicate
 from ir.pointers import ROOT, Pointer
@@ -124,6 +124,20 @@ def _check_order(subject: _Subject) -> Findings:
                     yield diagnose("deduplicate.order_required", node.at / "ops" / i / "orderBy", message)
 
 
+def _check_empty(subject: _Subject) -> Findings:
+    """Files mean nothing by an empty cell; a database that holds an empty text holds it on purpose."""
+    for node in subject.draft.nodes:
+        head = subject.graph.source_of(node)
+        if not isinstance(node.spec, Target) or head is None or not isinstance(head.spec, Source):
+            continue
+        connector = CONNECTORS.get(head.spec.connector)
+        if connector and connector.keeps_empty and "empty_as_null" not in node.spec.model_fields_set:
+            place = node.at / "emptyAsNull"
+            fix = [{"op": "add", "path": str(place), "value": False}]
+            message = f"Empty texts of {head.id} become NULL in columns that may be NULL."
+            yield diagnose("target.empty_becomes_null", place, message, fixes=[fix])
+
+
 def _check_targets(subject: _Subject) -> Findings:
     yield from check_targets(subject.graph, subject.destinations)
 
@@ -135,5 +149,6 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_kinds,
     _check_columns,
     _check_order,
+    _check_empty,
     _check_targets,
 )

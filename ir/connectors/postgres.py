@@ -46,4 +46,5 @@ CONNECTOR = Connector(
     PostgresConfig,
     needs_connection=True,
     keeps_order=False,
+    keeps_empty=True,
 )
