@@ -15,7 +15,6 @@ from executors.model import HookReport, LoadCommit, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.ddl import Conn
-from ir.errors import FlowError
 from ir.hooks.base import PlacedHook, Stage
 from ir.hooks.sql import SqlHook
 from ir.nodes import Target
@@ -134,14 +133,9 @@ def run_hook(
     try:
         message = HANDLERS[placed.hook.type].run(call)
     except Failure as error:
-        state, message, failure = "failed", _told(error), error
+        state, message, failure = "failed", f"{error.message} [{error.code}] {error.hint}".strip(), error
     report = _report(target, placed, state, message)
     return replace(report, duration_ms=int((time.monotonic() - started) * 1000)), failure
-
-
-def failed_hook(target: Target, placed: PlacedHook, error: FlowError) -> HookReport:
-    """A hook that did not even begin, or whose end could not be noted."""
-    return _report(target, placed, "failed", _told(error))
 
 
 def undone_hooks(pipeline: Pipeline, commits: Sequence[LoadCommit], message: str) -> Iterator[HookReport]:
@@ -156,10 +150,6 @@ def undone_hooks(pipeline: Pipeline, commits: Sequence[LoadCommit], message: str
 def _report(target: Target, placed: PlacedHook, state: str, message: str) -> HookReport:
     kind = placed.hook.type
     return HookReport(placed.id, target.id, kind, placed.stage, state, HANDLERS[kind].statement(placed.hook), message)
-
-
-def _told(error: FlowError) -> str:
-    return f"{error.message} [{error.code}] {error.hint}".strip()
 
 
 def hook_call(

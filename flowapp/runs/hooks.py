@@ -16,10 +16,10 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from executors.hooks.base import Interruption
-from executors.model import HookReport, RunJob
+from executors.model import RunJob
 from executors.postgres import meta
 from executors.postgres.client import connect
-from executors.target_hooks import failed_hook, run_hook
+from executors.target_hooks import run_hook
 from flowapp.clock import from_now
 from flowapp.connections.services import resolve_connections, resolve_webhooks
 from flowapp.health.alerts import resolve_by
@@ -92,32 +92,36 @@ def run_hook_again(run_id: UUID | str, ident: str, key: str) -> None:
     if not held.update(lease_until=from_now(RUNNING_SECONDS)):
         return
     run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)
-    report = _execute(run, ident)
+    result = _execute(run, next(hook for hook in hooks_of(run) if hook["id"] == ident))
     with transaction.atomic():
-        hooks = [_kept(hook, report) for hook in hooks_of(run)]
+        hooks = [result if hook["id"] == ident else hook for hook in hooks_of(run)]
         state = _state_with(run, hooks)
         changes = {"report": {**run.report, "hooks": hooks}, "lease_owner": "", "lease_until": None, "state": state}
         if not held.update(**changes):
             return
-        _log(run, report)
+        _log(run, result)
     if state != State.LOADED_HOOK_FAILED:
         resolve_by("hooks.done", pipeline_id=run.pipeline_id)
 
 
-def _execute(run: Run, ident: str) -> HookReport:
-    document = read_document(run.version.document)
-    target, placed = next(
-        (target, placed) for target in document.targets() for placed in target.hooks() if placed.id == ident
-    )
+def _execute(run: Run, hook: Hook) -> Hook:
+    """The hook with what came of it; what keeps it from running at all is its result too."""
     try:
-        commit = CommitRecord.objects.get(run=run, node=target.id)
         job = _job(run)
+        target, placed = _placed(job, hook["id"])
+        commit = CommitRecord.objects.get(run=run, node=target.id)
         report, _ = run_hook(job, target, placed, commit.counts["node"], Interruption())
         if report.state == "succeeded":
             _note_done(job, target, placed, commit)
     except FlowError as error:
-        return failed_hook(target, placed, error)
-    return report
+        return {**hook, "state": "failed", "message": redact(f"{error.message} [{error.code}] {error.hint}")}
+    return hook_document(report)
+
+
+def _placed(job: RunJob, ident: str) -> tuple[Target, PlacedHook]:
+    return next(
+        (target, placed) for target in job.pipeline.targets() for placed in target.hooks() if placed.id == ident
+    )
 
 
 def _job(run: Run) -> RunJob:
@@ -143,19 +147,15 @@ def _note_done(job: RunJob, target: Target, placed: PlacedHook, commit: CommitRe
     commit.save(update_fields=["hooks_done"])
 
 
-def _kept(hook: Hook, report: HookReport) -> Hook:
-    return hook_document(report) if hook["id"] == report.id else hook
-
-
 def _state_with(run: Run, hooks: list[Hook]) -> State:
     if any(hook["stage"] == STAGE and hook["state"] != "succeeded" for hook in hooks):
         return State.LOADED_HOOK_FAILED
     return State.SUCCEEDED_WITH_WARNINGS if run.report.get("warnings") else State.SUCCEEDED
 
 
-def _log(run: Run, report: HookReport) -> None:
-    line = f"Hook {report.id} run again: {report.statement}: {report.state} after {report.duration_ms:,} ms."
+def _log(run: Run, hook: Hook) -> None:
+    line = f"Hook {hook['id']} run again: {hook['statement']}: {hook['state']} after {hook['durationMs']:,} ms."
     RunLog.objects.create(
-        workspace_id=run.workspace_id, run=run, attempt=run.attempt, at=Now(), node=report.node,
-        level="info" if report.state == "succeeded" else "error", message=redact(line),
+        workspace_id=run.workspace_id, run=run, attempt=run.attempt, at=Now(), node=hook["node"],
+        level="info" if hook["state"] == "succeeded" else "error", message=redact(line),
     )  # fmt: skip

@@ -16,6 +16,7 @@ from executors.postgres.client import connect
 from executors.target_hooks import TargetHooks
 from flowapp.celery import HOOK_TASK, app
 from flowapp.cli.run_report import STATUS_BY_STATE
+from flowapp.connections.models import Connection as Stored
 from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.services import save_version
 from flowapp.runs import hooks, tasks
@@ -133,6 +134,13 @@ def test_a_hook_that_fails_again_can_be_asked_for_again(failed, monkeypatch):
     again(failed, "load.postHook.1", monkeypatch)
     assert states(failed) == ["succeeded", "failed", "not_run"]
     assert failed.lease_until is None
+
+
+def test_what_keeps_a_hook_from_running_at_all_is_its_result(failed, connected, monkeypatch):
+    Stored.objects.filter(workspace=connected).delete()
+    again(failed, "load.postHook.1", monkeypatch)
+    assert states(failed) == ["succeeded", "failed", "not_run"]
+    assert "There is no connection 'warehouse'" in hooks_of(failed)[1]["message"]
 
 
 @pytest.mark.parametrize(
