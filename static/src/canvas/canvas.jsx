@@ -69,7 +69,7 @@ export function Canvas({ element, client, isViewer }) {
     const before = at ? null : readFrom(kind);
     const place = at ?? (before ? after(before, nodes) : freePlace(centreOf(wrapper.current, flow), nodes, "y"));
     await act(`Add ${kind}`, (document) => {
-      const { patch, id } = addNode(document, kind, place, before?.id);
+      const { patch, id } = addNode(document, kind, place, before?.id, element.dataset.connection);
       awaited.current = id;
       return patch;
     });

@@ -12,7 +12,7 @@ const SKELETONS = {
   transform: () => ({ inputs: [], ops: [] }),
   // Rejected rows are kept from the start: who finds out later that they were not has lost them.
   validate: ({ id }) => ({ inputs: [], rowLevel: [], quarantine: { enabled: true, table: `dlq.${text(id).replaceAll("-", "_") || "rejected"}` } }),
-  target: () => ({ inputs: [], connector: "postgres", schema: "public", loadMode: "append" }),
+  target: (_, connection) => ({ inputs: [], connector: "postgres", ...(connection && { connection }), schema: "public", loadMode: "append" }),
 };
 /** The kinds that may read from each kind. */
 const FEEDS = { source: KINDS.slice(1), transform: KINDS.slice(1), validate: ["validate", "target"], target: [] };
@@ -108,10 +108,10 @@ export function looseEnd(nodes, kind) {
   return loose.length === 1 ? loose[0].key : null;
 }
 
-/** A new node at a place, reading from the node `after` if it can: {patch, id}. */
-export function addNode(document, kind, position, after = null) {
+/** A new node at a place, reading from the node `after` if it can, in a database of that `connection`: {patch, id}. */
+export function addNode(document, kind, position, after = null, connection = "") {
   const id = freeId(document, FIRST_IDS[kind]);
-  const node = { id, kind, ...SKELETONS[kind](document ?? {}), ui: rounded(position) };
+  const node = { id, kind, ...SKELETONS[kind](document ?? {}, connection), ui: rounded(position) };
   const from = drawnNodes(document).find(({ key }) => key === after);
   if (from?.id && FEEDS[from.kind]?.includes(kind)) node.inputs = [from.id];
   const patch = Array.isArray(document?.nodes)

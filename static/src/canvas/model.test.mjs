@@ -68,6 +68,11 @@ test("a new node gets a free id, a place in whole numbers, and reads from the no
   assert.equal(JSON.stringify(node.ui), '{"x":2,"y":0}');
 });
 
+test("a new target has the connection that there is", () => {
+  const made = (connection) => addNode(flow(), "target", { x: 0, y: 0 }, null, connection).patch[0].value.connection;
+  assert.deepEqual([made("warehouse"), made(""), made(undefined)], ["warehouse", undefined, undefined]);
+});
+
 test("nothing reads from a target, and a source reads from nothing", () => {
   assert.deepEqual(apply(flow(), addNode(flow(), "validate", { x: 0, y: 0 }, "load").patch).nodes.at(-1).inputs, []);
   assert.equal(apply(flow(), addNode(flow(), "source", { x: 0, y: 0 }, "shape").patch).nodes.at(-1).inputs, undefined);

@@ -370,3 +370,11 @@ def test_another_connector_starts_with_settings_of_its_own_and_asks_for_a_connec
     assert draft()["nodes"][0]["config"] == {"query": "select 1 as a"}
     page = web.get(url(tab="visual", node="files")).content.decode()
     assert 'name="value"' in page
+
+
+def test_groups_of_one_kind_of_node_are_not_taken_for_those_of_another(web, url):
+    """The browser keeps what a person opened or closed, by the group's id."""
+    target, source = (web.get(url(node=node)).content.decode() for node in ("load", "files"))
+
+    assert 'id="group-target-how" open' in target
+    assert "group-target" not in source
