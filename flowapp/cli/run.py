@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flowapp.cli.documents import is_file
@@ -73,16 +74,18 @@ def _preview_here(pipeline: Pipeline) -> Outcome:
 
 def ended(run: Run) -> Outcome:
     """A run with its numbers; the exit status says how it ended."""
+    shown = told(run)
+    return replace(shown, status=STATUS_BY_STATE[shown.document["state"]])
+
+
+def told(run: Run) -> Outcome:
+    """A run with its numbers, or a preview with its own."""
     from flowapp.runs.selectors import run_document
 
     document = run_document(run)
     nothing_new = bool(run.report.get("nothingNew"))
     show = show_preview if "effects" in document else show_run
-    return Outcome(
-        document,
-        lambda console: show(console, document, nothing_new=nothing_new),
-        STATUS_BY_STATE[document["state"]],
-    )
+    return Outcome(document, lambda console: show(console, document, nothing_new=nothing_new))
 
 
 def _queued(pipeline: Pipeline, reason: str | None) -> Outcome:

@@ -8,8 +8,7 @@ from typing import Any
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, listed, said
 from flowapp.cli.parser import add_command, add_group, positive
-from flowapp.cli.run import ended
-from flowapp.cli.run_report import show_run
+from flowapp.cli.run import ended, told
 from flowapp.cli.workspace import current_workspace
 
 COLUMNS = {"run": "RUN", "pipeline": "PIPELINE", "version": "VERSION", "state": "STATE", "trigger": "TRIGGER",
@@ -62,10 +61,7 @@ def _minute(moment: str | None) -> str | None:
 def show_one(args: Namespace) -> Outcome:
     from flowapp.runs import selectors
 
-    run = selectors.get_run(current_workspace(), args.run)
-    document = selectors.run_document(run)
-    nothing_new = bool(run.report.get("nothingNew"))
-    return Outcome(document, lambda console: show_run(console, document, nothing_new=nothing_new))
+    return told(selectors.get_run(current_workspace(), args.run))
 
 
 def cancel_run(args: Namespace) -> Outcome:
