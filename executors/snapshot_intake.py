@@ -15,6 +15,9 @@ from executors.reading import Reading
 from executors.sources.postgres import PostgresSource
 from ir.nodes import Source
 
+_LONGEST_SECONDS = 2_000_000
+"""PostgreSQL counts a statement's time in milliseconds that fit in 32 bits."""
+
 
 @dataclass(slots=True)
 class _Opened:
@@ -27,7 +30,7 @@ class SnapshotIntake:
 
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
         self._job, self._ports, self._stack = job, ports, stack
-        seconds = int(job.pipeline.error_handling.max_minutes * 60) or 1
+        seconds = max(1, min(int(job.pipeline.error_handling.max_minutes * 60), _LONGEST_SECONDS))
         self._session = ReadSession(job.run_id, seconds)
         self._opened: dict[str, _Opened] = {}
 

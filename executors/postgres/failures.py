@@ -24,7 +24,7 @@ class _State:
 _LOST = _State(
     Transient,
     "target.lost",
-    "The connection to the target database was lost.",
+    "The connection to the database was lost.",
     "The server restarted or the network broke; what was not committed is undone. Try again.",
 )
 

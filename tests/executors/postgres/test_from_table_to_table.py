@@ -174,3 +174,9 @@ def test_a_preview_tells_what_the_run_then_does(world: World, mode: str) -> None
     (effect,) = world.preview(document).effects
     assert world.rows() == []
     assert (effect.loaded, target_of(world.run(document)).rows_loaded) == (2, 2)
+
+
+def test_a_run_without_an_end_reads_too(world: World) -> None:
+    world.sql("create table s (id int); insert into s values (1); create table t (id int)")
+    world.run(world.table_document() | {"errorHandling": {"maxMinutes": 1e12}})
+    assert world.rows() == [(1,)]
