@@ -37,9 +37,11 @@ def list_page(request: HtmxRequest) -> HttpResponse:
     wanted = form.wanted()
     found = take_page(list_runs(request.workspace, **wanted), request.GET.get("cursor", ""), NEWEST_FIRST)
     loads = sum_loads(found.rows)
+    is_narrowed = bool(wanted) or not form.is_valid()
     context = {
         "form": form,
-        "is_narrowed": bool(wanted) or not form.is_valid(),
+        "is_narrowed": is_narrowed,
+        "has_any": is_narrowed or bool(found.rows) or "cursor" in request.GET,
         "found": found,
         "rows": [(run, loads.get(run.pk), seconds_of(run)) for run in found.rows],
         "names": list_pipelines(request.workspace).values_list("ident", flat=True)[:MOST_NAMES],

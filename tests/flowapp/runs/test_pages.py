@@ -37,6 +37,7 @@ def test_without_runs_the_page_says_what_a_run_is(workspace, as_):
     answer = as_("viewer").get(RUNS)
 
     assert "Nothing has run yet" in words(answer)
+    assert 'aria-label="Runs"' not in answer.content.decode()
     assert "/w/alices-team/pipelines/" in answer.content.decode()
 
 
