@@ -17,12 +17,11 @@ from rest_framework.views import APIView
 
 from flowapp.accounts.models import User
 from flowapp.api.paging import FlowCursorPagination
+from flowapp.api.queries import read_query
 from flowapp.backups.models import Backup
 from flowapp.backups.selectors import NEWEST_FIRST, backup_document, get_backup, list_backups
 from flowapp.backups.services import restore_backup
-from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import Trigger
-from flowapp.runs.selectors import get_run
 
 OBJECT = OpenApiTypes.OBJECT
 
@@ -53,13 +52,7 @@ class Backups(ListAPIView[Backup]):
     pagination_class = BackupPage
 
     def get_queryset(self) -> QuerySet[Backup]:
-        given = BackupsWanted(data=self.request.query_params)
-        given.is_valid(raise_exception=True)
-        wanted = dict(given.validated_data)
-        for name, find in (("pipeline", get_pipeline), ("run", get_run)):
-            if name in wanted:
-                wanted[name] = find(self.request.workspace, wanted[name])
-        return list_backups(self.request.workspace, **wanted)
+        return list_backups(self.request.workspace, **read_query(self.request, BackupsWanted))
 
 
 class RestoreBackup(APIView):

@@ -18,12 +18,11 @@ from rest_framework.views import APIView
 
 from flowapp.accounts.models import User
 from flowapp.api.paging import FlowCursorPagination
+from flowapp.api.queries import read_query
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.files.selectors import NEWEST_FIRST, get_unit, list_units, unit_document
 from flowapp.files.services import leave_out, load_file_again
 from flowapp.files.uploads import keep_upload, uploaded_file
-from flowapp.pipelines.selectors import get_pipeline
-from flowapp.runs.selectors import get_run
 
 OBJECT = OpenApiTypes.OBJECT
 
@@ -60,13 +59,7 @@ class Files(ListAPIView[LoadUnit]):
     pagination_class = UnitPage
 
     def get_queryset(self) -> QuerySet[LoadUnit]:
-        given = UnitsWanted(data=self.request.query_params)
-        given.is_valid(raise_exception=True)
-        wanted = dict(given.validated_data)
-        for name, find in (("pipeline", get_pipeline), ("run", get_run)):
-            if name in wanted:
-                wanted[name] = find(self.request.workspace, wanted[name])
-        return list_units(self.request.workspace, **wanted)
+        return list_units(self.request.workspace, **read_query(self.request, UnitsWanted))
 
 
 class UploadFile(APIView):

@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 
 from flowapp.api.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
+from flowapp.api.queries import read_query
 from flowapp.health.alerts import acknowledge, resolve
 from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import NEWEST_FIRST, alert_document, get_alert, list_alerts
@@ -45,9 +46,7 @@ class Alerts(ListAPIView[Alert]):
     pagination_class = AlertPage
 
     def get_queryset(self) -> QuerySet[Alert]:
-        given = AlertsWanted(data=self.request.query_params)
-        given.is_valid(raise_exception=True)
-        state = given.validated_data.get("state")
+        state = read_query(self.request, AlertsWanted).get("state")
         alerts = list_alerts(self.request.workspace, with_resolved=state is not None)
         return alerts.filter(state=state) if state else alerts
 

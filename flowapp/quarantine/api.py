@@ -13,11 +13,10 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from flowapp.pipelines.selectors import get_pipeline
+from flowapp.api.queries import read_query
 from flowapp.quarantine.counts import GROUPS, count_violations
 from flowapp.quarantine.selectors import page_entries
 from flowapp.quarantine.values import entry_document
-from flowapp.runs.selectors import get_run
 
 OBJECT = OpenApiTypes.OBJECT
 
@@ -41,9 +40,7 @@ class Errors(APIView):
     @extend_schema(parameters=[EntriesWanted], responses=OBJECT)
     def get(self, request: Request) -> Response:
         """Violations, newest first, `{"next", "results"}`. Rows are null for roles that see no values."""
-        given = EntriesWanted(data=request.query_params)
-        given.is_valid(raise_exception=True)
-        found = page_entries(request.workspace, **_resolved(request, given.validated_data))
+        found = page_entries(request.workspace, **read_query(request, EntriesWanted))
         address = request.build_absolute_uri()
         return Response(
             {
@@ -57,19 +54,8 @@ class ErrorCounts(APIView):
     @extend_schema(parameters=[CountsWanted], responses=OBJECT)
     def get(self, request: Request) -> Response:
         """Violations counted by pipeline, rule or field; no warehouse is asked."""
-        given = CountsWanted(data=request.query_params)
-        given.is_valid(raise_exception=True)
-        wanted = _resolved(request, given.validated_data)
+        wanted = read_query(request, CountsWanted)
         return Response({"results": count_violations(request.workspace, wanted.pop("by"), **wanted)})
-
-
-def _resolved(request: Request, given: dict[str, Any]) -> dict[str, Any]:
-    """With the pipeline and the run themselves; raises FlowError where they are not of this workspace."""
-    wanted = dict(given)
-    for name, find in (("pipeline", get_pipeline), ("run", get_run)):
-        if name in wanted:
-            wanted[name] = find(request.workspace, wanted[name])
-    return wanted
 
 
 urlpatterns = [

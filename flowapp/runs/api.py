@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 
 from flowapp.api.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
+from flowapp.api.queries import read_query
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.values import may_see_values
 from flowapp.runs.holds import Decider, approve_run, discard_run
@@ -67,12 +68,7 @@ class Runs(ListAPIView[Run]):
     pagination_class = RunPage
 
     def get_queryset(self) -> QuerySet[Run]:
-        given = RunsWanted(data=self.request.query_params)
-        given.is_valid(raise_exception=True)
-        wanted = dict(given.validated_data)
-        if "pipeline" in wanted:
-            wanted["pipeline"] = get_pipeline(self.request.workspace, wanted["pipeline"])
-        return list_runs(self.request.workspace, **wanted)
+        return list_runs(self.request.workspace, **read_query(self.request, RunsWanted))
 
 
 class RunsOfPipeline(APIView):
