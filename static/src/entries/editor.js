@@ -4,6 +4,9 @@ window.htmx.config.morphIgnore = [...(window.htmx.config.morphIgnore ?? []), "op
 
 const editor = document.getElementById("flow-editor");
 const panel = () => document.getElementById("flow-panel");
+// Where the tabs do not fit beside each other the open one is in sight.
+document.querySelector("#flow-tabs .active")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 const hasForms = () => panel() !== null && panel().dataset.pane !== "schedule";
 
 // htmx takes over the elements that it brings in, so the page only asks for the pane.
