@@ -6,7 +6,8 @@ A run that has ended is held for one hook at a time by its lease; the holder's k
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -38,6 +39,25 @@ QUEUED_SECONDS = 300
 """How long a worker may take to begin; then anybody may ask again."""
 RUNNING_SECONDS = 2700
 """Longer than any hook may take: a worker that died in one does not bar the hook for ever."""
+
+
+_running: set[Interruption] = set()
+
+
+def interrupt_hooks() -> None:
+    """End every hook that this process runs again: the process is to end. Each may be asked for anew at once."""
+    for interruption in list(_running):
+        interruption.interrupt()
+
+
+@contextmanager
+def _interruptible() -> Iterator[Interruption]:
+    interruption = Interruption()
+    _running.add(interruption)
+    try:
+        yield interruption
+    finally:
+        _running.discard(interruption)
 
 
 def hooks_of(run: Run) -> list[Hook]:
@@ -110,7 +130,8 @@ def _execute(run: Run, hook: Hook) -> Hook:
         job = _job(run)
         target, placed = _placed(job, hook["id"])
         commit = CommitRecord.objects.get(run=run, node=target.id)
-        report, _ = run_hook(job, target, placed, commit.counts["node"], Interruption())
+        with _interruptible() as interruption:
+            report, _ = run_hook(job, target, placed, commit.counts["node"], interruption)
         if report.state == "succeeded":
             _note_done(job, target, placed, commit)
     except FlowError as error:

@@ -15,6 +15,7 @@ from flowapp.health.alerts import resolve_by
 from flowapp.health.heartbeats import HeartbeatThread, process_name, spark_name
 from flowapp.runs.broker import send_held
 from flowapp.runs.endings import is_loss
+from flowapp.runs.hooks import interrupt_hooks
 from flowapp.runs.leases import interrupt_all
 from ir.errors import FlowError
 
@@ -60,8 +61,9 @@ def start(**_: Any) -> None:
 
 @worker_shutting_down.connect
 def hurry(**_: Any) -> None:
-    """Runs are not waited for, they go back to the queue."""
+    """Runs are not waited for, they go back to the queue; hooks that run again end as failed."""
     interrupt_all()
+    interrupt_hooks()
 
 
 @worker_shutdown.connect

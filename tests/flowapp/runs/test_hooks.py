@@ -234,3 +234,18 @@ def test_the_worker_has_a_task_for_it(failed, db_, monkeypatch):
     assert HOOK_TASK in app.tasks
     tasks.hook(str(run_id), ident, key)
     assert states(failed)[1] == "succeeded"
+
+
+def test_a_worker_that_is_to_end_interrupts_hooks_that_run_again(failed, monkeypatch):
+    real, stopped = hooks.run_hook, []
+
+    def run_and_end(job, target, placed, counts, interruption):
+        with interruption.by(lambda: stopped.append(placed.id)):
+            hooks.interrupt_hooks()
+        return real(job, target, placed, counts, interruption)
+
+    monkeypatch.setattr(hooks, "run_hook", run_and_end)
+    again(failed, "load.postHook.1", monkeypatch)
+    assert stopped == ["load.postHook.1"]
+    hooks.interrupt_hooks()
+    assert stopped == ["load.postHook.1"]
