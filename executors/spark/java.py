@@ -38,7 +38,7 @@ _SECURITY = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
 
 
 def cache_folder() -> Path:
-    """Where wrapper and archives are kept: under FLOW_HOME, else one folder per user among the temporary files."""
+    """Where the wrapper is kept: under FLOW_HOME, else one folder per user among the temporary files."""
     home = os.environ.get("FLOW_HOME")
     folder = Path(home, "cache") if home else Path(tempfile.gettempdir(), f"flow-cache-{os.getuid()}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from executors.errors import Failure
-from executors.spark import archive, java
+from executors.spark import java
 from executors.spark.address import is_local, master, remote
 from executors.spark.errors import interrupted, translate
 from executors.spark.probe import probe_cluster, warm_workers
@@ -37,7 +37,7 @@ _LOCK = threading.Lock()
 _base: SparkSession | None = None
 
 
-def get_session(mode: Mode = "inline", extra_java_options: Sequence[str] = ()) -> SparkSession:
+def get_session(mode: Mode = "inline") -> SparkSession:
     """The application's first session, started on first use.
 
     `mode` says whether a JVM of our own should start fast or stay fast.
@@ -47,7 +47,7 @@ def get_session(mode: Mode = "inline", extra_java_options: Sequence[str] = ()) -
     with _LOCK, translate():
         if _base is None:
             server = remote()
-            _base = SparkSession.builder.remote(server).getOrCreate() if server else _start(mode, extra_java_options)
+            _base = SparkSession.builder.remote(server).getOrCreate() if server else _start(mode)
             _apply_settings(_base)
         return _base
 
@@ -134,10 +134,9 @@ def _apply_settings(session: SparkSession) -> None:
         session.conf.set(name, value)
 
 
-def _start(mode: Mode, extra_java_options: Sequence[str]) -> SparkSession:
+def _start(mode: Mode) -> SparkSession:
     builder = SparkSession.builder.master(master()).appName("flow")
-    options = [*_java_options(mode), *(extra_java_options or archive.java_options())]
-    for name, value in _settings(" ".join(options), local=is_local()).items():
+    for name, value in _settings(" ".join(_java_options(mode)), local=is_local()).items():
         builder = builder.config(name, value)
     with _java_environment():
         return builder.getOrCreate()
