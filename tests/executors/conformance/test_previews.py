@@ -18,7 +18,7 @@ from tests.executors.conformance.world import FORMATS, Memory, World, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
-MODES = ("append", "truncate", "upsert", "blue_green")
+MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark")
 FOLDERS = {"atomicity": {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}}
 ROWS = [{"id": 2, "name": "Bob"}, {"id": 3, "name": "New"}, {"id": 4, "name": None}]
 
@@ -56,7 +56,7 @@ def filled(world: World, mode: str) -> World:
     world.sql("create table t (id int primary key, name text)")
     world.write("a", FORMATS["csv"]([{"id": 1, "name": "Ann"}, {"id": 2, "name": "Bobby"}]))
     world.run(world.document(mode=mode))
-    world.write("a", FORMATS["csv"](ROWS[mode == "append" :]))
+    world.write("a", FORMATS["csv"](ROWS[mode in ("append", "incremental_watermark") :]))
     return world
 
 
@@ -193,3 +193,18 @@ def test_it_says_whether_a_run_would_be_held(world: World) -> None:
     world.write("a", "id,name\n1,x\n")
     preview = world.preview(world.document(mode="truncate", hold={"maxDecreasePct": 50}))
     assert "from 10 to 1 rows" in preview.effects[0].held_for[0]
+
+
+@pytest.mark.parametrize("table", ["create table t (id int primary key, name text)", "select 1"])
+def test_an_incremental_load_tells_the_rows_past_the_mark(world: World, table: str) -> None:
+    world.sql(table)
+    document = world.document(mode="incremental_watermark", watermarkColumn="id")
+    world.write("a", "id,name\n1,Ann\n2,Bob\n3,Cy\n")
+    first = world.preview(document)
+    assert counts(first) == counts(world.run(document))
+    world.write("b", "id,name\n2,Bob\n3,Cy\n4,Dee\n")
+    before = snapshot(world)
+    preview = world.preview(document)
+    assert snapshot(world) == before
+    assert counts(preview) == counts(world.run(document))
+    assert (target_of(preview).rows_behind_mark, preview.effects[0].after) == (2, 4)
