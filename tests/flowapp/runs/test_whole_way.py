@@ -72,3 +72,17 @@ def test_a_preview_of_the_real_engine_tells_what_the_run_then_does(pipeline, tar
     assert target() == preview["effects"][0]["rowsAfter"] == 2
     counts = [{k: v for k, v in node.items() if k != "durationMs"} for d in (preview, run) for node in d["nodes"]]
     assert counts[:2] == counts[2:]
+
+
+def test_a_query_of_a_database_is_read_anew_by_every_run(save, document, target, schema):
+    nodes = document()["nodes"]
+    query = "select g as id from pg_catalog.generate_series(1, 3) as g"
+    nodes[0] = {"id": "numbers", "kind": "source", "connector": "postgres", "connection": "warehouse",
+                "config": {"query": query}}  # fmt: skip
+    nodes[1] |= {"inputs": ["numbers"], "loadMode": "truncate"}
+    pipeline = save(nodes=nodes).pipeline
+    for _ in range(2):
+        run = run_inline(pipeline)
+        assert (run.state, run.report["nothingNew"], target()) == (State.SUCCEEDED, False, 3)
+    assert CommitRecord.objects.count() == 2
+    assert not LoadUnit.objects.exists()
