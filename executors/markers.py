@@ -47,7 +47,7 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
         [
             *check_warnings(checks),
             *_load_warnings(commit.node, load, rules),
-            *_behind_warnings(commit),
+            *behind_warnings(commit.node, load.get("below_bound", 0), commit.files_done),
         ],
     )
     if told is _UNTOLD:
@@ -108,15 +108,15 @@ def check_warnings(checks: Iterable[CheckReport]) -> list[RunWarning]:
     ]
 
 
-def _behind_warnings(commit: LoadCommit) -> list[RunWarning]:
-    """Rows of files below the bound of an incremental load; a database sends such rows as a matter of course."""
-    below = commit.counts["load"].get("below_bound", 0)
-    if not below or not commit.files_done:
+def behind_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarning]:
+    """Rows below the bound of an incremental load, where they come from load units; a database sends such rows as a
+    matter of course."""
+    if not below or not units:
         return []
     return [
         RunWarning(
             "rows.behind_mark",
-            commit.node,
+            node,
             f"Below the mark, and so not loaded: {counted(below, 'row')}. If they are late, set the mark back and load "
             "the files again; a watermarkLag takes late rows in from now on.",
         )

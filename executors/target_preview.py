@@ -7,7 +7,7 @@ from dataclasses import replace
 from executors import accounting
 from executors.destination import table_to_look_at
 from executors.effects import Effect
-from executors.markers import add_warnings, check_warnings, put_share, warn_of_shares
+from executors.markers import add_warnings, behind_warnings, check_warnings, put_share, warn_of_shares
 from executors.model import Destination, NodeReport, RunWarning, Share, StageColumn
 from executors.postgres import checks, staging
 from executors.postgres.preview import count_effect, refuse_repeats
@@ -57,7 +57,8 @@ class TargetPreview(TargetLoad):
         share = Share(self._reading.identities, [*nodes, target], self._rules)
         put_share(self._report, self._target.id, share)
         warn_of_shares(self._report)
-        add_warnings(self._report, check_warnings(self._checked))
+        behind = behind_warnings(self._target.id, self._aside.below_bound, self._reading.units)
+        add_warnings(self._report, [*check_warnings(self._checked), *behind])
         if dest.row_triggers:
             add_warnings(self._report, [_triggers(self._target.id)])
 

@@ -67,6 +67,21 @@ class Bench:
         floors.add_dependents(self.dsn)
         return run_once(self.warehouse, self.csv(self.rows), mode="blue_green")[0]
 
+    def incremental(self) -> float:
+        make_target(self.dsn, peers.DDL, fill_from="bench_held")
+        follow = {"mode": "incremental_watermark", "watermarkColumn": "updated_at"}
+        return run_once(self.warehouse, self.csv(self.rows), rules=[], **follow)[0]
+
+    def hold(self, rows: int) -> None:
+        """`bench_held` holds the first rows of the file."""
+        import psycopg
+
+        make_target(self.dsn, peers.DDL)
+        run_once(self.warehouse, self.csv(self.rows), rules=[])
+        with psycopg.connect(self.dsn, autocommit=True) as c:
+            c.execute("drop table if exists bench_held")
+            c.execute("create table bench_held as select * from public.orders where order_id <= %s", [rows])
+
     def upsert(self, table: str) -> float:
         """Upsert into a table that holds every key; `table` is a copy of the rows it holds."""
         make_target(self.dsn, peers.DDL, fill_from=table)
@@ -130,6 +145,16 @@ def blue_green(bench: Bench) -> None:
     say("blue_green: CSV, five rules, key, index and view on target", product, floor, "≤ 1.3 ×")
 
 
+def incremental(bench: Bench) -> None:
+    """Files of which the table holds the first rows: those are behind the mark, the others past it."""
+    for held, what, aim in ((1000, "nearly all", "≤ 1.3 ×"), (bench.rows // 2, "half", "–")):
+        bench.hold(held)
+        floor, product = interleave(
+            bench.runs, lambda: floors.past_mark(bench.dsn, bench.csv(bench.rows), "bench_held"), bench.incremental
+        )
+        say(f"incremental_watermark: {what} past the mark", product, floor, aim)
+
+
 def growth(bench: Bench) -> None:
     """Five times the rows: time and peak memory of this process tree (driver, JVM, Python workers)."""
     taken: dict[int, tuple[float, int]] = {}
@@ -188,7 +213,18 @@ def tools(bench: Bench) -> None:
 
 CASES: dict[str, Callable[[Bench], None]] = {
     case.__name__: case
-    for case in (append, expressions, rules, upsert_changed, upsert_unchanged, blue_green, growth, small, tools)
+    for case in (
+        append,
+        expressions,
+        rules,
+        upsert_changed,
+        upsert_unchanged,
+        blue_green,
+        incremental,
+        growth,
+        small,
+        tools,
+    )
 }
 
 

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import psycopg
+from psycopg import sql
 
 from tests.bench import peers
 
@@ -36,4 +37,24 @@ def swap(dsn: str, csv: Path) -> float:
         c.execute("create or replace view swap_view as select order_id, amount from swap_new")
         c.execute("drop table swap_target, swap_stage")
         c.execute("alter table swap_new rename to swap_target")
+    return time.perf_counter() - start
+
+
+def past_mark(dsn: str, csv: Path, held: str) -> float:
+    """Seconds of COPY into an UNLOGGED table and of INSERT of the rows past the highest moment in the target, which
+    holds what stands in the table `held`."""
+    with psycopg.connect(dsn, autocommit=True) as c:
+        c.execute("drop table if exists mark_stage, mark_target")
+        c.execute(f"create table mark_target ({peers.DDL}, primary key (order_id))")
+        c.execute(sql.SQL("insert into mark_target select * from {}").format(sql.Identifier(held)))
+        c.execute("vacuum analyze mark_target")
+    start = time.perf_counter()
+    with psycopg.connect(dsn) as c:
+        c.execute(f"create unlogged table mark_stage ({peers.DDL})")
+        peers.copy(c, "mark_stage", str(csv))
+        c.execute(
+            "insert into mark_target select * from mark_stage"
+            " where updated_at > (select max(updated_at) from mark_target)"
+        )
+        c.execute("drop table mark_stage")
     return time.perf_counter() - start

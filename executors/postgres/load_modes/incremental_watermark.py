@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from psycopg import sql
 
+from executors.effects import Effect
 from executors.errors import Transient
 from executors.postgres import effects
 from executors.postgres.ddl import Conn
@@ -66,4 +67,10 @@ def _next_mark(conn: Conn, plan: LoadPlan, window: Window) -> tuple[str | None, 
     return row or (None, None, False)
 
 
-HANDLER = LoadHandler("incremental_watermark", ("INSERT", "SELECT"), _add_past_mark, effect=effects.added)
+def _count_past_mark(conn: Conn, plan: LoadPlan) -> Effect:
+    """What was set aside is not staged any more."""
+    before = effects.count_rows(conn, plan)
+    return effects.effect_of(plan, before=before, inserted=plan.staged, behind_mark=plan.aside.rows)
+
+
+HANDLER = LoadHandler("incremental_watermark", ("INSERT", "SELECT"), _add_past_mark, effect=_count_past_mark)

@@ -162,6 +162,19 @@ def test_a_row_past_the_mark_that_repeats_a_key_of_the_table_is_refused(world: W
     assert (t.rows_rejected, t.rows_behind_mark, t.rows_loaded) == (1, 2, 1)
 
 
+def test_a_preview_says_what_the_run_then_does(updates: World) -> None:
+    updates.write("a", HEADER + FIRST)
+    load(updates)
+    updates.write("b", HEADER + FIRST + LATE + "9,2026-01-01 09:00:00\n")
+    preview, mark = updates.preview(document(updates)), mark_of(updates)
+    run = updates.run(document(updates))
+    assert mark == "2026-01-01 10:00:00"
+    assert reconciles(preview)
+    assert target_of(preview).rows_behind_mark == target_of(run).rows_behind_mark == 3
+    assert [w.code for w in preview.warnings] == [w.code for w in run.warnings] == ["rows.behind_mark"]
+    assert preview.effects[0].after == len(ids(updates))
+
+
 def test_checks_look_at_the_rows_that_will_be_loaded(updates: World) -> None:
     updates.write("a", HEADER + FIRST)
     load(updates)
