@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 
 from executors import accounting
 from executors.destination import ready_table
@@ -37,7 +38,8 @@ from executors.pushdown import source_column
 from executors.reading import Bound, Reading
 from executors.rules import require_rule_columns
 from executors.secrets import seal
-from executors.spark.columns import plan_columns
+from executors.spark.columns import compile_path
+from executors.spark.compiled import Compiled
 from executors.spark.one_pass import PassPlan, run_pass
 from executors.spark.session import RunSession
 from executors.target_hooks import TargetHooks
@@ -77,7 +79,7 @@ class TargetLoad:
         self._aside = NOTHING_ASIDE
 
     def run(self) -> LoadCommit:
-        working = self._working = plan_columns(self._session, self._path, self._reading.fields)
+        working = self._working = self._compiled.fields
         require_rule_columns(self._path.validates, [column.name for column in working])
         self._open_window()
         with ready_table(self._conn, self._target, working) as (dest, columns):
@@ -98,6 +100,10 @@ class TargetLoad:
                 if not self._is_held:
                     self._drop_staging()
             return commit
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        return compile_path(self._session, self._path, self._reading.fields)
 
     def _step(self, name: str) -> None:
         self._ports.cancellation.check()
@@ -125,6 +131,7 @@ class TargetLoad:
         plan = PassPlan(
             path=self._path,
             reading=self._reading,
+            compiled=self._compiled,
             stage_columns=columns,
             rules=tuple(RulePlan(v.id, rule_id(rule), rule) for v in self._path.validates for rule in v.row_level),
             on_type_mismatch=self._target.on_type_mismatch,

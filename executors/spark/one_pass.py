@@ -13,7 +13,6 @@ from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, St
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import Reading
-from executors.spark.columns import compile_path
 from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Stage
 from executors.spark.errors import translate
 from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
@@ -36,10 +35,12 @@ Way = Literal["here", "fused", "through_spark"]
 
 @dataclass(frozen=True, slots=True)
 class PassPlan:
-    """All that one pass needs to know. `sealed_connection` comes from `executors.secrets.seal`."""
+    """All that one pass needs to know. `compiled` is the path, compiled over the fields of the reading;
+    `sealed_connection` comes from `executors.secrets.seal`."""
 
     path: Path
     reading: Reading
+    compiled: Compiled
     stage_columns: tuple[StageColumn, ...]
     rules: tuple[RulePlan, ...]
     on_type_mismatch: Literal["abort", "skip", "null"]
@@ -52,17 +53,15 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     """Read, transform, judge and stage; return what the winning tasks did.
 
     Reader and sink are the same either `way`; the shortest that serves is taken, and tests take each of them.
-    Raises what compiling, reading and the target's connection raise, and what `translate` tells of Spark.
+    Raises what reading and the target's connection raise, and what `translate` tells of Spark.
     """
     if not plan.reading.parts:
         return PassResult(())
-    compiled = compile_path(session, plan.path, plan.reading.fields)
+    compiled = plan.compiled
     groups = group_parts(plan.reading.parts, MOST_TASKS)
     reader = ReadTask(plan.reading.reader, groups, compiled.source, compiled.read)
-    sink = SinkTask(
-        _judge_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, plan.tables, plan.sealed_connection
-    )
-    way = way or _shortest_way(plan, compiled)
+    sink = SinkTask(_judge_plan(plan), compiled.sink_programs(), compiled.keeps, plan.tables, plan.sealed_connection)
+    way = way or _shortest_way(plan)
     if way == "here":
         rows = run_here(FusedTask(WatchedTask(reader, session.watched), sink), len(groups))
     else:
@@ -72,24 +71,24 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
 
 
-def _shortest_way(plan: PassPlan, compiled: Compiled) -> Way:
+def _shortest_way(plan: PassPlan) -> Way:
     """Rows need the JVM for expressions only, and few rows need no job at all."""
-    if compiled.stages:
+    if plan.compiled.stages:
         return "through_spark"
     return "here" if is_for_here(plan.reading.size, plan.reading.records or 0) else "fused"
 
 
-def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
+def _judge_plan(plan: PassPlan) -> JudgePlan:
     return JudgePlan(
         run_id=plan.run_id,
         source=plan.path.source.id,
         target=plan.path.target.id,
         files={origin.seq: (origin.sha256, origin.name) for origin in plan.reading.origins},
-        row_columns={field.name: column for column, field in compiled.source},
-        working=compiled.sink_columns(),
+        row_columns={field.name: column for column, field in plan.compiled.source},
+        working=plan.compiled.sink_columns(),
         stage_columns=plan.stage_columns,
         rules=plan.rules,
-        casts=compiled.sink_casts(),
+        casts=plan.compiled.sink_casts(),
         on_type_mismatch=plan.on_type_mismatch,
         on_bad_row=plan.reading.on_bad_row,
     )

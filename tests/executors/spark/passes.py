@@ -17,7 +17,7 @@ from executors.postgres.meta import ensure_meta
 from executors.postgres.staging import create_staging, drop_staging, staging_tables
 from executors.reading import read_files
 from executors.secrets import seal
-from executors.spark.columns import plan_columns
+from executors.spark.columns import compile_path
 from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.scan import scan_files
 from executors.spark.session import RunSession
@@ -53,7 +53,8 @@ def stage(
 ) -> Staged:  # fmt: skip
     """Scan, plan and run one pass; staging has the working columns with their types unless told otherwise."""
     reading = read_files(path.source, scan_paths(run_session, path, files))
-    columns = stage_columns or [StageColumn(f.name, f.type) for f in plan_columns(run_session, path, reading.fields)]
+    compiled = compile_path(run_session, path, reading.fields)
+    columns = stage_columns or [StageColumn(field.name, field.type) for field in compiled.fields]
     rules = tuple(RulePlan(v.id, f"r{n}", rule) for v in path.validates for n, rule in enumerate(v.row_level))
     tables = staging_tables(str(uuid.uuid4()), path.target.id, 1)
     with connect(warehouse, autocommit=True) as connection:
@@ -61,8 +62,8 @@ def stage(
         create_staging(connection, tables, columns)
         try:
             plan = PassPlan(
-                path, reading, tuple(columns), rules, path.target.on_type_mismatch, tables, seal(warehouse),
-                tables.run_id,
+                path, reading, compiled, tuple(columns), rules, path.target.on_type_mismatch, tables,
+                seal(warehouse), tables.run_id,
             )  # fmt: skip
             return _collect(connection, plan, run_pass(run_session, plan, way=way))
         finally:

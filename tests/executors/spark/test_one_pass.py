@@ -15,6 +15,7 @@ from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import FileReader, read_files
 from executors.spark import jobs
+from executors.spark.columns import compile_path
 from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.session import RunSession
 from ir.types import ColumnType
@@ -112,7 +113,8 @@ def test_a_file_without_records_gives_no_rows(
 
 def test_no_splits_need_no_job(run_session: RunSession) -> None:
     path = make_path()
-    plan = PassPlan(path, read_files(path.source, ()), (), (), "abort", StagingTables("g", "r"), "", "run")
+    compiled = compile_path(run_session, path, ())
+    plan = PassPlan(path, read_files(path.source, ()), compiled, (), (), "abort", StagingTables("g", "r"), "", "run")
     assert run_pass(run_session, plan).tasks == ()
 
 
