@@ -18,8 +18,8 @@ from executors.spark.errors import marking
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-FEW_BYTES = 8 << 20
-"""Up to here a job costs more than the work of a pass."""
+FEW_BYTES = 1 << 20
+"""Up to here a job costs more than the work of a pass, and no more rows than these are ever held beside Spark."""
 FEW_RECORDS = 1 << 17
 """Up to here too: few bytes can hold many records where they are compressed."""
 
