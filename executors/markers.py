@@ -48,6 +48,7 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
             *check_warnings(checks),
             *_load_warnings(commit.node, load, rules),
             *behind_warnings(commit.node, load.get("below_bound", 0), commit.files_done),
+            *_restore_warnings(commit),
         ],
     )
     if told is _UNTOLD:
@@ -121,6 +122,17 @@ def behind_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarn
             "the files again; a watermarkLag takes late rows in from now on.",
         )
     ]
+
+
+def _restore_warnings(commit: LoadCommit) -> list[RunWarning]:
+    others = commit.counts.get("restored", {}).get("others")
+    if not others:
+        return []
+    schema, table = commit.counts["table"]["name"]
+    text = (
+        f"Since the backup {', '.join(others)} loaded {schema}.{table} too: those rows are gone, though they count as "
+    )
+    return [RunWarning("restore.others_undone", commit.node, f"{text}loaded there. Load them again.")]
 
 
 def _load_warnings(node: str, load: Mapping[str, int], rules: Iterable[RuleCount]) -> list[RunWarning]:

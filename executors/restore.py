@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing, suppress
 
 from executors.errors import Failure, Terminal
@@ -16,6 +17,7 @@ from executors.postgres.load_plan import LoadCounts
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import lock_table
+from ir.load_modes import load_mode
 from ir.nodes import Target
 
 UNDONE = "A backup was restored; the next run loads it again."
@@ -36,7 +38,7 @@ def restore_pipeline(job: RunJob, ports: Ports) -> RunReport:
         ports.cancellation.check()
         ports.events.step("load", target.id)
         try:
-            commit = _restore(conn, ref, _backup_of(job), TableName(target.schema_, target.table))
+            commit = _restore(conn, ref, _backup_of(job), target)
         except Failure:
             ports.cancellation.check()  # what was interrupted fails with errors of its own
             raise
@@ -69,15 +71,25 @@ def _target_of(job: RunJob) -> Target:
     )
 
 
-def _restore(conn: Conn, run: RunRef, backup: BackupRef, table: TableName) -> LoadCommit:
+def _restore(conn: Conn, run: RunRef, backup: BackupRef, target: Target) -> LoadCommit:
+    table = TableName(target.schema_, target.table)
     with translate(run.node), conn.transaction():
         meta.require_fence(conn, run)
         if committed := meta.find_commit(conn, run):
             return committed
         lock_table(conn, table, run.node)
         restored = restore_backup(conn, run, backup, table)
-        meta.write_commit(conn, run, _marker(conn, backup, table, restored), restored.files)
+        meta.write_commit(conn, run, _marker(conn, backup, table, restored), _files_of(conn, run, target, restored))
     return meta.marker_of(conn, run)
+
+
+def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored) -> Sequence[str]:
+    """What the table holds again. It counts as loaded by this run, so that a wish to load it again that was fulfilled
+    by what is undone now is not fulfilled once more."""
+    if not load_mode(target.load_mode).replaces_all_rows:
+        return restored.files
+    newest = meta.last_files(conn, run.tenant, run.pipeline, run.node)
+    return sorted(newest[1]) if newest else []
 
 
 def _marker(conn: Conn, backup: BackupRef, table: TableName, done: Restored) -> dict[str, object]:
@@ -88,7 +100,13 @@ def _marker(conn: Conn, backup: BackupRef, table: TableName, done: Restored) -> 
         "node": {**read, **counts.node_fields()},
         "told": told_of((), (), (), ()),
         "table": meta.table_identity(conn, table.schema, table.table),
-        "restored": {"run": backup.run_id, "rows_before": done.rows_before, "undone": done.undone},
+        "restored": {
+            "run": backup.run_id,
+            "rows_before": done.rows_before,
+            "undone": done.undone,
+            "redone": done.redone,
+            "others": done.others,
+        },
     }
 
 
@@ -99,4 +117,5 @@ def _tell(ports: Ports, commit: LoadCommit) -> RunReport:
         ports.events.node_finished(node)
     ports.events.step("finish")
     ports.units.undo(commit.counts["restored"]["undone"], UNDONE)
+    ports.units.finish(commit.counts["restored"]["redone"])
     return report

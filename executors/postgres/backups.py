@@ -16,13 +16,15 @@ from psycopg.types.json import Jsonb
 
 from executors.errors import Terminal
 from executors.model import Backup, BackupRef
+from executors.postgres.backup_files import keep_undone, others_since, put_files_back
+from executors.postgres.backup_marks import keep_mark, put_mark_back
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, ddl
+from executors.postgres.inspect import inspect_target
 from executors.postgres.load_modes.blue_green.in_place import rows_replaced
 from executors.postgres.load_modes.blue_green.obstacles import find_obstacles
 from executors.postgres.meta import BACKUPS, RunRef
 from executors.postgres.names import TableName
-from executors.postgres.quarantine import count_as_not_loaded
 from executors.postgres.staging import one_number
 
 _COLUMNS = """
@@ -54,22 +56,26 @@ def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:
     backup = Backup(ref.run_id, ref.node, table.schema, table.table, _count(conn, place))
     conn.execute(
         "INSERT INTO flow_meta.backups (run_id, node, tenant, pipeline, target_schema, target_table, columns, n_rows,"
-        " token) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        " token, taken_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, clock_timestamp())",
         [ref.run_id, ref.node, run.tenant, run.pipeline, table.schema, table.table, Jsonb(columns), backup.rows,
          run.token],
     )  # fmt: skip
-    _keep_mark(conn, ref)
+    keep_mark(conn, ref)
+    keep_undone(conn, ref)
     return backup
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What a restore did: rows deleted and put back, the files that count as not loaded any more, those that do."""
+    """What a restore did: rows deleted and put back, the files that count as loaded from here on, and which of them did
+    not before (`redone`) or do not any more (`undone`). `others` are pipelines and targets whose rows went with it."""
 
     rows_before: int
     rows: int
-    undone: tuple[str, ...]
     files: tuple[str, ...]
+    undone: tuple[str, ...]
+    redone: tuple[str, ...]
+    others: tuple[str, ...]
 
 
 def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> Restored:
@@ -77,12 +83,14 @@ def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) ->
 
     Raises Terminal if the snapshot is gone, is of another table, or the table can no longer take its rows.
     """
-    columns, rows, token = _find(conn, run, ref, table)
+    columns, rows = _find(conn, run, ref, table)
     _require_columns(conn, table, columns)
-    before = _replace_rows(conn, run, ref, table, columns, rows)
-    _put_mark_back(conn, run, ref)
-    undone = _undo_commits(conn, run, token)
-    return Restored(before, rows, undone, _files_before(conn, run, token))
+    others = others_since(conn, ref, table)
+    rows_before = _replace_rows(conn, run, ref, table, columns, rows)
+    put_mark_back(conn, run, ref)
+    before, now = put_files_back(conn, run, ref)
+    files, undone, redone = (tuple(sorted(found)) for found in (now, before - now, now - before))
+    return Restored(rows_before, rows, files, undone, redone, others)
 
 
 @translate()
@@ -98,16 +106,13 @@ def drop_backups(conn: Conn, refs: Collection[BackupRef]) -> None:
                 )
 
 
-# --- rows -------------------------------------------------------------------------------------------------------------
-
-
 def _stored_columns(conn: Conn, table: TableName) -> dict[str, str]:
     return dict(conn.execute(_COLUMNS, [table.identifier.as_string(conn)]).fetchall())
 
 
-def _find(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> tuple[dict[str, str], int, int]:
+def _find(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> tuple[dict[str, str], int]:
     found = conn.execute(
-        "SELECT target_schema, target_table, columns, n_rows, token FROM flow_meta.backups"
+        "SELECT target_schema, target_table, columns, n_rows FROM flow_meta.backups"
         " WHERE run_id = %s AND node = %s AND tenant = %s AND pipeline = %s FOR UPDATE",
         [ref.run_id, ref.node, run.tenant, run.pipeline],
     ).fetchone()
@@ -118,7 +123,7 @@ def _find(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> tuple[di
             node=ref.node,
             hint="Load the table again from its source.",
         )
-    schema, name, columns, rows, token = found
+    schema, name, columns, rows = found
     if (of := TableName(schema, name)) != table:
         raise Terminal(
             "backup.other_table",
@@ -126,7 +131,7 @@ def _find(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> tuple[di
             node=ref.node,
             hint="Name the old table in the target again, then restore.",
         )
-    return columns, rows, token
+    return columns, rows
 
 
 def _require_columns(conn: Conn, table: TableName, columns: dict[str, str]) -> None:
@@ -159,7 +164,23 @@ def _replace_rows(conn: Conn, run: RunRef, ref: BackupRef, table: TableName, col
             node=run.node,
             hint="Nothing was changed. Look for rules and triggers on the table.",
         )
+    _require_same(conn, ref, table, columns)
     return before
+
+
+def _require_same(conn: Conn, ref: BackupRef, table: TableName, columns: Collection[str]) -> None:
+    """A trigger may change rows on their way back. Without one they are not compared."""
+    dest = inspect_target(conn, table.schema, table.table)
+    if dest is None or not dest.row_triggers:
+        return
+    values = sql.SQL(", ").join(sql.SQL("{}::text").format(sql.Identifier(name)) for name in columns)
+    query = sql.SQL("SELECT count(*) FROM (SELECT {0} FROM {1} EXCEPT ALL SELECT {0} FROM {2}) AS d")
+    if changed := one_number(conn, query.format(values, backup_table(ref), table.identifier)):
+        raise Terminal(
+            "backup.rows_changed",
+            f"A trigger of {table} changes {changed:,} rows on their way back. Nothing was changed.",
+            hint="Disable the trigger (ALTER TABLE … DISABLE TRIGGER …), restore, and enable it again.",
+        )
 
 
 def _count(conn: Conn, place: sql.Identifier) -> int:
@@ -168,88 +189,3 @@ def _count(conn: Conn, place: sql.Identifier) -> int:
 
 def _list(columns: Collection[str]) -> sql.Composed:
     return sql.SQL(", ").join(map(sql.Identifier, columns))
-
-
-# --- the mark ---------------------------------------------------------------------------------------------------------
-
-_KEEP_MARK = """
-UPDATE flow_meta.backups b SET mark = to_jsonb(w) FROM flow_meta.pipeline_watermarks w
-WHERE b.run_id = %(run)s AND b.node = %(node)s AND w.tenant = b.tenant AND w.pipeline = b.pipeline
-AND w.target_schema = b.target_schema AND w.target_table = b.target_table"""
-
-_KEEP_TIES = """
-INSERT INTO flow_meta.backup_ties (run_id, node, hash, value, n)
-SELECT b.run_id, b.node, t.hash, t.value, t.n FROM flow_meta.backups b
-JOIN flow_meta.watermark_ties t ON t.watermark = (b.mark ->> 'id')::bigint
-WHERE b.run_id = %(run)s AND b.node = %(node)s"""
-
-_NOTE_CHANGE = """
-INSERT INTO flow_meta.watermark_changes
-(tenant, pipeline, target_schema, target_table, action, run_id, reason, column_name, old_value, new_value)
-SELECT b.tenant, b.pipeline, b.target_schema, b.target_table, 'restore', %(by)s, 'a backup was restored',
-coalesce(w.column_name, b.mark ->> 'column_name'), w.value, b.mark ->> 'value'
-FROM flow_meta.backups b LEFT JOIN flow_meta.pipeline_watermarks w ON w.tenant = b.tenant
-AND w.pipeline = b.pipeline AND w.target_schema = b.target_schema AND w.target_table = b.target_table
-WHERE b.run_id = %(run)s AND b.node = %(node)s AND coalesce(w.value, b.mark ->> 'value') IS NOT NULL"""
-
-_FORGET_MARK = """
-WITH gone AS (
-    DELETE FROM flow_meta.pipeline_watermarks w USING flow_meta.backups b
-    WHERE b.run_id = %(run)s AND b.node = %(node)s AND w.tenant = b.tenant AND w.pipeline = b.pipeline
-    AND w.target_schema = b.target_schema AND w.target_table = b.target_table RETURNING w.id
-)
-DELETE FROM flow_meta.watermark_ties t USING gone WHERE t.watermark = gone.id"""
-
-_PUT_MARK = """
-WITH put AS (
-    INSERT INTO flow_meta.pipeline_watermarks
-    (tenant, pipeline, target_schema, target_table, column_name, type, value, revision, known_from, hashed)
-    SELECT b.tenant, b.pipeline, b.target_schema, b.target_table, b.mark ->> 'column_name', b.mark ->> 'type',
-    b.mark ->> 'value', (b.mark ->> 'revision')::bigint + 1, b.mark ->> 'known_from',
-    nullif(b.mark -> 'hashed', 'null'::jsonb) FROM flow_meta.backups b
-    WHERE b.run_id = %(run)s AND b.node = %(node)s AND b.mark IS NOT NULL RETURNING id
-)
-INSERT INTO flow_meta.watermark_ties (watermark, hash, value, n) SELECT put.id, t.hash, t.value, t.n
-FROM put CROSS JOIN flow_meta.backup_ties t WHERE t.run_id = %(run)s AND t.node = %(node)s"""
-
-
-def _keep_mark(conn: Conn, ref: BackupRef) -> None:
-    for statement in (_KEEP_MARK, _KEEP_TIES):
-        conn.execute(statement, {"run": ref.run_id, "node": ref.node})
-
-
-def _put_mark_back(conn: Conn, run: RunRef, ref: BackupRef) -> None:
-    """The mark and its hashes as they were, or none if there was none; noted in its history."""
-    for statement in (_NOTE_CHANGE, _FORGET_MARK, _PUT_MARK):
-        conn.execute(statement, {"run": ref.run_id, "node": ref.node, "by": run.run_id})
-
-
-# --- the files --------------------------------------------------------------------------------------------------------
-
-_HELD_SINCE = """
-SELECT run_id, files_done, counts -> 'told' -> 'tables' FROM flow_meta.load_commits
-WHERE tenant = %s AND pipeline = %s AND node = %s AND token >= %s"""
-
-_NEWEST_BEFORE = """
-SELECT files_done FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s AND token < %s
-ORDER BY token DESC, committed_at DESC LIMIT 1"""
-
-
-def _undo_commits(conn: Conn, run: RunRef, token: int) -> tuple[str, ...]:
-    """Let the load of the backup and those after it hold no files any more; gives the files that they held.
-
-    The markers stay: they tell that the runs did commit. The rows that they rejected are read again with the files.
-    """
-    held = conn.execute(_HELD_SINCE, [run.tenant, run.pipeline, run.node, token]).fetchall()
-    runs = [run_id for run_id, _, _ in held]
-    conn.execute(
-        "UPDATE flow_meta.load_commits SET files_done = '{}' WHERE run_id = ANY(%s) AND node = %s", [runs, run.node]
-    )
-    count_as_not_loaded(conn, run, runs, {table for _, _, tables in held for table in tables or ()})
-    return tuple(sorted({sha256 for _, files, _ in held for sha256 in files}))
-
-
-def _files_before(conn: Conn, run: RunRef, token: int) -> tuple[str, ...]:
-    """The files of the newest load before the one that the backup was taken for."""
-    row = conn.execute(_NEWEST_BEFORE, [run.tenant, run.pipeline, run.node, token]).fetchone()
-    return tuple(row[0]) if row else ()

@@ -50,6 +50,7 @@ _TABLES = {
             "counts": "jsonb NOT NULL",
             "hooks_done": "text[] NOT NULL DEFAULT '{}'",
             "files_done": "text[] NOT NULL DEFAULT '{}'",
+            "undone_by": "text",
             "committed_at": "timestamptz NOT NULL DEFAULT now()",
         },
         key="run_id, node",
@@ -106,6 +107,7 @@ _TABLES = {
             "n_rows": "bigint NOT NULL",
             "token": "bigint NOT NULL",
             "mark": "jsonb",
+            "undone": "text[] NOT NULL DEFAULT '{}'",
             "taken_at": "timestamptz NOT NULL DEFAULT now()",
         },
         key="run_id, node",
@@ -244,7 +246,7 @@ def files_loaded(
     others: Collection[str],
     table: tuple[str, str],
 ) -> dict[str, Loaded]:
-    """Of the given SHA-256, those that a commit of this node holds.
+    """Of the given SHA-256, those that a commit of this node holds which no restore has undone.
 
     A node that is neither this one nor among the pipeline's `others` is gone: what it loaded into the same table counts
     too, so that renaming a node does not load its rows twice.
@@ -254,7 +256,8 @@ def files_loaded(
         rows = conn.execute(
             "SELECT DISTINCT ON (f.sha256) f.sha256, c.token, c.node"
             " FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)"
-            " WHERE c.tenant = %s AND c.pipeline = %s AND f.sha256 = ANY(%s) AND (c.node = %s OR (c.node <> ALL(%s)"
+            " WHERE c.tenant = %s AND c.pipeline = %s AND c.undone_by IS NULL AND f.sha256 = ANY(%s)"
+            " AND (c.node = %s OR (c.node <> ALL(%s)"
             " AND (c.counts -> 'table' -> 'name' = %s OR c.counts -> 'table' -> 'oid' = %s)))"
             " ORDER BY f.sha256, c.token DESC",
             [tenant, pipeline, list(hashes), node, list(others), Jsonb(now["name"]), Jsonb(now["oid"])],
@@ -264,11 +267,11 @@ def files_loaded(
 
 @translate()
 def last_files(conn: Conn, tenant: str, pipeline: str, node: str) -> tuple[int, frozenset[str]] | None:
-    """Token and files of the newest commit of this node; None before the first."""
+    """Token and files of the newest commit of this node that no restore has undone; None before the first."""
     with conn.transaction():
         row = conn.execute(
             "SELECT token, files_done FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
-            " ORDER BY token DESC, committed_at DESC LIMIT 1",
+            " AND undone_by IS NULL ORDER BY token DESC, committed_at DESC LIMIT 1",
             [tenant, pipeline, node],
         ).fetchone()
     return (row[0], frozenset(row[1])) if row else None
@@ -340,9 +343,12 @@ def add_hook_done(conn: Conn, run_id: str, node: str, hook: str) -> None:
 
 
 def write_commit(conn: Conn, run: RunRef, counts: Mapping[str, Any], files_done: Sequence[str]) -> None:
-    """Write the marker in the caller's transaction: it commits with the rows or not at all."""
+    """Write the marker in the caller's transaction: it commits with the rows or not at all.
+
+    By the clock while the table is locked, so that the times of its loads are in their order.
+    """
     conn.execute(
-        "INSERT INTO flow_meta.load_commits (run_id, tenant, pipeline, node, attempt, token, counts, files_done)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s)",
+        "INSERT INTO flow_meta.load_commits (run_id, tenant, pipeline, node, attempt, token, counts, files_done,"
+        " committed_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, clock_timestamp())",
         [run.run_id, run.tenant, run.pipeline, run.node, run.attempt, run.token, Jsonb(counts), list(files_done)],
     )

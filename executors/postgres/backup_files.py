@@ -1,0 +1,76 @@
+"""Which loads, and so which files, count when a backup is restored: those that did when it was taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from psycopg.types.json import Jsonb
+
+from executors.model import BackupRef
+from executors.postgres.ddl import Conn
+from executors.postgres.meta import RunRef, table_identity
+from executors.postgres.names import TableName
+from executors.postgres.quarantine import count_as_not_loaded
+
+_KEEP_UNDONE = """
+UPDATE flow_meta.backups b SET undone = ARRAY(
+    SELECT c.run_id FROM flow_meta.load_commits c
+    WHERE c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node AND c.undone_by IS NOT NULL
+) WHERE b.run_id = %(run)s AND b.node = %(node)s"""
+
+_UNDO = """
+UPDATE flow_meta.load_commits c SET undone_by = %(by)s FROM flow_meta.backups b
+WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
+AND c.undone_by IS NULL AND (c.token >= b.token OR c.run_id = ANY (b.undone))
+RETURNING c.run_id, c.counts -> 'told' -> 'tables'"""
+
+_REDO = """
+UPDATE flow_meta.load_commits c SET undone_by = NULL FROM flow_meta.backups b
+WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
+AND c.undone_by IS NOT NULL AND c.token < b.token AND c.run_id <> ALL (b.undone)"""
+
+_HELD = """
+SELECT DISTINCT unnest(c.files_done) FROM flow_meta.load_commits c, flow_meta.backups b
+WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
+AND c.undone_by IS NULL"""
+
+_OTHERS = """
+SELECT DISTINCT CASE WHEN c.tenant <> b.tenant THEN 'a pipeline of another workspace'
+    WHEN c.pipeline <> b.pipeline THEN format('pipeline %%s', c.pipeline) ELSE format('target %%s', c.node) END
+FROM flow_meta.load_commits c, flow_meta.backups b WHERE b.run_id = %(run)s AND b.node = %(node)s
+AND (c.tenant, c.pipeline, c.node) <> (b.tenant, b.pipeline, b.node) AND c.committed_at > b.taken_at
+AND c.undone_by IS NULL AND (c.counts -> 'table' -> 'name' = %(name)s OR c.counts -> 'table' -> 'oid' = %(oid)s)
+ORDER BY 1"""
+
+
+def keep_undone(conn: Conn, ref: BackupRef) -> None:
+    """Keep in the backup which loads an earlier restore had undone."""
+    conn.execute(_KEEP_UNDONE, _values(ref))
+
+
+def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[set[str], set[str]]:
+    """Let those loads count that did when the backup was taken; gives the files held before, and those held now.
+
+    Markers stay as they are: they tell that their runs did commit, and a later backup may be restored after an earlier
+    one. The rows that undone loads have rejected are read again with their files.
+    """
+    before = _held(conn, ref)
+    undone = conn.execute(_UNDO, {**_values(ref), "by": run.run_id}).fetchall()
+    tables = {table for _, kept in undone for table in kept or ()}
+    count_as_not_loaded(conn, run, [run_id for run_id, _ in undone], tables)
+    conn.execute(_REDO, _values(ref))
+    return before, _held(conn, ref)
+
+
+def others_since(conn: Conn, ref: BackupRef, table: TableName) -> tuple[str, ...]:
+    """Who else has loaded the table since the backup; what they loaded counts as loaded for them all the same."""
+    now = {name: Jsonb(value) for name, value in table_identity(conn, table.schema, table.table).items()}
+    return tuple(words for (words,) in conn.execute(_OTHERS, {**_values(ref), **now}).fetchall())
+
+
+def _held(conn: Conn, ref: BackupRef) -> set[str]:
+    return {sha256 for (sha256,) in conn.execute(_HELD, _values(ref)).fetchall()}
+
+
+def _values(ref: BackupRef) -> Mapping[str, str]:
+    return {"run": ref.run_id, "node": ref.node}

@@ -1,0 +1,59 @@
+"""The mark of a target in its backup: kept with its hashes, and put back with them."""
+
+from __future__ import annotations
+
+from executors.model import BackupRef
+from executors.postgres.ddl import Conn
+from executors.postgres.meta import RunRef
+
+_KEEP_MARK = """
+UPDATE flow_meta.backups b SET mark = to_jsonb(w) FROM flow_meta.pipeline_watermarks w
+WHERE b.run_id = %(run)s AND b.node = %(node)s AND w.tenant = b.tenant AND w.pipeline = b.pipeline
+AND w.target_schema = b.target_schema AND w.target_table = b.target_table"""
+
+_KEEP_TIES = """
+INSERT INTO flow_meta.backup_ties (run_id, node, hash, value, n)
+SELECT b.run_id, b.node, t.hash, t.value, t.n FROM flow_meta.backups b
+JOIN flow_meta.watermark_ties t ON t.watermark = (b.mark ->> 'id')::bigint
+WHERE b.run_id = %(run)s AND b.node = %(node)s"""
+
+_NOTE_CHANGE = """
+INSERT INTO flow_meta.watermark_changes
+(tenant, pipeline, target_schema, target_table, action, run_id, reason, column_name, old_value, new_value)
+SELECT b.tenant, b.pipeline, b.target_schema, b.target_table, 'restore', %(by)s, 'a backup was restored',
+coalesce(w.column_name, b.mark ->> 'column_name'), w.value, b.mark ->> 'value'
+FROM flow_meta.backups b LEFT JOIN flow_meta.pipeline_watermarks w ON w.tenant = b.tenant
+AND w.pipeline = b.pipeline AND w.target_schema = b.target_schema AND w.target_table = b.target_table
+WHERE b.run_id = %(run)s AND b.node = %(node)s AND coalesce(w.value, b.mark ->> 'value') IS NOT NULL"""
+
+_FORGET_MARK = """
+WITH gone AS (
+    DELETE FROM flow_meta.pipeline_watermarks w USING flow_meta.backups b
+    WHERE b.run_id = %(run)s AND b.node = %(node)s AND w.tenant = b.tenant AND w.pipeline = b.pipeline
+    AND w.target_schema = b.target_schema AND w.target_table = b.target_table RETURNING w.id
+)
+DELETE FROM flow_meta.watermark_ties t USING gone WHERE t.watermark = gone.id"""
+
+_PUT_MARK = """
+WITH put AS (
+    INSERT INTO flow_meta.pipeline_watermarks
+    (tenant, pipeline, target_schema, target_table, column_name, type, value, revision, known_from, hashed)
+    SELECT b.tenant, b.pipeline, b.target_schema, b.target_table, b.mark ->> 'column_name', b.mark ->> 'type',
+    b.mark ->> 'value', (b.mark ->> 'revision')::bigint + 1, b.mark ->> 'known_from',
+    nullif(b.mark -> 'hashed', 'null'::jsonb) FROM flow_meta.backups b
+    WHERE b.run_id = %(run)s AND b.node = %(node)s AND b.mark IS NOT NULL RETURNING id
+)
+INSERT INTO flow_meta.watermark_ties (watermark, hash, value, n) SELECT put.id, t.hash, t.value, t.n
+FROM put CROSS JOIN flow_meta.backup_ties t WHERE t.run_id = %(run)s AND t.node = %(node)s"""
+
+
+def keep_mark(conn: Conn, ref: BackupRef) -> None:
+    """Keep the mark with its hashes in the backup, if there is one."""
+    for statement in (_KEEP_MARK, _KEEP_TIES):
+        conn.execute(statement, {"run": ref.run_id, "node": ref.node})
+
+
+def put_mark_back(conn: Conn, run: RunRef, ref: BackupRef) -> None:
+    """The mark and its hashes as they were, or none if there was none; noted in its history."""
+    for statement in (_NOTE_CHANGE, _FORGET_MARK, _PUT_MARK):
+        conn.execute(statement, {"run": ref.run_id, "node": ref.node, "by": run.run_id})

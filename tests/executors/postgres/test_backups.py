@@ -1,0 +1,122 @@
+"""Backups by themselves: one after the other, restored in any order, and what others have loaded since."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import psycopg
+import pytest
+
+from executors.errors import Terminal
+from executors.model import BackupRef
+from executors.postgres.backups import Restored, restore_backup
+from executors.postgres.ddl import ddl
+from executors.postgres.load import LoadFile, RunRef
+from executors.postgres.meta import files_loaded, write_commit
+from executors.postgres.names import TableName
+from tests.executors.postgres.conftest import TENANT
+
+pytestmark = pytest.mark.postgres
+A, B, C = ("a" * 64, "b" * 64, "c" * 64)
+
+
+@pytest.fixture
+def table(make) -> str:
+    make("CREATE TABLE t (id integer)")
+    return "t"
+
+
+@pytest.fixture
+def tokens() -> Iterator[int]:
+    return count(1)
+
+
+@pytest.fixture
+def load(loading, table, tokens) -> Callable[..., BackupRef]:
+    """Append one row from a file, with a backup before; gives that."""
+
+    def run(row: int, sha256: str, **more: str) -> BackupRef:
+        load = loading(table, "id integer", token=next(tokens), **more)
+        load.stage([(row,)])
+        load.commit(backs_up=True, files=[LoadFile(0, "rows.csv", sha256)])
+        return BackupRef(load.run.run_id, load.run.node)
+
+    return run
+
+
+@pytest.fixture
+def restore(conn: psycopg.Connection, schema: str, table: str, tokens) -> Callable[[BackupRef], Restored]:
+    def run(backup: BackupRef) -> Restored:
+        ref = RunRef(str(uuid.uuid4()), TENANT, f"p-{schema}", "load", 1, next(tokens))
+        with ddl(conn):
+            done = restore_backup(conn, ref, backup, TableName(schema, table))
+            write_commit(conn, ref, {}, done.files)
+        return done
+
+    return run
+
+
+@pytest.fixture
+def held(conn: psycopg.Connection, schema: str) -> Callable[[], set[str]]:
+    """The files that count as loaded."""
+
+    def find() -> set[str]:
+        return set(files_loaded(conn, TENANT, f"p-{schema}", "load", [A, B, C], others=[], table=(schema, "t")))
+
+    return find
+
+
+def test_a_later_backup_restored_after_an_earlier_one_brings_its_files_along(load, restore, rows, held):
+    _, second, third = load(1, A), load(2, B), load(3, C)
+
+    earlier = restore(second)
+    assert (rows("SELECT id FROM t"), held()) == ([(1,)], {A})
+    assert (earlier.files, earlier.undone, earlier.redone) == ((A,), (B, C), ())
+
+    later = restore(third)
+    assert (rows("SELECT id FROM t ORDER BY id"), held()) == ([(1,), (2,)], {A, B})
+    assert (later.files, later.undone, later.redone) == ((A, B), (), (B,))
+
+
+def test_a_backup_taken_after_a_restore_knows_what_that_had_undone(load, restore, rows, held):
+    first, second = load(1, A), load(2, B)
+    restore(second)
+    after = load(3, C)
+    restore(first)
+    assert (rows("SELECT id FROM t"), held()) == ([], set())
+
+    restore(after)
+    assert (rows("SELECT id FROM t"), held()) == ([(1,)], {A})
+
+
+def test_a_restore_says_whose_rows_went_that_others_had_loaded_since(load, restore, loading, table):
+    def load_by(pipeline: str, row: int) -> None:
+        other = loading(table, "id integer", pipeline=pipeline)
+        other.stage([(row,)])
+        other.commit()
+
+    load_by("before", 0)
+    backup = load(1, A)
+    load_by("since", 2)
+    assert restore(backup).others == ("pipeline since",)
+
+
+def test_a_trigger_that_changes_rows_on_their_way_back_is_told_and_nothing_is_restored(load, restore, make, rows):
+    _, backup = load(1, A), load(2, B)
+    make(
+        "CREATE FUNCTION more() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.id := NEW.id + 10; RETURN NEW; END $$"
+    )
+    make("CREATE TRIGGER more BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION more()")
+    with pytest.raises(Terminal) as refused:
+        restore(backup)
+    assert (refused.value.code, rows("SELECT id FROM t ORDER BY id")) == ("backup.rows_changed", [(1,), (2,)])
+
+
+def test_a_trigger_that_leaves_rows_as_they_are_is_no_hindrance(load, restore, make, rows):
+    _, backup = load(1, A), load(2, B)
+    make("CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$")
+    make("CREATE TRIGGER nothing BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION nothing()")
+    restore(backup)
+    assert rows("SELECT id FROM t") == [(1,)]
