@@ -246,10 +246,11 @@ def _ending_of(error: Cancelled) -> State:
 
 
 def end_queued(run_id: object) -> None:
-    """Cancel a run that waits in the queue. If an earlier attempt may have committed, its targets are asked first."""
+    """Cancel a run that waits in the queue. If an earlier attempt may have committed, its targets are asked first; an
+    approved one has files in its hands and other runs behind it."""
     waiting = Run.objects.filter(pk=run_id, state__in=CLAIMABLE, cancel_requested=True)
     ended = {"state": State.CANCELLED, "ended_at": Now(), **_error_fields(cancelled())}
-    if waiting.filter(may_have_committed=False).update(**ended):
+    if waiting.filter(may_have_committed=False).exclude(state=State.APPROVED).update(**ended):
         return
     if waiting.update(due_at=Now()) and (claim := claim_run(str(run_id), process_name())):
         run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)

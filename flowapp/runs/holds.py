@@ -25,7 +25,7 @@ from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of, send_run
 from flowapp.runs.leases import Claim
-from flowapp.runs.models import Decision, HeldLoad, Run, RunLog, State
+from flowapp.runs.models import CommitRecord, Decision, HeldLoad, Run, RunLog, State
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ def approve_run(run: Run, by: Decider, reason: str = "", *, send: bool = True) -
 
 
 def discard_run(run: Run, by: Decider, reason: str) -> Run:
-    """Give up what is staged: the target stays as it is, the files count as failed.
+    """Give up what is staged: its target stays as it is, the files count as failed.
 
     Raises FlowError `hold.reason_required`, and `run.not_held` for all but the first who decides.
     """
@@ -122,12 +122,18 @@ def _end(run: Run, decision: Decision, by: Decider, reason: str) -> Run:
         text = f"{decision.label} by {by.words}: {reason}" if by is not NOBODY else reason
         Run.objects.filter(pk=run.pk).update(
             state=State.DISCARDED, ended_at=Now(), error_code=f"run.{decision}", error_message=text,
-            error_hint="Nothing was loaded. Mend the source or the limits, then run the pipeline again.",
+            error_hint=f"{_what_was_loaded(run)} Mend the source or the limits, then run the pipeline again.",
         )  # fmt: skip
         release_units(run, UnitState.FAILED, text)
         transaction.on_commit(lambda: send_next_of(run.pipeline_id))
     _clean_up(run, hold)
     return _decided(run)
+
+
+def _what_was_loaded(run: Run) -> str:
+    """Targets commit each alone: some may have done so before another was held."""
+    loaded = CommitRecord.objects.filter(run=run).order_by("node").values_list("node", flat=True)
+    return f"Only {', '.join(loaded)} had been loaded before." if loaded else "Nothing was loaded."
 
 
 def _decide(run: Run, decision: Decision, by: Decider, reason: str) -> HeldLoad:

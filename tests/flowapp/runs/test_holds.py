@@ -13,12 +13,13 @@ from executors.model import NodeReport, PassResult, RunReport
 from executors.postgres.windows import NOTHING_ASIDE
 from flowapp.cli.run_report import STATUS_BY_STATE
 from flowapp.clock import from_now
+from flowapp.files.models import LoadUnit, UnitState
 from flowapp.health.models import Alert
 from flowapp.runs.dispatch import execute_claimed, run_inline, run_to_end
 from flowapp.runs.holds import Decider, approve_run, discard_run, expire_holds
 from flowapp.runs.janitor import is_dead
 from flowapp.runs.leases import claim_run
-from flowapp.runs.models import HeldLoad, Run, RunLog, State, Trigger
+from flowapp.runs.models import CommitRecord, HeldLoad, Run, RunLog, State, Trigger
 from flowapp.runs.schedules import fire_due
 from flowapp.runs.selectors import run_document
 from flowapp.runs.services import cancel_run, queue_run
@@ -185,6 +186,28 @@ def test_a_held_run_is_not_cancelled(held):
 
 def test_an_approved_run_may_still_be_cancelled(held):
     assert cancel_run(approve_run(held, ALICE)).state == State.CANCELLED
+
+
+def test_what_a_cancelled_approval_had_in_hand_is_free_at_once(held, sent):
+    unit = LoadUnit.objects.create(
+        workspace=held.workspace, pipeline=held.pipeline, run=held, node="numbers", sha256="a" * 64, name="a.csv",
+        size=1, mtime_ns=1, state=UnitState.PROCESSING, changed_at=from_now(0),
+    )  # fmt: skip
+    later = queue_run(held.pipeline, Trigger.MANUAL)
+    approve_run(held, ALICE)
+    sent.clear()
+    cancel_run(held)
+    unit.refresh_from_db()
+    assert (unit.state, sent) == (UnitState.PENDING, [str(later.pk)])
+
+
+def test_a_discarded_run_says_which_targets_it_had_loaded_before(held):
+    assert discard_run(held, ALICE, "no").error_hint.startswith("Nothing was loaded.")
+    again = run_inline(held.pipeline, engine=Engine())
+    CommitRecord.objects.create(
+        workspace=again.workspace, pipeline=again.pipeline, run=again, node="first", attempt=1, committed_at=from_now(0)
+    )
+    assert discard_run(again, ALICE, "no").error_hint.startswith("Only first had been loaded before.")
 
 
 def test_it_may_be_held_again_where_what_was_staged_is_gone(held):
