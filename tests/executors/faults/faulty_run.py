@@ -1,43 +1,66 @@
-"""One attempt at a run in a process of its own, which stops at a step and waits there for what happens to it.
-
-Usage: python -m tests.executors.faults.faulty_run SPEC, a JSON object with `folder`, `connection`, `schema`, `tenant`,
-`token`, `run_id`, `document` and `step`. Prints `at STEP` when it is there and goes on at a line of input; then prints
-`ended well` or `ended CODE`.
-"""
+"""One attempt at a run in a process of its own, which stops at a step and waits there for what happens to it."""
 
 from __future__ import annotations
 
-import json
-import sys
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
+from typing import Any
 
+from executors.engine import run_pipeline
 from executors.errors import Failure
-from executors.model import Connection
+from executors.holding import Kept
+from executors.model import BackupRef, Connection
+from executors.restore import restore_pipeline
 from tests.executors.conformance.world import Memory, World
 
 AFTER_COMMIT = "after commit"
 
 
-def main(text: str) -> None:
-    spec = json.loads(text)
+@dataclass(frozen=True)
+class Spec:
+    """The attempt and the step where it waits. `backup` is what a restore puts back."""
+
+    folder: Path
+    warehouse: Connection
+    schema: str
+    tenant: str
+    token: int
+    run_id: str
+    document: dict[str, Any]
+    step: str
+    attempt: int = 1
+    approved: Mapping[str, Kept] = field(default_factory=dict)
+    backup: BackupRef | None = None
+
+
+def carry_out(spec: Spec, pipe: Pipe) -> None:
+    """Send `at STEP` when it is there, go on when something is received, then send `ended well` or `ended CODE`."""
+    os.setsid()
 
     def wait_at(step: str) -> None:
-        if step == spec["step"]:
-            print(f"at {step}", flush=True)
-            sys.stdin.readline()
+        if step == spec.step:
+            pipe.send(f"at {step}")
+            pipe.recv()
 
     memory = Memory(
         on_step=lambda name, node: wait_at(name),
         on_committed=lambda commit: wait_at(AFTER_COMMIT),
     )
-    world = World(Path(spec["folder"]), Connection(**spec["connection"]), spec["schema"], memory, spec["tenant"])
+    world = World(spec.folder, spec.warehouse, spec.schema, memory, spec.tenant)
+    pipe.send(f"ended {_outcome(lambda: _run(world, spec))}")
+
+
+def _run(world: World, spec: Spec) -> None:
+    job = world.job(spec.document, spec.run_id, spec.attempt, spec.token, approved=spec.approved, backup=spec.backup)
+    (restore_pipeline if spec.backup else run_pipeline)(job, world.memory.ports())
+
+
+def _outcome(work: Callable[[], None]) -> str:
     try:
-        world.run(spec["document"], run_id=spec["run_id"], token=spec["token"])
+        work()
     except Failure as failure:
-        print(f"ended {failure.code}", flush=True)
-    else:
-        print("ended well", flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+        return failure.code
+    return "well"

@@ -1,90 +1,131 @@
 """Every load mode, hit at every step of its run in three ways: process group killed, database session ended,
-connection cut. Afterwards the table is as before or as after the load, never between, and a rerun converges.
+connection cut. Afterwards the table is as before or as after the load, never between, with its mark, its quarantined
+rows and its backup; nothing of ours stands beside it, and a rerun converges.
 """
 
 from __future__ import annotations
 
-import json
+import itertools
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from executors.model import Connection
+from executors.engine import run_pipeline
+from executors.holding import Held
+from executors.model import BackupRef, Connection
+from executors.postgres.backups import backup_table
 from executors.postgres.client import connect
 from executors.postgres.load_modes import LOAD_MODES
+from executors.postgres.meta import ensure_meta
 from executors.postgres.staging import sweep_leftovers
+from executors.restore import restore_pipeline
 from flowapp.embedded.processes import wait_until
 from tests.executors.conformance.world import World, reconciles
-from tests.executors.faults.faulty_run import AFTER_COMMIT
+from tests.executors.faults.faulty_run import AFTER_COMMIT, Spec, carry_out
 from tests.executors.faults.proxy import Relay
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
+FORKS = multiprocessing.get_context("forkserver")
+"""Attempts begin as copies of a process that has everything imported."""
+FORKS.set_forkserver_preload([carry_out.__module__])
+
 IN_TRANSACTION = "in the transaction"
 STEPS = ("scan", "probe", "pass", "refuse", "check", "guard", "load", IN_TRANSACTION, AFTER_COMMIT, "finish")
-COMMITTED = (AFTER_COMMIT, "finish")
+COMMITTED = (AFTER_COMMIT, "post_hooks", "finish")
 OLD = [(1, "old"), (2, "old")]
-FILE = "id,name\n2,new\n3,new\n,nobody\n"
+FILE = "id,name\n1,new\n2,new\n3,new\n,nobody\n"
+COME = [(1, "new"), (2, "new"), (3, "new")]
 NEW = {
-    "append": [*OLD, (2, "new"), (3, "new")],
-    "incremental_watermark": [*OLD, (3, "new")],
-    "upsert": [(1, "old"), (2, "new"), (3, "new")],
-    "truncate": [(2, "new"), (3, "new")],
-    "blue_green": [(2, "new"), (3, "new")],
+    "append": [*OLD, *COME],
+    "incremental_watermark": [*OLD, (2, "new"), (3, "new")],
+    "upsert": COME,
+    "truncate": COME,
+    "blue_green": COME,
 }
 RULES = [{"type": "notNull", "field": "id", "onFail": "skip"}]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A step of a load, and what the target has beyond its mode."""
+
+    mode: str
+    step: str
+    target: Mapping[str, Any] = field(default_factory=dict)
+    given: str = ""
+
+    def __str__(self) -> str:
+        return "-".join([self.mode, self.step, *self.target, *self.given.split()[1:2]])
+
+
+KEPT = {"backupBeforeLoad": True}
+ANALYZE = {"type": "sql", "statement": "ANALYZE t"}
+SEEN = "create materialized view seen as select * from t"
+CASES = [
+    *(Case(mode, step) for mode in LOAD_MODES for step in STEPS),
+    *(Case(mode, step, KEPT) for mode in LOAD_MODES for step in (IN_TRANSACTION, AFTER_COMMIT)),
+    Case("incremental_watermark", "mark"),
+    Case("truncate", "hold", {"hold": {"maxDecreasePct": 99}}),
+    Case("upsert", "hooks", {"preHook": ANALYZE}),
+    Case("append", "post_hooks", {"postHook": ANALYZE}),
+    Case("blue_green", "hooks", {"postHook": {**ANALYZE, "when": "pre_swap"}}),
+    Case("blue_green", IN_TRANSACTION, given=SEEN),
+]
 
 
 @pytest.fixture
 def world(tmp_path: Path, warehouse: Connection, schema: str, encryption_keys: str) -> World:
     world = World(tmp_path, warehouse, schema)
-    world.sql("create table t (id int, name text)")
-    world.sql("insert into t values (1, 'old'), (2, 'old')")
+    with closing(connect(warehouse, autocommit=True)) as conn:
+        ensure_meta(conn)
     world.write("a", FILE)
     return world
+
+
+@pytest.fixture
+def table(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.sql("insert into t values (1, 'old'), (2, 'old')")
+
+
+# --- the attempt that is hit --------------------------------------------------------------------------------------
 
 
 class Attempt:
     """An attempt in a process of its own, stopped at a step."""
 
-    def __init__(self, world: World, document: dict[str, Any], connection: Connection, step: str) -> None:
-        self.run_id = str(uuid.uuid4())
-        self._world = world
-        spec = {
-            "folder": str(world.folder), "connection": asdict(connection), "schema": world.schema,
-            "tenant": world.tenant, "token": next(world.tokens), "run_id": self.run_id, "document": document,
-            "step": step,
-        }  # fmt: skip
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.executors.faults.faulty_run", json.dumps(spec)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
-        )  # fmt: skip
+    def __init__(self, world: World, spec: Spec) -> None:
+        self._world, self._run_id = world, spec.run_id
+        self._pipe, its_end = FORKS.Pipe()
+        self._process = FORKS.Process(target=carry_out, args=(spec, its_end))
+        self._process.start()
+        its_end.close()
 
     def __enter__(self) -> Attempt:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.kill()
-        self._process.communicate()
+        self._process.close()
+        self._pipe.close()
 
     def wait_at(self, step: str) -> None:
-        assert self._process.stdout
-        assert self._process.stdout.readline() == f"at {step}\n"
+        assert self._hear() == f"at {step}"
 
     def kill(self) -> None:
-        if self._process.poll() is None:
+        if self._process.is_alive() and self._process.pid:
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        self._process.join()
 
     def end_sessions(self) -> None:
         ended = self._world.sql("select pg_terminate_backend(pid) from pg_stat_activity where " + self._sessions)
@@ -96,12 +137,19 @@ class Attempt:
 
     @property
     def _sessions(self) -> str:
-        return f"application_name = 'flow run {self.run_id}'"
+        return f"application_name = 'flow run {self._run_id}'"
 
     def go_on(self) -> str:
         """Let it go on to its end; gives how it ended."""
-        out, _ = self._process.communicate("\n", timeout=120)
-        return out.strip()
+        self._pipe.send("go on")
+        return self._hear()
+
+    def _hear(self) -> str:
+        assert self._pipe.poll(120), "nothing was heard of it"
+        try:
+            return str(self._pipe.recv())
+        except EOFError:
+            return "died"
 
 
 @contextmanager
@@ -137,42 +185,178 @@ def connection_cut(attempt: Attempt, relay: Relay) -> None:
     relay.cut()
 
 
-@pytest.mark.parametrize("fault", [killed, session_ended, connection_cut], ids=lambda fault: fault.__name__)
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("mode", LOAD_MODES)
-def test_the_table_is_as_before_or_after_and_a_rerun_converges(
-    world: World, mode: str, step: str, fault: Callable[[Attempt, Relay], None]
+def hit(
+    world: World, document: dict[str, Any], step: str, fault: Callable[[Attempt, Relay], None], **about: Any
 ) -> None:
-    if mode == "upsert":
-        world.sql("alter table t add unique (id)")
-    document = world.document(mode=mode, rules=RULES)
+    """Let an attempt run until it is hit there, and on to its end where it outlives that."""
     with Relay(world.warehouse.host, world.warehouse.port) as relay:
-        relayed = replace(world.warehouse, host="127.0.0.1", port=relay.port)
-        stop = "load" if step == IN_TRANSACTION else step
-        with Attempt(world, document, relayed, stop) as attempt:
+        spec = Spec(
+            world.folder, replace(world.warehouse, host="127.0.0.1", port=relay.port), world.schema, world.tenant,
+            next(world.tokens), document=document, step="load" if step == IN_TRANSACTION else step, **about,
+        )  # fmt: skip
+        with Attempt(world, spec) as attempt:
             with at(world, attempt, step):
                 fault(attempt, relay)
             if step != IN_TRANSACTION and fault is not killed:
                 attempt.go_on()
         assert wait_until(lambda: not attempt.has_sessions(), 60), "a session is left"
-    assert sorted(world.rows()) == (sorted(NEW[mode]) if step in COMMITTED else OLD)
-
-    report = world.run(document, run_id=attempt.run_id, attempt=2)
-
-    assert sorted(world.rows()) == sorted(NEW[mode])
-    assert reconciles(report)
-    assert world.sql("select count(*) from rejected") == [(1,)]
-    assert world.sql("select count(*) from flow_meta.load_commits where run_id = %s", attempt.run_id) == [(1,)]
-    assert nothing_is_left(world, attempt.run_id)
 
 
-def nothing_is_left(world: World, run_id: str) -> bool:
-    """Whether a sweep leaves nothing of the run in staging, and no table beside the target."""
+# --- what is there ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Standing:
+    """All that a load changes together: if one of these is as after it, all are."""
+
+    rows: list[tuple[Any, ...]]
+    marks: list[str] = field(default_factory=list)
+    commits: int = 0
+    backups: list[int] = field(default_factory=list)
+
+
+BEFORE = Standing(OLD)
+
+
+def standing(world: World, run_id: str) -> Standing:
+    marks = world.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", world.schema)
+    commits = world.sql("select count(*) from flow_meta.load_commits where run_id = %s", run_id)
+    backups = world.sql("select n_rows from flow_meta.backups where run_id = %s", run_id)
+    return Standing(sorted(world.rows()), [m for (m,) in marks], commits[0][0], [n for (n,) in backups])
+
+
+def after(case: Case) -> Standing:
+    marks = ["3"] if case.mode == "incremental_watermark" else []
+    return Standing(sorted(NEW[case.mode]), marks, 1, [len(OLD)] if KEPT.items() <= case.target.items() else [])
+
+
+def quarantined(world: World) -> int:
+    if world.sql("select to_regclass('rejected')") == [(None,)]:
+        return 0
+    return int(world.sql("select count(*) from rejected")[0][0])
+
+
+def beside_the_target(world: World, run_id: str) -> list[str]:
+    """Tables beside the target, schemas of swaps, and a backup that nothing tells of."""
+    tables = world.sql("select tablename from pg_tables where schemaname = %s", world.schema)
+    swaps = world.sql("select nspname from pg_namespace where nspname like 'flow_new_%%'")
+    untold = world.sql(
+        "select 'backup' where to_regclass(%s) is not null"
+        " and not exists (select from flow_meta.backups where run_id = %s)",
+        backup_table(BackupRef(run_id, "load")).as_string(), run_id,
+    )  # fmt: skip
+    return sorted({name for (name,) in tables + swaps + untold} - {"rejected", "t"})
+
+
+def staged(world: World, run_id: str) -> int:
+    """Tables in staging that a sweep of the run's dead attempts leaves."""
     with closing(connect(world.warehouse, autocommit=True)) as conn:
         sweep_leftovers(conn, lambda run, attempt: run == run_id)
-    tables = world.sql("select tablename from pg_tables where schemaname = %s order by 1", world.schema)
-    staged = world.sql(
-        "select relname from pg_class where relnamespace = 'flow_staging'::regnamespace"
-        " and obj_description(oid, 'pg_class') like %s", f"%{run_id}%",
+    return int(
+        world.sql(
+            "select count(*) from pg_class where relnamespace = 'flow_staging'::regnamespace"
+            " and obj_description(oid, 'pg_class') like %s", f"%{run_id}%",
+        )[0][0]
     )  # fmt: skip
-    return tables == [("rejected",), ("t",)] and not staged
+
+
+# --- the matrix ---------------------------------------------------------------------------------------------------
+
+FAULTS = [killed, session_ended, connection_cut]
+each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+
+
+@each_fault
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.usefixtures("table")
+def test_the_table_is_as_before_or_after_and_a_rerun_converges(
+    world: World, case: Case, fault: Callable[[Attempt, Relay], None]
+) -> None:
+    if case.mode == "upsert":
+        world.sql("alter table t add unique (id)")
+    if case.given:
+        world.sql(case.given)
+    document, run_id = world.document(mode=case.mode, rules=RULES, **case.target), str(uuid.uuid4())
+
+    hit(world, document, case.step, fault, run_id=run_id)
+
+    committed = case.step in COMMITTED
+    assert standing(world, run_id) == (after(case) if committed else BEFORE)
+    assert quarantined(world) == int(committed)
+    assert beside_the_target(world, run_id) == []
+
+    report = world.run(document, run_id=run_id, attempt=2)
+
+    assert standing(world, run_id) == after(case)
+    assert reconciles(report)
+    assert quarantined(world) == 1
+    assert beside_the_target(world, run_id) == []
+    assert staged(world, run_id) == 0
+
+
+@each_fault
+@pytest.mark.parametrize("step", ["probe", IN_TRANSACTION, AFTER_COMMIT])
+@pytest.mark.parametrize("mode", ["append", "blue_green"])
+def test_a_table_that_a_load_makes_is_filled_by_the_rerun(
+    world: World, mode: str, step: str, fault: Callable[[Attempt, Relay], None]
+) -> None:
+    document, run_id = world.document(mode=mode, rules=RULES), str(uuid.uuid4())
+    new = [(str(key), name) for key, name in COME]
+
+    hit(world, document, step, fault, run_id=run_id)
+
+    assert world.rows("id, name") == (new if step in COMMITTED else [])
+    assert reconciles(world.run(document, run_id=run_id, attempt=2))
+    assert world.rows("id, name") == new
+    assert beside_the_target(world, run_id) == []
+    assert staged(world, run_id) == 0
+
+
+@each_fault
+@pytest.mark.parametrize("step", ["guard", "load", IN_TRANSACTION, AFTER_COMMIT, "finish"])
+@pytest.mark.usefixtures("table")
+def test_a_load_that_was_approved_is_loaded_from_what_was_staged(
+    world: World, step: str, fault: Callable[[Attempt, Relay], None]
+) -> None:
+    world.sql("insert into t select 9, 'old' from generate_series(1, 8)")
+    before = sorted(world.rows())
+    document, run_id = world.document(mode="truncate", rules=RULES, hold={"maxDecreasePct": 50}), str(uuid.uuid4())
+    with pytest.raises(Held) as held:
+        world.run(document, run_id=run_id)
+    kept = held.value.kept
+    world.write("b", "id,name\n4,late\n")
+
+    hit(world, document, step, fault, run_id=run_id, attempt=2, approved={"load": kept})
+
+    assert world.rows() == (COME if step in COMMITTED else before)
+    assert quarantined(world) == int(step in COMMITTED)
+
+    job = world.job(document, run_id, attempt=3, approved={"load": kept})
+    report = run_pipeline(job, world.memory.ports())
+
+    assert (world.rows(), reconciles(report)) == (COME, True)
+    assert quarantined(world) == 1
+    assert staged(world, run_id) == 0
+
+
+@pytest.mark.parametrize(
+    ("step", "fault"),
+    [*itertools.product(["load", IN_TRANSACTION], FAULTS), *itertools.product([AFTER_COMMIT, "finish"], [killed])],
+)
+@pytest.mark.usefixtures("table")
+def test_a_restore_puts_rows_and_mark_back_or_neither(
+    world: World, step: str, fault: Callable[[Attempt, Relay], None]
+) -> None:
+    mode, backup = "incremental_watermark", BackupRef(str(uuid.uuid4()), "load")
+    document, run_id = world.document(mode=mode, rules=RULES, **KEPT), str(uuid.uuid4())
+    world.run(document, run_id=backup.run_id)
+
+    hit(world, document, step, fault, run_id=run_id, backup=backup)
+
+    restored = Standing(OLD, commits=1)
+    assert standing(world, run_id) == (restored if step in COMMITTED else Standing(sorted(NEW[mode]), ["3"]))
+
+    report = restore_pipeline(world.job(document, run_id, attempt=2, backup=backup), world.memory.ports())
+
+    assert (standing(world, run_id), reconciles(report)) == (restored, True)
+    assert list(world.memory.states.values()) == ["pending"]

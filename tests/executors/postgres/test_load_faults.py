@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -92,3 +93,34 @@ def test_two_pipelines_that_upsert_one_table_in_opposite_orders(loading, make, r
     assert all(isinstance(r, TargetBusy) or r.loaded == 1000 for r in results)
     assert any(not isinstance(r, TargetBusy) for r in results)
     assert rows("SELECT count(DISTINCT v), count(*) FROM t") == [(1, 1000)]
+
+
+DELAY = """
+    CREATE FUNCTION delay() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1); RETURN NEW; END';
+    CREATE TRIGGER delay BEFORE INSERT ON t FOR EACH ROW WHEN (NEW.k = 2) EXECUTE FUNCTION delay()"""
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_a_deadlock_with_somebody_else_leaves_nothing_of_the_load_and_may_be_tried_again(
+    loading, make, conn, server, warehouse, schema, rows, mode
+):
+    """The load has written 1 and comes to 2; the other one has written 2 and comes to 1, and is more patient."""
+    make("CREATE TABLE t (k integer PRIMARY KEY, v text)")
+    make(DELAY)
+    load = loading("t", "k integer", "v", mode=mode, upsert_key=["k"])
+    load.stage([(1, "load"), (2, "load")])
+    with connect(replace(server, database=warehouse.database)) as other, ThreadPoolExecutor(1) as pool:
+        other.execute("SET deadlock_timeout = '1min'")
+        other.execute("SET session_replication_role = replica")
+        insert = f"INSERT INTO {schema}.t VALUES ({{}}, 'other')"
+        other.execute(insert.format(2))
+        future, pid = started(load)
+        wait_until_it_sleeps(conn, pid)
+        waiting = pool.submit(other.execute, insert.format(1))
+        with pytest.raises(Transient, match=r"target\.deadlock"):
+            future.result()
+        waiting.result()
+        assert find_commits(conn, load.run.run_id) == []
+        other.rollback()
+    assert rows("SELECT * FROM t") == []
+    assert load.commit().loaded == 2

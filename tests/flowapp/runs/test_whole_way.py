@@ -8,6 +8,7 @@ from flowapp.files.models import LoadUnit
 from flowapp.runs.dispatch import preview_inline, run_inline
 from flowapp.runs.models import CommitRecord, State
 from flowapp.runs.selectors import list_log, run_document
+from tests.flowapp.together import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.usefixtures("sent")]
 
@@ -86,3 +87,20 @@ def test_a_query_of_a_database_is_read_anew_by_every_run(save, document, target,
         assert (run.state, run.report["nothingNew"], target()) == (State.SUCCEEDED, False, 3)
     assert CommitRecord.objects.count() == 2
     assert not LoadUnit.objects.exists()
+
+
+def test_of_two_runs_of_one_pipeline_at_once_one_loads_and_the_other_finds_nothing_new(pipeline, target, put_file):
+    put_file("a.csv", "id\n1\n2\n3\n")
+    runs = at_once(*[lambda: run_inline(pipeline, if_busy="wait")] * 2)
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 2
+    assert sorted(run.report["nothingNew"] for run in runs) == [False, True]
+    assert (target(), CommitRecord.objects.count()) == (3, 1)
+
+
+def test_two_pipelines_into_one_table_at_once_both_load(save, target, put_file):
+    put_file("a.csv", "id\n1\n2\n3\n")
+    pipelines = [save(ident).pipeline for ident in ("one", "two")]
+    runs = at_once(*[lambda pipeline=pipeline: run_inline(pipeline) for pipeline in pipelines])
+    assert [run.state for run in runs] == [State.SUCCEEDED] * 2
+    assert [run.report["nothingNew"] for run in runs] == [False] * 2
+    assert (target(), CommitRecord.objects.count()) == (6, 2)
