@@ -49,6 +49,28 @@ def repeated_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> list[RecordRef]
     return [RecordRef(file, record) for file, record in conn.execute(query).fetchall()]
 
 
+def undecided_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, order_by: str) -> list[RecordRef]:
+    """Where the first rows stand that share both key and highest `order_by` with others of another content."""
+    names = [c.name for c in value_columns(plan, key)]
+    content = sql.SQL(", ").join(sql.SQL("s.{}::text").format(sql.Identifier(name)) for name in names)
+    query = sql.SQL(
+        "SELECT s.{file}, s.{record} FROM (SELECT s.*, min(s._flow_content) OVER k <> max(s._flow_content) OVER k"
+        ' AS _flow_differs FROM (SELECT s.*, ROW({content})::text COLLATE "C" AS _flow_content,'
+        " rank() OVER (PARTITION BY {keys} ORDER BY {order} DESC NULLS LAST) AS _flow_place FROM {rows} AS s) AS s"
+        " WHERE s._flow_place = 1 WINDOW k AS (PARTITION BY {keys})) AS s WHERE s._flow_differs"
+        " ORDER BY 1, 2 LIMIT {most}"
+    ).format(
+        file=sql.Identifier(FILE),
+        record=sql.Identifier(RECORD),
+        content=content,
+        keys=key_values(plan, key),
+        order=staged_value(plan, plan.stage_column(order_by)),
+        rows=winning_rows(plan),
+        most=sql.Literal(MOST_REFS),
+    )
+    return [RecordRef(file, record) for file, record in conn.execute(query).fetchall()]
+
+
 def own_rows(plan: LoadPlan) -> sql.Composed:
     """The target without tables that inherit from it, to whose rows its unique index says nothing."""
     only = sql.SQL("ONLY " if plan.dest.kind == "table" else "")

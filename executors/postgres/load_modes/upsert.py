@@ -16,6 +16,7 @@ from executors.postgres.key_match import (
     own_rows,
     repeated_keys,
     same_key,
+    undecided_keys,
     value_columns,
 )
 from executors.postgres.load_modes.base import LoadHandler
@@ -83,17 +84,26 @@ def _count_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int:
 
 def _one_of_each_key(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Composed:
     """Which row stays is never left to chance; raises Terminal `upsert.key_repeated`."""
-    if plan.order_by is None and not plan.keeps_order:
-        refs, names = repeated_keys(conn, plan, key), {f.seq: f.name for f in plan.files}
+    if not plan.keeps_order:
+        _require_order(conn, plan, key)
+    return last_of_each_key(plan, key)
+
+
+def _require_order(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
+    if plan.order_by is None:
+        refs, why = repeated_keys(conn, plan, key), "and the source gives them in no order"
+    else:
+        refs = undecided_keys(conn, plan, key, plan.order_by)
+        why = f"the same {plan.order_by!r} and different values, so none of them is the last"
+    if refs:
         raise Terminal(
             "upsert.key_repeated",
-            f"Rows have the same key ({', '.join(plan.upsert_key)}), and the source gives them in no order: "
-            f"{places(refs, names)}.",
+            f"Rows have the same key ({', '.join(plan.upsert_key)}), {why}: "
+            f"{places(refs, {f.seq: f.name for f in plan.files})}.",
             node=plan.run.node,
             hint="Nothing was loaded. Name the column whose highest value is the newest in orderBy, or make the key "
             "unique at the source.",
         )
-    return last_of_each_key(plan, key)
 
 
 def _count_equal(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> int:

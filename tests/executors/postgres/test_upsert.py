@@ -187,3 +187,23 @@ def test_rows_of_inheriting_tables_are_not_the_target_s(loading, make, rows):
     load.stage([(1, "a"), (2, "c")])
     assert numbers(load.commit()) == (1, 0, 1, 0, 0)
     assert rows("SELECT * FROM ONLY t ORDER BY k") == [(1, "a"), (2, "c")]
+
+
+def test_rows_without_an_order_that_tie_in_orderby_stop_the_load_and_are_named(loading, make, rows):
+    make("CREATE TABLE o (k integer PRIMARY KEY, at integer, v text)")
+    load = loading("o", "k integer", "at integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, 1, "old"), (1, 2, "a"), (1, 2, "b"), (2, 3, "c"), (2, 3, "c"), (3, None, "d"), (3, 0, "e")])
+    with pytest.raises(Terminal) as stopped:
+        load.commit(order_by="at", keeps_order=False)
+    assert stopped.value.code == "upsert.key_repeated"
+    assert "the same 'at' and different values" in stopped.value.message
+    assert "record 2, 3." in stopped.value.message
+    assert rows("SELECT * FROM o") == []
+
+
+def test_rows_that_tie_in_orderby_and_are_the_same_are_one(loading, make, rows):
+    make("CREATE TABLE o (k integer PRIMARY KEY, at integer, v text)")
+    load = loading("o", "k integer", "at integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, 2, "a"), (1, 2, "a"), (1, 1, None)])
+    assert numbers(load.commit(order_by="at", keeps_order=False)) == (1, 0, 0, 2, 0)
+    assert rows("SELECT * FROM o") == [(1, 2, "a")]
