@@ -30,7 +30,7 @@ OBJECT = OpenApiTypes.OBJECT
 
 
 class RunWish(serializers.Serializer[Any]):
-    purpose = serializers.ChoiceField(Purpose.choices, default=Purpose.LOAD)
+    purpose = serializers.ChoiceField([purpose.value for purpose in QUEUES], default=Purpose.LOAD)
     ifBusy = serializers.ChoiceField(["wait", "refuse"], required=False, source="if_busy")  # noqa: N815
     loadAgain = serializers.CharField(  # noqa: N815
         required=False, source="load_again", max_length=2000, help_text="The reason to load everything again."

@@ -136,3 +136,4 @@ def test_it_is_asked_for_by_the_api(as_, pipeline):
     assert client.post(path, {"purpose": "preview"}, **ask).status_code == 202
     assert Run.objects.get().purpose == "preview"
     assert client.post(path, {"purpose": "preview", "loadAgain": "why"}, **ask).status_code == 400
+    assert client.post(path, {"purpose": "restore"}, **ask).status_code == 400
