@@ -58,7 +58,7 @@ class StoredMark:
 
 @dataclass(frozen=True, slots=True)
 class MarkChange:
-    """A change in a mark's history. `action` is `run`, `set` or `reset`; `by` a person, None for runs."""
+    """A change in a mark's history. `action` is `run`, `set`, `reset` or `restore`; `by` a person, None for runs."""
 
     at: datetime
     action: str

@@ -88,4 +88,4 @@ def discard_run(args: Namespace) -> Outcome:
 
     held = selectors.get_run(current_workspace(), args.run)
     run = holds.discard_run(held, holds.Decider("the command line"), args.reason)
-    return said(selectors.run_document(run), f"Run {run.pk} is discarded. Nothing of it was loaded.")
+    return said(selectors.run_document(run), f"Run {run.pk} is discarded. {run.error_hint}")

@@ -109,7 +109,7 @@ def approve(request: HtmxRequest, run: UUID) -> HttpResponse:
 @page(role="editor")
 def discard(request: HtmxRequest, run: UUID) -> HttpResponse:
     found = discard_run(get_run(request.workspace, run), _decider(request), request.POST.get("reason", ""))
-    messages.success(request, f"Run {found.number} is discarded. Nothing of it was loaded.")
+    messages.success(request, f"Run {found.number} is discarded. {found.error_hint}")
     return redirect("runs:detail", request.workspace.slug, found.pk)
 
 
