@@ -61,7 +61,7 @@ class Reading:
     `records` are the rows as counted before; None if the reader counts them, and ends each part with a trailer. `size`
     is about how many bytes it holds. `on_bad_row` says what becomes of records that cannot be read, `keeps_order`
     whether a later record is a newer one. `narrow` gives the same without the rows below a bound, as far as the source
-    can tell.
+    can tell. `release` is to be called once all is read: it lets go of what the source holds, if nobody else reads it.
     """
 
     fields: tuple[SourceField, ...]
@@ -73,6 +73,7 @@ class Reading:
     on_bad_row: Literal["reject", "abort"] = "reject"
     keeps_order: bool = True
     narrow: Callable[[Bound], Reading] | None = None
+    release: Callable[[], None] = lambda: None
 
     @property
     def units(self) -> tuple[str, ...]:

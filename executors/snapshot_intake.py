@@ -1,4 +1,4 @@
-"""Rows of databases: each source is seen as of one moment, which lasts until all its targets have it."""
+"""Rows of databases: each source is seen as of one moment, which lasts until all its targets have read it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class SnapshotIntake:
                 hint="Connect without the pooler, or load each target by a pipeline of its own.",
             )
         self._warn_of_newer(source, opened, [other for other in lanes if other.commit])
-        return opened.handler.reading(self._job.run_id)
+        still_to_load = [other for other in lanes if other.commit is None]
+        return opened.handler.reading(self._job.run_id, is_last=lane is still_to_load[-1])
 
     def _open(self, source: Source) -> _Opened:
         if source.id not in self._opened:

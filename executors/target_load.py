@@ -82,6 +82,7 @@ class TargetLoad:
         working = self._working = self._compiled.fields
         require_rule_columns(self._path.validates, [column.name for column in working])
         self._open_window()
+        self._narrow()
         with ready_table(self._conn, self._target, working) as (dest, columns):
             self._probe()
             staging.create_staging(self._conn, self._tables, columns)
@@ -140,6 +141,7 @@ class TargetLoad:
             run_id=self._job.run_id,
         )
         self._result = run_pass(self._session, plan)
+        self._reading.release()
         self._read = accounting.require_all_arrived(self._path, self._reading, self._result)
         self._count_rules()
 
@@ -157,7 +159,6 @@ class TargetLoad:
         """Before a missing table is made, which would hide that it is missing; then again, for what was made."""
         if self._window is None and load_mode(self._target.load_mode).keeps_mark:
             self._window = open_window(self._conn, self._job.tenant, self._job.pipeline.id, self._target)
-            self._narrow()
 
     def _narrow(self) -> None:
         """Spare the source the rows that would be set aside."""

@@ -54,14 +54,16 @@ WHERE n.nspname = coalesce(nullif(f.schema, ''), 'pg_catalog') AND p.provolatile
 
 
 class PostgresSource:
-    """One source node. Its session keeps the snapshot alive until `stack` is left."""
+    """One source node. Its session keeps the snapshot alive until the last reading is released, at the latest until
+    `stack` is left. As long it holds the locks of a reader, which keep a load of the same table from replacing it."""
 
     def __init__(self, source: Source, session: ReadSession, connection: Connection, stack: ExitStack) -> None:
         self._source, self._session, self._connection = source, session, connection
         self._config = postgres_config(source)
         self._kind = "query"
+        self._held = stack.enter_context(ExitStack())
         with as_source(source.id):
-            self._conn = stack.enter_context(session.open(connection))
+            self._conn = self._held.enter_context(session.open(connection))
             with translate():
                 if self._config.query is not None:
                     self._require_stable(self._config.query)
@@ -82,8 +84,8 @@ class PostgresSource:
         """Whether other sessions can read the same snapshot. Behind some poolers they cannot."""
         return bool(self.snapshot)
 
-    def reading(self, run_id: str, bound: Bound | None = None) -> Reading:
-        """All rows, or those from a bound on."""
+    def reading(self, run_id: str, bound: Bound | None = None, *, is_last: bool = False) -> Reading:
+        """All rows, or those from a bound on; nothing is read after the last."""
         with as_source(self._source.id), translate():
             parts = tuple(self._parts(bound))
             size = self._size()
@@ -96,7 +98,8 @@ class PostgresSource:
             size=size,
             records=None,
             keeps_order=False,
-            narrow=lambda bound: self.reading(run_id, bound),
+            narrow=lambda bound: self.reading(run_id, bound, is_last=is_last),
+            release=self._held.close if is_last else lambda: None,
         )
 
     # --- what is there ----------------------------------------------------------------------------------------

@@ -175,6 +175,16 @@ def test_nobody_else_s_transaction_is_left_open(world: World) -> None:
 
 
 @pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize("replacing", ["truncate", "blue_green"])
+def test_a_table_is_replaced_by_rows_of_its_own(world: World, replacing: str) -> None:
+    """The run's own reading session must not stand in the way of its load."""
+    world.sql("insert into t select * from s")
+    report = world.run(world.table_document("t", mode=replacing, ops=[{"op": "filter", "where": "id < 3"}]))
+    assert reconciles(report)
+    assert world.rows("id") == [(1,), (2,)]
+
+
+@pytest.mark.usefixtures("tables")
 def test_rows_behind_the_mark_are_left_at_the_source(world: World) -> None:
     document = world.table_document(mode="incremental_watermark", watermarkColumn="id")
     world.run(document)
