@@ -124,10 +124,12 @@ def test_a_webhook_in_trouble(stage: str, trouble: str, loaded: World, receiver:
     assert receiver.paths() == ["/x"]
 
 
-def test_a_gigabyte_of_answer_is_no_trouble(loaded: World, receiver: Receiver):
+@pytest.mark.parametrize("stage", ["preHook", "postHook"])
+def test_a_gigabyte_of_answer_is_no_trouble(stage: str, loaded: World, receiver: Receiver):
     receiver.answers["/x"] = flood(receiver)
-    report = loaded.run(loaded.document(postHook={"type": "webhook", "url": f"{receiver.url}/x"}))
-    assert states(report) == {"load.postHook.0": "succeeded"}
+    report = loaded.run(loaded.document(**{stage: {"type": "webhook", "url": f"{receiver.url}/x"}}))
+    assert states(report) == {f"load.{stage}.0": "succeeded"}
+    assert len(loaded.rows()) == 3
 
 
 def test_without_anything_new_no_hook_runs(loaded: World, receiver: Receiver):

@@ -14,6 +14,7 @@ from executors.errors import Failure
 from executors.holding import Kept
 from executors.model import BackupRef, Connection
 from executors.restore import restore_pipeline
+from executors.spark import jobs
 from tests.executors.conformance.world import Memory, World
 
 AFTER_COMMIT = "after commit"
@@ -21,7 +22,8 @@ AFTER_COMMIT = "after commit"
 
 @dataclass(frozen=True)
 class Spec:
-    """The attempt and the step where it waits. `backup` is what a restore puts back."""
+    """The attempt and the step where it waits. `backup` is what a restore puts back. What has more than `few_bytes`, if
+    that is given, is a job of Spark's."""
 
     folder: Path
     warehouse: Connection
@@ -34,11 +36,14 @@ class Spec:
     attempt: int = 1
     approved: Mapping[str, Kept] = field(default_factory=dict)
     backup: BackupRef | None = None
+    few_bytes: int | None = None
 
 
 def carry_out(spec: Spec, pipe: Pipe) -> None:
     """Send `at STEP` when it is there, go on when something is received, then send `ended well` or `ended CODE`."""
     os.setsid()
+    if spec.few_bytes is not None:
+        jobs.FEW_BYTES = spec.few_bytes
 
     def wait_at(step: str) -> None:
         if step == spec.step:

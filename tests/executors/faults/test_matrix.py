@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from psycopg import sql
 
 from executors.engine import run_pipeline
 from executors.holding import Held
@@ -26,7 +27,7 @@ from executors.postgres.backups import backup_table
 from executors.postgres.client import connect
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.meta import ensure_meta
-from executors.postgres.staging import sweep_leftovers
+from executors.postgres.staging import staging_tables, sweep_leftovers
 from executors.restore import restore_pipeline
 from flowapp.embedded.processes import wait_until
 from tests.executors.conformance.world import World, reconciles
@@ -39,8 +40,12 @@ FORKS = multiprocessing.get_context("forkserver")
 """Attempts begin as copies of a process that has everything imported."""
 FORKS.set_forkserver_preload([carry_out.__module__])
 
-IN_TRANSACTION = "in the transaction"
-STEPS = ("scan", "probe", "pass", "refuse", "check", "guard", "load", IN_TRANSACTION, AFTER_COMMIT, "finish")
+IN_PASS, IN_TRANSACTION = "in the pass", "in the transaction"
+STEPS = (
+    "scan", "probe", "pass", IN_PASS, "refuse", "check", "guard", "load", IN_TRANSACTION, AFTER_COMMIT, "finish",
+)  # fmt: skip
+WITHIN = {IN_PASS: "pass", IN_TRANSACTION: "load"}
+"""Where an attempt waits for a lock, and the step that it has come from."""
 COMMITTED = (AFTER_COMMIT, "post_hooks", "finish")
 OLD = [(1, "old"), (2, "old")]
 FILE = "id,name\n1,new\n2,new\n3,new\n,nobody\n"
@@ -57,15 +62,17 @@ RULES = [{"type": "notNull", "field": "id", "onFail": "skip"}]
 
 @dataclass(frozen=True)
 class Case:
-    """A step of a load, and what the target has beyond its mode."""
+    """A step of a load, and what the target has beyond its mode. What has more than `few_bytes` is a job of Spark's."""
 
     mode: str
     step: str
     target: Mapping[str, Any] = field(default_factory=dict)
     given: str = ""
+    few_bytes: int | None = None
 
     def __str__(self) -> str:
-        return "-".join([self.mode, self.step, *self.target, *self.given.split()[1:2]])
+        more = ["in place"] * bool(self.given) + ["in jobs"] * (self.few_bytes is not None)
+        return "-".join([self.mode, self.step, *self.target, *more])
 
 
 KEPT = {"backupBeforeLoad": True}
@@ -80,6 +87,7 @@ CASES = [
     Case("append", "post_hooks", {"postHook": ANALYZE}),
     Case("blue_green", "hooks", {"postHook": {**ANALYZE, "when": "pre_swap"}}),
     Case("blue_green", IN_TRANSACTION, given=SEEN),
+    Case("append", IN_PASS, few_bytes=-1),
 ]
 
 
@@ -128,12 +136,18 @@ class Attempt:
         self._process.join()
 
     def end_sessions(self) -> None:
-        ended = self._world.sql("select pg_terminate_backend(pid) from pg_stat_activity where " + self._sessions)
-        assert ended
-        assert wait_until(lambda: not self.has_sessions(), 20)
+        query = "select pid from pg_stat_activity where " + self._sessions
+        pids = [pid for (pid,) in self._world.sql(query)]
+        assert pids
+        self._world.sql("select pg_terminate_backend(p) from unnest(%s) p", pids)
+        assert wait_until(lambda: not self._world.sql(query + " and pid = any(%s)", pids), 20)
 
     def has_sessions(self, also: str = "true") -> bool:
         return bool(self._world.sql(f"select pid from pg_stat_activity where {self._sessions} and {also}"))
+
+    @property
+    def rejects(self) -> sql.Identifier:
+        return staging_tables(self._run_id, "load", 1).rejects_identifier
 
     @property
     def _sessions(self) -> str:
@@ -156,15 +170,17 @@ class Attempt:
 def at(world: World, attempt: Attempt, step: str) -> Iterator[None]:
     """Until the attempt stands where it is to be hit; it stays there as long as this lasts.
 
-    In the transaction it waits for the table of markers, which it writes last: all else is done by then.
+    In the pass it waits for the table of rejects when it has begun to send rows; in the transaction for the table of
+    markers, which it writes last: all else is done by then.
     """
-    if step != IN_TRANSACTION:
+    if step not in WITHIN:
         attempt.wait_at(step)
         yield
         return
     with closing(connect(world.warehouse)) as holder, ThreadPoolExecutor(1) as pool:
-        attempt.wait_at("load")
-        holder.execute("LOCK TABLE flow_meta.load_commits IN SHARE ROW EXCLUSIVE MODE")
+        attempt.wait_at(WITHIN[step])
+        table = {IN_PASS: attempt.rejects, IN_TRANSACTION: sql.Identifier("flow_meta", "load_commits")}[step]
+        holder.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table))
         ending = pool.submit(attempt.go_on)
         assert wait_until(lambda: ending.done() or attempt.has_sessions("wait_event_type = 'Lock'"), 60)
         assert not ending.done(), f"it did not get there: {ending.result()}"
@@ -192,12 +208,12 @@ def hit(
     with Relay(world.warehouse.host, world.warehouse.port) as relay:
         spec = Spec(
             world.folder, replace(world.warehouse, host="127.0.0.1", port=relay.port), world.schema, world.tenant,
-            next(world.tokens), document=document, step="load" if step == IN_TRANSACTION else step, **about,
+            next(world.tokens), document=document, step=WITHIN.get(step, step), **about,
         )  # fmt: skip
         with Attempt(world, spec) as attempt:
             with at(world, attempt, step):
                 fault(attempt, relay)
-            if step != IN_TRANSACTION and fault is not killed:
+            if step not in WITHIN and fault is not killed:
                 attempt.go_on()
         assert wait_until(lambda: not attempt.has_sessions(), 60), "a session is left"
 
@@ -278,7 +294,7 @@ def test_the_table_is_as_before_or_after_and_a_rerun_converges(
         world.sql(case.given)
     document, run_id = world.document(mode=case.mode, rules=RULES, **case.target), str(uuid.uuid4())
 
-    hit(world, document, case.step, fault, run_id=run_id)
+    hit(world, document, case.step, fault, run_id=run_id, few_bytes=case.few_bytes)
 
     committed = case.step in COMMITTED
     assert standing(world, run_id) == (after(case) if committed else BEFORE)

@@ -112,12 +112,7 @@ def copied(
     schema = f"matrix_{mode}"
     world = World(Path(tmp_path_factory.mktemp(mode)), warehouse, schema)
     world.sql(f"create schema {schema}")
-    world.sql(DEFINITIONS)
-    types = {kind: value for kind, value in TYPES.items() if kind != "xml" or has_xml(world)}
-    for table in ("s", "t"):
-        columns = ", ".join(f"c{n} {kind.format(schema=schema)}" for n, kind in enumerate(types))
-        world.sql(f"create table {table} (id int primary key, {columns})")
-    fill(world, types)
+    types = make_tables(world)
     for loaded in (2, LOADED_AGAIN.get(mode, 2)):
         if mode == "append":
             world.sql("truncate t")
@@ -142,6 +137,17 @@ def has_xml(world: World) -> bool:
     return True
 
 
+def make_tables(world: World) -> dict[str, str]:
+    """`s` with all types of this server and a value of each, and `t` of the same types, empty."""
+    world.sql(DEFINITIONS)
+    types = {kind: value for kind, value in TYPES.items() if kind != "xml" or has_xml(world)}
+    for table in ("s", "t"):
+        columns = ", ".join(f"c{n} {kind.format(schema=world.schema)}" for n, kind in enumerate(types))
+        world.sql(f"create table {table} (id int primary key, {columns})")
+    fill(world, types)
+    return types
+
+
 def fill(world: World, types: dict[str, str]) -> None:
     """One full row and one of NULLs."""
     names = ", ".join(f"c{n}" for n in range(len(types)))
@@ -161,3 +167,14 @@ def test_a_value_and_null_arrive_as_they_are(copied: Copied, kind: str) -> None:
     before, after = copied[kind]
     assert after == before
     assert [is_null for _, is_null in after] == [False, True]
+
+
+def test_they_come_out_of_a_query_as_out_of_a_table(
+    tmp_path: Path, warehouse: Connection, schema: str, encryption_keys: str
+) -> None:
+    world = World(tmp_path, warehouse, schema)
+    types = make_tables(world)
+    report = world.run(world.table_document(query=f"select * from {schema}.s", quarantine=False))
+    assert reconciles(report)
+    changed = [kind for n, kind in enumerate(types) if texts(world, "s", n) != texts(world, "t", n)]
+    assert changed == []
