@@ -14,117 +14,10 @@ from executors.errors import LeaseLost, TargetBusy, Transient
 from executors.model import LoadCommit
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
+from executors.postgres.meta_tables import INDEXES, TABLES
 from executors.postgres.names import quoted
 
 META, STAGING, BACKUPS = "flow_meta", "flow_staging", "flow_backups"
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A table of Flow's own. A column named here is added to tables that were made without it, so one that comes later
-    may be NULL or has a default."""
-
-    columns: Mapping[str, str]
-    key: str
-
-
-_TABLES = {
-    "fences": _Table(
-        {
-            "tenant": "uuid NOT NULL",
-            "pipeline": "text NOT NULL",
-            "node": "text NOT NULL",
-            "token": "bigint NOT NULL",
-            "raised_at": "timestamptz NOT NULL DEFAULT now()",
-        },
-        key="tenant, pipeline, node",
-    ),
-    "load_commits": _Table(
-        {
-            "run_id": "text NOT NULL",
-            "tenant": "uuid NOT NULL",
-            "pipeline": "text NOT NULL",
-            "node": "text NOT NULL",
-            "attempt": "integer NOT NULL",
-            "token": "bigint NOT NULL",
-            "counts": "jsonb NOT NULL",
-            "hooks_done": "text[] NOT NULL DEFAULT '{}'",
-            "files_done": "text[] NOT NULL DEFAULT '{}'",
-            "undone_by": "text",
-            "committed_at": "timestamptz NOT NULL DEFAULT now()",
-        },
-        key="run_id, node",
-    ),
-    "inherited_identities": _Table({"oid": "bigint NOT NULL", "first_oid": "bigint NOT NULL"}, key="oid"),
-    "pipeline_watermarks": _Table(
-        {
-            "tenant": "uuid NOT NULL",
-            "pipeline": "text NOT NULL",
-            "target_schema": "text NOT NULL",
-            "target_table": "text NOT NULL",
-            "id": "bigint GENERATED ALWAYS AS IDENTITY",
-            "column_name": "text NOT NULL",
-            "type": "text NOT NULL",
-            "value": "text NOT NULL",
-            "revision": "bigint NOT NULL DEFAULT 1",
-            "known_from": "text",
-            "hashed": "jsonb",
-            "changed_at": "timestamptz NOT NULL DEFAULT now()",
-        },
-        key="tenant, pipeline, target_schema, target_table",
-    ),
-    "watermark_ties": _Table(
-        {"watermark": "bigint NOT NULL", "hash": "bytea NOT NULL", "value": "text NOT NULL", "n": "bigint NOT NULL"},
-        key="watermark, hash",
-    ),
-    "watermark_changes": _Table(
-        {
-            "id": "bigint GENERATED ALWAYS AS IDENTITY",
-            "tenant": "uuid NOT NULL",
-            "pipeline": "text NOT NULL",
-            "target_schema": "text NOT NULL",
-            "target_table": "text NOT NULL",
-            "changed_at": "timestamptz NOT NULL DEFAULT now()",
-            "action": "text NOT NULL",
-            "changed_by": "text",
-            "run_id": "text",
-            "reason": "text NOT NULL",
-            "column_name": "text NOT NULL",
-            "old_value": "text",
-            "new_value": "text",
-        },
-        key="tenant, pipeline, target_schema, target_table, id",
-    ),
-    "backups": _Table(
-        {
-            "run_id": "text NOT NULL",
-            "node": "text NOT NULL",
-            "tenant": "uuid NOT NULL",
-            "pipeline": "text NOT NULL",
-            "target_schema": "text NOT NULL",
-            "target_table": "text NOT NULL",
-            "columns": "jsonb NOT NULL",
-            "n_rows": "bigint NOT NULL",
-            "token": "bigint NOT NULL",
-            "mark": "jsonb",
-            "undone": "text[] NOT NULL DEFAULT '{}'",
-            "taken_at": "timestamptz NOT NULL DEFAULT now()",
-        },
-        key="run_id, node",
-    ),
-    "backup_ties": _Table(
-        {
-            "run_id": "text NOT NULL",
-            "node": "text NOT NULL",
-            "hash": "bytea NOT NULL",
-            "value": "text NOT NULL",
-            "n": "bigint NOT NULL",
-        },
-        key="run_id, node, hash",
-    ),
-}
-
-_INDEXES = {"load_commits_target_idx": "flow_meta.load_commits (tenant, pipeline, node, token)"}
 
 _COMMIT = "SELECT run_id, node, attempt, counts, token, hooks_done, files_done FROM flow_meta.load_commits"
 
@@ -150,7 +43,7 @@ def ensure_meta(conn: Conn) -> None:
     with ddl(conn):
         for schema in (META, STAGING, BACKUPS):
             ensure_schema(conn, schema)
-        for name, table in _TABLES.items():
+        for name, table in TABLES.items():
             place = sql.Identifier(META, name)
             if exists(conn, META, name):
                 add_columns(conn, place, table.columns)
@@ -158,19 +51,19 @@ def ensure_meta(conn: Conn) -> None:
                 create_table(
                     conn, place, sql.SQL("{}, PRIMARY KEY ({})").format(body(table.columns), sql.SQL(table.key))
                 )
-        for name, columns in _INDEXES.items():
+        for name, columns in INDEXES.items():
             if not exists(conn, META, name):
                 conn.execute(sql.SQL("CREATE INDEX {} ON {}").format(sql.Identifier(name), sql.SQL(columns)))
 
 
 def _is_complete(conn: Conn) -> bool:
-    columns = [(f"{META}.{name}", column) for name, table in _TABLES.items() for column in table.columns]
+    columns = [(f"{META}.{name}", column) for name, table in TABLES.items() for column in table.columns]
     found = conn.execute(
         "SELECT to_regnamespace(%s) IS NOT NULL AND to_regnamespace(%s) IS NOT NULL AND NOT EXISTS ("
         " SELECT FROM unnest(%s::text[]) AS i WHERE to_regclass(i) IS NULL UNION ALL"
         " SELECT FROM unnest(%s::text[], %s::text[]) AS w(t, c) WHERE NOT EXISTS ("
         "  SELECT FROM pg_attribute a WHERE a.attrelid = to_regclass(w.t) AND a.attname = w.c AND NOT a.attisdropped))",
-        [STAGING, BACKUPS, [f"{META}.{name}" for name in _INDEXES], [t for t, _ in columns], [c for _, c in columns]],
+        [STAGING, BACKUPS, [f"{META}.{name}" for name in INDEXES], [t for t, _ in columns], [c for _, c in columns]],
     ).fetchone()
     return bool(found and found[0])
 

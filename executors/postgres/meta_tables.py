@@ -1,0 +1,114 @@
+"""What Flow's own tables in a target database look like: columns, keys, indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MetaTable:
+    """A table of Flow's own. A column named here is added to tables that were made without it, so one that comes later
+    may be NULL or has a default."""
+
+    columns: Mapping[str, str]
+    key: str
+
+
+TABLES = {
+    "fences": MetaTable(
+        {
+            "tenant": "uuid NOT NULL",
+            "pipeline": "text NOT NULL",
+            "node": "text NOT NULL",
+            "token": "bigint NOT NULL",
+            "raised_at": "timestamptz NOT NULL DEFAULT now()",
+        },
+        key="tenant, pipeline, node",
+    ),
+    "load_commits": MetaTable(
+        {
+            "run_id": "text NOT NULL",
+            "tenant": "uuid NOT NULL",
+            "pipeline": "text NOT NULL",
+            "node": "text NOT NULL",
+            "attempt": "integer NOT NULL",
+            "token": "bigint NOT NULL",
+            "counts": "jsonb NOT NULL",
+            "hooks_done": "text[] NOT NULL DEFAULT '{}'",
+            "files_done": "text[] NOT NULL DEFAULT '{}'",
+            "undone_by": "text",
+            "committed_at": "timestamptz NOT NULL DEFAULT now()",
+        },
+        key="run_id, node",
+    ),
+    "inherited_identities": MetaTable({"oid": "bigint NOT NULL", "first_oid": "bigint NOT NULL"}, key="oid"),
+    "pipeline_watermarks": MetaTable(
+        {
+            "tenant": "uuid NOT NULL",
+            "pipeline": "text NOT NULL",
+            "target_schema": "text NOT NULL",
+            "target_table": "text NOT NULL",
+            "id": "bigint GENERATED ALWAYS AS IDENTITY",
+            "column_name": "text NOT NULL",
+            "type": "text NOT NULL",
+            "value": "text NOT NULL",
+            "revision": "bigint NOT NULL DEFAULT 1",
+            "known_from": "text",
+            "hashed": "jsonb",
+            "changed_at": "timestamptz NOT NULL DEFAULT now()",
+        },
+        key="tenant, pipeline, target_schema, target_table",
+    ),
+    "watermark_ties": MetaTable(
+        {"watermark": "bigint NOT NULL", "hash": "bytea NOT NULL", "value": "text NOT NULL", "n": "bigint NOT NULL"},
+        key="watermark, hash",
+    ),
+    "watermark_changes": MetaTable(
+        {
+            "id": "bigint GENERATED ALWAYS AS IDENTITY",
+            "tenant": "uuid NOT NULL",
+            "pipeline": "text NOT NULL",
+            "target_schema": "text NOT NULL",
+            "target_table": "text NOT NULL",
+            "changed_at": "timestamptz NOT NULL DEFAULT now()",
+            "action": "text NOT NULL",
+            "changed_by": "text",
+            "run_id": "text",
+            "reason": "text NOT NULL",
+            "column_name": "text NOT NULL",
+            "old_value": "text",
+            "new_value": "text",
+        },
+        key="tenant, pipeline, target_schema, target_table, id",
+    ),
+    "backups": MetaTable(
+        {
+            "run_id": "text NOT NULL",
+            "node": "text NOT NULL",
+            "tenant": "uuid NOT NULL",
+            "pipeline": "text NOT NULL",
+            "target_schema": "text NOT NULL",
+            "target_table": "text NOT NULL",
+            "columns": "jsonb NOT NULL",
+            "n_rows": "bigint NOT NULL",
+            "token": "bigint NOT NULL",
+            "mark": "jsonb",
+            "undone": "text[] NOT NULL DEFAULT '{}'",
+            "taken_at": "timestamptz NOT NULL DEFAULT now()",
+        },
+        key="run_id, node",
+    ),
+    "backup_ties": MetaTable(
+        {
+            "run_id": "text NOT NULL",
+            "node": "text NOT NULL",
+            "hash": "bytea NOT NULL",
+            "value": "text NOT NULL",
+            "n": "bigint NOT NULL",
+        },
+        key="run_id, node, hash",
+    ),
+}
+
+INDEXES = {"load_commits_target_idx": "flow_meta.load_commits (tenant, pipeline, node, token)"}
