@@ -8,10 +8,12 @@ from dataclasses import replace
 
 from executors.errors import Failure, LeaseLost, Transient
 from executors.model import Destination, SourceField, StageColumn
+from executors.postgres.backups import require_restorable
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_target, require_loadable, require_privileges
 from executors.postgres.load_modes import load_handler
 from executors.postgres.meta import STAGING
+from executors.postgres.names import TableName
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import StagingTables
 from executors.postgres.target import (
@@ -37,6 +39,8 @@ def refuse_unloadable(conn: Conn, target: Target) -> Destination | None:
         require_loadable(dest)
         handler = load_handler(target.load_mode)
         require_privileges(conn, dest, (*handler.privileges, *_OF_BACKUPS[target.backup_before_load]))
+        if target.backup_before_load:
+            require_restorable(conn, TableName(dest.schema, dest.table))
         dest = handler.inspect(conn, dest)
     return dest
 

@@ -32,11 +32,29 @@ SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a
 WHERE a.attrelid = %s::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
 ORDER BY a.attnum"""
 
+_HEIRS = """
+SELECT i.inhrelid::regclass::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent
+WHERE i.inhparent = %s::regclass AND c.relkind <> 'p' ORDER BY 1"""
+
 
 def backup_table(ref: BackupRef) -> sql.Identifier:
     """Where a snapshot stands: the same place for the same load, and no other."""
     digest = hashlib.sha256(json.dumps([ref.run_id, ref.node]).encode()).hexdigest()[:32]
     return sql.Identifier(BACKUPS, f"b_{digest}")
+
+
+@translate()
+def require_restorable(conn: Conn, table: TableName) -> None:
+    """Refuse a table of whose rows a backup could not tell in which table they stand."""
+    with conn.transaction():
+        heirs = conn.execute(_HEIRS, [table.identifier.as_string(conn)]).fetchall()
+    if heirs:
+        raise Terminal(
+            "backup.not_possible",
+            f"{', '.join(name for (name,) in heirs)} {'inherits' if len(heirs) == 1 else 'inherit'} from {table}: a "
+            "backup holds the rows of all of them and could not put each back where it stood.",
+            hint="Set backupBeforeLoad to false for this table, or make it a partitioned one.",
+        )
 
 
 def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:

@@ -9,6 +9,7 @@ from itertools import count
 import psycopg
 import pytest
 
+from executors.destination import refuse_unloadable
 from executors.errors import Terminal
 from executors.model import BackupRef
 from executors.postgres.backups import Restored, restore_backup
@@ -16,7 +17,7 @@ from executors.postgres.ddl import ddl
 from executors.postgres.load import LoadFile, RunRef
 from executors.postgres.meta import files_loaded, write_commit
 from executors.postgres.names import TableName
-from tests.executors.postgres.conftest import TENANT
+from tests.executors.postgres.conftest import TENANT, target_node
 
 pytestmark = pytest.mark.postgres
 A, B, C = ("a" * 64, "b" * 64, "c" * 64)
@@ -120,3 +121,17 @@ def test_a_trigger_that_leaves_rows_as_they_are_is_no_hindrance(load, restore, m
     make("CREATE TRIGGER nothing BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION nothing()")
     restore(backup)
     assert rows("SELECT id FROM t") == [(1,)]
+
+
+def test_a_table_that_others_inherit_from_is_refused_before_anything_is_read(conn, schema, make, table):
+    make("CREATE TABLE heir () INHERITS (t)")
+    assert refuse_unloadable(conn, target_node(schema, table))
+    with pytest.raises(Terminal, match="heir inherits from") as refused:
+        refuse_unloadable(conn, target_node(schema, table, backup_before_load=True))
+    assert refused.value.code == "backup.not_possible"
+
+
+def test_a_partitioned_table_is_not_refused(conn, schema, make):
+    make("CREATE TABLE p (id integer) PARTITION BY HASH (id)")
+    make("CREATE TABLE p0 PARTITION OF p FOR VALUES WITH (MODULUS 1, REMAINDER 0)")
+    assert refuse_unloadable(conn, target_node(schema, "p", backup_before_load=True))
