@@ -10,13 +10,16 @@ LOOPBACK = "127.0.0.1"
 
 
 class Relay:
-    """Listens on `port` and hands everything on; `cut` ends all connections that are open, without a word."""
+    """Listens on `port` and hands everything on; `cut` ends all connections that are open, without a word, and
+    `lose_answer_to` does so when the server has answered to a message with that text."""
 
     def __init__(self, host: str, port: int) -> None:
         self._server = host, port
         self._listener = socket.create_server((LOOPBACK, 0))
         self._open: list[socket.socket] = []
         self._lock = threading.Lock()
+        self._text: bytes | None = None
+        self._asked: socket.socket | None = None
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -26,6 +29,9 @@ class Relay:
     def __exit__(self, *exc: object) -> None:
         self._listener.close()
         self.cut()
+
+    def lose_answer_to(self, text: bytes) -> None:
+        self._text = text
 
     def cut(self) -> None:
         with self._lock:
@@ -48,5 +54,9 @@ class Relay:
     def _pump(self, source: socket.socket, sink: socket.socket) -> None:
         with suppress(OSError):  # either end is gone
             while data := source.recv(65536):
+                if self._text and self._text in data:
+                    self._text, self._asked = None, sink
+                if source is self._asked:
+                    self.cut()
                 sink.sendall(data)
             sink.shutdown(socket.SHUT_WR)

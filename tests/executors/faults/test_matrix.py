@@ -213,7 +213,7 @@ def hit(
         with Attempt(world, spec) as attempt:
             with at(world, attempt, step):
                 fault(attempt, relay)
-            if step not in WITHIN and fault is not killed:
+            if step not in WITHIN and fault in (session_ended, connection_cut):
                 attempt.go_on()
         assert wait_until(lambda: not attempt.has_sessions(), 60), "a session is left"
 
@@ -308,6 +308,25 @@ def test_the_table_is_as_before_or_after_and_a_rerun_converges(
     assert quarantined(world) == 1
     assert beside_the_target(world, run_id) == []
     assert staged(world, run_id) == 0
+
+
+@pytest.mark.parametrize("mode", LOAD_MODES)
+@pytest.mark.usefixtures("table")
+def test_a_commit_whose_answer_is_lost_is_found_by_the_rerun(world: World, mode: str) -> None:
+    if mode == "upsert":
+        world.sql("alter table t add unique (id)")
+    document, run_id = world.document(mode=mode, rules=RULES), str(uuid.uuid4())
+
+    def lose_the_answer(attempt: Attempt, relay: Relay) -> None:
+        relay.lose_answer_to(b"COMMIT")
+        assert attempt.go_on() == "ended target.lost"
+
+    hit(world, document, "load", lose_the_answer, run_id=run_id)
+
+    assert standing(world, run_id) == after(Case(mode, "load"))
+    assert reconciles(world.run(document, run_id=run_id, attempt=2))
+    assert standing(world, run_id) == after(Case(mode, "load"))
+    assert (quarantined(world), staged(world, run_id)) == (1, 0)
 
 
 @each_fault
