@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from executors.effects import Effect, NullRates
-from executors.errors import Failure
+from executors.errors import Failure, Terminal
 from executors.model import CheckReport, PassResult, RecordRef, RuleCount, SourceField, StageColumn, TaskCount
 from executors.postgres.windows import Aside
 from ir.nodes.hold import Hold
@@ -26,7 +26,10 @@ class Reason:
 
 
 def judge(hold: Hold, effect: Effect, null_rates: Mapping[str, NullRates]) -> list[Reason]:
-    """The limits that are exceeded. Nothing is measured against a table without rows."""
+    """The limits that are exceeded. Nothing is measured against a table without rows.
+
+    Raises Terminal `hold.key_required` where keys cannot be told apart: a limit that is not measured protects nobody.
+    """
     return [*_decrease(hold, effect), *_key_loss(hold, effect), *_nulls(hold, null_rates)]
 
 
@@ -39,8 +42,16 @@ def _decrease(hold: Hold, effect: Effect) -> Iterator[Reason]:
 
 def _key_loss(hold: Hold, effect: Effect) -> Iterator[Reason]:
     limit = hold.max_key_loss_pct
-    if limit is None or not effect.deleted or effect.keys is None:
+    if limit is None or not effect.deleted:
         return
+    if effect.keys is None:
+        raise Terminal(
+            "hold.key_required",
+            f"{effect.table} has no unique key of which every column is loaded and never NULL: how many keys would be "
+            "gone cannot be told. Nothing was loaded.",
+            node=effect.node,
+            hint="Add a primary key to the table, or take maxKeyLossPct out.",
+        )
     if (found := 100 * effect.keys.gone / effect.before) > limit:
         key = ", ".join(effect.keys.key)
         text = f"{effect.keys.gone:,} of {effect.before:,} keys ({key}) would be gone, {found:.1f} %"
