@@ -28,6 +28,11 @@ def list_backups(workspace: Workspace, *, pipeline: Pipeline | None = None, run:
     return found.order_by(*NEWEST_FIRST)
 
 
+def list_kept() -> QuerySet[Backup]:
+    """Those whose rows still stand in their targets, of all workspaces."""
+    return Backup.objects.filter(dropped_at=None).select_related("workspace")
+
+
 def get_backup(workspace: Workspace, backup_id: UUID | str) -> Backup:
     """A backup of this workspace; raises FlowError."""
     try:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
+from collections.abc import Iterable
 
 from django.db import transaction
 from django.db.models.functions import Now
 
 from executors.model import BackupRef
-from executors.postgres.backups import drop_backups
+from executors.postgres.backups import drop_backups as drop_snapshots
 from executors.postgres.client import connect, translate
 from flowapp.accounts.models import User
 from flowapp.backups.models import Backup, Restore
-from flowapp.backups.selectors import KEPT_DAYS
+from flowapp.backups.selectors import KEPT_DAYS, list_kept
 from flowapp.clock import from_now
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
@@ -45,20 +46,23 @@ def restore_backup(
 
 def drop_old_backups() -> int:
     """Drop what is past its time, in every target that answers; returns how many went. The others are tried again."""
-    old: dict[tuple[object, str], list[Backup]] = defaultdict(list)
-    for backup in Backup.objects.filter(dropped_at=None, taken_at__lt=from_now(-KEPT_DAYS * DAY)).select_related(
-        "workspace"
-    ):
-        old[backup.workspace, backup.connection].append(backup)
-    return sum(_drop(name, backups) for (_, name), backups in old.items())
+    return drop_backups(list_kept().filter(taken_at__lt=from_now(-KEPT_DAYS * DAY)))
+
+
+def drop_backups(backups: Iterable[Backup]) -> int:
+    """Drop backups in every target that answers; returns how many went."""
+    by_place: dict[tuple[object, str], list[Backup]] = defaultdict(list)
+    for backup in backups:
+        by_place[backup.workspace, backup.connection].append(backup)
+    return sum(_drop(name, found) for (_, name), found in by_place.items())
 
 
 def _drop(connection: str, backups: list[Backup]) -> int:
     try:
         stored = get_connection(backups[0].workspace, connection)
         with translate(), connect(resolve(stored), autocommit=True) as target:
-            drop_backups(target, [BackupRef(str(backup.run_id), backup.node) for backup in backups])
+            drop_snapshots(target, [BackupRef(str(backup.run_id), backup.node) for backup in backups])
     except FlowError as error:
-        logger.info("Old backups behind connection %s were not dropped: %s", connection, error.code)
+        logger.info("Backups behind connection %s were not dropped: %s", connection, error.code)
         return 0
     return Backup.objects.filter(pk__in=[backup.pk for backup in backups]).update(dropped_at=Now())

@@ -13,7 +13,7 @@ from flowapp.backups.models import Backup
 from flowapp.backups.selectors import KEPT_DAYS
 from flowapp.backups.services import drop_old_backups, restore_backup
 from flowapp.files.models import LoadUnit, UnitState
-from flowapp.pipelines.services import save_version
+from flowapp.pipelines.services import delete_pipeline, save_version
 from flowapp.runs.dispatch import run_inline, run_to_end
 from flowapp.runs.models import Run, State, Trigger
 from flowapp.runs.selectors import run_document
@@ -80,6 +80,13 @@ def test_old_backups_are_dropped_in_the_target_and_can_no_longer_be_restored(bac
     backup.refresh_from_db()
     with pytest.raises(FlowError, match=r"backup\.gone"):
         restore_backup(backup, "The file was wrong.", Trigger.MANUAL)
+
+
+def test_backups_go_with_their_pipeline(backup, warehouse):
+    delete_pipeline(backup.pipeline)
+    with connect(warehouse) as conn:
+        found = conn.execute("SELECT count(*) FROM flow_meta.backups WHERE run_id = %s", [str(backup.run_id)])
+        assert found.fetchone() == (0,)
 
 
 def test_an_old_backup_behind_a_connection_that_is_gone_is_tried_again_later(backup):
