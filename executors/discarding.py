@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Collection
 from pathlib import Path
 
+from executors.formats.files import sha256_of
 from executors.model import Connection
 from executors.postgres.client import connect
 from executors.postgres.staging import drop_staging, staging_tables
@@ -27,7 +27,5 @@ def put_away_discarded(source: Source, folder: Path, units: Collection[str]) -> 
         return
     handler = load_source(source, folder)
     for file in handler.list_claimed(time.time()):
-        with open(file.path, "rb") as content:
-            sha256 = hashlib.file_digest(content, "sha256").hexdigest()
-        if sha256 in units:
+        if sha256_of(file) in units:
             handler.finish(file, succeeded=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from executors.errors import Terminal, Transient, WaitForFiles
 from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
+from executors.formats.files import sha256_of
 from executors.lane import Lane
 from executors.model import FileScan, LoadCommit, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
@@ -190,7 +190,7 @@ class FileIntake:
             return
         handler = self._open_source(source, self._job.files_folder)
         for file in handler.list_claimed(time.time()):
-            if _hash(file) in loaded:
+            if sha256_of(file) in loaded:
                 handler.finish(file, True)
         self._ports.units.finish(loaded)
 
@@ -199,7 +199,7 @@ class FileIntake:
         if intake.scans:
             return {scan.sha256: scan.file for scan in intake.scans}
         with suppress(FileNotFoundError):
-            return {_hash(file): file for file in intake.claimed}
+            return {sha256_of(file): file for file in intake.claimed}
         return {}
 
     def _take_in(self, source: Source) -> None:
@@ -298,11 +298,6 @@ class FileIntake:
             )
         self._ports.events.log("info", f"{text} Nothing to load.", source.id)
         return _Opened(source, handler, missed=True)
-
-
-def _hash(file: SourceFile) -> str:
-    with open(file.path, "rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:

@@ -49,10 +49,6 @@ class Framer:
         self._split, self._schema = split, schema
         self._next = split.first_record
 
-    @property
-    def next_record(self) -> int:
-        return self._next
-
     def batch(self, size: int, columns: Mapping[str, pa.Array], bad: BadRecords) -> pa.RecordBatch:
         """`columns` hold the records that are not bad, in order; a column that the file lacks is NULL."""
         first, self._next = self._next, self._next + size

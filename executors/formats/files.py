@@ -90,3 +90,9 @@ class HashedBlocks:
     @property
     def sha256(self) -> str:
         return self._digest.hexdigest()
+
+
+def sha256_of(file: SourceFile) -> str:
+    """The hash of a file's bytes as they are now. Raises FileNotFoundError."""
+    with open(file.path, "rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -47,10 +47,6 @@ class Filters:
         given = {name: query.get(name, "").replace("\0", "").strip()[:200] for name in cls.__slots__}
         return cls(**{**given, "sort": given["sort"] if given["sort"] in ORDERS else "name"})
 
-    @property
-    def is_narrow(self) -> bool:
-        return any((self.search, self.tag, self.mode, self.state, self.enabled))
-
 
 @dataclass(slots=True)
 class RunCount:
