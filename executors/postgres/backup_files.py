@@ -10,7 +10,7 @@ from executors.model import BackupRef
 from executors.postgres.ddl import Conn
 from executors.postgres.meta import RunRef, table_identity
 from executors.postgres.names import TableName
-from executors.postgres.quarantine import count_as_not_loaded
+from executors.postgres.quarantine import count_as_loaded, count_as_not_loaded
 
 _KEEP_UNDONE = """
 UPDATE flow_meta.backups b SET undone = ARRAY(
@@ -27,7 +27,8 @@ RETURNING c.run_id, c.counts -> 'told' -> 'tables'"""
 _REDO = """
 UPDATE flow_meta.load_commits c SET undone_by = NULL FROM flow_meta.backups b
 WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
-AND c.undone_by IS NOT NULL AND c.token < b.token AND c.run_id <> ALL (b.undone)"""
+AND c.undone_by IS NOT NULL AND c.token < b.token AND c.run_id <> ALL (b.undone)
+RETURNING c.run_id, c.counts -> 'told' -> 'tables'"""
 
 _HELD = """
 SELECT DISTINCT unnest(c.files_done) FROM flow_meta.load_commits c, flow_meta.backups b
@@ -55,10 +56,10 @@ def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[set[str], s
     one. The rows that undone loads have rejected are read again with their files.
     """
     before = _held(conn, ref)
-    undone = conn.execute(_UNDO, {**_values(ref), "by": run.run_id}).fetchall()
-    tables = {table for _, kept in undone for table in kept or ()}
-    count_as_not_loaded(conn, run, [run_id for run_id, _ in undone], tables)
-    conn.execute(_REDO, _values(ref))
+    for change, count_entries in ((_UNDO, count_as_not_loaded), (_REDO, count_as_loaded)):
+        changed = conn.execute(change, {**_values(ref), "by": run.run_id}).fetchall()
+        tables = {table for _, kept in changed for table in kept or ()}
+        count_entries(conn, run, [run_id for run_id, _ in changed], tables)
     return before, _held(conn, ref)
 
 

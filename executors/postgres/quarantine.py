@@ -260,6 +260,25 @@ def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables:
             )
 
 
+_COUNT_AS_LOADED = """
+UPDATE {0} AS q SET disposition = CASE WHEN EXISTS (
+    SELECT FROM {0} AS s WHERE s."runId" = q."runId" AND s."targetNode" = q."targetNode" AND s."rowId" = q."rowId"
+    AND s.severity = 'skip'
+) THEN 'dropped' ELSE 'loaded' END
+WHERE tenant = %s AND "pipelineId" = %s AND "targetNode" = %s AND "runId" = ANY(%s::text[]) AND status = 'open'
+AND disposition = 'not_loaded'"""
+
+
+def count_as_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
+    """Let the open entries of loads that count again be what they were: of a row that a rule skipped, dropped."""
+    for name in map(TableName.parse, tables):
+        if exists(conn, name.schema, name.table):
+            conn.execute(
+                sql.SQL(_COUNT_AS_LOADED).format(name.identifier),
+                [run.tenant, run.pipeline, run.node, list(run_ids)],
+            )
+
+
 @translate()
 def keep_rejects(
     conn: Conn, run: RunRef, tables: StagingTables, winners: Sequence[int], kept: Mapping[str, str]

@@ -17,6 +17,7 @@ from executors.postgres.ddl import ddl
 from executors.postgres.load import LoadFile, RunRef
 from executors.postgres.meta import files_loaded, write_commit
 from executors.postgres.names import TableName
+from executors.postgres.quarantine import ensure_quarantine
 from tests.executors.postgres.conftest import TENANT, target_node
 
 pytestmark = pytest.mark.postgres
@@ -90,6 +91,26 @@ def test_a_backup_taken_after_a_restore_knows_what_that_had_undone(load, restore
 
     restore(after)
     assert (rows("SELECT id FROM t"), held()) == ([(1,)], {A})
+
+
+def test_rejected_rows_of_a_load_that_counts_again_are_what_they_were(loading, load, restore, tokens, rows, schema):
+    place = f"{schema}.rejected"
+    with_rejects = loading("t", "id integer", token=next(tokens))
+    ensure_quarantine(with_rejects.conn, place)
+    with_rejects.reject(
+        {"record": 1, "severity": "skip"},
+        {"record": 1, "severity": "warn", "rule_id": "r2"},
+        {"record": 2, "severity": "warn", "disposition": "loaded"},
+    )
+    with_rejects.commit(backs_up=True, quarantine={"check": place}, told={"tables": [place]})
+    later = load(3, C)
+    entries = 'SELECT "sourceRecord", severity, disposition FROM rejected ORDER BY 1, 2'
+    as_loaded = rows(entries)
+
+    restore(BackupRef(with_rejects.run.run_id, "load"))
+    assert {row[2] for row in rows(entries)} == {"not_loaded"}
+    restore(later)
+    assert rows(entries) == as_loaded == [(1, "skip", "dropped"), (1, "warn", "dropped"), (2, "warn", "loaded")]
 
 
 def test_a_restore_says_whose_rows_went_that_others_had_loaded_since(load, restore, loading, table):
