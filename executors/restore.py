@@ -17,6 +17,7 @@ from executors.postgres.load_plan import LoadCounts
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import lock_table
+from executors.postgres.watermarks import MarkKey, find_mark
 from ir.load_modes import load_mode
 from ir.nodes import Target
 
@@ -79,7 +80,8 @@ def _restore(conn: Conn, run: RunRef, backup: BackupRef, target: Target) -> Load
             return committed
         lock_table(conn, table, run.node)
         restored = restore_backup(conn, run, backup, table)
-        meta.write_commit(conn, run, _marker(conn, backup, table, restored), _files_of(conn, run, target, restored))
+        marker = {**_marker(conn, backup, table, restored), "mark": _mark(conn, run, table)}
+        meta.write_commit(conn, run, marker, _files_of(conn, run, target, restored))
     return meta.marker_of(conn, run)
 
 
@@ -90,6 +92,12 @@ def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored) -> Se
         return restored.files
     newest = meta.last_files(conn, run.tenant, run.pipeline, run.node)
     return sorted(newest[1]) if newest else []
+
+
+def _mark(conn: Conn, run: RunRef, table: TableName) -> dict[str, str] | None:
+    """Where an incremental load goes on from here; None where there is no mark."""
+    mark = find_mark(conn, MarkKey(run.tenant, run.pipeline, table))
+    return {"column": mark.column, "type": mark.type, "value": mark.value} if mark else None
 
 
 def _marker(conn: Conn, backup: BackupRef, table: TableName, done: Restored) -> dict[str, object]:

@@ -10,6 +10,7 @@ from executors.postgres.inspect import inspect_target
 from executors.postgres.meta import ensure_meta
 from executors.postgres.names import TableName
 from flowapp.pipelines.models import Pipeline
+from flowapp.watermarks.models import MarkCopy
 from flowapp.watermarks.places import Place
 from flowapp.watermarks.selectors import Mark, get_mark, keep_copy, reached
 from ir.errors import FlowError
@@ -35,9 +36,12 @@ def reset_mark(place: Place, reason: str, by: str) -> Mark:
 
 
 def copy_mark(pipeline: Pipeline, commit: LoadCommit) -> None:
-    """Copy where a load has left its mark, if it has one."""
-    if mark := commit.counts.get("mark"):
+    """Copy where a load has left its mark, if it has one; or where a restore has put it, which may be nowhere."""
+    mark = commit.counts.get("mark")
+    if mark:
         keep_copy(pipeline, commit.node, TableName(*commit.counts["table"]["name"]), **mark)
+    elif "restored" in commit.counts:
+        MarkCopy.objects.filter(pipeline=pipeline, node=commit.node).delete()
 
 
 def _require_reason(reason: str) -> None:

@@ -89,6 +89,7 @@ def test_the_mark_goes_back_with_the_rows(kept: World) -> None:
 
     mark = kept.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema)
     assert mark == [("3",)]
+    assert kept.memory.commits["load"].counts["mark"] == {"column": "id", "type": "integer", "value": "3"}
     kept.write("c", "id,name\n5,late\n")
     kept.run(document)
     assert kept.rows("id") == [(1,), (2,), (3,), (3,), (5,), (9,)]

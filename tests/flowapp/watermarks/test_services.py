@@ -106,6 +106,14 @@ def test_a_commit_without_a_mark_leaves_no_copy(following, counts):
     assert not MarkCopy.objects.exists()
 
 
+def test_a_restore_to_before_the_first_mark_takes_the_copy_away(following, schema):
+    mark = {"column": "upd", "type": "timestamp without time zone", "value": "2026-01-01 10:00:00"}
+    table = {"name": [schema, "numbers"], "oid": 1}
+    copy_mark(following, LoadCommit("r", "load", 1, {"mark": mark, "table": table}))
+    copy_mark(following, LoadCommit("s", "load", 1, {"mark": None, "table": table, "restored": {}}))
+    assert not MarkCopy.objects.exists()
+
+
 def test_a_copy_of_another_table_s_mark_is_not_shown(following, place, save, schema):
     set_mark(place, "2026-01-01T10:00:00", "start here", BY)
     save(nodes=incremental_nodes(schema, table="others"))
