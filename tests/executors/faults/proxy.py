@@ -59,4 +59,5 @@ class Relay:
                 if source is self._asked:
                     self.cut()
                 sink.sendall(data)
+        with suppress(OSError):  # the other end hears of it, however this one went
             sink.shutdown(socket.SHUT_WR)

@@ -12,7 +12,7 @@ import signal
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,8 @@ class Attempt:
 
     def kill(self) -> None:
         if self._process.is_alive() and self._process.pid:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended just now
+                os.killpg(self._process.pid, signal.SIGKILL)
         self._process.join()
 
     def end_sessions(self) -> None:
