@@ -6,11 +6,13 @@ import logging
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Model, Q
 
 from executors.postgres.client import connect, translate
 from executors.postgres.staging import sweep_leftovers
 from flowapp.accounts.models import LoginFailures
+from flowapp.backups.selectors import KEPT_DAYS
 from flowapp.clock import from_now
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES, resolve
@@ -57,8 +59,13 @@ SAMPLES = Retention("Row values that a preview has shown", EffectSample, "at", S
 def list_retention() -> list[tuple[str, str]]:
     """What is kept for how long, in words."""
     kept = [(retention.what, counted(int(retention.days), "day")) for retention in RETENTION]
-    hours = (SAMPLES.what, counted(SAMPLE_HOURS, "hour"))
-    return [("Runs that loaded, their numbers, versions and loaded files", "for good"), *kept, hours]
+    return [
+        ("Runs that loaded, their numbers, versions and loaded files", "for good"),
+        *kept,
+        ("Backups of tables", counted(KEPT_DAYS, "day")),
+        ("Held loads without a decision", f"{settings.HOLD_HOURS:g} hours"),
+        (SAMPLES.what, counted(SAMPLE_HOURS, "hour")),
+    ]
 
 
 def delete_old_samples() -> int:

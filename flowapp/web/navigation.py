@@ -27,6 +27,7 @@ ENTRIES = (
     Entry("runs:list", "Runs", "player-play"),
     Entry("quarantine:home", "Errors", "alert-triangle"),
     Entry("files:list", "Files", "files"),
+    Entry("backups:list", "Backups", "history"),
     Entry("health:home", "Health", "heartbeat"),
     Entry("connections:list", "Connections", "plug-connected"),
     Entry("accounts:settings", "Settings", "settings"),
@@ -50,7 +51,6 @@ class Action(NamedTuple):
 ACTIONS = (
     Action("pipelines:list", "New pipeline", "plus", "editor", "?new=1"),
     Action("files:upload", "Upload a file", "upload", "editor"),
-    Action("backups:list", "Backups", "history", "viewer"),
     Action("connections:add", "Add a connection", "plug", "admin"),
     Action("accounts:settings", "Add a member", "user-plus", "admin", "#members"),
     Action("accounts:settings", "Make an API token", "key", "admin", "#tokens"),

@@ -103,7 +103,7 @@ class FormMaker:
         widget = self._widget(name, resolved, value)
         made = Field(
             name, self._label(name, resolved), at, widget, required=required, present=value is not MISSING,
-            default=_shown(resolved.schema.get("default", "")), help=self.rules.help.get(name, ""),
+            default=_shown(resolved.schema.get("default", "")), help=self._help(name, at),
         )  # fmt: skip
         MAKERS[widget](self, made, schema, resolved, value)
         if value is MISSING and widget in ("items", "select", "union") and self._is_closed(made):
@@ -113,6 +113,11 @@ class FormMaker:
 
     def _label(self, name: str, resolved: Resolved) -> str:
         return self.rules.labels.get(name) or resolved.schema.get("title") or name
+
+    def _help(self, name: str, at: Pointer) -> str:
+        """The text for a field, or for a field of just the one that holds it, as `hold.maxDecreasePct`."""
+        texts = self.rules.help
+        return texts.get(".".join(map(str, at[-2:]))) or texts.get(name, "")
 
     def _is_closed(self, made: Field) -> bool:
         return bool(made.options) and all(option.disabled or not option.value for option in made.options)

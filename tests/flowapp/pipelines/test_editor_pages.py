@@ -64,6 +64,14 @@ def test_the_islands_get_their_addresses(web, url):
     assert 'data-schema-url="/api/schema/pipeline.json"' in page
 
 
+def test_a_limit_is_explained_by_what_it_limits(web, url, act):
+    for field in ("hold", "expectedRowCountDelta"):
+        act("set", f"/nodes/1/{field}/maxDecreasePct", value="50")
+    page = words(web.get(url(node="load")))
+    assert "By how many percent the table may shrink." in page
+    assert "By how many percent a load may be smaller than that mean." in page
+
+
 def test_a_viewer_sees_forms_that_cannot_be_changed(url, person, sign_in):
     page = sign_in(person("viewer")).get(url(node="load")).content.decode()
     assert "read only" in page

@@ -16,7 +16,7 @@ from flowapp.connections.services import resolve
 from flowapp.files.models import LoadUnit
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert
-from flowapp.runs.janitor import delete_old_rows, sweep_staging
+from flowapp.runs.janitor import delete_old_rows, list_retention, sweep_staging
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, RunLog, State, Trigger
 from flowapp.runs.services import queue_run
@@ -28,6 +28,12 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sent")]
 @pytest.fixture
 def run(pipeline) -> Run:
     return queue_run(pipeline, Trigger.MANUAL)
+
+
+def test_what_is_told_of_retention_holds_backups_and_held_loads(settings):
+    settings.HOLD_HOURS = 36.0
+    told = dict(list_retention())
+    assert (told["Backups of tables"], told["Held loads without a decision"]) == ("7 days", "36 hours")
 
 
 def test_log_lines_go_after_thirty_days(run):

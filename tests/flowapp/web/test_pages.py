@@ -141,7 +141,9 @@ def test_a_fault_of_our_own_shows_an_id_and_nothing_of_the_fault(viewer, monkeyp
     assert "secretword" not in answer.content.decode()
 
 
-@pytest.mark.parametrize(("words", "found"), [("run", "/runs/"), ("RUNS", "/runs/"), ("set pass", "/password/")])
+@pytest.mark.parametrize(
+    ("words", "found"), [("run", "/runs/"), ("RUNS", "/runs/"), ("set pass", "/password/"), ("backup", "/backups/")]
+)
 def test_the_search_finds_pages_and_actions(viewer, words, found):
     assert f"{found}" in hits(viewer, words)
 
