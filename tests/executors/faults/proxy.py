@@ -27,6 +27,8 @@ class Relay:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        with suppress(OSError):  # only so does a thread that waits for a client end
+            self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self.cut()
 
