@@ -15,7 +15,13 @@ from cryptography.fernet import Fernet
 from tests.executors.spark.servers import connect_server, standalone_cluster
 
 HERE = Path(__file__).parent
-SUITE = (HERE / "test_columns.py", HERE / "test_one_pass.py", HERE / "test_probe.py", HERE.parent / "conformance")
+CONFORMANCE = HERE.parent / "conformance"
+SUITE = (
+    *(HERE / name for name in ("test_columns.py", "test_one_pass.py", "test_probe.py")),
+    *(CONFORMANCE / f"test_{name}.py" for name in ("every_mode_and_format", "several_targets", "deduplicate")),
+    CONFORMANCE / "test_postgres_source.py",
+)
+"""What differs by where Spark runs; the rest of conformance is about the target, which is the same everywhere."""
 
 
 @pytest.mark.slow
