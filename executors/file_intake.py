@@ -20,6 +20,7 @@ from executors.sources import FileSource, load_source
 from ir.connectors import typed_config
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
+from ir.words import counted
 
 Scanner = Callable[[Source, Sequence[SourceFile]], list[FileScan]]
 Opener = Callable[[Source, Path], FileSource]
@@ -71,7 +72,7 @@ class FileIntake:
 
     def nothing_new(self, source: Source) -> str:
         intake = self._opened[source.id]
-        return "No file came." if intake.missed else f"All {len(intake.scans):,} matching files are already loaded."
+        return "No file came." if intake.missed else f"Every matching file ({len(intake.scans):,}) is loaded already."
 
     def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
         commits = [set(lane.commit.files_done) for lane in lanes if lane.commit]
@@ -102,8 +103,8 @@ class FileIntake:
         if missing := held - set(intake.hashes):
             raise Transient(
                 "source.changed",
-                f"{len(missing)} files that an earlier attempt loaded into {target.id} are gone or changed, so the "
-                "other targets cannot get the same.",
+                f"Of the files that an earlier attempt loaded into {target.id}, {len(missing):,} are gone or changed, "
+                "so the other targets cannot get the same.",
                 node=intake.source.id,
                 hint="Put them back, or start a new run.",
             )
@@ -235,7 +236,7 @@ class FileIntake:
             seconds = typed_config(source).wait_policy.settle_seconds
             self._ports.events.log(
                 "info",
-                f"{len(listing.unsettled)} files may still be growing; waiting {seconds:g} s for them to settle.",
+                f"{counted(len(listing.unsettled), 'file')} may still be growing: {seconds:g} s are waited.",
                 source.id,
             )
             deadline = time.monotonic() + seconds
@@ -273,7 +274,7 @@ class FileIntake:
             self._ports.events.alert(
                 "source.empty",
                 "warning",
-                f"{len(scans):,} files came, and none holds a row.",
+                f"{counted(len(scans), 'file')} came, and none holds a row.",
                 "Look whether the sender has lost its data.",
                 source.id,
             )
@@ -304,9 +305,9 @@ def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:
     return RunWarning(
         "target.renamed",
         target.id,
-        f"{len(nodes):,} files count as loaded: {' and '.join(sorted(set(nodes)))}, which this pipeline no longer has, "
-        f"loaded them into {target.schema_}.{target.table}. If this target is to load them too, load again with a "
-        "reason.",
+        f"{counted(len(nodes), 'file')} counted as loaded: {' and '.join(sorted(set(nodes)))}, which this pipeline no "
+        f"longer has, loaded them into {target.schema_}.{target.table}. If this target is to load them too, load again "
+        "with a reason.",
     )
 
 

@@ -139,7 +139,9 @@ def _load_warnings(node: str, load: Mapping[str, int], rules: Iterable[RuleCount
     warnings = []
     if load["suppressed"]:
         warnings.append(
-            RunWarning("rows.suppressed", node, f"A trigger of the table swallowed {load['suppressed']:,} rows.")
+            RunWarning(
+                "rows.suppressed", node, f"A trigger of the table swallowed {counted(load['suppressed'], 'row')}."
+            )
         )
     violated, kept = sum(rule.violations for rule in rules), load["quarantine_entries"]
     if kept < violated:

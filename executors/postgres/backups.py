@@ -26,6 +26,7 @@ from executors.postgres.load_modes.blue_green.obstacles import find_obstacles
 from executors.postgres.meta import BACKUPS, RunRef
 from executors.postgres.names import TableName
 from executors.postgres.staging import one_number
+from ir.words import counted
 
 _COLUMNS = """
 SELECT a.attname, format_type(a.atttypid, a.atttypmod) FROM pg_attribute a
@@ -196,7 +197,7 @@ def _require_same(conn: Conn, ref: BackupRef, table: TableName, columns: Collect
     if changed := one_number(conn, query.format(values, backup_table(ref), table.identifier)):
         raise Terminal(
             "backup.rows_changed",
-            f"A trigger of {table} changes {changed:,} rows on their way back. Nothing was changed.",
+            f"A trigger of {table} changes {counted(changed, 'row')} on their way back. Nothing was changed.",
             hint="Disable the trigger (ALTER TABLE … DISABLE TRIGGER …), restore, and enable it again.",
         )
 

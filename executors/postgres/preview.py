@@ -17,6 +17,7 @@ from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.refusals import list_repeats
 from executors.postgres.staging import is_winner, one_number, require_staging
+from ir.words import counted
 
 
 def count_effect(conn: Conn, plan: LoadPlan) -> Effect:
@@ -43,7 +44,7 @@ def refuse_repeats(conn: Conn, plan: LoadPlan) -> None:
             if count := one_number(conn, query):
                 raise Terminal(
                     "target.constraint",
-                    f"{plan.target} would refuse {count:,} rows: each repeats a key of the unique index "
+                    f"{plan.target} would refuse {counted(count, 'row')}: each repeats a key of the unique index "
                     f"{repeat.name!r}.",
                     node=plan.run.node,
                     hint="Correct the source, or set onTypeMismatch to skip to put such rows into quarantine.",

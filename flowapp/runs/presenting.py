@@ -11,11 +11,12 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.statements import sent_by
 from flowapp.runs.equation import Equation, equation_of
 from flowapp.runs.hooks import can_run_again, hooks_of
-from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State
+from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Purpose, Run, State
 from flowapp.runs.previews import present_effects
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.selectors import list_log, run_ahead, run_document
 from ir.errors import FlowError
+from ir.load_modes import load_mode
 
 STEPS = {
     "start": "Start", "list": "Look for files", "scan": "Scan the source", "probe": "Look at the target",
@@ -71,6 +72,7 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
         "document": document,
         "hooks": (hooks := _hooks(run)),
         "backups": list(run.backups.all()),
+        "marks": _marks(run),
         "hook_under_way": any(row.under_way for row in hooks),
         "is_active": run.state in ACTIVE and run.state not in RESTING,
         "is_held": run.state == State.HELD,
@@ -86,6 +88,15 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
         "log_is_cut": log_is_cut,
         "sent": sent_by(run),
     }
+
+
+def _marks(run: Run) -> list[str]:
+    """The targets that follow a mark."""
+    try:
+        targets = read_document(run.version.document).targets()
+    except FlowError:
+        return []
+    return [target.id for target in targets if load_mode(target.load_mode).keeps_mark]
 
 
 def _hooks(run: Run) -> list[HookRow]:
@@ -115,14 +126,15 @@ def _equations(document: dict[str, Any]) -> list[tuple[dict[str, Any], Equation]
 
 def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
     counted = {node["id"]: node for node in document["nodes"]}
-    kinds = _kinds(run) | {name: node["kind"] for name, node in counted.items()}
+    kinds = _kinds(run) if run.purpose == Purpose.LOAD else {}
+    kinds |= {name: node["kind"] for name, node in counted.items()}
     longest = max((node["durationMs"] for node in counted.values()), default=0) or 1
     return [
         NodeBar(
             name, kind, node := counted.get(name),
             max(0.5, 100 * node["durationMs"] / longest) if node else 0,
             equation_of(node) if node and node.get("rowsLoaded") is not None else None,
-            run.error_node == name and run.state != State.HELD,
+            run.error_node == name and run.state not in (State.HELD, State.DISCARDED),
         )
         for name, kind in kinds.items()
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import LOADED, CommitRecord, Purpose, Run
 from ir.nodes import Target
 from ir.nodes.target import ExpectedRowCountDelta
+from ir.words import counted
 
 LEAST_RUNS = 3
 """With fewer earlier loads there is nothing to expect yet."""
@@ -66,8 +67,8 @@ def _watch(run: Run, target: Target, rows: int, band: RowBand | None) -> None:
         return
     raise_alert(
         "rows.out_of_band", "warning",
-        f"{target.schema_}.{target.table} got {rows:,} rows; the last {band.runs} loads had {band.mean:,.0f} on "
-        f"average, and {_words(band)} are expected.",
+        f"{target.schema_}.{target.table} got {counted(rows, 'row')}; the last {band.runs} loads had {band.mean:,.0f} "
+        f"on average, and {_words(band)} are expected.",
         "Compare the source with what it usually holds. If this is how it will be from now on, widen "
         "expectedRowCountDelta on the target.",
         pipeline=run.pipeline, run=run, node=target.id,

@@ -111,6 +111,14 @@ def test_the_page_of_a_run_leads_to_what_was_kept_before_it(loaded, backup, as_)
     assert f"Kept before the load {backup}, 0 rows" in words(as_("viewer").get(f"/w/alices-team/runs/{loaded.pk}/"))
 
 
+def test_the_page_of_a_restore_tells_of_no_node_that_it_does_not_run(backup, as_):
+    run = run_to_end(restore_backup(backup, "The file was wrong.", Trigger.MANUAL, send=False))
+    page = words(as_("editor").get(f"/w/alices-team/runs/{run.pk}/"))
+    assert "Restore: run 2 of" in page
+    assert "did not finish" not in page
+    assert "Run the pipeline" in page
+
+
 def test_without_backups_the_page_says_how_to_get_one(workspace, as_):
     assert "backup before load" in words(as_("viewer").get(PAGE))
 

@@ -104,6 +104,11 @@ def test_discarded_it_ends_with_its_reason(held, engine):
     assert run_inline(run.pipeline, engine=engine).state == State.HELD
 
 
+def test_a_discarded_run_failed_nowhere(as_, held):
+    discard_run(held, ALICE, "Wrong file.")
+    assert "failed here" not in words(as_("viewer").get(f"/w/alices-team/runs/{held.pk}/"))
+
+
 def test_discarding_needs_a_reason(held):
     with pytest.raises(FlowError, match="needs a reason"):
         discard_run(held, ALICE, " ")

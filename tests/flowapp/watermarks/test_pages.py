@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from flowapp.runs.models import Trigger
+from flowapp.runs.services import queue_run
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 from tests.flowapp.watermarks.conftest import incremental_nodes
 
@@ -62,6 +64,12 @@ def test_the_editor_shows_the_mark_at_its_card(as_, following):
     text = words(client.get("/w/alices-team/pipelines/numbers/?node=load"))
     assert "The next load begins at 2026-01-01 10:00:00 less 15m" in text
     assert "Mark and history" in text
+
+
+def test_the_page_of_a_run_leads_to_the_mark(as_, following):
+    run = queue_run(following, Trigger.MANUAL, send=False)
+    page = as_("viewer").get(f"/w/alices-team/runs/{run.pk}/").content.decode()
+    assert 'href="/w/alices-team/watermarks/numbers/load/"' in page
 
 
 def test_the_editor_says_nothing_of_marks_elsewhere(as_, pipeline):
