@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from flowapp.cli.outcome import Outcome, said, show_lines, show_table
+from flowapp.cli.outcome import Outcome, minute, said, show_lines, show_table
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import current_workspace
 
@@ -38,7 +38,7 @@ def _show_alerts(console: Console, alerts: list[dict[str, Any]]) -> None:
     if not alerts:
         show_lines(console, ["No alerts."])
         return
-    show_table(console, COLUMNS, [{**alert, "lastSeenAt": alert["lastSeenAt"][:16]} for alert in alerts])
+    show_table(console, COLUMNS, [{**alert, "lastSeenAt": minute(alert["lastSeenAt"])} for alert in alerts])
     for alert in alerts:
         show_lines(console, ["", f"{alert['id']}: {alert['message']}", f"  {alert['nextStep']}"])
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from flowapp.cli.exits import FAILED, UsageError, show_error
-from flowapp.cli.outcome import Outcome, listed, said, show_lines, stderr
+from flowapp.cli.outcome import Outcome, listed, minute, said, show_lines, stderr
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import current_workspace
 
@@ -102,7 +102,7 @@ def list_connections(args: Namespace) -> Outcome:
 def _tested(last: dict[str, Any] | None) -> str:
     if last is None:
         return "never"
-    return f"{'ok' if last['ok'] else last['error']['code']} {last['at'][:16]}"
+    return f"{'ok' if last['ok'] else last['error']['code']} {minute(last['at'])}"
 
 
 def test_connection(args: Namespace) -> Outcome:

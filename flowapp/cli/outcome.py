@@ -74,6 +74,11 @@ def listed(key: str, rows: Sequence[dict[str, Any]], columns: dict[str, str], em
     return Outcome({key: list(rows)}, show)
 
 
+def minute(moment: str | None) -> str | None:
+    """A document's time as tables show it."""
+    return moment and moment[:16].replace("T", " ")
+
+
 def show_table(console: Console, columns: dict[str, str], rows: Iterable[dict[str, Any]]) -> None:
     """A table without frames; numbers stand right with thousands separators."""
     table = Table(box=None, pad_edge=False, header_style="bold")

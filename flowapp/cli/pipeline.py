@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from flowapp.cli.documents import read_file
-from flowapp.cli.outcome import Outcome, listed, said
+from flowapp.cli.outcome import Outcome, listed, minute, said
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import OPERATOR, current_workspace
 
@@ -99,7 +99,7 @@ def list_history(args: Namespace) -> Outcome:
 
     pipeline = selectors.get_pipeline(current_workspace(), args.id)
     rows = [selectors.version_document(version) for version in selectors.list_versions(pipeline)]
-    shown = [{**row, "createdAt": row["createdAt"][:16], "author": row["author"] or "command line"} for row in rows]
+    shown = [{**row, "createdAt": minute(row["createdAt"]), "author": row["author"] or "command line"} for row in rows]
     return Outcome(
         {"pipeline": args.id, "versions": rows}, listed("versions", shown, VERSION_COLUMNS, "No versions yet.").show
     )

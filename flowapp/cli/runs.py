@@ -6,7 +6,7 @@ from argparse import Namespace
 from typing import Any
 
 from flowapp.cli.exits import UsageError
-from flowapp.cli.outcome import Outcome, listed, said
+from flowapp.cli.outcome import Outcome, listed, minute, said
 from flowapp.cli.parser import add_command, add_group, positive
 from flowapp.cli.run import ended, told
 from flowapp.cli.workspace import current_workspace
@@ -41,7 +41,7 @@ def list_runs(args: Namespace) -> Outcome:
     pipeline = get_pipeline(workspace, args.pipeline) if args.pipeline else None
     runs = selectors.list_runs(workspace, pipeline=pipeline, state=args.state)[: args.limit]
     found = [selectors.run_summary(run) for run in runs]
-    rows = [{**run, "queuedAt": _minute(run["queuedAt"]), "endedAt": _minute(run["endedAt"]),
+    rows = [{**run, "queuedAt": minute(run["queuedAt"]), "endedAt": minute(run["endedAt"]),
              "problem": run["error"] and run["error"]["code"]} for run in found]  # fmt: skip
     empty = "No such runs." if args.pipeline or args.state else "No runs yet. Start one: flow run FILE_OR_ID"
     return Outcome({"runs": found}, listed("runs", rows, COLUMNS, empty).show)
@@ -52,10 +52,6 @@ def _require_state(state: str | None) -> None:
 
     if state is not None and state not in State.values:
         raise UsageError(f"there is no state {state!r}; states: {', '.join(State.values)}", command="flow runs list")
-
-
-def _minute(moment: str | None) -> str | None:
-    return moment and moment[:16].replace("T", " ")
 
 
 def show_one(args: Namespace) -> Outcome:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from flowapp.cli.outcome import Outcome, said, show_lines, show_table
+from flowapp.cli.outcome import Outcome, minute, said, show_lines, show_table
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import current_workspace
 
@@ -48,7 +48,7 @@ def _show(console: Console, marks: list[dict[str, Any]]) -> None:
     if not marks:
         show_lines(console, ["No target of this pipeline has the load mode incremental_watermark."])
         return
-    rows = [{**mark, "table": f"{mark['schema']}.{mark['table']}", "seen": (mark["seenAt"] or "never")[:16]}
+    rows = [{**mark, "table": f"{mark['schema']}.{mark['table']}", "seen": minute(mark["seenAt"] or "never")}
             for mark in marks]  # fmt: skip
     show_table(console, COLUMNS, rows)
     for mark in marks:
@@ -58,7 +58,7 @@ def _show(console: Console, marks: list[dict[str, Any]]) -> None:
             )
         if mark["changes"]:
             show_lines(console, ["", f"Changes of {mark['node']}, newest first:"])
-            show_table(console, CHANGE_COLUMNS, [{**change, "at": change["at"][:19]} for change in mark["changes"]])
+            show_table(console, CHANGE_COLUMNS, [{**change, "at": minute(change["at"])} for change in mark["changes"]])
 
 
 def set_mark(args: Namespace) -> Outcome:
