@@ -139,9 +139,7 @@ def put_on_newest(draft: Draft) -> Draft:
     return draft
 
 
-def save_draft(
-    draft: Draft, author: User | None, message: str = "", *, role: str = "editor"
-) -> PipelineVersion:
+def save_draft(draft: Draft, author: User | None, message: str = "", *, role: str = "editor") -> PipelineVersion:
     """Make the draft's text the newest version.
 
     Raises InvalidPipeline, IdChanged, UnknownConnection, FlowError `hook.needs_admin`, or VersionConflict where
