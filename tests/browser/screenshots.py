@@ -17,6 +17,7 @@ from playwright.sync_api import Page
 
 from executors.model import Connection
 from tests.browser.people import sign_in
+from tests.flowapp.quarantine.keeping import connect_to
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 PICTURES = Path(__file__).parents[2] / "docs/img"
@@ -28,7 +29,8 @@ COLOURS_KEPT = 160
 
 EMPTY = {
     "empty-pipelines": "pipelines/", "empty-runs": "runs/", "empty-errors": "errors/", "empty-files": "files/",
-    "empty-health": "health/", "empty-connections": "connections/", "empty-editor": "pipelines/first/",
+    "empty-backups": "backups/", "empty-health": "health/", "empty-connections": "connections/",
+    "empty-editor": "pipelines/first/",
 }  # fmt: skip
 EDITOR = "pipelines/nyc-flights/"
 FULL = {
@@ -42,6 +44,14 @@ FULL = {
     "health": "health/", "connections": "connections/", "connection": "connections/named/warehouse/",
     "connection-add": "connections/add/", "settings": "settings/", "search": "search/?q=fl",
 }  # fmt: skip
+
+
+DECISIONS = {
+    "backups": "backups/", "run-hook-failed": "runs/{hook_failed}/", "run-restore": "runs/{restore}/",
+    "run-preview": "runs/{preview}/", "run-held": "runs/{held}/", "watermark": "watermarks/sales/load/",
+}  # fmt: skip
+DAYS = (100, 95, 10)
+"""How many rows the file of each day holds: the last loses too many."""
 
 
 def load_world(warehouse: Connection) -> dict[str, str]:
@@ -91,6 +101,65 @@ ORDERS: dict[str, Any] = {
          "columns": [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"}]},
     ],
 }  # fmt: skip
+
+
+def load_decisions(warehouse: Connection) -> dict[str, str]:
+    """A hook that failed, a table put back, a load that is previewed and held, and a mark; gives the ids of runs."""
+    from flowapp.accounts.services import ensure_workspace
+    from flowapp.backups.models import Backup
+    from flowapp.backups.services import restore_backup
+    from flowapp.pipelines.services import save_version
+    from flowapp.runs.dispatch import preview_inline, run_inline, run_to_end
+    from flowapp.runs.models import Trigger
+
+    team = connect_to(ensure_workspace("alices-team"), warehouse)
+    stock = save_version(team, json.dumps(STOCK), role="admin").pipeline
+    write_day("stock", 0)
+    hook_failed = run_inline(stock)
+    write_day("stock", 1)
+    run_inline(stock)
+    newest = Backup.objects.order_by("-taken_at")[0]
+    restore = run_to_end(restore_backup(newest, "Prices of the wrong country.", Trigger.MANUAL, send=False))
+    write_day("stock", 2)
+    preview, held = preview_inline(stock), run_inline(stock)
+
+    sales = save_version(team, json.dumps(SALES)).pipeline
+    for day in (0, 1):
+        write_day("sales", day)
+        run_inline(sales)
+    runs = {"hook_failed": hook_failed, "restore": restore, "preview": preview, "held": held}
+    return {name: str(run.pk) for name, run in runs.items()}
+
+
+def write_day(folder: str, day: int) -> None:
+    path = settings.FILES_ROOT / "alices-team" / folder
+    path.mkdir(parents=True, exist_ok=True)
+    rows = [f"{day * 1000 + n},{n}.50,2026-01-0{day + 1}T10:{n % 60:02}:00" for n in range(DAYS[day])]
+    (path / f"day-{day + 1}.csv").write_text("\n".join(["id,amount,updated_at", *rows]))
+
+
+def daily(ident: str, **target: Any) -> dict[str, Any]:
+    """A pipeline that loads the newest file of a folder into a table."""
+    columns = [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"},
+               {"name": "updated_at", "type": "timestamp"}]  # fmt: skip
+    config = {"path": ident, "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"},
+              "ordering": "latest_by_mtime", "waitPolicy": {"settleSeconds": 0}}  # fmt: skip
+    return {
+        "kind": "pipeline", "version": "1.0", "id": ident, "metadata": {"name": ident.capitalize()},
+        "nodes": [
+            {"id": "files", "kind": "source", "connector": "local_fs", "config": config, "columns": columns},
+            {"id": "load", "kind": "target", "inputs": ["files"], "connector": "postgres", "connection": "warehouse",
+             "schema": "public", "table": ident, "columns": columns, **target},
+        ],
+    }  # fmt: skip
+
+
+STOCK = daily(
+    "stock", loadMode="blue_green", backupBeforeLoad=True, hold={"maxDecreasePct": 50},
+    postHook=[{"type": "sql", "statement": "ANALYZE public.stock"},
+              {"type": "refresh_mat_view", "view": "public.stock_by_day"}],
+)  # fmt: skip
+SALES = daily("sales", loadMode="incremental_watermark", watermarkColumn="updated_at", watermarkLag="15m")
 
 
 def take(page: Page, name: str, address: str) -> None:
@@ -146,3 +215,11 @@ def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str
     take(page, "not-found", "/w/alices-team/runs/nowhere/")
     for thread in beating:
         thread.stop()
+
+
+def test_pictures_of_decisions(page: Page, warehouse: Connection, redis_url: str) -> None:
+    page.set_default_timeout(120_000)
+    sign_in(page)
+    runs = load_decisions(warehouse)
+    for name, address in DECISIONS.items():
+        take(page, name, f"/w/alices-team/{address.format(**runs)}")

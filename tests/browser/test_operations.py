@@ -16,7 +16,7 @@ from tests.flowapp.quarantine.keeping import connect_to
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HERE = "/w/alices-team"
-EMPTY = ("runs/", "errors/", "files/", "files/upload/", "health/", "connections/", "connections/add/")
+EMPTY = ("runs/", "errors/", "files/", "files/upload/", "backups/", "health/", "connections/", "connections/add/")
 
 
 @pytest.fixture
@@ -74,8 +74,25 @@ def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, runn
     finish(running)
     add_connection(running.workspace)
     named = "connections/named/nowhere/"
+    restore = keep_and_restore(running)
     visit(page, [*EMPTY, f"runs/{running.pk}/", f"errors/rows/?run={running.pk}", named, f"{named}remove/"])
+    visit(page, ["runs/", f"runs/{restore.pk}/", f"backups/?run={running.pk}"])
+    page.get_by_text("Restore…").click()
+    assert (find_barriers(page), sideways(page)) == ([], 0)
     assert list(complaints) == []
+
+
+def keep_and_restore(run):
+    """A backup of before `run`, and the run that is to put it back."""
+    from flowapp.backups.models import Backup
+    from flowapp.backups.services import restore_backup
+    from flowapp.runs.models import Trigger
+
+    backup = Backup.objects.create(
+        workspace=run.workspace, pipeline=run.pipeline, run=run, node="load", connection="warehouse",
+        schema="public", table="numbers", rows=1_200_000, taken_at=timezone.now(),
+    )  # fmt: skip
+    return restore_backup(backup, "The file was wrong.", Trigger.MANUAL, send=False)
 
 
 TABS = ("visual&node=load", "json", "sql", "lineage", "runs", "errors", "schedule", "history", "history&version=1")
