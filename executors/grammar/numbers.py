@@ -86,8 +86,8 @@ def parse_decimal(values: pa.Array, to: ColumnType) -> Parsed:
     travel = travel_of(to)
     if travel.as_text:
         return read_in_stages(values, travel.arrow, [], _wide_decimal_of(to))
-    # Arrow cuts longer texts off in silence.
-    if not has_letters(values) and longest(values) <= _MOST_DIGITS:
+    # Arrow cuts longer texts off in silence, and overflows in silence where scaling makes a number of more digits.
+    if not has_letters(values) and longest(values) + to.scale <= _MOST_DIGITS:
         try:
             return pc.cast(values, travel.arrow), none_bad(len(values))
         except pa.ArrowInvalid:

@@ -61,7 +61,7 @@ def test_all_parts_are_of_one_moment(world: World) -> None:
 @pytest.mark.parametrize("way", get_args(Way))
 @pytest.mark.usefixtures("in_parts")
 def test_every_way_reads_every_part_once(world: World, way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_pass, "_shortest_way", lambda plan, compiled: way)
+    monkeypatch.setattr(one_pass, "_shortest_way", lambda plan: way)
     rule = {"type": "range", "field": "id", "min": 11, "onFail": "skip"}
     report = world.run(world.table_document(rules=[rule]))
     assert world.sql("select count(*), count(distinct id), min(id) from t") == [(MANY - 10, MANY - 10, 11)]

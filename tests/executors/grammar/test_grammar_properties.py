@@ -10,7 +10,7 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from executors.grammar import parse_column
@@ -66,6 +66,8 @@ def test_float_is_the_nearest_double(texts: list[str]) -> None:
     st.integers(1, 38),
     st.integers(0, 38),
 )
+@example(["34.029"], 34, 37)
+@example(["1234567890.5"], 38, 30)
 def test_decimal_fits_exactly_or_not_at_all(texts: list[str], precision: int, scale: int) -> None:
     def expected(text: str) -> Decimal | None:
         if not _NUMBER.fullmatch(text):
