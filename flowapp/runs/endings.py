@@ -47,7 +47,7 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
         _end(claim, run, state, report=save_report(run, report), error=None)
         # What was loaded the engine has told; an earlier attempt may have claimed what this one did not find any more.
         release_units(run, UnitState.PENDING, "")
-    if purpose_of(run).counts:
+    if purpose_of(run).loads:
         watch_row_counts(run)
         resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
         if state != State.LOADED_HOOK_FAILED:

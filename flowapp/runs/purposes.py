@@ -19,6 +19,7 @@ class PurposeSpec:
     """`engine` is named by dotted path, for it brings Spark. `page` is a template, `fragment` the part of it that
     changes while the run goes on. `skips` are the engine's steps that are never entered.
 
+    `loads` says that it loads what comes from the source, so that its success says that the pipeline works again;
     `tells_effects` says that the result is what a load would change; `backup` gives what a run puts back.
     """
 
@@ -27,6 +28,7 @@ class PurposeSpec:
     page: str
     fragment: str
     skips: frozenset[str]
+    loads: bool = False
     tells_effects: bool = False
     backup: Callable[[Run], BackupRef | None] = lambda run: None
 
@@ -44,7 +46,7 @@ class PurposeSpec:
 _SPECS = (
     PurposeSpec(
         Purpose.LOAD, "executors.engine:run_pipeline", "runs/detail.html", "runs/_live.html",
-        skips=frozenset({"effect"}),
+        skips=frozenset({"effect"}), loads=True,
     ),
     PurposeSpec(
         Purpose.PREVIEW, "executors.preview:preview_pipeline", "runs/preview.html", "runs/_preview.html",

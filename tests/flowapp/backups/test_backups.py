@@ -13,6 +13,8 @@ from flowapp.backups.models import Backup
 from flowapp.backups.selectors import KEPT_DAYS
 from flowapp.backups.services import drop_old_backups, restore_backup
 from flowapp.files.models import LoadUnit, UnitState
+from flowapp.health.alerts import raise_alert
+from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.services import delete_pipeline, save_version
 from flowapp.runs.dispatch import run_inline, run_to_end
 from flowapp.runs.models import Run, State, Trigger
@@ -57,6 +59,13 @@ def test_a_restore_is_a_run_of_its_own_after_which_the_file_loads_again(backup, 
 
     assert run_inline(run.pipeline).state == State.SUCCEEDED
     assert target() == 3
+
+
+def test_a_restore_resolves_no_alert_of_a_pipeline_that_failed(backup):
+    raise_alert("run.failed", "error", "The load failed.", "Look at the run.", pipeline=backup.pipeline, run=backup.run)
+    run = run_to_end(restore_backup(backup, "The file was wrong.", Trigger.MANUAL, send=False))
+    assert run.state == State.SUCCEEDED
+    assert Alert.objects.get(kind="run.failed").state == AlertState.OPEN
 
 
 def test_a_restore_waits_for_the_runs_of_its_pipeline(backup):
