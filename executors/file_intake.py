@@ -231,7 +231,7 @@ class FileIntake:
 
     def _settled(self, source: Source, handler: FileSource) -> Sequence[SourceFile]:
         """The files that have stood still long enough; waits once for young ones."""
-        listing = handler.list_files(time.time())
+        listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
         if listing.unsettled:
             seconds = typed_config(source).wait_policy.settle_seconds
             self._ports.events.log(
@@ -243,7 +243,7 @@ class FileIntake:
             while time.monotonic() < deadline:
                 self._ports.cancellation.check()
                 time.sleep(min(0.2, seconds))
-            listing = handler.list_files(time.time())
+            listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
             for name in listing.unsettled:
                 self._ports.events.log("warning", f"{name} is still growing and is left for the next run.", source.id)
         return listing.files

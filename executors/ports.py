@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -59,6 +59,9 @@ class LoadUnits(Protocol):
     def failed(self, node: str) -> Collection[str]:
         """The names of the source's files that failed, have not been loaded under their name since, and were not left
         out by a person."""
+
+    def arrived_whole(self, files: Sequence[SourceFile]) -> Collection[str]:
+        """The paths of those files that came in one piece, as uploads do, and are still what came: they do not grow."""
 
     def newest_loaded(self, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]) -> NewestFile | None:
         """The file of a source that comes last of those that were loaded; `without` are hashes that do not count."""

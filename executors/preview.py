@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from executors.lane import Lane
 from executors.model import RunJob, RunReport, SourceFile
 from executors.ports import Events, LoadUnits, NewestFile, Ports
 from executors.postgres import meta
-from executors.sources import FileSource, Listing, load_source
+from executors.sources import ArrivedWhole, FileSource, Listing, load_source
 from executors.target_preview import TargetPreview
 from ir.nodes import Source
 
@@ -72,6 +72,9 @@ class _UnitsLeftAlone(LoadUnits):
     def failed(self, node: str) -> Collection[str]:
         return self._units.failed(node)
 
+    def arrived_whole(self, files: Sequence[SourceFile]) -> Collection[str]:
+        return self._units.arrived_whole(files)
+
     def newest_loaded(self, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]) -> NewestFile | None:
         return self._units.newest_loaded(node, by, without)
 
@@ -101,8 +104,8 @@ class _InPlace(FileSource):
     def __init__(self, handler: FileSource) -> None:
         self._handler = handler
 
-    def list_files(self, now: float) -> Listing:
-        return self._handler.list_files(now)
+    def list_files(self, now: float, arrived_whole: ArrivedWhole) -> Listing:
+        return self._handler.list_files(now, arrived_whole)
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         return self._handler.list_claimed(now)

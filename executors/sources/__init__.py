@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -21,10 +22,14 @@ class Listing:
     unsettled: tuple[str, ...] = ()
 
 
+ArrivedWhole = Callable[[Sequence[SourceFile]], Collection[str]]
+"""The paths of those young files that are known not to grow."""
+
+
 class FileSource(Protocol):
     """What a connector of files does for the engine."""
 
-    def list_files(self, now: float) -> Listing:
+    def list_files(self, now: float, arrived_whole: ArrivedWhole) -> Listing:
         """The matching files at a moment in seconds since 1970."""
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from executors.errors import Terminal
 from executors.model import SourceFile
-from executors.sources import Listing
+from executors.sources import ArrivedWhole, Listing
 from executors.sources.moving import in_folder, move_to_first_free, with_suffix
 from ir.connectors import typed_config
 from ir.connectors.local_fs import Atomicity
@@ -33,14 +33,17 @@ class LocalFs:
         self._root = folder.resolve()
         self._path = self._inside(self._root / self._config.path)
 
-    def list_files(self, now: float) -> Listing:
+    def list_files(self, now: float, arrived_whole: ArrivedWhole) -> Listing:
         """Raises Terminal if the path is missing, or a matching name leads out of the workspace's folder."""
         found = sorted(self._matching(now), key=lambda file: (Path(file.name).name, file.path))
-        settled = [file for file in found if self._is_settled(file, now)]
+        young = [file for file in found if not self._is_settled(file, now)]
+        whole = arrived_whole(young) if young else ()
+        growing = {file.path: file.name for file in young if file.path not in whole}
+        settled = [file for file in found if file.path not in growing]
         if self._config.ordering == "latest_by_mtime":
             settled = sorted(settled, key=lambda file: file.mtime_ns)[-1:]
         files = tuple(_numbered(seq, file) for seq, file in enumerate(settled))
-        return Listing(files, tuple(file.name for file in found if not self._is_settled(file, now)))
+        return Listing(files, tuple(growing.values()))
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         return tuple(file for file in self._matching(now) if self._is_staged(Path(file.path)))

@@ -71,11 +71,16 @@ class Upload(models.Model):
     path = models.CharField(max_length=1024)
     sha256 = models.CharField(max_length=64)
     size = models.BigIntegerField()
+    # Together with path and size: whether it still is what was sent.
+    mtime_ns = models.BigIntegerField(null=True)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        indexes = (models.Index(fields=["workspace", "-at"], name="upload_newest"),)
+        indexes = (
+            models.Index(fields=["workspace", "-at"], name="upload_newest"),
+            models.Index(fields=["workspace", "mtime_ns"], name="upload_by_mtime"),
+        )
 
     def __str__(self) -> str:
         return self.path

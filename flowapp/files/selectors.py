@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID
 
@@ -11,8 +12,10 @@ from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Collate
 
+from executors.model import SourceFile
 from executors.ports import NewestFile
 from flowapp.accounts.models import Workspace
+from flowapp.batches import in_batches
 from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, Run
@@ -60,6 +63,15 @@ def list_waiting(workspace: Workspace) -> list[Upload]:
     uploads = Upload.objects.filter(~Exists(seen), workspace=workspace).select_related("user").order_by("-at", "id")
     folder = settings.FILES_ROOT / workspace.slug
     return [upload for upload in uploads[:MOST_WAITING] if (folder / upload.path).exists()]
+
+
+def uploaded_whole(workspace: Workspace, files: Sequence[SourceFile]) -> set[str]:
+    """The paths of those files that were uploaded and have not been touched since: an upload is there at once."""
+    root = (settings.FILES_ROOT / workspace.slug).resolve()
+    listed = {(Path(f.path).relative_to(root).as_posix(), f.size, f.mtime_ns): f.path for f in files}
+    uploads = Upload.objects.filter(workspace=workspace).values_list("path", "size", "mtime_ns")
+    batches = in_batches(mtime_ns for _, _, mtime_ns in listed)
+    return {listed[sent] for batch in batches for sent in uploads.filter(mtime_ns__in=batch) if sent in listed}
 
 
 def first_unit_of(upload: Upload) -> LoadUnit | None:

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from executors.model import SourceFile
+from flowapp.batches import in_batches
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.files.selectors import loaded_unit_of
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CommitRecord, Run
 from ir.errors import FlowError
-
-T = TypeVar("T")
-AT_ONCE = 500
-
-
-def in_batches(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
-    iterator = iter(values)
-    while batch := list(islice(iterator, size)):
-        yield batch
 
 
 def units_of(pipeline_id: object, hashes: Sequence[str]) -> QuerySet[LoadUnit]:

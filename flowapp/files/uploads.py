@@ -78,9 +78,10 @@ def keep_upload(workspace: Workspace, folder: str, file: UploadedFile, user: Use
     target = _safe_folder(root, folder) / name
     target.parent.mkdir(parents=True, exist_ok=True)
     with _beside(file) as (arrived, sha256), transaction.atomic():
+        status = arrived.stat()
         upload = Upload.objects.create(
-            workspace=workspace, path=target.relative_to(root).as_posix(), sha256=sha256, size=arrived.stat().st_size,
-            user=user,
+            workspace=workspace, path=target.relative_to(root).as_posix(), sha256=sha256, size=status.st_size,
+            mtime_ns=status.st_mtime_ns, user=user,
         )  # fmt: skip
         try:
             os.link(arrived, target)

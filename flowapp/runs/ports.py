@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from executors.model import LoadCommit, NodeReport, SourceFile
 from executors.ports import NewestFile, Ports
 from flowapp.files import services as files
-from flowapp.files.selectors import failed_names, newest_loaded
+from flowapp.files.selectors import failed_names, newest_loaded, uploaded_whole
 from flowapp.health.alerts import raise_alert
 from flowapp.logs import redact
 from flowapp.runs.leases import Claim, LeaseKeeper
@@ -124,6 +124,9 @@ class DatabaseUnits:
 
     def failed(self, node: str) -> Collection[str]:
         return failed_names(self._run.pipeline_id, node)
+
+    def arrived_whole(self, files_listed: Sequence[SourceFile]) -> Collection[str]:
+        return uploaded_whole(self._run.workspace, files_listed)
 
     def newest_loaded(self, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]) -> NewestFile | None:
         return newest_loaded(self._run.pipeline_id, node, by, without)

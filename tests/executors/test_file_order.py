@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
@@ -24,6 +24,9 @@ class Units:
 
     def failed(self, node: str) -> Collection[str]:
         return self._failed
+
+    def arrived_whole(self, files: Sequence[SourceFile]) -> Collection[str]:
+        return ()
 
     def newest_loaded(self, node: str, by: str, without: Collection[str]) -> NewestFile | None:
         return self._newest

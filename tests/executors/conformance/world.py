@@ -122,6 +122,9 @@ class Memory:
     def failed(self, node: str) -> Collection[str]:
         return self.failed_names
 
+    def arrived_whole(self, files: Sequence[SourceFile]) -> Collection[str]:
+        return ()
+
     def newest_loaded(self, node: str, by: str, without: Collection[str]) -> NewestFile | None:
         return self.newest
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from executors.errors import Terminal, Transient
-from executors.sources import SOURCES, Listing, load_source
+from executors.model import SourceFile
+from executors.sources import SOURCES, ArrivedWhole, Listing, load_source
 from executors.sources.local_fs import LocalFs
 from ir.nodes import Source
 
@@ -38,8 +40,12 @@ def source(value: str = "*.csv", kind: str = "glob", path: str = "in", **config:
     return Source(id="src", kind="source", connector="local_fs", config=settings)
 
 
-def listed(workspace: Path, node: Source) -> Listing:
-    return LocalFs(node, workspace).list_files(NOW)
+def none_whole(files: Sequence[SourceFile]) -> Collection[str]:
+    return ()
+
+
+def listed(workspace: Path, node: Source, arrived_whole: ArrivedWhole = none_whole) -> Listing:
+    return LocalFs(node, workspace).list_files(NOW, arrived_whole)
 
 
 def names(listing: Listing) -> list[str]:
@@ -112,6 +118,21 @@ def test_young_files_are_listed_as_unsettled(workspace: Path) -> None:
     assert listing.unsettled == ("in/young.csv",)
 
 
+def test_young_files_that_came_in_one_piece_are_settled(workspace: Path) -> None:
+    sent = put(workspace / "in", "sent.csv", age=1)
+    for age, name in ((1, "young.csv"), (60, "old.csv")):
+        put(workspace / "in", name, age=age)
+    asked: list[str] = []
+
+    def arrived_whole(files: Sequence[SourceFile]) -> Collection[str]:
+        asked.extend(file.name for file in files)
+        return {str(sent)}
+
+    listing = listed(workspace, source(), arrived_whole)
+    assert (names(listing), listing.unsettled) == (["old.csv", "sent.csv"], ("in/young.csv",))
+    assert asked == ["in/sent.csv", "in/young.csv"]
+
+
 def test_settle_seconds_of_zero_waits_for_nothing(workspace: Path) -> None:
     put(workspace / "in", "new.csv", age=0)
     assert names(listed(workspace, source(waitPolicy={"settleSeconds": 0}))) == ["new.csv"]
@@ -159,7 +180,7 @@ def test_a_workspace_behind_a_link_is_fine(workspace: Path) -> None:
     put(workspace / "in", "a.csv")
     alias = workspace.parent / "alias"
     alias.symlink_to(workspace)
-    assert names(LocalFs(source(), alias).list_files(NOW)) == ["a.csv"]
+    assert names(LocalFs(source(), alias).list_files(NOW, none_whole)) == ["a.csv"]
 
 
 @pytest.mark.parametrize("folder", [".processing", ".archive", ".failed"])
@@ -167,8 +188,7 @@ def test_a_folder_that_leads_out_is_refused_before_anything_moves(workspace: Pat
     put(workspace / "in", "a.csv")
     (workspace.parent / "out").mkdir()
     (workspace / "in" / folder).symlink_to(workspace.parent / "out")
-    handler = LocalFs(source(atomicity=FOLDERS), workspace)
-    assert refusal(lambda: [handler.claim(file) for file in handler.list_files(NOW).files]) == "source.path_outside"
+    assert refusal(lambda: claimed(workspace)) == "source.path_outside"
     assert (workspace / "in" / "a.csv").exists()
 
 
@@ -182,13 +202,13 @@ def test_links_are_not_claimed(workspace: Path) -> None:
 
 def claimed(workspace: Path) -> tuple[LocalFs, Any]:
     handler = LocalFs(source(atomicity=FOLDERS), workspace)
-    return handler, [handler.claim(file) for file in handler.list_files(NOW).files]
+    return handler, [handler.claim(file) for file in handler.list_files(NOW, none_whole).files]
 
 
 def test_without_atomicity_files_stay_where_they_are(workspace: Path) -> None:
     path = put(workspace / "in", "a.csv")
     handler = LocalFs(source(), workspace)
-    file = handler.list_files(NOW).files[0]
+    file = handler.list_files(NOW, none_whole).files[0]
     assert handler.claim(file) == file
     handler.finish(file, succeeded=True)
     assert path.exists()
@@ -228,7 +248,7 @@ def test_what_a_dead_attempt_claimed_is_listed_again(workspace: Path) -> None:
     handler, files = claimed(workspace)
     assert [(file.seq, file.name) for file in files] == [(0, "in/a.csv"), (1, "in/b.csv")]
     handler.finish(files[1], succeeded=True)
-    assert names(handler.list_files(NOW)) == ["a.csv"]
+    assert names(handler.list_files(NOW, none_whole)) == ["a.csv"]
 
 
 def test_a_new_file_under_the_name_of_a_claimed_one_is_another_file(workspace: Path) -> None:
@@ -247,13 +267,13 @@ def test_files_put_away_are_not_matched_again(workspace: Path) -> None:
     put(workspace / "in", "a.csv")
     handler, files = claimed(workspace)
     handler.finish(files[0], succeeded=True)
-    assert handler.list_files(NOW).files == ()
+    assert handler.list_files(NOW, none_whole).files == ()
 
 
 def test_a_file_that_vanished_before_the_claim_can_be_tried_again(workspace: Path) -> None:
     path = put(workspace / "in", "a.csv")
     handler = LocalFs(source(atomicity=FOLDERS), workspace)
-    file = handler.list_files(NOW).files[0]
+    file = handler.list_files(NOW, none_whole).files[0]
     path.unlink()
     with pytest.raises(Transient) as failure:
         handler.claim(file)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from flowapp.files.models import LoadUnit
+from flowapp.files.uploads import keep_upload
 from flowapp.runs.dispatch import preview_inline, run_inline
 from flowapp.runs.models import CommitRecord, State
 from flowapp.runs.selectors import list_log, run_document
@@ -45,6 +47,16 @@ def test_a_file_is_loaded_once_and_again_only_when_asked(pipeline, target, put_f
     assert again.state in (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS)
     assert target() == 6
     assert list_log(second).exists()
+
+
+def test_an_uploaded_file_is_loaded_without_waiting_for_it_to_settle(save, document, target, put_file):
+    nodes = document()["nodes"]
+    nodes[0]["config"]["waitPolicy"] = {"settleSeconds": 3600}
+    pipeline = save(nodes=nodes).pipeline
+    keep_upload(pipeline.workspace, "in", SimpleUploadedFile("a.csv", b"id\n1\n2\n"))
+    run = run_inline(pipeline)
+    assert (run.state, target()) == (State.SUCCEEDED, 2)
+    assert not list_log(run).filter(message__contains="growing").exists()
 
 
 def test_a_failed_load_leaves_nothing_and_says_why(pipeline, target, put_file):

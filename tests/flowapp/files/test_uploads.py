@@ -1,0 +1,67 @@
+"""What is known of uploaded files: they came in one piece, and run at once."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from executors.model import SourceFile
+from executors.sources import load_source
+from flowapp.files.selectors import uploaded_whole
+from flowapp.files.uploads import keep_upload
+from ir.nodes import Source
+from tests.flowapp.files.test_pages import root
+
+pytestmark = pytest.mark.django_db
+__all__ = ["root"]
+SOURCE = Source(
+    id="files", kind="source", connector="local_fs",
+    config={"path": "in", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"}},
+)  # fmt: skip
+
+
+@pytest.fixture
+def upload(workspace, root) -> Callable[[str], Path]:
+    """Uploads a small file and says where it lies."""
+    return lambda name: root / keep_upload(workspace, "in", SimpleUploadedFile(name, b"id\n1\n")).path
+
+
+def listed(workspace, root: Path) -> tuple[list[str], tuple[str, ...]]:
+    """What a run of the source would take at once, and what it would wait for."""
+    listing = load_source(SOURCE, root).list_files(time.time(), lambda files: uploaded_whole(workspace, files))
+    return [file.name for file in listing.files], listing.unsettled
+
+
+def test_an_upload_is_taken_at_once_and_a_copied_file_is_waited_for(workspace, root, upload):
+    upload("sent.csv")
+    (root / "in/copied.csv").write_bytes(b"id\n1\n")
+
+    assert listed(workspace, root) == (["in/sent.csv"], ("in/copied.csv",))
+
+
+@pytest.mark.parametrize("change", [lambda path: path.write_bytes(b"id\n1\n2\n"), lambda path: os.utime(path)])
+def test_an_upload_that_was_touched_since_may_still_grow(workspace, root, upload, change):
+    change(upload("sent.csv"))
+
+    assert listed(workspace, root) == ([], ("in/sent.csv",))
+
+
+def test_an_upload_under_another_name_may_still_grow(workspace, root, upload):
+    upload("sent.csv").rename(root / "in/renamed.csv")
+
+    assert listed(workspace, root) == ([], ("in/renamed.csv",))
+
+
+def test_a_thousand_young_files_cost_a_handful_of_queries(workspace, root, upload, django_assert_max_num_queries):
+    sent = upload("sent.csv")
+    status = sent.stat()
+    files = [SourceFile(n, f"{root}/in/{n}.csv", f"in/{n}.csv", 1, n) for n in range(1000)]
+    files.append(SourceFile(1000, str(sent), "in/sent.csv", status.st_size, status.st_mtime_ns))
+
+    with django_assert_max_num_queries(3):
+        assert uploaded_whole(workspace, files) == {str(sent)}
