@@ -116,11 +116,14 @@ def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
 
 def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
     """The counts of the nodes before the target: each passes on what it neither filters nor drops."""
-    gone = result.at_nodes("dropped_at") + result.at_nodes("filtered_at")
+    rejected, filtered = result.at_nodes("dropped_at"), result.at_nodes("filtered_at")
     reports: list[NodeReport] = []
     nodes: list[Source | Transform | Validate] = [path.source, *path.transforms, *path.validates]
     for node in nodes:
-        reports.append(NodeReport(node.id, node.kind, rows_in=read, rows_out=read - gone[node.id]))
-        read = reports[-1].rows_out
+        left = read - rejected[node.id] - filtered[node.id]
+        reports.append(
+            NodeReport(node.id, node.kind, rows_in=read, rows_out=left, rows_rejected_here=rejected[node.id])
+        )
+        read = left
     reports[0].rows_read = reports[0].rows_in
     return reports

@@ -232,7 +232,11 @@ class PassResult:
 
 @dataclass(slots=True)
 class NodeReport:
-    """Counts of one node. Those of the load are only set on targets."""
+    """Counts of one node. Those of the load are only set on targets.
+
+    `rows_rejected` are all rows that a target did not get for a rule's sake, `rows_rejected_here` those of them that
+    this node itself rejected: over a target's whole way they add up.
+    """
 
     id: str
     kind: str
@@ -241,6 +245,7 @@ class NodeReport:
     rows_read: int | None = None
     rows_filtered: int | None = None
     rows_rejected: int | None = None
+    rows_rejected_here: int | None = None
     rows_staged: int | None = None
     rows_replaced: int | None = None
     rows_behind_mark: int | None = None

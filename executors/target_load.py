@@ -317,6 +317,7 @@ class TargetLoad:
             "rows_read": self._read,
             "rows_filtered": self._filtered(),
             "rows_rejected": self._result.total("rows_rejected"),
+            "rows_rejected_here": self._result.at_nodes("dropped_at")[self._target.id],
             "rows_warned": self._result.total("rows_warned"),
         }
 

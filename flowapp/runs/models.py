@@ -146,6 +146,8 @@ class NodeRun(models.Model):
     rows_read = models.BigIntegerField(null=True)
     rows_filtered = models.BigIntegerField(null=True)
     rows_rejected = models.BigIntegerField(null=True)
+    # Of those, the ones that this node itself rejected; also known of the nodes before a target.
+    rows_rejected_here = models.BigIntegerField(null=True)
     rows_staged = models.BigIntegerField(null=True)
     rows_replaced = models.BigIntegerField(null=True)
     rows_behind_mark = models.BigIntegerField(null=True)
