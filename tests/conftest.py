@@ -20,9 +20,9 @@ from hypothesis import settings
 from psycopg import sql
 
 from executors.model import Connection
-from flowapp.embedded.home import Home, load_secrets
+from flowapp.embedded.home import Home, Secrets, load_secrets
 from flowapp.embedded.ports import LOOPBACK, free_port
-from flowapp.embedded.postgres import ADMIN, WAREHOUSE
+from flowapp.embedded.postgres import ADMIN, CONTROL, WAREHOUSE
 from flowapp.embedded.services import ServiceAddresses, Services
 
 POSTGRES_URL = os.environ.get("FLOW_TEST_POSTGRES_URL", "")
@@ -32,6 +32,10 @@ CONTROL_URL = os.environ.get("FLOW_TEST_DATABASE_URL", "")
 settings.register_profile("flow", deadline=None)
 settings.load_profile("flow")
 
+# Other test processes look elsewhere, and no program is given a port from down here for its outgoing connections
+# before a server of ours listens there.
+_FIRST_PORT = 10_000 + 2 * (os.getpid() % 9_000)
+
 PATH_MARKERS = {"executors/postgres": "postgres", "executors/spark": "spark", "browser": "browser"}
 FIXTURE_MARKERS = {"warehouse": "postgres", "django_db_setup": "postgres", "spark": "spark", "page": "browser"}
 
@@ -40,8 +44,8 @@ def _make_home() -> Home:
     home = Home(Path(tempfile.mkdtemp(prefix="flow-test-")))
     home.root.chmod(0o711)
     home.make()
-    for name in ("postgres", "redis"):
-        home.service(name).port.write_text(str(free_port()))
+    for port, name in enumerate(("postgres", "redis"), _FIRST_PORT):
+        home.service(name).port.write_text(str(free_port(range(port, 30_000, 2))))
     return home
 
 
@@ -107,7 +111,15 @@ def server() -> Iterator[Connection]:
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("SELECT pg_reload_conf()")
             connection.execute("ALTER ROLE flow_control CREATEDB")
+            _hash_passwords_quickly(connection, addresses.secrets)
         yield admin
+
+
+def _hash_passwords_quickly(admin: psycopg.Connection, secrets: Secrets) -> None:
+    """Half of the time that a connection takes is the hash of its password, and tests make thousands of them."""
+    admin.execute("SET scram_iterations = 1")
+    for role, password in ((ADMIN, secrets.admin), (CONTROL, secrets.control), (WAREHOUSE, secrets.warehouse)):
+        admin.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), password))
 
 
 @pytest.fixture(scope="session")
@@ -148,6 +160,30 @@ def django_db_modify_db_settings(request: pytest.FixtureRequest) -> None:
     name = f"flow_test_{secrets.token_hex(4)}"
     is_file = settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
     settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = str(HOME.root / name) if is_file else name
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_django() -> Iterator[None]:
+    """Passwords are hashed in one round, and tables of transactional tests emptied row by row.
+
+    They hold few rows; Django would truncate all tables and make the content types, which nothing uses, anew.
+    """
+    from django.contrib.auth.hashers import PBKDF2PasswordHasher
+    from django.test import TransactionTestCase
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PBKDF2PasswordHasher, "iterations", 1)
+        patch.setattr(TransactionTestCase, "_fixture_teardown", _empty_tables)
+        yield
+
+
+def _empty_tables(test: object) -> None:
+    from django.db import connection, transaction
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        for name in connection.introspection.django_table_names(only_existing=True, include_views=False):
+            if not name.startswith(("django_content_type", "auth_")):
+                cursor.execute(f"DELETE FROM {connection.ops.quote_name(name)}")
 
 
 @pytest.fixture(scope="session")
