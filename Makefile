@@ -6,6 +6,9 @@ export PYTHON
 
 bin := .venv/bin
 
+# pip compiles nothing (see tools/bootstrap.sh), and tests start Python hundreds of times.
+test faults: export PYTHONDONTWRITEBYTECODE =
+
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
 
@@ -17,7 +20,7 @@ up: demo-env ## start Flow and keep it running until Ctrl-C
 
 test: dev-env ## all tests but the slow ones, with a browser
 	@FLOW_TEST_BROWSER="$$(tools/browser.sh)" && export FLOW_TEST_BROWSER && \
-		$(bin)/python -m pytest -m "not slow" $(ARGS)
+		$(bin)/python -m pytest -m "not slow" -n 2 --dist loadfile $(ARGS)
 
 check: dev-env ## lint, types, layers, migrations, bundles
 	@$(bin)/ruff check .
