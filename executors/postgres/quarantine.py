@@ -1,153 +1,22 @@
-"""Quarantine tables: where rejected rows are kept, one entry per violated rule."""
+"""Writing to quarantine tables: the rejected rows of loads, and what becomes of them when loads are undone."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 
-import psycopg
 from psycopg import sql
-from psycopg.types.json import Jsonb
 
-from executors.errors import Terminal
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
-from executors.postgres.failures import failure_of
-from executors.postgres.inspect import inspect_target
+from executors.postgres.ddl import Conn, exists
 from executors.postgres.meta import RunRef, find_commit, require_fence
-from executors.postgres.names import TableName, quoted, shortened
+from executors.postgres.names import TableName
+from executors.postgres.quarantine_table import ensure_quarantine
 from executors.postgres.staging import StagingTables, is_winner, one_number
 from executors.postgres.valid_input import is_valid_input
 
-_COLUMNS = {
-    "pipelineId": "text NOT NULL",
-    "runId": "text NOT NULL",
-    "nodeId": "text NOT NULL",
-    "ruleId": "text NOT NULL",
-    "row": "jsonb NOT NULL",
-    "createdAt": "timestamp with time zone NOT NULL DEFAULT now()",
-    "rowId": "text NOT NULL",
-    "field": "text",
-    "message": "text NOT NULL",
-    "severity": "text NOT NULL",
-    "disposition": "text NOT NULL",
-    "attempt": "integer NOT NULL",
-    "targetNode": "text NOT NULL",
-    "sourceFile": "text",
-    "sourceRecord": "bigint",
-    "rowFrom": "text NOT NULL",
-    "status": "text NOT NULL DEFAULT 'open'",
-    "fixedRow": "jsonb",
-    "fixedBy": "text",
-    "tenant": "uuid",
-}
-"""Columns beside `id`. `rowId` is shared by the entries of one row; `disposition` is dropped, loaded or not_loaded (the
-run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored or fixed. `tenant` tells workspaces
-apart that share a table and a pipeline's id."""
-
-_ADDED = frozenset({"tenant"})
-"""Columns that older releases did not make; a table that lacks only such is given them."""
-
-_INDEXES = {
-    "_pipeline_idx": '("pipelineId", "runId")',
-    "_not_loaded_idx": '("pipelineId", "targetNode", "sourceFile")'
-    " WHERE disposition = 'not_loaded' AND status = 'open'",
-}
-_UNIQUE = {"_row_idx": '("runId", "targetNode", attempt, "rowId", "nodeId", "ruleId")'}
-
-_PROBE = {
-    "pipelineId": "probe",
-    "runId": "probe",
-    "nodeId": "probe",
-    "ruleId": "probe",
-    "row": Jsonb({}),
-    "rowId": "probe",
-    "message": "probe",
-    "severity": "skip",
-    "disposition": "dropped",
-    "attempt": 1,
-    "targetNode": "probe",
-    "rowFrom": "source",
-}
-
-
-@translate()
-def ensure_quarantine(conn: Conn, table: str) -> None:
-    """Create a quarantine table, or prove that the one there can be written to, before anything is read.
-
-    Raises Terminal `quarantine.unusable` naming what the table lacks.
-    """
-    name = TableName.parse(table)
-    have = _columns_of(conn, name)
-    if not have:
-        _create(conn, name)
-    elif (lacking := _COLUMNS.keys() - have.keys()) and lacking <= _ADDED:
-        _upgrade(conn, name, lacking)
-    _require_columns(name, _columns_of(conn, name))
-    _require_writable(conn, name)
-
-
-def _create(conn: Conn, name: TableName) -> None:
-    with ddl(conn):
-        if exists(conn, name.schema, name.table):
-            return
-        ensure_schema(conn, name.schema)
-        create_table(conn, name.identifier, sql.SQL("id bigserial PRIMARY KEY, {}").format(body(_COLUMNS)))
-        for unique, indexes in (("", _INDEXES), ("UNIQUE ", _UNIQUE)):
-            for suffix, on in indexes.items():
-                index = sql.Identifier(shortened(name.table, suffix))
-                conn.execute(
-                    sql.SQL("CREATE {}INDEX {} ON {} {}").format(sql.SQL(unique), index, name.identifier, sql.SQL(on))
-                )
-
-
-def _upgrade(conn: Conn, name: TableName, lacking: Collection[str]) -> None:
-    """Where the table is not ours to alter, what it lacks is told as for any other."""
-    with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType), ddl(conn):
-        add_columns(conn, name.identifier, {column: _COLUMNS[column] for column in lacking})
-
-
-def _columns_of(conn: Conn, name: TableName) -> dict[str, str]:
-    found = inspect_target(conn, name.schema, name.table)
-    return {c.name: c.declared for c in found.columns} if found else {}
-
-
-def _require_columns(name: TableName, have: Mapping[str, str]) -> None:
-    wanted = {"id": "bigint", **{column: kind.split(" NOT NULL")[0] for column, kind in _COLUMNS.items()}}
-    missing = [column for column in wanted if column not in have]
-    wrong = [column for column, kind in wanted.items() if column in have and have[column] != kind]
-    if missing or wrong:
-        lacks = [f"no column {c!r}" for c in missing] + [f"{c!r} is {have[c]}, not {wanted[c]}" for c in wrong]
-        raise _unusable(name, f"it has {', '.join(lacks)}")
-
-
-def _require_writable(conn: Conn, name: TableName) -> None:
-    """Insert a row and take it back: only so are triggers, constraints and privileges known to agree."""
-    statement = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
-        name.identifier,
-        sql.SQL(", ").join(map(sql.Identifier, _PROBE)),
-        sql.SQL(", ").join(map(sql.Literal, _PROBE.values())),
-    )
-    try:
-        with conn.transaction(force_rollback=True):
-            conn.execute(statement)
-            conn.execute(
-                sql.SQL("DELETE FROM {} WHERE {} = 'probe'").format(name.identifier, sql.Identifier("pipelineId"))
-            )
-    except psycopg.Error as error:
-        failure = failure_of(error)
-        if not isinstance(failure, Terminal):
-            raise
-        raise _unusable(name, failure.message) from error
-
-
-def _unusable(name: TableName, why: str) -> Terminal:
-    return Terminal(
-        "quarantine.unusable",
-        f"The quarantine table {name} cannot keep rejected rows: {why}.",
-        hint=f"Name another table in the validate node, or rename this one away and let Flow make its own: "
-        f"ALTER TABLE {quoted(name.schema, name.table)} RENAME TO …",
-    )
+__all__ = [
+    "close_not_loaded", "count_as_loaded", "count_as_not_loaded", "ensure_quarantine", "keep_rejects", "write_rejects",
+]  # fmt: skip
 
 
 def write_rejects(

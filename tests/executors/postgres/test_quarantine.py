@@ -60,6 +60,17 @@ def test_a_table_of_an_older_release_is_given_what_it_lacks(load, conn, dlq):
     assert entries(conn, dlq, "tenant::text") == [(load.run.tenant,)]
 
 
+def test_a_table_of_an_older_release_is_given_what_the_workbench_needs(conn, dlq, schema):
+    ensure_quarantine(conn, dlq)
+    conn.execute(f'DROP INDEX {schema}_dlq."My Orders_rule_idx"')
+    conn.execute(f'ALTER TABLE {dlq} DROP COLUMN revision, DROP COLUMN "replayRun"')
+    ensure_quarantine(conn, dlq)
+    ensure_quarantine(conn, dlq)
+    assert entries(conn, dlq, 'revision, "replayRun"') == []
+    found = conn.execute("SELECT indexname FROM pg_indexes WHERE schemaname = %s", [f"{schema}_dlq"]).fetchall()
+    assert {"My Orders_rule_idx", "My Orders_replay_idx"} <= {name for (name,) in found}
+
+
 def test_a_table_of_somebody_else_is_not_altered(conn, dlq):
     ensure_quarantine(conn, dlq)
     conn.execute(f"ALTER TABLE {dlq} DROP COLUMN tenant, DROP COLUMN severity")

@@ -1,0 +1,190 @@
+"""Quarantine tables themselves: their columns and indexes, made or completed before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from executors.errors import Terminal
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
+from executors.postgres.failures import failure_of
+from executors.postgres.inspect import inspect_target
+from executors.postgres.names import TableName, quoted, shortened
+
+_COLUMNS = {
+    "pipelineId": "text NOT NULL",
+    "runId": "text NOT NULL",
+    "nodeId": "text NOT NULL",
+    "ruleId": "text NOT NULL",
+    "row": "jsonb NOT NULL",
+    "createdAt": "timestamp with time zone NOT NULL DEFAULT now()",
+    "rowId": "text NOT NULL",
+    "field": "text",
+    "message": "text NOT NULL",
+    "severity": "text NOT NULL",
+    "disposition": "text NOT NULL",
+    "attempt": "integer NOT NULL",
+    "targetNode": "text NOT NULL",
+    "sourceFile": "text",
+    "sourceRecord": "bigint",
+    "rowFrom": "text NOT NULL",
+    "status": "text NOT NULL DEFAULT 'open'",
+    "fixedRow": "jsonb",
+    "fixedBy": "text",
+    "tenant": "uuid",
+}
+"""Columns beside `id`. `rowId` is shared by the entries of one row; `disposition` is dropped, loaded or not_loaded (the
+run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored or fixed. `tenant` tells workspaces
+apart that share a table and a pipeline's id."""
+
+_WORKBENCH = {
+    "revision": "integer NOT NULL DEFAULT 0",
+    "decidedBy": "text",
+    "decidedAt": "timestamp with time zone",
+    "reason": "text",
+    "replayRun": "text",
+    "replayResult": "text",
+    "replayRules": "text[]",
+}
+"""Columns for who works on rejected rows. `revision` goes up with every change of a row's entries; `replayRun` is the
+last run that replayed the row, `replayResult` what came of it and `replayRules` which rules still failed. A table that
+lacks them takes rejects all the same."""
+
+_ADDED = frozenset({"tenant", *_WORKBENCH})
+"""Columns that older releases did not make; a table is given them."""
+
+_INDEXES = {
+    "_pipeline_idx": '("pipelineId", "runId")',
+    "_not_loaded_idx": '("pipelineId", "targetNode", "sourceFile")'
+    " WHERE disposition = 'not_loaded' AND status = 'open'",
+    "_run_idx": '("pipelineId", "runId", id)',
+    "_status_idx": '("pipelineId", status, id)',
+    "_rule_idx": '("pipelineId", "ruleId", status, id)',
+    "_field_idx": '("pipelineId", field, status, id)',
+    "_replay_idx": '("replayRun", id) WHERE "replayRun" IS NOT NULL',
+}
+"""The last five let a page of a few entries be found among many millions, whatever they are narrowed by."""
+_UNIQUE = {"_row_idx": '("runId", "targetNode", attempt, "rowId", "nodeId", "ruleId")'}
+
+_PROBE = {
+    "pipelineId": "probe",
+    "runId": "probe",
+    "nodeId": "probe",
+    "ruleId": "probe",
+    "row": Jsonb({}),
+    "rowId": "probe",
+    "message": "probe",
+    "severity": "skip",
+    "disposition": "dropped",
+    "attempt": 1,
+    "targetNode": "probe",
+    "rowFrom": "source",
+}
+
+
+@translate()
+def ensure_quarantine(conn: Conn, table: str) -> None:
+    """Create a quarantine table, or prove that the one there can be written to, before anything is read.
+
+    Raises Terminal `quarantine.unusable` naming what the table lacks.
+    """
+    name = TableName.parse(table)
+    if _columns_of(conn, name):
+        complete_quarantine(conn, name)
+    else:
+        _create(conn, name)
+    _require_columns(name, _columns_of(conn, name))
+    _require_writable(conn, name)
+
+
+def _create(conn: Conn, name: TableName) -> None:
+    with ddl(conn):
+        if exists(conn, name.schema, name.table):
+            return
+        ensure_schema(conn, name.schema)
+        columns = {**_COLUMNS, **_WORKBENCH}
+        create_table(conn, name.identifier, sql.SQL("id bigserial PRIMARY KEY, {}").format(body(columns)))
+        for unique, indexes in (("", _INDEXES), ("UNIQUE ", _UNIQUE)):
+            for suffix, on in indexes.items():
+                conn.execute(_index(name, suffix, on, unique))
+
+
+def _index(name: TableName, suffix: str, on: str, unique: str = "") -> sql.Composed:
+    return sql.SQL("CREATE {}INDEX {} ON {} {}").format(
+        sql.SQL(unique), sql.Identifier(shortened(name.table, suffix)), name.identifier, sql.SQL(on)
+    )
+
+
+@translate()
+def complete_quarantine(conn: Conn, name: TableName) -> None:
+    """Give a table that an older release made the columns and indexes that it lacks, where it is ours to alter."""
+    have, every = _columns_of(conn, name), {**_COLUMNS, **_WORKBENCH}
+    lacking = every.keys() - have.keys()
+    # Whatever else it lacks makes it a table of somebody else.
+    if not have or not lacking <= _ADDED:
+        return
+    with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType):
+        if lacking:
+            with ddl(conn):
+                add_columns(conn, name.identifier, {column: every[column] for column in every if column in lacking})
+        # One by one: each keeps writers waiting while it is made.
+        for suffix, on in _INDEXES.items():
+            with ddl(conn):
+                if not exists(conn, name.schema, shortened(name.table, suffix)):
+                    conn.execute(_index(name, suffix, on))
+
+
+@translate()
+def require_workbench(conn: Conn, name: TableName) -> None:
+    """Complete the table; raises Terminal `quarantine.unusable` if decisions about its rows could not be noted."""
+    complete_quarantine(conn, name)
+    if missing := _WORKBENCH.keys() - _columns_of(conn, name).keys():
+        raise _unusable(name, f"it has {', '.join(f'no column {c!r}' for c in sorted(missing))}")
+
+
+def _columns_of(conn: Conn, name: TableName) -> dict[str, str]:
+    found = inspect_target(conn, name.schema, name.table)
+    return {c.name: c.declared for c in found.columns} if found else {}
+
+
+def _require_columns(name: TableName, have: Mapping[str, str]) -> None:
+    wanted = {"id": "bigint", **{column: kind.split(" NOT NULL")[0] for column, kind in _COLUMNS.items()}}
+    missing = [column for column in wanted if column not in have]
+    wrong = [column for column, kind in wanted.items() if column in have and have[column] != kind]
+    if missing or wrong:
+        lacks = [f"no column {c!r}" for c in missing] + [f"{c!r} is {have[c]}, not {wanted[c]}" for c in wrong]
+        raise _unusable(name, f"it has {', '.join(lacks)}")
+
+
+def _require_writable(conn: Conn, name: TableName) -> None:
+    """Insert a row and take it back: only so are triggers, constraints and privileges known to agree."""
+    statement = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
+        name.identifier,
+        sql.SQL(", ").join(map(sql.Identifier, _PROBE)),
+        sql.SQL(", ").join(map(sql.Literal, _PROBE.values())),
+    )
+    try:
+        with conn.transaction(force_rollback=True):
+            conn.execute(statement)
+            conn.execute(
+                sql.SQL("DELETE FROM {} WHERE {} = 'probe'").format(name.identifier, sql.Identifier("pipelineId"))
+            )
+    except psycopg.Error as error:
+        failure = failure_of(error)
+        if not isinstance(failure, Terminal):
+            raise
+        raise _unusable(name, failure.message) from error
+
+
+def _unusable(name: TableName, why: str) -> Terminal:
+    return Terminal(
+        "quarantine.unusable",
+        f"The quarantine table {name} cannot keep rejected rows: {why}.",
+        hint=f"Name another table in the validate node, or rename this one away and let Flow make its own: "
+        f"ALTER TABLE {quoted(name.schema, name.table)} RENAME TO …",
+    )
