@@ -1,4 +1,4 @@
-"""Reading the environment: addresses, secrets and flags. Settings use it; nothing else reads `os.environ`."""
+"""Reading the environment: addresses, secrets and flags. Settings use it; nothing but `flags` reads `os.environ` too."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
+from flowapp import flags
+from ir.errors import FlowError
+
 
 class BadSetting(ImproperlyConfigured):
     """A setting of the environment that cannot be used; `hint` says what can."""
@@ -23,14 +26,13 @@ class BadSetting(ImproperlyConfigured):
 
 
 MOST_HOURS = 8760.0
-TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 
 def read_flag(name: str) -> bool:
-    value = os.environ.get(name, "").strip().lower()
-    if value in TRUE | FALSE:
-        return value in TRUE
-    raise BadSetting(f"{name} is {value!r}.", "Use true or false.")
+    try:
+        return flags.read_flag(name)
+    except FlowError as error:
+        raise BadSetting(error.message, error.hint) from None
 
 
 def read_choice(name: str, allowed: tuple[str, ...]) -> str:

@@ -21,6 +21,7 @@ workspace_pages = [
 urlpatterns = [
     path("", views.start, name="start"),
     path("workspaces/", views.workspaces, name="workspaces"),
+    path("docs/<slug:name>/", views.docs, name="docs"),
     path("api/", include("flowapp.api.urls")),
     # Some of these are outside any workspace: login, password.
     path("", include("flowapp.accounts.urls")),

@@ -95,6 +95,8 @@ _MODES = (
     _warning("watermark.column_nullable", "ALTER TABLE … ALTER COLUMN … SET NOT NULL, if it is never empty."),
     _error("watermark.lag_mismatch", "Write a duration for dates and times, a number for numbers, none for texts."),
     _error("cdc.source_required", "Name the stream in cdcSource."),
+    _error("cdc.streaming_disabled", "Choose another load mode; docs/cdc-mirror.md says which, and what is missing."),
+    _error("cdc.connector_missing", "Choose another load mode; docs/cdc-mirror.md says which, and what is missing."),
     _error("target.not_loadable", "Load a table of your own that can be written."),
     _error("target.loaded_twice", "Load the table from one target, or let both append or upsert."),
     _warning(

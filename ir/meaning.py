@@ -29,6 +29,7 @@ class _Subject:
     draft: Draft
     graph: Graph
     destinations: Destinations | None
+    streaming: bool
 
     def specs(self) -> Iterator[tuple[Node, Pointer]]:
         return ((node.spec, node.at) for node in self.draft.nodes if node.spec is not None)
@@ -38,9 +39,11 @@ class _Subject:
         return [part for spec, at in self.specs() for part in spec.parts(at)]
 
 
-def check_meaning(draft: Draft, destinations: Destinations | None) -> list[Diagnostic | Skipped]:
+def check_meaning(
+    draft: Draft, destinations: Destinations | None, streaming: bool = False
+) -> list[Diagnostic | Skipped]:
     """What all rules find."""
-    subject = _Subject(draft, Graph(draft.nodes), destinations)
+    subject = _Subject(draft, Graph(draft.nodes), destinations, streaming)
     return [finding for rule in RULES for finding in rule(subject)]
 
 
@@ -139,7 +142,7 @@ def _check_empty(subject: _Subject) -> Findings:
 
 
 def _check_targets(subject: _Subject) -> Findings:
-    yield from check_targets(subject.graph, subject.destinations)
+    yield from check_targets(subject.graph, subject.destinations, subject.streaming)
 
 
 RULES: tuple[Callable[[_Subject], Findings], ...] = (

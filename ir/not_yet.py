@@ -1,7 +1,6 @@
 """What this release can read but not run. A document that uses any of it is refused."""
 
 NOT_YET: tuple[tuple[str, str], ...] = (
-    ("load mode", "cdc_mirror"),
     ("op", "sql"),
     ("source connector", "s3"),
     ("source connector", "gcs"),

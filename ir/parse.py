@@ -25,17 +25,22 @@ class Parsed:
 
 
 def parsePipelineIR(
-    document: str | bytes | dict[str, Any], *, destinations: Destinations | None = None, syntax: Syntax = "json"
+    document: str | bytes | dict[str, Any],
+    *,
+    destinations: Destinations | None = None,
+    syntax: Syntax = "json",
+    streaming: bool = False,
 ) -> Parsed:
     """Read a pipeline from text (JSON, or TOML by `syntax`) or from parsed JSON.
 
     Raises InvalidPipeline holding every diagnostic of all three phases: text, structure, meaning. Only text that cannot
     be read at all ends it early. Rules that need to know the tables are skipped, and listed, without `destinations`.
+    `streaming` is the installation's FLOW_STREAMING_ENABLED.
     """
     read = read_document(document, syntax)
     draft, structural = read_structure(read.value)
     faults = [*read.faults, *_without_echoes(structural, read.faults)]
-    findings = check_meaning(draft, destinations)
+    findings = check_meaning(draft, destinations, streaming)
     found = [finding for finding in findings if isinstance(finding, Diagnostic)]
     skipped = tuple(finding for finding in findings if isinstance(finding, Skipped))
     diagnostics = _in_order(read, _without_misspelt([*faults, *_without_echoes(found, faults)]))

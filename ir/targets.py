@@ -22,9 +22,9 @@ class _Table(NamedTuple):
     table: str
 
 
-def check_targets(graph: Graph, destinations: Destinations | None) -> Findings:
+def check_targets(graph: Graph, destinations: Destinations | None, streaming: bool) -> Findings:
     """All rules of this module."""
-    views = list(_views(graph, destinations or {}))
+    views = list(_views(graph, destinations or {}, streaming))
     for view in views:
         yield from load_mode(view.target.load_mode).check(view)
         yield from _check_unused(view)
@@ -34,7 +34,7 @@ def check_targets(graph: Graph, destinations: Destinations | None) -> Findings:
     yield from _check_quarantines(graph, views)
 
 
-def _views(graph: Graph, destinations: Destinations) -> Iterator[TargetView]:
+def _views(graph: Graph, destinations: Destinations, streaming: bool) -> Iterator[TargetView]:
     projected = known_columns(graph)
     count = {kind: sum(isinstance(node.spec, kind) for node in graph.nodes) for kind in (Source, Target)}
     for node in graph.nodes:
@@ -42,7 +42,7 @@ def _views(graph: Graph, destinations: Destinations) -> Iterator[TargetView]:
             table = _table_of(node.spec)
             yield TargetView(
                 node.spec, node.at, projected[node.at], destinations.get(table), table in destinations,
-                count[Source], count[Target],
+                count[Source], count[Target], streaming,
             )  # fmt: skip
 
 

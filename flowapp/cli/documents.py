@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from flowapp.flags import read_flag
 from ir.errors import FlowError
+
+if TYPE_CHECKING:
+    from ir.destinations import Destinations
+    from ir.documents import Syntax
+    from ir.parse import Parsed
 
 SYNTAX_BY_SUFFIX = {".json": "json", ".toml": "toml"}
 STDIN = "-"
@@ -34,3 +41,11 @@ def read_file(name: str) -> tuple[bytes, str]:
         return path.read_bytes(), SYNTAX_BY_SUFFIX[path.suffix]
     except OSError as error:
         raise UnreadableFile(name, (error.strerror or type(error).__name__).lower()) from None
+
+
+def parse_offline(content: bytes, syntax: Syntax, destinations: Destinations | None = None) -> Parsed:
+    """`parsePipelineIR` with what this installation allows, without Django's settings; raises InvalidPipeline."""
+    from ir.parse import parsePipelineIR
+
+    streaming = read_flag("FLOW_STREAMING_ENABLED")
+    return parsePipelineIR(content, syntax=syntax, destinations=destinations, streaming=streaming)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from flowapp.cli.documents import read_file
+from flowapp.cli.documents import parse_offline, read_file
 from flowapp.cli.outcome import Outcome, listed, minute, said
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import OPERATOR, current_workspace
@@ -81,11 +81,11 @@ def save_pipeline(args: Namespace) -> Outcome:
 
 def save_file(name: str) -> PipelineVersion:
     """Make a file's content the newest version of the pipeline that it names; raises InvalidPipeline."""
+    from flowapp.pipelines.documents import parse
     from flowapp.pipelines.services import save_version
-    from ir.parse import parsePipelineIR
 
     content, syntax = read_file(name)
-    parsePipelineIR(content, syntax=syntax)
+    parse(content, syntax)
     return save_version(current_workspace(), content.decode(), role=OPERATOR)
 
 
@@ -114,10 +114,8 @@ def restore_pipeline(args: Namespace) -> Outcome:
 
 def convert_file(args: Namespace) -> Outcome:
     """Lossless but for TOML's comments. What is invalid is refused first."""
-    from ir.parse import parsePipelineIR
-
     content, syntax = read_file(args.file)
-    text = WRITERS[args.to](parsePipelineIR(content, syntax=syntax).document)
+    text = WRITERS[args.to](parse_offline(content, syntax).document)
     return Outcome({"syntax": args.to, "text": text}, lambda console: _print_text(console, text))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from flowapp.cli.diagnostics import document_of, invalid, show_diagnostics
-from flowapp.cli.documents import read_file
+from flowapp.cli.documents import parse_offline, read_file
 from flowapp.cli.outcome import Outcome, show_lines
 from flowapp.cli.parser import add_command
 from ir.diagnostics import InvalidPipeline
@@ -25,13 +25,11 @@ def add_parser(commands: Any) -> None:
 
 
 def validate_file(args: Namespace) -> Outcome:
-    from ir.parse import parsePipelineIR
-
     content, syntax = read_file(args.file)
     try:
-        parsed = parsePipelineIR(content, syntax=syntax)
+        parsed = parse_offline(content, syntax)
         if args.online:
-            parsed = parsePipelineIR(content, syntax=syntax, destinations=_look(parsed))
+            parsed = parse_offline(content, syntax, _look(parsed))
     except InvalidPipeline as error:
         return invalid(error, args.file)
     return Outcome(document_of(parsed.warnings, parsed.skipped), lambda console: _show(console, parsed, args))

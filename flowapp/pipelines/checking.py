@@ -8,10 +8,10 @@ from typing import Any
 
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.destinations import Found, find_destinations
+from flowapp.pipelines.documents import parse
 from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped, listed, shown
 from ir.documents import Syntax, read_document
 from ir.json_text import JsonReader, JsonSyntaxError
-from ir.parse import parsePipelineIR
 from ir.pipeline import Pipeline as Document
 from ir.pointers import ROOT, Pointer
 from ir.spelling import guess
@@ -48,7 +48,7 @@ def check_text(workspace: Workspace, text: str, *, syntax: Syntax = "json", fres
     found = find_destinations(workspace, value, fresh=fresh)
     pipeline: Document | None = None
     try:
-        parsed = parsePipelineIR(text, destinations=found.tables, syntax=syntax)
+        parsed = parse(text, syntax, found.tables)
         pipeline, diagnostics, skipped = parsed.pipeline, parsed.warnings, parsed.skipped
     except InvalidPipeline as error:
         diagnostics, skipped = error.diagnostics, error.skipped

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from django.conf import settings
 from pydantic import TypeAdapter
 
+from ir.destinations import Destinations
 from ir.documents import Syntax
-from ir.parse import parsePipelineIR
+from ir.parse import Parsed, parsePipelineIR
 from ir.pipeline import Pipeline
 from ir.schedules import Schedule
 
@@ -19,10 +21,15 @@ def syntax_of(text: str) -> Syntax:
     return "json" if text.lstrip("\ufeff \t\r\n").startswith("{") else "toml"
 
 
+def parse(text: str | bytes, syntax: Syntax, destinations: Destinations | None = None) -> Parsed:
+    """`parsePipelineIR` with what this installation allows; raises InvalidPipeline."""
+    return parsePipelineIR(text, syntax=syntax, destinations=destinations, streaming=settings.FLOW_STREAMING_ENABLED)
+
+
 @lru_cache(maxsize=64)
 def read_document(text: str, syntax: Syntax | None = None) -> Pipeline:
     """The typed pipeline of a document's text; raises InvalidPipeline."""
-    return parsePipelineIR(text, syntax=syntax or syntax_of(text)).pipeline
+    return parse(text, syntax or syntax_of(text)).pipeline
 
 
 def read_schedule(document: object) -> Schedule:

@@ -7,7 +7,7 @@ import logging
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods
@@ -17,6 +17,7 @@ from flowapp.accounts.selectors import list_memberships, may_make_workspaces
 from flowapp.accounts.services import AccountError, make_workspace
 from flowapp.api.problems import problem_response
 from flowapp.web.access import page, signed_in
+from flowapp.web.docs import read_page
 from flowapp.web.errors import is_htmx, make_error_id, show_error, to_messages
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.search import find
@@ -55,6 +56,15 @@ def workspaces(request: HtmxRequest) -> HttpResponse:
         "first_workspace": settings.FLOW_WORKSPACE,
     }
     return render_page(request, "web/workspaces.html", context, status=422 if form and form.errors else 200)
+
+
+@signed_in
+def docs(request: HtmxRequest, name: str) -> HttpResponse:
+    """A page of the documentation."""
+    text = read_page(name)
+    if text is None:
+        raise Http404("No such page.")
+    return render_page(request, "web/docs.html", {"name": name, "page": text})
 
 
 @page()

@@ -21,7 +21,8 @@ class TargetView:
     """A target, where it stands, and what is known around it.
 
     `projected` are the columns of the rows that arrive; `destination` is the table as found in the database, None if
-    there is none; `looked` says whether anybody looked. `sources` and `targets` count the pipeline's nodes.
+    there is none; `looked` says whether anybody looked. `sources` and `targets` count the pipeline's nodes. `streaming`
+    says whether the installation lets streams in.
     """
 
     target: Target
@@ -31,6 +32,7 @@ class TargetView:
     looked: bool
     sources: int
     targets: int
+    streaming: bool = False
 
     def table_columns(self) -> tuple[str, ...] | None:
         """The columns that the table has or will have, None if that is not known."""
@@ -59,6 +61,7 @@ class LoadMode:
     needs_key: bool = False
     replaces_all_rows: bool = False
     keeps_mark: bool = False
+    follows_stream: bool = False
     check: Callable[[TargetView], Findings] = lambda view: iter(())
 
 

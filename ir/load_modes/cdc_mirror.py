@@ -1,21 +1,35 @@
-"""The load mode `cdc_mirror`."""
+"""The load mode `cdc_mirror`, behind two gates: the setting for streams, and a connector that reads them."""
 
 from __future__ import annotations
 
-from ir.diagnostics import diagnose
+from ir.diagnostics import diagnose, shown
 from ir.load_modes.base import Findings, LoadMode, TargetView
 
 
 def check(view: TargetView) -> Findings:
-    if view.target.cdc_source is None:
+    source = view.target.cdc_source
+    if source is None:
         yield diagnose("cdc.source_required", view.at / "cdcSource", "cdc_mirror needs a cdcSource.")
+    yield from _check_gates(view)
+
+
+def _check_gates(view: TargetView) -> Findings:
+    """No connector of this release reads a stream, so that the second gate stays shut to all."""
+    at, source = view.at / "loadMode", view.target.cdc_source
+    if not view.streaming:
+        message = "streaming disabled: FLOW_STREAMING_ENABLED is off, and cdc_mirror follows a stream of changes."
+        yield diagnose("cdc.streaming_disabled", at, message)
+    else:
+        stream = f"the stream {shown(source)}" if source else "a stream of changes"
+        yield diagnose("cdc.connector_missing", at, f"Debezium connector not configured: nothing here reads {stream}.")
 
 
 MODE = LoadMode(
     name="cdc_mirror",
     sentence="Follows the changes of a table in another database.",
     runs="The changes of the stream, in their order",
-    needs="A stream of changes, in cdcSource.",
+    needs="FLOW_STREAMING_ENABLED, a Debezium connector, and the name of its stream in cdcSource.",
     fields=frozenset({"cdc_source"}),
+    follows_stream=True,
     check=check,
 )

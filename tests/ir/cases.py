@@ -9,6 +9,7 @@ from typing import Any
 
 from ir.destinations import Destination, DestinationColumn, Destinations, Replacing
 from ir.documents import Syntax
+from ir.parse import Parsed, parsePipelineIR
 from ir.types import STRING, ColumnType
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "pipelines"
@@ -23,6 +24,10 @@ class Case:
     syntax: Syntax
     expected: list[dict[str, Any]]
     destinations: Destinations | None
+    streaming: bool = False
+
+    def parse(self) -> Parsed:
+        return parsePipelineIR(self.text, syntax=self.syntax, destinations=self.destinations, streaming=self.streaming)
 
     @property
     def code(self) -> str:
@@ -41,12 +46,14 @@ def _read_case(expect: Path) -> Case:
     if not document.exists():
         document, syntax = expect.with_name(f"{name}.toml"), "toml"
     destinations = expect.with_name(f"{name}.destinations.json")
+    settings = expect.with_name(f"{name}.settings.json")
     return Case(
         name,
         document.read_bytes(),
         syntax,
         json.loads(expect.read_text()),
         _destinations(json.loads(destinations.read_text())) if destinations.exists() else None,
+        **(json.loads(settings.read_text()) if settings.exists() else {}),
     )
 
 

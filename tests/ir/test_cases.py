@@ -17,7 +17,7 @@ TOLD = ("path", "code", "severity", "line", "column")
 
 def diagnostics_of(case: Case):
     try:
-        return parsePipelineIR(case.text, syntax=case.syntax, destinations=case.destinations).warnings
+        return case.parse().warnings
     except InvalidPipeline as error:
         return error.diagnostics
 
@@ -25,14 +25,14 @@ def diagnostics_of(case: Case):
 @pytest.mark.parametrize("case", list_cases("invalid"), ids=lambda case: case.name)
 def test_an_invalid_document_is_refused_with_all_its_faults_and_their_places(case):
     with pytest.raises(InvalidPipeline) as caught:
-        parsePipelineIR(case.text, syntax=case.syntax, destinations=case.destinations)
+        case.parse()
     told = [{k: v for k, v in d.to_json().items() if k in TOLD} for d in caught.value.diagnostics]
     assert told == case.expected
 
 
 @pytest.mark.parametrize("case", list_cases("valid"), ids=lambda case: case.name)
 def test_a_valid_document_is_read_with_its_warnings(case):
-    parsed = parsePipelineIR(case.text, destinations=case.destinations)
+    parsed = case.parse()
     assert [{k: v for k, v in d.to_json().items() if k in TOLD} for d in parsed.warnings] == case.expected
 
 

@@ -152,13 +152,31 @@ def test_one_table_may_be_appended_to_twice():
         ("cdc_mirror", "cdc.source_required"),
     ],
 )
-def test_a_mode_without_what_it_needs_is_refused_even_if_it_is_not_available(mode, code):
+def test_a_mode_without_what_it_needs_is_refused_even_behind_a_gate(mode, code):
     assert code in told(orders(loadMode=mode))
+
+
+@pytest.mark.parametrize(
+    ("streaming", "code", "words"),
+    [
+        (False, "cdc.streaming_disabled", "streaming disabled"),
+        (True, "cdc.connector_missing", "Debezium connector not configured"),
+    ],
+)
+def test_cdc_mirror_is_stopped_at_the_gate_that_is_shut_and_leads_to_its_page(streaming, code, words):
+    with pytest.raises(InvalidPipeline) as caught:
+        parsePipelineIR(orders(loadMode="cdc_mirror", cdcSource="stream"), streaming=streaming)
+    (told,) = caught.value.diagnostics
+
+    assert (told.code, str(told.path), told.severity) == (code, "/nodes/3/loadMode", "error")
+    assert told.message.startswith(words)
+    assert "docs/cdc-mirror.md" in told.hint
 
 
 def test_modes_say_what_they_are_like():
     assert [mode.name for mode in LOAD_MODES.values() if mode.replaces_all_rows] == ["truncate", "blue_green"]
     assert [mode.name for mode in LOAD_MODES.values() if mode.needs_key] == ["upsert"]
     assert [mode.name for mode in LOAD_MODES.values() if mode.keeps_mark] == ["incremental_watermark"]
+    assert [mode.name for mode in LOAD_MODES.values() if mode.follows_stream] == ["cdc_mirror"]
     with pytest.raises(KeyError, match="known are append"):
         load_mode("replace")

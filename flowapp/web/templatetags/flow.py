@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from flowapp.web.docs import link_docs
 from ir.words import counted as words_counted
 
 register = template.Library()
@@ -119,6 +120,9 @@ def duration(seconds: float | None) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+register.filter(link_docs)
 
 
 @register.filter

@@ -8,7 +8,6 @@ import pytest
 
 from executors.errors import Failure, Terminal, Transient
 from executors.postgres.load_modes import LOAD_MODES
-from ir.not_yet import NOT_YET
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -20,7 +19,7 @@ ROWS = (
 )
 
 
-MODES = [mode for mode in LOAD_MODES if ("load mode", mode) not in NOT_YET]
+MODES = tuple(LOAD_MODES)
 
 
 @pytest.fixture(params=MODES)

@@ -271,6 +271,20 @@ def test_all_load_modes_are_cards_with_what_they_run_and_need(web, url):
     assert "Needs: A key in upsertKey" in page
 
 
+@pytest.mark.parametrize(
+    ("streaming", "told"), [(False, "streaming disabled"), (True, "Debezium connector not configured")]
+)
+def test_the_gate_of_cdc_mirror_is_told_at_its_card_before_any_save(act, web, url, settings, streaming, told):
+    settings.FLOW_STREAMING_ENABLED = streaming
+    page = act("set", "/nodes/1/loadMode", value="cdc_mirror").content.decode()
+    card = page[page.index('for="mode-cdc_mirror"') :]
+
+    assert told in card
+    assert '<a href="/docs/cdc-mirror/">' in card
+    refused = web.post(url("save", tab="visual"), headers=HTMX)
+    assert (refused.status_code, told in refused.content.decode()) == (422, True)
+
+
 def test_a_missing_key_is_an_error_at_its_field_with_a_fix_before_any_save(act, web, url, warehouse, schema, draft):
     import psycopg
 

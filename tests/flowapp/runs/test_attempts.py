@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from uuid import uuid4
 
@@ -228,6 +229,22 @@ def test_a_stored_document_that_this_release_cannot_read_fails_the_run(pipeline,
     pipeline.versions.update(document="{}")
     run = attempt(run, TableEngine())
     assert (run.state, run.error_code) == (State.FAILED, "pipeline.invalid")
+
+
+@pytest.mark.parametrize(
+    ("streaming", "told"), [(False, "streaming disabled"), (True, "Debezium connector not configured")]
+)
+def test_a_stored_cdc_mirror_ends_at_its_gate_before_anything_is_read(
+    pipeline, target, document, settings, streaming, told
+):
+    settings.FLOW_STREAMING_ENABLED = streaming
+    run = queue_run(pipeline, Trigger.MANUAL)
+    stored = document(metadata={"name": str(run.pk)})
+    stored["nodes"][1] |= {"loadMode": "cdc_mirror", "cdcSource": "stream"}
+    pipeline.versions.update(document=json.dumps(stored))
+    run = attempt(run, TableEngine())
+    assert (run.state, run.error_code) == (State.FAILED, "pipeline.invalid")
+    assert told in run.error_message
 
 
 def test_a_worker_that_is_overtaken_leaves_everything_to_the_other(pipeline, target, expire):

@@ -27,5 +27,5 @@ PUBLIC = {
 }  # fmt: skip
 """What anybody may ask, signed in or not."""
 
-OUTSIDE = {"start", "workspaces", "accounts:password"}
+OUTSIDE = {"start", "workspaces", "docs", "accounts:password"}
 """What whoever has signed in may ask, in no workspace."""

@@ -75,6 +75,13 @@ def test_who_is_in_no_workspace_is_told_what_to_do(client):
     assert "flow user add dora@example.com" in client.get("/", follow=True).content.decode()
 
 
+def test_a_page_of_the_documentation_is_shown_to_whoever_has_signed_in(viewer):
+    page = viewer.get("/docs/cdc-mirror/").content.decode()
+
+    assert "<h2>What to use instead</h2>" in page
+    assert viewer.get("/docs/no-such-page/").status_code == 404
+
+
 def test_a_fragment_is_part_of_the_page_and_the_answers_are_kept_apart(viewer):
     whole, part = viewer.get(SEARCH), viewer.get(SEARCH, headers=HTMX)
 

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.template import TemplateSyntaxError
 
 from flowapp.runs.models import State
+from flowapp.web.docs import link_docs
 from flowapp.web.static_files import fingerprint
 from flowapp.web.templatetags.flow import (
     STATES,
@@ -69,6 +70,11 @@ def test_every_state_of_a_run_has_words_and_an_icon(state):
 
 def test_a_state_is_shown_as_text():
     assert "<b>" not in state_badge("<b>")
+
+
+def test_a_named_page_of_the_documentation_is_a_link_and_all_else_is_text():
+    shown = link_docs("<b> see docs/cdc-mirror.md, not docs/no-such.md.")
+    assert shown == '&lt;b&gt; see <a href="/docs/cdc-mirror/">docs/cdc-mirror.md</a>, not docs/no-such.md.'
 
 
 def test_an_unknown_icon_says_where_to_add_it():

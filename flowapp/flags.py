@@ -1,0 +1,17 @@
+"""Settings that are on or off, read without Django, for commands that start at once."""
+
+from __future__ import annotations
+
+import os
+
+from ir.errors import FlowError
+
+TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+
+
+def read_flag(name: str) -> bool:
+    """Whether the flag of the environment is on; raises FlowError `setting.invalid`."""
+    value = os.environ.get(name, "").strip().lower()
+    if value in TRUE | FALSE:
+        return value in TRUE
+    raise FlowError("setting.invalid", f"{name} is {value!r}.", hint="Use true or false.")
