@@ -1,4 +1,4 @@
-"""Reading the environment: addresses, secrets and flags. Settings use it; nothing but `flags` reads `os.environ` too."""
+"""Reading the environment: addresses, secrets and flags. Settings use it; only `flags` reads `os.environ` as well."""
 
 from __future__ import annotations
 
