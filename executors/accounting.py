@@ -71,8 +71,12 @@ def stop_on_abort(rules: Sequence[RuleCount], names: Mapping[int, str]) -> None:
         "rule.abort",
         f"{'; '.join(texts)}. Nothing was loaded.",
         node=violated[0].node,
-        hint="Mend the rows at the source, or let the rule (for types: onTypeMismatch) skip or warn instead of abort.",
+        hint=" ".join(dict.fromkeys(_HINTS.get(rule.type, _MEND) for rule in violated)),
     )
+
+
+_MEND = "Mend the rows at the source, or let the rule (for types: onTypeMismatch) skip or warn instead of abort."
+_HINTS = {"order": "Name a column in orderBy that tells the rows of a key apart, or drop before what may differ."}
 
 
 def _rule_text(rule: RuleCount) -> str:

@@ -175,7 +175,8 @@ class RuleCount:
     says what is wrong with the values, without telling them.
 
     Implicit rules have ids of their own: `type:<column>`, `notNull:<column>`, `length:<column>`, `text:<column>`
-    (NUL or broken UTF-8), `row` (a record the format cannot read).
+    (NUL or broken UTF-8), `order:<column>` (rows of a key of which none is the last), `row` (a record the
+    format cannot read).
     """
 
     node: str

@@ -167,7 +167,8 @@ class Trim(Op):
 class Deduplicate(Op):
     """Keep the last row of each key: by `orderBy` (NULL comes first), without it in the order of the files.
 
-    NULLs in keys are equal to each other. Types that Spark lacks are compared as text.
+    Rows of a database that are equally last and differ in what is left of them stop the run: to keep one of them would
+    be chance. NULLs in keys are equal to each other. Types that Spark lacks are compared as text.
     """
 
     op: Literal["deduplicate"]

@@ -12,14 +12,15 @@ from pyspark.sql import types as spark
 
 from executors.errors import Terminal
 from executors.model import SourceField
-from executors.spark.compiled import Compiled, Deduplicate, Derive, Expression, RunPrograms, Stage, Working
+from executors.spark.compiled import Compiled, Deduplicate, Derive, Expression, RunPrograms, Stage, Tie, Working
 from executors.spark.errors import analysing
 from executors.spark.parcels import BROKEN
 from executors.spark.session import RunSession
 from executors.spark.steps import Convert, Program, Step, flags_of, outputs_of
 from executors.spark.transforms import apply_op
 from executors.spark.types import column_type, is_native, spark_type
-from executors.verdicts import CastFlag
+from executors.verdicts import CastFlag, OpFlag, TieFlag
+from ir.connectors import CONNECTORS
 from ir.expressions import ExpressionError, bind_expression, parse_expression
 from ir.pipeline import Path
 from ir.types import STRING, ColumnType
@@ -51,6 +52,7 @@ class Compiler:
         self._session = session
         self._empty_as_null = path.target.empty_as_null
         # Where bad values become NULL they count as NULL in conditions too; else their rows are kept for the verdict.
+        self._keeps_order = CONNECTORS[path.source.connector].keeps_order
         self._keeps_bad = path.target.on_type_mismatch != "null"
         self.node, self.place = path.source.id, "columns"
         self.source = tuple((f"s{place}", field) for place, field in enumerate(fields))
@@ -58,7 +60,7 @@ class Compiler:
         self.working = {field.name: Working(column, field.type) for column, field in self.source}
         self.read: list[Program] = []
         self.stages: list[Stage] = []
-        self.casts: list[CastFlag] = []
+        self.flags: list[OpFlag] = []
         self.expressions: list[Expression] = []
         self.needed: dict[str, None] = {}
         self.kept: str | None = None
@@ -72,7 +74,7 @@ class Compiler:
 
     def finish(self) -> Compiled:
         return Compiled(
-            self.source, tuple(self.read), tuple(self.stages), dict(self.working), tuple(self.casts), self.frame,
+            self.source, tuple(self.read), tuple(self.stages), dict(self.working), tuple(self.flags), self.frame,
             tuple(self.expressions), tuple(self.needed), tuple(self.keeps.items()),
         )  # fmt: skip
 
@@ -100,8 +102,8 @@ class Compiler:
         column = self.get(name)
         if column.type == to and format is None:
             return
-        flag = f"_flow_cast_{len(self.casts)}"
-        self.casts.append(CastFlag(flag, self.node, name, str(to)))
+        flag = f"_flow_flag_{len(self.flags)}"
+        self.flags.append(CastFlag(flag, self.node, name, str(to)))
         self.add_step(name, Convert(to, flag, format, self._empty_as_null), to)
 
     def _carry_foreign_types(self) -> None:
@@ -171,10 +173,19 @@ class Compiler:
         self.stages.append(
             Deduplicate(
                 keep, tuple(column for column, _ in needed), order and order[0], f"NOT ({gone} OR {bad})",
-                f"NOT {gone} AND ({bad})",
+                f"NOT {gone} AND ({bad})", self._tie(order_by, order[0]) if order_by and order else None,
             )
         )  # fmt: skip
         self.kept = self.keeps[self.node] = keep
+
+    def _tie(self, order_by: str, column: str) -> Tie | None:
+        """Where the source has no order, what tells rows that are equally last apart. What was dropped does not."""
+        if self._keeps_order:
+            return None
+        tie = f"_flow_flag_{len(self.flags)}"
+        self.flags.append(TieFlag(tie, self.node, order_by))
+        self.frame[tie] = ColumnType("boolean")
+        return Tie(tie, column, tuple(dict.fromkeys(self._use(c.base, c.flags)[0] for c in self.working.values())))
 
     def _order(self, name: str) -> tuple[str, frozenset[str]]:
         kind = self.get(name).type

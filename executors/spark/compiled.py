@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from executors.model import SourceField
 from executors.spark.steps import Program, Step, flags_of, outputs_of
-from executors.verdicts import CastFlag
+from executors.verdicts import CastFlag, OpFlag
 from ir.types import ColumnType
 
 
@@ -48,6 +48,16 @@ class RunPrograms:
 
 
 @dataclass(frozen=True, slots=True)
+class Tie:
+    """Where the place of a row tells nothing of its age, rows of a key that are equally last by `order_by` but differ
+    in `told_by` are all kept, and `column` is true for them."""
+
+    column: str
+    order_by: str
+    told_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Deduplicate:
     """Adds `keep`: true for the last row of each key among those that are `eligible`, and for those that are `spared`.
 
@@ -59,6 +69,7 @@ class Deduplicate:
     order_by: str | None
     eligible: str
     spared: str
+    tie: Tie | None = None
 
 
 Stage = Derive | RunPrograms | Deduplicate
@@ -77,7 +88,7 @@ class Compiled:
     read: tuple[Program, ...]
     stages: tuple[Stage, ...]
     working: dict[str, Working]
-    casts: tuple[CastFlag, ...]
+    flags: tuple[OpFlag, ...]
     frame: dict[str, ColumnType]
     expressions: tuple[Expression, ...]
     needed: tuple[str, ...] = ()
@@ -111,16 +122,16 @@ class Compiled:
             for place, (name, column) in enumerate(self.working.items())
         }
 
-    def sink_casts(self) -> tuple[CastFlag, ...]:
-        """The casts that were or will be tried. One whose result nothing uses is not."""
+    def sink_flags(self) -> tuple[OpFlag, ...]:
+        """What ops find out. A cast whose result nothing uses is not tried."""
         tried = {flag for program in (*self.read, *self._between(), *self.sink_programs())
                  for flag in flags_of(program.steps)}  # fmt: skip
-        return tuple(cast for cast in self.casts if cast.column in tried)
+        return tuple(flag for flag in self.flags if flag.column in tried or not isinstance(flag, CastFlag))
 
     def computed(self) -> list[str]:
         """The frame columns that the stages make and the sink looks at."""
         read = set(self.read_columns())
-        wanted = [column.base for column in self.working.values()] + [cast.column for cast in self.sink_casts()]
+        wanted = [column.base for column in self.working.values()] + [flag.column for flag in self.sink_flags()]
         made = [column for _, column in self.keeps]
         pending = set(outputs_of(self.sink_programs()))
         return [*made, *dict.fromkeys(name for name in wanted if name not in read and name not in pending)]

@@ -88,7 +88,7 @@ def _judge_plan(plan: PassPlan) -> JudgePlan:
         working=plan.compiled.sink_columns(),
         stage_columns=plan.stage_columns,
         rules=plan.rules,
-        casts=plan.compiled.sink_casts(),
+        flags=plan.compiled.sink_flags(),
         on_type_mismatch=plan.on_type_mismatch,
         on_bad_row=plan.reading.on_bad_row,
     )
@@ -153,7 +153,13 @@ def _mark_last(frame: DataFrame, stage: Deduplicate, tasks: int) -> DataFrame:
     is_last = F.expr(stage.eligible) & (F.row_number().over(place) == 1)
     # By as many tasks, and so connections to the target, as without; the window needs no other order of rows.
     spread = frame.repartition(tasks, *by)
-    return spread.withColumn(stage.keep, is_last | F.expr(stage.spared))
+    kept = is_last | F.expr(stage.spared)
+    if stage.tie is None:
+        return spread.withColumn(stage.keep, kept)
+    values, equals = F.struct(*map(F.col, stage.tie.told_by)), Window.partitionBy(*by, stage.tie.order_by)
+    is_top = F.expr(stage.eligible) & (F.rank().over(Window.partitionBy(*by).orderBy(*first)) == 1)
+    tied = is_top & (F.min(values).over(equals) != F.max(values).over(equals))
+    return spread.withColumn(stage.tie.column, tied).withColumn(stage.keep, kept | F.col(stage.tie.column))
 
 
 def _schema(compiled: Compiled, names: Iterable[str]) -> list[StructField]:

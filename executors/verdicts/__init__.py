@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executors.verdicts.judge import judge
-from executors.verdicts.plan import BAD, FILE, RAW, RECORD, CastFlag, Judged, JudgePlan
+from executors.verdicts.plan import BAD, FILE, RAW, RECORD, CastFlag, Judged, JudgePlan, OpFlag, TieFlag
 from executors.verdicts.tally import Tally
 
-__all__ = ["BAD", "FILE", "RAW", "RECORD", "CastFlag", "JudgePlan", "Judged", "Tally", "judge"]
+__all__ = ["BAD", "FILE", "RAW", "RECORD", "CastFlag", "JudgePlan", "Judged", "OpFlag", "Tally", "TieFlag", "judge"]

@@ -1,7 +1,7 @@
 """The verdicts on one batch, node by node along its path.
 
-First records that the format could not read, then failed casts, then the rules of each validate node, then what the
-target's columns ask for. A row that one node drops never reaches the next.
+First records that the format could not read, then what ops found (failed casts, ties), then the rules of each validate
+node, then what the target's columns ask for. A row that one node drops never reaches the next.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from executors.model import RecordRef, RuleCount
 from executors.rules import ROW_RULES, row_rule_mask
 from executors.verdicts.entries import reject_entries
 from executors.verdicts.findings import Finding, Findings, Severity
-from executors.verdicts.plan import BAD, FILE, RECORD, Judged, JudgePlan
+from executors.verdicts.plan import BAD, FILE, RECORD, CastFlag, Judged, JudgePlan
 from executors.verdicts.tally import MOST_REFS
 from executors.verdicts.target import cast_severity, judge_column
 
@@ -26,7 +26,7 @@ def judge(batch: pa.RecordBatch, plan: JudgePlan) -> Judged:
     """Tell the rows of a batch that may be staged from those that may not. Never raises for data."""
     findings = Findings(np.ones(batch.num_rows, dtype=bool))
     _judge_records(findings, batch, plan)
-    _judge_casts(findings, batch, plan)
+    _judge_flags(findings, batch, plan)
     _judge_rules(findings, batch, plan)
     staged = [
         judge_column(findings, plan, column, batch.column(plan.working[column.name])) for column in plan.stage_columns
@@ -46,13 +46,13 @@ def _judge_records(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -
     findings.leave(plan.source)
 
 
-def _judge_casts(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
-    for node, casts in groupby(plan.casts, key=lambda cast: cast.node):
-        for cast in casts:
-            failed = pc.fill_null(batch.column(cast.column), False)
-            findings.add(
-                node, f"type:{cast.field}", "type", cast.field, cast_severity(plan), failed, f"is no {cast.type}"
-            )
+def _judge_flags(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
+    for node, flags in groupby(plan.flags, key=lambda flag: flag.node):
+        for flag in flags:
+            flagged = pc.fill_null(batch.column(flag.column), False)
+            severity = cast_severity(plan) if isinstance(flag, CastFlag) else "abort"
+            rule_id = f"{flag.kind}:{flag.field}"
+            findings.add(node, rule_id, flag.kind, flag.field, severity, flagged, flag.message)
         findings.leave(node)
 
 

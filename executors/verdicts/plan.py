@@ -24,6 +24,36 @@ class CastFlag:
     field: str
     type: str = ""
 
+    @property
+    def kind(self) -> str:
+        return "type"
+
+    @property
+    def message(self) -> str:
+        return f"is no {self.type}"
+
+
+@dataclass(frozen=True, slots=True)
+class TieFlag:
+    """A boolean frame column that is true where nothing tells which row of a key is the last by `field`. Such rows stop
+    the run, whatever else is let through: to keep one of them would be chance."""
+
+    column: str
+    node: str
+    field: str
+
+    @property
+    def kind(self) -> str:
+        return "order"
+
+    @property
+    def message(self) -> str:
+        return "is that of another row of the same key with other values, so none of them is the last"
+
+
+OpFlag = CastFlag | TieFlag
+"""What an op has found out about each row."""
+
 
 @dataclass(frozen=True, slots=True)
 class JudgePlan:
@@ -32,7 +62,7 @@ class JudgePlan:
     `files` maps a file's place in the source's order to (sha256, name). `row_columns` maps the names shown in a
     rejected row's JSON to frame columns: the fields as the source gave them (`row_from` source), else the columns that
     entered the node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame
-    columns. `casts` and `rules` stand in the order of the path: a row that one node drops never reaches the next.
+    columns. `flags` and `rules` stand in the order of the path: a row that one node drops never reaches the next.
     """
 
     run_id: str
@@ -43,7 +73,7 @@ class JudgePlan:
     working: Mapping[str, str]
     stage_columns: tuple[StageColumn, ...]
     rules: tuple[RulePlan, ...] = ()
-    casts: tuple[CastFlag, ...] = ()
+    flags: tuple[OpFlag, ...] = ()
     on_type_mismatch: Literal["abort", "skip", "null"] = "abort"
     on_bad_row: Literal["reject", "abort"] = "reject"
     row_from: Literal["source", "input"] = "source"

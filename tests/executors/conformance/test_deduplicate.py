@@ -81,3 +81,41 @@ def test_an_order_that_spark_cannot_know_is_refused(world: World) -> None:
     with pytest.raises(Terminal) as stopped:
         world.run(world.table_document(ops=[once(orderBy="n")]))
     assert (stopped.value.code, stopped.value.node) == ("deduplicate.order_type", "shape")
+
+
+TIED = "create table s (id int, at int, name text, batch int)"
+
+
+def test_rows_of_a_database_that_are_equally_last_and_differ_stop_the_run_and_are_kept(world: World) -> None:
+    world.sql(TABLE)
+    world.sql(TIED)
+    world.sql("insert into s values (1, 5, 'a', 1), (1, 5, 'b', 1), (1, 4, 'c', 1), (2, 7, 'd', 1), (3, null, 'e', 1)")
+    world.sql("insert into s values (3, null, 'f', 1), (4, 1, 'g', 1), (4, 1, 'h', 1), (4, 2, 'i', 1)")
+    with pytest.raises(Terminal) as stopped:
+        world.run(world.table_document(ops=[once(orderBy="at"), {"op": "drop", "columns": ["batch"]}]))
+    assert (stopped.value.code, stopped.value.node) == ("rule.abort", "shape")
+    assert "none of them is the last" in stopped.value.message
+    assert "orderBy" in stopped.value.hint
+    assert world.rows() == []
+    kept = world.sql("""select row ->> 'name', "ruleId" from rejected order by 1""")
+    assert kept == [(name, "order:at") for name in "abef"]
+
+
+def test_tied_rows_that_are_equal_in_what_is_left_of_them_are_one(world: World) -> None:
+    world.sql(TABLE)
+    world.sql(TIED)
+    world.sql("insert into s values (1, 5, 'a', 1), (1, 5, 'a', 2), (2, 6, 'b', 1), (2, 7, 'c', 1), (2, 7, 'gone', 1)")
+    ops = [{"op": "drop", "columns": ["batch"]}, {"op": "filter", "where": "name <> 'gone'"}, once(orderBy="at")]
+    report = world.run(world.table_document(ops=ops))
+    assert world.rows("id, name") == [("1", "a"), ("2", "c")]
+    assert (target_of(report).rows_filtered, reconciles(report)) == (3, True)
+
+
+def test_an_order_before_it_may_decide_between_tied_rows(world: World) -> None:
+    world.sql(TABLE)
+    world.sql(TIED)
+    world.sql("insert into s values (1, 5, 'a', 1), (1, 5, 'b', 2)")
+    last = {"op": "deduplicate", "keys": ["id", "at"], "orderBy": "batch"}
+    ops = [last, once(orderBy="at"), {"op": "drop", "columns": ["batch"]}]
+    world.run(world.table_document(ops=ops))
+    assert world.rows("id, name") == [("1", "b")]

@@ -92,7 +92,7 @@ def test_a_cast_of_a_computed_column_runs_between_expressions(run_session: RunSe
 
 def test_a_cast_that_nothing_uses_is_not_tried(run_session: RunSession) -> None:
     path = make_path({"op": "cast", "columns": {"id": "integer"}}, {"op": "drop", "columns": ["id"]})
-    assert compile_path(run_session, path, FIELDS).sink_casts() == ()
+    assert compile_path(run_session, path, FIELDS).sink_flags() == ()
 
 
 def test_types_that_spark_lacks_are_text_in_expressions(run_session: RunSession) -> None:

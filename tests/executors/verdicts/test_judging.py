@@ -202,7 +202,7 @@ def test_a_failed_cast_is_handled_as_the_target_says(
     bench: Any, entries: Any, policy: str, severity: str, disposition: str
 ) -> None:
     bench.stage("n", "integer").vary(
-        on_type_mismatch=policy, casts=(CastFlag("_flow_cast_0", "shape", "n", "integer"),)
+        on_type_mismatch=policy, flags=(CastFlag("_flow_cast_0", "shape", "n", "integer"),)
     )
     judged = bench.judge(n=pa.array([1, None, None], pa.int32()), _flow_cast_0=[False, True, None])
     assert entries(judged) == [(2, "type:n", severity, disposition)]

@@ -64,7 +64,7 @@ def test_each_row_is_staged_or_dropped_once(
         working={"a": "a", "b": "b"},
         stage_columns=(first, replace(second, name="b")),
         rules=tuple(replace(p, rule_id=str(at)) for at, p in enumerate(sorted(planned, key=lambda p: p.node))),
-        casts=(CastFlag("flag", "shape", "b", "integer"),),
+        flags=(CastFlag("flag", "shape", "b", "integer"),),
         on_type_mismatch=policy,
     )
     judged = judge(batch, plan)
