@@ -12,38 +12,62 @@ import heapq
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from itertools import groupby, islice
 from typing import Any
 from uuid import UUID
 
-from psycopg import Connection, sql
-from psycopg.rows import dict_row
+from django.utils import timezone
+from psycopg import Connection
 
 from executors.postgres.client import connect, translate
-from executors.postgres.names import TableName
+from executors.postgres.quarantine_pages import STATUSES, Narrowed, Page, read_page
+from executors.postgres.quarantined import Owner
 from flowapp.accounts.models import Workspace
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.places import Place, places_of
 from flowapp.runs.models import Run
-
-COLUMNS = (
-    "id", "pipelineId", "runId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
-    "sourceFile", "sourceRecord", "rowId", "rowFrom", "row", "createdAt",
-)  # fmt: skip
-"""What is told of an entry: one violated rule of one row."""
+from ir.errors import FlowError
 
 Entry = dict[str, Any]
-NARROWED_BY = {"pipeline": "pipelineId", "run": "runId", "rule": "ruleId", "field": "field", "row_id": "rowId"}
+MOST_RULES = 1000
+MOST_RUNS_OF_A_DAY = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which entries: all those of a pipeline or run, or of the workspace. `day` is the day on which their run was asked
+    for; `search` is text in the row, which only those may look for who see values."""
+
+    pipeline: Pipeline | None = None
+    run: Run | None = None
+    rule: str | None = None
+    field: str | None = None
+    status: str | None = None
+    day: date | None = None
+    replay: str | None = None
+    search: str | None = None
+
+    def words(self) -> dict[str, Any]:
+        """What may be kept of it: whether text was looked for, not which."""
+        named = {
+            "pipeline": self.pipeline and self.pipeline.ident, "run": self.run and str(self.run.pk), "rule": self.rule,
+            "field": self.field, "status": self.status, "day": self.day and self.day.isoformat(),
+            "replay": self.replay, "searched": True if self.search else None,
+        }  # fmt: skip
+        return {name: value for name, value in named.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Some entries, newest first, and the cursor of those that follow: "" where there are none."""
+    """Some entries, newest first, and the cursor of those that follow: "" where there are none. `is_partial` says that
+    a search stopped before it had looked at everything; the cursor goes on from there."""
 
     entries: list[Entry]
     next: str = ""
+    is_partial: bool = False
 
 
 def list_entries(
@@ -58,106 +82,128 @@ def list_entries(
     return page_entries(workspace, pipeline=pipeline, run=run, rule=rule, limit=limit).entries
 
 
-def page_entries(
-    workspace: Workspace,
-    *,
-    pipeline: Pipeline | None = None,
-    run: Run | None = None,
-    rule: str | None = None,
-    field: str | None = None,
-    cursor: str = "",
-    limit: int = 50,
-) -> Entries:
-    """A page of the entries in question, of all their tables together.
+def page_entries(workspace: Workspace, *, cursor: str = "", limit: int = 50, **wanted: Any) -> Entries:
+    """A page of the entries that `Wanted` says, of all their tables together.
 
     Raises Failure when one of their databases cannot be asked: a part is never shown as the whole. A cursor that makes
     no sense gives the first page.
     """
-    wanted = {"rule": rule, "field": field, "run": str(run.pk) if run else None}
+    return page_wanted(workspace, Wanted(**wanted), cursor=cursor, limit=limit)
+
+
+def page_wanted(workspace: Workspace, wanted: Wanted, *, cursor: str = "", limit: int = 50) -> Entries:
+    """As `page_entries`."""
+    if wanted.status is not None and wanted.status not in STATUSES:
+        raise FlowError("errors.status_unknown", f"There is no status {wanted.status!r}.",
+                        hint=f"Statuses: {', '.join(STATUSES)}.")  # fmt: skip
     positions = _decode(cursor)
-    found = list(_read_all(workspace, places_of(workspace, pipeline, run), wanted, positions, limit + 1))
-    merged = heapq.merge(*found, key=lambda entry: (entry["createdAt"], entry["id"]), reverse=True)
+    read = list(_read_all(workspace, wanted, positions, limit + 1))
+    merged = heapq.merge(*(found.entries for found in read), key=_newest, reverse=True)
     shown = list(islice(merged, limit))
-    more = sum(map(len, found)) > limit
-    for entry in shown:
-        positions[entry["place"]] = entry["id"]
+    more = partial = False
+    for found in read:
+        mine = [entry["id"] for entry in shown if entry["place"] == found.place.key]
+        is_all, goes_on = len(mine) == len(found.entries), found.looked_to is not None
+        more, partial = more or not is_all or goes_on, partial or (is_all and goes_on)
+        if is_all and found.looked_to is not None:
+            positions[found.place.key] = found.looked_to
+        elif mine:
+            positions[found.place.key] = mine[-1]
     for entry in shown:
         del entry["place"]
-    return Entries(shown, _encode(positions) if more else "")
+    return Entries(shown, _encode(positions) if more else "", partial)
+
+
+def _newest(entry: Entry) -> tuple[datetime, int]:
+    return entry["createdAt"], entry["id"]
 
 
 def list_entries_of_row(workspace: Workspace, run: Run, row_id: str) -> list[Entry]:
     """All rules that one row of a run violated, in the order in which they were noted."""
-    wanted = {"run": str(run.pk), "row_id": row_id}
-    places = places_of(workspace, None, run)
-    found = [entry for part in _read_all(workspace, places, wanted, {}, MOST_RULES) for entry in part]
+    wanted = Narrowed(runs=(str(run.pk),), row_id=row_id)
+    found = [
+        entry
+        for place, reached in reach(workspace, places_of(workspace, None, run))
+        for entry in _told(place, _read(reached, workspace, place, wanted, None, MOST_RULES).entries)
+    ]
     return sorted(found, key=lambda entry: entry["id"])
 
 
-MOST_RULES = 1000
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a place holds of a page. `looked_to` is the id down to which a search has looked, None if to the end."""
+
+    place: Place
+    entries: list[Entry]
+    looked_to: int | None = None
 
 
-def _read_all(
-    workspace: Workspace,
-    places: Iterable[Place],
-    wanted: Mapping[str, str | None],
-    positions: Mapping[str, int],
-    limit: int,
-) -> Iterator[list[Entry]]:
-    """The entries of each place, one session for each connection."""
+def _read_all(workspace: Workspace, wanted: Wanted, positions: Mapping[str, int], limit: int) -> Iterator[_Found]:
+    narrowed = narrow(workspace, wanted)
+    for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+        page = _read(reached, workspace, place, narrowed, positions.get(place.key), limit)
+        yield _Found(place, _told(place, page.entries), page.reached)
+
+
+def _told(place: Place, entries: Iterable[Entry]) -> list[Entry]:
+    more = {"table": str(place.table), "connection": place.connection, "place": place.key}
+    return [{**entry, **more, "key": f"{entry['runId']}:{entry['rowId']}"} for entry in entries]
+
+
+def reach(workspace: Workspace, places: Iterable[Place]) -> Iterator[tuple[Place, Connection]]:
+    """Each place with a session on its database, one for each connection."""
     by_connection = sorted(places, key=lambda place: place.connection)
     for name, here in groupby(by_connection, key=lambda place: place.connection):
         with connect(resolve(get_connection(workspace, name)), autocommit=True) as reached, translate():
             for place in here:
-                if _exists(reached, place.table):
-                    yield _read(reached, workspace, place, {**wanted, "pipeline": place.pipeline}, positions, limit)
+                yield place, reached
 
 
-def _exists(reached: Connection, table: TableName) -> bool:
-    """A quarantine table is made with the first run that keeps rows in it."""
-    row = reached.execute("SELECT to_regclass(%s) IS NOT NULL", [table.identifier.as_string(reached)]).fetchone()
-    return bool(row and row[0])
+def narrow(workspace: Workspace, wanted: Wanted) -> Narrowed:
+    """The same for one table. A day is told by the runs that were asked for on it."""
+    runs: tuple[str, ...] | None = None
+    if wanted.run is not None:
+        runs = (str(wanted.run.pk),)
+    elif wanted.day is not None:
+        runs = _runs_of(workspace, wanted.pipeline, wanted.day)
+    return Narrowed(
+        runs, wanted.rule, wanted.field, wanted.status, replay_run=wanted.replay, search=wanted.search or None
+    )
+
+
+def _runs_of(workspace: Workspace, pipeline: Pipeline | None, day: date) -> tuple[str, ...]:
+    start = timezone.make_aware(datetime.combine(day, time()))
+    runs = Run.objects.filter(workspace=workspace, queued_at__gte=start, queued_at__lt=start + timedelta(days=1))
+    if pipeline is not None:
+        runs = runs.filter(pipeline=pipeline)
+    violated = runs.filter(rules__violations__gt=0).distinct()
+    return tuple(str(key) for key in violated.values_list("pk", flat=True)[:MOST_RUNS_OF_A_DAY])
+
+
+def owner_of(workspace: Workspace, place: Place) -> Owner:
+    return Owner(str(workspace.pk), place.pipeline)
 
 
 def _read(
-    reached: Connection,
-    workspace: Workspace,
-    place: Place,
-    wanted: Mapping[str, str | None],
-    positions: Mapping[str, int],
-    limit: int,
-) -> list[Entry]:
-    known = {wanted["run"]} if wanted.get("run") else set()
-    strangers: list[str] = []
-    if not known:
-        known, strangers = _runs_in(reached, workspace, place)
-    values = {**wanted, "before": positions.get(place.key), "strangers": strangers or None, "limit": limit}
-    rows = reached.cursor(row_factory=dict_row).execute(_query(place.table, values), values)
-    more = {"table": str(place.table), "connection": place.connection, "place": place.key}
-    return [{**row, **more} for row in rows if row["runId"] in known]
+    reached: Connection, workspace: Workspace, place: Place, narrowed: Narrowed, before: int | None, limit: int
+) -> Page:
+    """Entries of this workspace. Those that do not say whose they are, for an older release wrote them, are told by
+    their runs, and read on from until enough are found; but a search ends at its bound."""
+    owner = owner_of(workspace, place)
+    found: list[Entry] = []
+    while True:
+        page = read_page(reached, owner, place.table, narrowed, before, limit - len(found))
+        found += _ours(workspace, page.entries)
+        before = page.reached
+        if before is None or len(found) >= limit or narrowed.search is not None:
+            return Page(found, None if len(found) >= limit and narrowed.search is None else before)
 
 
-RUNS = """
-WITH RECURSIVE found AS (
-    (SELECT "runId" FROM {table} WHERE "pipelineId" = %(pipeline)s ORDER BY "runId" LIMIT 1)
-    UNION ALL
-    SELECT (SELECT t."runId" FROM {table} t WHERE t."pipelineId" = %(pipeline)s AND t."runId" > f."runId"
-            ORDER BY t."runId" LIMIT 1)
-    FROM found f WHERE f."runId" IS NOT NULL
-)
-SELECT "runId" FROM found WHERE "runId" IS NOT NULL
-"""
-"""One step of the index for each run, whatever the number of entries."""
-
-
-def _runs_in(reached: Connection, workspace: Workspace, place: Place) -> tuple[set[str], list[str]]:
-    """The runs with entries there: those of this workspace, and those of strangers."""
-    query = sql.SQL(RUNS).format(table=place.table.identifier)
-    found = {row[0] for row in reached.execute(query, {"pipeline": place.pipeline})}
-    ids = [identity for text in found if (identity := _uuid(text))]
-    mine = Run.objects.filter(workspace=workspace, pk__in=ids).values_list("pk", flat=True)
-    known = {str(key) for key in mine}
-    return known, sorted(found - known)
+def _ours(workspace: Workspace, entries: list[Entry]) -> list[Entry]:
+    untold = {entry["runId"] for entry in entries if entry["tenant"] is None}
+    keys = [key for text in untold if (key := _uuid(text))]
+    known = {str(key) for key in Run.objects.filter(workspace=workspace, pk__in=keys).values_list("pk", flat=True)}
+    return [entry for entry in entries if entry["tenant"] is not None or entry["runId"] in known]
 
 
 def _uuid(text: str) -> UUID | None:
@@ -165,24 +211,6 @@ def _uuid(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
-
-
-def _query(table: TableName, values: Mapping[str, Any]) -> sql.Composed:
-    conditions = [
-        sql.SQL("{} = {}").format(sql.Identifier(NARROWED_BY[name]), sql.Placeholder(name))
-        for name, value in values.items()
-        if name in NARROWED_BY and value is not None
-    ]
-    if values["before"] is not None:
-        conditions.append(sql.SQL("id < {}").format(sql.Placeholder("before")))
-    if values["strangers"] is not None:
-        conditions.append(sql.SQL('"runId" <> ALL ({})').format(sql.Placeholder("strangers")))
-    return sql.SQL("SELECT {} FROM {} WHERE {} ORDER BY id DESC LIMIT {}").format(
-        sql.SQL(", ").join(map(sql.Identifier, COLUMNS)),
-        table.identifier,
-        sql.SQL(" AND ").join(conditions),
-        sql.Placeholder("limit"),
-    )
 
 
 def _encode(positions: Mapping[str, int]) -> str:

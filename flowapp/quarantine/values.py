@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from flowapp.accounts.roles import is_at_least
@@ -27,10 +28,16 @@ def may_see_values(role: str) -> bool:
 
 
 def entry_document(entry: Entry, role: str) -> dict[str, Any]:
-    """An entry for the API; `row` is null where the role does not show values, and `valuesHidden` says so."""
+    """An entry for the API; rows are null where the role does not show values, and `valuesHidden` says so."""
     seen = may_see_values(role)
-    return {**entry, "createdAt": entry["createdAt"].isoformat(), "row": entry["row"] if seen else None,
+    shown = {name: value for name, value in entry.items() if name != "tenant"}
+    values = {name: entry[name] if seen else None for name in ("row", "fixedRow")}
+    return {**shown, **{name: _time(entry[name]) for name in ("createdAt", "decidedAt")}, **values,
             "valuesHidden": not seen}  # fmt: skip
+
+
+def _time(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
 
 
 def cells_of(entries: list[Entry]) -> list[Cell]:

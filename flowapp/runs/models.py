@@ -48,9 +48,12 @@ class Purpose(models.TextChoices):
     LOAD = "load"
     PREVIEW = "preview"
     RESTORE = "restore"
+    REPLAY = "replay"
+    RECHECK = "recheck"
+    MEND = "mend"
 
 
-COUNTED = (Purpose.LOAD, Purpose.RESTORE)
+COUNTED = (Purpose.LOAD, Purpose.RESTORE, Purpose.REPLAY)
 """Purposes of what counts as a run of its pipeline: one at a time, shown as its last one, worth an alert."""
 
 

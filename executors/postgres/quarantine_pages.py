@@ -1,0 +1,179 @@
+"""Pages of quarantine entries, newest first: found by index however many there are, searched within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import errors, sql
+from psycopg.rows import dict_row
+
+from executors.errors import Terminal
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.names import TableName
+from executors.postgres.quarantined import Owner
+
+STATUSES = ("open", "fixed", "ignored", "replayed")
+
+COLUMNS = (
+    "id", "pipelineId", "runId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
+    "sourceFile", "sourceRecord", "rowId", "rowFrom", "row", "createdAt",
+)  # fmt: skip
+"""What every quarantine table tells of an entry: one violated rule of one row."""
+_LATER = ("tenant", "targetNode", "attempt", "fixedRow", "fixedBy", "revision", "decidedBy", "decidedAt", "reason",
+          "replayRun", "replayResult", "replayRules")  # fmt: skip
+"""Columns that a table of an older release may lack; they are NULL then."""
+
+SLICE = 100_000
+"""Entries that one search looks into at most."""
+SECONDS = 5
+"""How long a page may take; more than enough where the indexes are there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """Which entries of an owner. `runs` are those to look into, all if None; `search` is text in the row."""
+
+    runs: tuple[str, ...] | None = None
+    rule: str | None = None
+    field: str | None = None
+    status: str | None = None
+    row_id: str | None = None
+    replay_run: str | None = None
+    search: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`reached` is the id down to which was looked, None once there is nothing below."""
+
+    entries: list[dict[str, Any]]
+    reached: int | None
+
+
+@translate()
+def read_page(
+    conn: Conn,
+    owner: Owner,
+    table: TableName,
+    narrowed: Narrowed,
+    before: int | None,
+    limit: int,
+    columns: Sequence[str] = (*COLUMNS, *_LATER),
+) -> Page:
+    """Up to `limit` entries below the id `before`. Raises Terminal `errors.gave_up` when it would take too long."""
+    have = _columns_of(conn, table)
+    if not have:
+        return Page([], None)
+    query = _Query(owner, table, narrowed, before, limit if narrowed.search is None else SLICE)
+    try:
+        with conn.transaction():
+            conn.execute("SELECT set_config('statement_timeout', %s, true)", [f"{SECONDS}s"])
+            ids = [row[0] for row in conn.execute(query.ids()).fetchall()]
+            whole = len(ids) < query.most
+            if narrowed.search is not None:
+                found = _search(conn, table, ids, narrowed.search, limit)
+                reached = found[-1] if len(found) == limit else (None if whole else ids[-1])
+                ids = found
+            else:
+                reached = None if whole else ids[-1]
+            entries = _entries(conn, table, ids, [name for name in columns if name in have])
+    except errors.QueryCanceled as error:
+        raise Terminal(
+            "errors.gave_up",
+            f"Looking through {table} took more than {SECONDS} seconds.",
+            hint="Narrow it down by run, rule, field or status.",
+        ) from error
+    lacking = dict.fromkeys(name for name in columns if name not in have)
+    return Page([{**entry, **lacking} for entry in entries], reached)
+
+
+def _columns_of(conn: Conn, table: TableName) -> set[str]:
+    rows = conn.execute(
+        "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
+        [table.identifier.as_string(conn)],
+    ).fetchall()
+    return {name for (name,) in rows}
+
+
+def _search(conn: Conn, table: TableName, ids: Sequence[int], text: str, limit: int) -> list[int]:
+    pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    query = sql.SQL(
+        "SELECT q.id FROM {} AS q WHERE q.id = ANY(%s) AND (q.row::text ILIKE %s) ORDER BY q.id DESC LIMIT %s"
+    ).format(table.identifier)
+    return [row[0] for row in conn.execute(query, [list(ids), pattern, limit]).fetchall()]
+
+
+def _entries(conn: Conn, table: TableName, ids: Sequence[int], columns: Sequence[str]) -> list[Mapping[str, Any]]:
+    query = sql.SQL("SELECT {} FROM {} WHERE id = ANY(%s) ORDER BY id DESC").format(
+        sql.SQL(", ").join(map(sql.Identifier, columns)), table.identifier
+    )
+    return list(conn.cursor(row_factory=dict_row).execute(query, [list(ids)]).fetchall())
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """Each run and each status is looked up in an index of its own and the newest of all are taken: one index cannot
+    hold several of them in one order."""
+
+    owner: Owner
+    table: TableName
+    narrowed: Narrowed
+    before: int | None
+    most: int
+
+    def ids(self) -> sql.Composed:
+        return sql.SQL(
+            "SELECT e.id FROM {arms} CROSS JOIN LATERAL ({arm}) AS e ORDER BY e.id DESC LIMIT {most}"
+        ).format(arms=sql.SQL(" CROSS JOIN ").join(self._arms()), arm=self._arm(), most=sql.Literal(self.most))
+
+    def _arms(self) -> list[sql.Composable]:
+        arms: list[sql.Composable] = [sql.SQL("(SELECT) AS nothing")]
+        if self.narrowed.runs is not None:
+            arms.append(self._runs())
+        if self._by_status:
+            statuses = [self.narrowed.status] if self.narrowed.status else list(STATUSES)
+            arms.append(sql.SQL("unnest({}::text[]) AS s(status)").format(sql.Literal(statuses)))
+        return arms
+
+    @property
+    def _by_status(self) -> bool:
+        n = self.narrowed
+        if n.replay_run is not None or n.row_id is not None:
+            return False
+        return n.runs is None or any(value is not None for value in (n.rule, n.field, n.status))
+
+    def _runs(self) -> sql.Composed:
+        """The entries of a run stand close together: between its first and its last one."""
+        ends = (
+            sql.SQL(
+                '(SELECT x.id FROM {} AS x WHERE x."pipelineId" = {} AND x."runId" = u.run ORDER BY x.id {} LIMIT 1)'
+            ).format(self.table.identifier, sql.Literal(self.owner.pipeline), sql.SQL(order))
+            for order in ("ASC", "DESC")
+        )
+        return sql.SQL("(SELECT u.run, {} AS lo, {} AS hi FROM unnest({}::text[]) AS u(run)) AS r").format(
+            *ends, sql.Literal(list(self.narrowed.runs or ()))
+        )
+
+    def _arm(self) -> sql.Composed:
+        n = self.narrowed
+        conditions: list[sql.Composable] = [self.owner.holds("q")]
+        if n.runs is not None:
+            conditions.append(sql.SQL('q."runId" = r.run AND q.id BETWEEN r.lo AND r.hi'))
+        if self._by_status:
+            conditions.append(sql.SQL("q.status = s.status"))
+        elif n.status is not None:
+            conditions.append(sql.SQL("q.status = {}").format(sql.Literal(n.status)))
+        named = {"ruleId": n.rule, "field": n.field, "rowId": n.row_id, "replayRun": n.replay_run}
+        conditions += [
+            sql.SQL("q.{} = {}").format(sql.Identifier(name), sql.Literal(value))
+            for name, value in named.items()
+            if value is not None
+        ]
+        if self.before is not None:
+            conditions.append(sql.SQL("q.id < {}").format(sql.Literal(self.before)))
+        return sql.SQL("SELECT q.id FROM {} AS q WHERE {} ORDER BY q.id DESC LIMIT {}").format(
+            self.table.identifier, sql.SQL(" AND ").join(conditions), sql.Literal(self.most)
+        )

@@ -1,0 +1,166 @@
+"""Rejected rows that somebody works on: finding them by their entries, and changing all entries of a row at once.
+
+A row is changed only as it was last seen: whoever decides must know its revision, so that two people never overwrite
+one another in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from psycopg import sql
+from psycopg.rows import class_row
+from psycopg.types.json import Jsonb
+
+from executors.postgres.ddl import Conn, exists
+from executors.postgres.names import TableName
+from executors.verdicts.rows import ESCAPED_KEY, RAW_KEY
+
+TEXT_KEY = "_flow_text"
+"""Holds a row that jsonb does not take, as text."""
+WHOLE_ROW_MARKS = (RAW_KEY, TEXT_KEY)
+"""Keys of objects that stand for a row without being one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose entries: one table may keep those of several pipelines, even of several workspaces. Entries of older
+    releases do not tell their workspace; those the caller must know by their runs."""
+
+    tenant: str
+    pipeline: str
+
+    def holds(self, entry: str) -> sql.Composed:
+        return sql.SQL('{0}."pipelineId" = {1} AND ({0}.tenant = {2} OR {0}.tenant IS NULL)').format(
+            sql.Identifier(entry), sql.Literal(self.pipeline), sql.Literal(self.tenant)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """A rejected row, by one of its entries. `revision` is that of all its entries."""
+
+    id: int
+    run_id: str
+    node: str
+    attempt: int
+    row_id: str
+    status: str
+    disposition: str
+    revision: int
+    source_file: str | None
+    source_record: int | None
+    row_from: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells it from all other rows."""
+        return self.run_id, self.row_id
+
+
+_ROW = (
+    'q.id, q."runId" AS run_id, q."targetNode" AS node, q.attempt, q."rowId" AS row_id, q.status, q.disposition,'
+    ' q.revision, q."sourceFile" AS source_file, q."sourceRecord" AS source_record, q."rowFrom" AS row_from'
+)
+
+
+def find_rows(conn: Conn, owner: Owner, table: TableName, ids: Collection[int]) -> list[KeptRow]:
+    """The rows of these entries, each once, in the order in which they were rejected. Needs the workbench's columns."""
+    query = sql.SQL('SELECT DISTINCT ON (q."runId", q."rowId") {} FROM {} AS q WHERE q.id = ANY(%s) AND {}').format(
+        sql.SQL(_ROW), table.identifier, owner.holds("q")
+    )
+    found = conn.cursor(row_factory=class_row(KeptRow)).execute(query, [list(ids)]).fetchall()
+    return sorted(found, key=lambda row: row.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What becomes of rows. `before` are the statuses that it may follow; `only_dropped` says that it makes sense for
+    rows alone that were not loaded. `sets` are columns and the SQL of their values over an entry `q` and `k.cells`."""
+
+    before: tuple[str, ...]
+    sets: Mapping[str, sql.Composable]
+    only_dropped: bool = False
+
+
+Verb = Literal["fix", "revert", "ignore", "reopen"]
+
+_MENDED = sql.SQL("CASE WHEN q.\"fixedRow\" IS NULL THEN 'open' ELSE 'fixed' END")
+# Cells over the row as mended before, or as the source gave it; what was escaped in a cell that is replaced is gone.
+_FIXED_ROW = sql.SQL(
+    "CASE WHEN b.base ? {escaped} THEN jsonb_set(b.base, ARRAY[{escaped}],"
+    " (b.base -> {escaped}) - ARRAY(SELECT jsonb_object_keys(k.cells))) ELSE b.base END || k.cells"
+).format(escaped=sql.Literal(ESCAPED_KEY))
+
+
+def change_of(verb: Verb, by: str, reason: str) -> Change:
+    who = {"decidedBy": sql.Literal(by), "decidedAt": sql.SQL("now()"), "reason": sql.Literal(reason or None)}
+    match verb:
+        case "fix":
+            fixed = {"fixedRow": _FIXED_ROW, "fixedBy": sql.Literal(by), "status": sql.SQL("'fixed'")}
+            return Change(("open", "fixed"), {**who, **fixed}, only_dropped=True)
+        case "revert":
+            nothing = {"fixedRow": sql.SQL("NULL"), "fixedBy": sql.SQL("NULL"), "status": sql.SQL("'open'")}
+            return Change(("fixed",), {**who, **nothing}, only_dropped=True)
+        case "ignore":
+            return Change(("open", "fixed"), {**who, "status": sql.SQL("'ignored'")})
+        case "reopen":
+            return Change(("ignored",), {**who, "status": _MENDED})
+
+
+def change_rows(
+    conn: Conn,
+    owner: Owner,
+    tables: Iterable[TableName],
+    rows: Sequence[KeptRow],
+    change: Change,
+    cells: Mapping[tuple[str, str], Mapping[str, str | None]] | None = None,
+) -> set[tuple[str, str]]:
+    """Change all entries of those rows that are still as they were seen; gives their keys. In the caller's transaction.
+
+    `cells` are new values by the row's key, for changes that take them.
+    """
+    changed: set[tuple[str, str]] = set()
+    for table in dict.fromkeys(tables):
+        if exists(conn, table.schema, table.table):
+            values = _values(rows, cells or {})
+            changed |= set(conn.execute(_update(owner, table, change), values).fetchall())
+    return changed
+
+
+def _update(owner: Owner, table: TableName, change: Change) -> sql.Composed:
+    sets = sql.SQL(", ").join(
+        sql.SQL("{} = {}").format(sql.Identifier(name), value) for name, value in change.sets.items()
+    )
+    return sql.SQL(
+        "UPDATE {table} AS q SET {sets}, revision = q.revision + 1"
+        " FROM ROWS FROM (unnest(%(runs)s::text[]), unnest(%(nodes)s::text[]), unnest(%(attempts)s::int[]),"
+        " unnest(%(rows)s::text[]), unnest(%(revisions)s::int[]), unnest(%(cells)s::jsonb[]))"
+        " AS k(run, node, attempt, row_id, revision, cells)"
+        ' CROSS JOIN LATERAL (SELECT coalesce(e."fixedRow", e.row - %(marks)s::text[]) AS base FROM {table} AS e'
+        ' WHERE e."runId" = k.run AND e."targetNode" = k.node AND e.attempt = k.attempt AND e."rowId" = k.row_id'
+        " LIMIT 1) AS b"
+        ' WHERE q."runId" = k.run AND q."targetNode" = k.node AND q.attempt = k.attempt AND q."rowId" = k.row_id'
+        " AND q.revision = k.revision AND {owned} AND q.status = ANY ({before}) AND {dropped}"
+        ' RETURNING q."runId", q."rowId"'
+    ).format(
+        table=table.identifier,
+        sets=sets,
+        owned=owner.holds("q"),
+        before=sql.Literal(list(change.before)),
+        dropped=sql.SQL("q.disposition = 'dropped'" if change.only_dropped else "true"),
+    )
+
+
+def _values(rows: Sequence[KeptRow], cells: Mapping[tuple[str, str], Mapping[str, str | None]]) -> dict[str, Any]:
+    return {
+        "runs": [row.run_id for row in rows],
+        "nodes": [row.node for row in rows],
+        "attempts": [row.attempt for row in rows],
+        "rows": [row.row_id for row in rows],
+        "revisions": [row.revision for row in rows],
+        "cells": [Jsonb(dict(cells.get(row.key, {}))) for row in rows],
+        "marks": list(WHOLE_ROW_MARKS),
+    }

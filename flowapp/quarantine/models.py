@@ -1,0 +1,72 @@
+"""Working on rejected rows: what was chosen, what a run does with it, and who decided what. Never a value of a row."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+
+class Selection(models.Model):
+    """Rows that somebody chose, frozen: each by one of its entries and the revision in which it was seen.
+
+    `parts` is a list of `{connection, table, ids, revisions}`. `wanted` says how they were chosen, and `is_whole` that
+    nothing was left out for want of room.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="+")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    made_at = models.DateTimeField(db_index=True)
+    wanted = models.JSONField(default=dict)
+    parts = models.JSONField(default=list)
+    rows = models.PositiveIntegerField()
+    is_whole = models.BooleanField(default=True)
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows of {self.pipeline_id}"
+
+
+class RowJob(models.Model):
+    """What a run does with rejected rows. `tables` maps quarantine tables to ids of entries, one for each row.
+
+    `row_from` says what the rows are: as the source gave them, or as they came to the node. `overwrite` are ids of rows
+    that may replace rows of the target with their key. `options` is what a mending run computes.
+    """
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    run = models.OneToOneField("runs.Run", models.CASCADE, related_name="row_job")
+    node = models.CharField(max_length=63)
+    row_from = models.CharField(max_length=10)
+    tables = models.JSONField(default=dict)
+    overwrite = models.JSONField(default=list)
+    hashes = models.JSONField(default=dict)
+    options = models.JSONField(default=dict)
+    reason = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.node}"
+
+
+class RowDecision(models.Model):
+    """Who did what to how many rejected rows, and why. `details` holds names and counts, never values."""
+
+    workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.SET_NULL, null=True, related_name="+")
+    run = models.ForeignKey("runs.Run", models.SET_NULL, null=True, related_name="+")
+    action = models.CharField(max_length=20)
+    at = models.DateTimeField(db_index=True)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    by_words = models.CharField(max_length=300)
+    reason = models.TextField(blank=True)
+    rows = models.BigIntegerField()
+    left_out = models.BigIntegerField(default=0)
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = (models.Index(fields=["workspace", "-at", "id"], name="row_decision_newest"),)
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.rows} rows"
