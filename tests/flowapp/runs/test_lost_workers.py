@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import signal
-import subprocess
-import sys
 import time
+from collections.abc import Callable, Iterator
+from multiprocessing import forkserver
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
@@ -18,25 +21,40 @@ from flowapp.runs.models import Run, State, Trigger
 from flowapp.runs.recovery import take_back_lost
 from flowapp.runs.services import cancel_run, queue_run
 from tests.flowapp.runs.table_engine import ROWS, TableEngine
+from tests.flowapp.runs.worker_process import work
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("sent")]
-SCRIPT = Path(__file__).with_name("worker_process.py")
+Start = Callable[[Run, str, signal.Signals], BaseProcess]
+
+
+@pytest.fixture(scope="module")
+def forks(process_environment: dict[str, str]) -> multiprocessing.context.ForkServerContext:
+    """Forks processes from one that has imported all they need."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.flowapp.runs.worker_process"])
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in process_environment.items():
+            patch.setenv(name, value)
+        forkserver.ensure_running()
+    return context
 
 
 @pytest.fixture
-def start_worker(process_environment):
+def start_worker(forks: multiprocessing.context.ForkServerContext) -> Iterator[Start]:
     """Starts a worker process that is hit by a signal at a step; all are gone after the test."""
     started = []
 
-    def start(run: Run, step: str, name: str) -> subprocess.Popen:
-        process = subprocess.Popen([sys.executable, str(SCRIPT), str(run.pk), step, name], env=process_environment)
+    def start(run: Run, step: str, number: signal.Signals) -> BaseProcess:
+        process = forks.Process(target=work, args=(str(run.pk), step, number))
+        process.start()
         started.append(process)
         return process
 
     yield start
     for process in started:
         process.kill()
-        process.wait()
+        process.join()
+        process.close()
 
 
 @pytest.fixture
@@ -44,7 +62,9 @@ def kill_worker(start_worker, expire):
     """Lets a worker die at a step, and its lease end."""
 
     def kill(run: Run, step: str) -> None:
-        assert start_worker(run, step, "SIGKILL").wait(timeout=60) == -signal.SIGKILL
+        process = start_worker(run, step, signal.SIGKILL)
+        process.join(60)
+        assert process.exitcode == -signal.SIGKILL
         expire(run)
 
     return kill
@@ -95,22 +115,23 @@ def test_the_second_loss_fails_no_run_whose_target_has_committed(pipeline, targe
 
 def test_a_paused_worker_that_wakes_up_late_writes_nothing(pipeline, target, start_worker, expire):
     run = queue_run(pipeline, Trigger.MANUAL)
-    paused = start_worker(run, "load", "SIGSTOP")
+    paused = start_worker(run, "load", signal.SIGSTOP)
     wait_until_stopped(paused)
     expire(run)
     take_back_lost()
     run = finish(run)
-    paused.send_signal(signal.SIGCONT)
-    assert paused.wait(timeout=30) == 0
+    os.kill(paused.pid, signal.SIGCONT)
+    paused.join(30)
+    assert paused.exitcode == 0
     assert target() == ROWS
     run.refresh_from_db()
     assert (run.state, run.attempt) == (State.SUCCEEDED, 2)
 
 
-def wait_until_stopped(process: subprocess.Popen) -> None:
+def wait_until_stopped(process: BaseProcess) -> None:
     deadline = time.monotonic() + 30
     while Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
-        assert process.poll() is None
+        assert process.is_alive()
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

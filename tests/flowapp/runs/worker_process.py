@@ -1,29 +1,26 @@
 """A worker as a process of its own: claims one run, executes it by the engine without Spark, and may not survive it.
 
-Usage: worker_process.py RUN_ID STEP SIGNAL, where SIGNAL hits this very process when STEP is reached.
+The module is imported once, by the server that forks these processes: importing takes seconds.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 
 import django
+from django.apps import apps
 
-
-def main(run_id: str, step: str, name: str) -> None:
+if not apps.ready:
     django.setup()
-    from table_engine import TableEngine
 
-    from flowapp.runs.dispatch import execute_claimed
-    from flowapp.runs.leases import claim_run
+from flowapp.runs.dispatch import execute_claimed  # noqa: E402
+from flowapp.runs.leases import claim_run  # noqa: E402
+from tests.flowapp.runs.table_engine import TableEngine  # noqa: E402
 
+
+def work(run_id: str, step: str, number: signal.Signals) -> None:
+    """The signal hits this very process when the step is reached."""
     claim = claim_run(run_id, f"process {os.getpid()}")
     assert claim
-    number = signal.Signals[name]
     execute_claimed(claim, TableEngine(at={step: lambda job, ports: os.kill(os.getpid(), number)}))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
