@@ -14,9 +14,9 @@ from django.apps import apps
 if not apps.ready:
     django.setup()
 
-from flowapp.runs.dispatch import execute_claimed  # noqa: E402
-from flowapp.runs.leases import claim_run  # noqa: E402
-from tests.flowapp.runs.table_engine import TableEngine  # noqa: E402
+from flowapp.runs.dispatch import execute_claimed
+from flowapp.runs.leases import claim_run
+from tests.flowapp.runs.table_engine import TableEngine
 
 
 def work(run_id: str, step: str, number: signal.Signals) -> None:
