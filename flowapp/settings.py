@@ -49,6 +49,7 @@ INSTALLED_APPS = [
     "flowapp.runs",
     "flowapp.files",
     "flowapp.health",
+    "flowapp.channels",
     "flowapp.quarantine",
     "flowapp.watermarks",
     "flowapp.backups",

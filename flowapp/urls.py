@@ -14,6 +14,7 @@ workspace_pages = [
     path("files/", include("flowapp.files.urls")),
     path("backups/", include("flowapp.backups.urls")),
     path("health/", include("flowapp.health.urls")),
+    path("channels/", include("flowapp.channels.urls")),
     path("connections/", include("flowapp.connections.urls")),
     path("watermarks/", include("flowapp.watermarks.urls")),
 ]

@@ -7,7 +7,8 @@ from typing import Any
 
 from rich.console import Console
 
-from flowapp.cli.outcome import Outcome, minute, said, show_lines, show_table
+from flowapp.cli.exits import UsageError
+from flowapp.cli.outcome import Outcome, listed, minute, said, show_lines, show_table
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import current_workspace
 
@@ -19,6 +20,11 @@ def add_parser(commands: Any) -> None:
     group = add_group(commands, "alerts", "what System Health has to say")
     listing = add_command(group, "list", list_alerts, "list the alerts that are not resolved, newest first")
     listing.add_argument("--all", action="store_true", help="the resolved ones too")
+    listing.add_argument("--state", choices=("open", "acknowledged", "resolved"))
+    listing.add_argument("--kind", metavar="KIND", help="such as run.failed; `flow alerts kinds` has them all")
+    listing.add_argument("--severity", choices=("warning", "error"))
+    listing.add_argument("--pipeline", metavar="ID")
+    add_command(group, "kinds", list_kinds, "what alerts there can be, and what resolves each by itself")
     for name, handler, summary in (
         ("ack", acknowledge_alert, "say that somebody looks after an alert"),
         ("resolve", resolve_alert, "close an alert"),
@@ -28,8 +34,13 @@ def add_parser(commands: Any) -> None:
 
 def list_alerts(args: Namespace) -> Outcome:
     from flowapp.health import selectors
+    from flowapp.pipelines.selectors import get_pipeline
 
-    alerts = selectors.list_alerts(current_workspace(), with_resolved=args.all)
+    workspace = current_workspace()
+    alerts = selectors.list_alerts(
+        workspace, with_resolved=args.all, state=args.state or "", kind=_known_kind(args.kind),
+        severity=args.severity or "", pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
+    )  # fmt: skip
     found = [selectors.alert_document(alert) for alert in alerts]
     return Outcome({"alerts": found}, lambda console: _show_alerts(console, found))
 
@@ -41,6 +52,21 @@ def _show_alerts(console: Console, alerts: list[dict[str, Any]]) -> None:
     show_table(console, COLUMNS, [{**alert, "lastSeenAt": minute(alert["lastSeenAt"])} for alert in alerts])
     for alert in alerts:
         show_lines(console, ["", f"{alert['id']}: {alert['message']}", f"  {alert['nextStep']}"])
+
+
+def _known_kind(kind: str | None) -> str:
+    from flowapp.health.kinds import ALERT_KINDS
+
+    if kind and kind not in ALERT_KINDS:
+        raise UsageError(f"there is no kind {kind!r}; known: {', '.join(ALERT_KINDS)}", command="flow alerts list")
+    return kind or ""
+
+
+def list_kinds(args: Namespace) -> Outcome:
+    from flowapp.health.kinds import kind_documents
+
+    columns = {"kind": "KIND", "title": "WHAT", "resolvedBy": "RESOLVED BY", "toldByChannels": "TOLD BY CHANNELS"}
+    return listed("kinds", kind_documents(), columns, "")
 
 
 def acknowledge_alert(args: Namespace) -> Outcome:

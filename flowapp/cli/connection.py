@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from flowapp.cli.exits import FAILED, UsageError, show_error
+from flowapp.cli.exits import FAILED, show_error
 from flowapp.cli.outcome import Outcome, listed, minute, said, show_lines, stderr
 from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.secret_input import read_secret
 from flowapp.cli.workspace import current_workspace
 
 if TYPE_CHECKING:
@@ -74,17 +74,7 @@ def _with_password(fields: ConnectionFields, *, from_stdin: bool) -> ConnectionF
 
 
 def _given_password(*, from_stdin: bool) -> str | None:
-    return _read_password() if from_stdin else os.environ.get("FLOW_CONNECTION_PASSWORD")
-
-
-def _read_password() -> str:
-    """Standard input without its last line end."""
-    text = sys.stdin.read()
-    password = text[: -len("\n")] if text.endswith("\n") else text
-    password = password.removesuffix("\r")
-    if not password or "\n" in password:
-        raise UsageError("--password-stdin expects the password alone on standard input", command="flow connection add")
-    return password
+    return read_secret("--password-stdin") if from_stdin else os.environ.get("FLOW_CONNECTION_PASSWORD")
 
 
 def list_connections(args: Namespace) -> Outcome:

@@ -9,7 +9,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from flowapp.accounts.forms import StyledForm
 from flowapp.connections.fields import DEFAULT_PORT, FORM, SSL_MODES, ConnectionFields, parse_connection_url
-from flowapp.connections.webhooks import WebhookFields
+from flowapp.connections.webhooks import WebhookFields, parse_headers
 from ir.errors import FlowError
 
 
@@ -135,14 +135,10 @@ class WebhookForm(StyledForm):
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data
-        headers = {}
-        for line in filter(str.strip, values.get("headers", "").splitlines()):
-            name, colon, value = line.partition(":")
-            if not colon:
-                self.add_error("headers", "Each line is a name, a colon and a value.")
-                return values
-            headers[name.strip()] = value.strip()
-        self.given = WebhookFields(values.get("url", ""), headers, values.get("password", ""))
+        headers = parse_headers(values.get("headers", ""))
+        if headers is None:
+            self.add_error("headers", "Each line is a name, a colon and a value.")
+        self.given = WebhookFields(values.get("url", ""), headers or {}, values.get("password", ""))
         return values
 
 

@@ -17,6 +17,7 @@ from executors.model import Connection as Resolved
 from executors.model import WebhookConnection
 from executors.postgres.client import connect, translate
 from flowapp.accounts.models import Workspace
+from flowapp.channels.models import Channel
 from flowapp.connections.control import refuse_control, refuse_control_address
 from flowapp.connections.fields import ConnectionFields, InvalidConnection, require_host
 from flowapp.connections.models import Connection
@@ -163,10 +164,11 @@ def resolve(connection: Connection) -> Resolved:
 
 def rotate_secrets() -> int:
     """Encrypt every stored secret under the first key, so that older keys can go; returns how many there are."""
-    connections = Connection.objects.exclude(secret="")
-    for connection in connections:
-        Connection.objects.filter(pk=connection.pk, secret=connection.secret).update(secret=rotate(connection.secret))
-    return len(connections)
+    holders = [*Connection.objects.exclude(secret=""), *Channel.objects.all()]
+    for holder in holders:
+        unchanged = type(holder)._default_manager.filter(pk=holder.pk, secret=holder.secret)
+        unchanged.update(secret=rotate(holder.secret))
+    return len(holders)
 
 
 def follow_embedded_warehouse(warehouse: Mapping[str, str | int]) -> None:

@@ -45,12 +45,18 @@ class WebhookFields:
 @sensitive_variables()
 def fill_webhook(connection: Connection, fields: WebhookFields) -> None:
     """Put the fields into a connection that is not saved yet; raises InvalidConnection."""
-    _require_url(fields.url)
-    _require_headers(fields.headers)
+    require_webhook(fields)
     parts = urlsplit(fields.url)
     connection.host, connection.port, connection.sslmode = str(parts.hostname), parts.port or HTTPS_PORT, ""
     connection.settings = {"headers": sorted(fields.headers), "signed": bool(fields.secret)}
     connection.secret = _seal(fields)
+
+
+@sensitive_variables()
+def require_webhook(fields: WebhookFields) -> None:
+    """Refuse an address that may not be posted to, and headers that no request can carry; raises InvalidConnection."""
+    _require_url(fields.url)
+    _require_headers(fields.headers)
 
 
 @sensitive_variables("secret", "known")
@@ -58,6 +64,17 @@ def replace_signing_secret(connection: Connection, secret: str) -> None:
     known = resolve_webhook(connection)
     connection.settings = {**connection.settings, "signed": bool(secret)}
     connection.secret = _seal(WebhookFields(known.url, known.headers, secret))
+
+
+def parse_headers(text: str) -> dict[str, str] | None:
+    """Headers as they are typed, one a line; None where a line is none."""
+    headers = {}
+    for line in filter(str.strip, text.splitlines()):
+        name, colon, value = line.partition(":")
+        if not colon:
+            return None
+        headers[name.strip()] = value.strip()
+    return headers
 
 
 def resolve_webhook(connection: Connection) -> WebhookConnection:

@@ -1,17 +1,18 @@
-"""Raising and resolving alerts. The table says for each kind what resolves it by itself."""
+"""Raising and resolving alerts. `kinds` says what there are; what channels tell is written along."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
-from flowapp.health.models import Alert, AlertState
+from flowapp.channels.outbox import note_opened, note_resolved
+from flowapp.health.kinds import ALERT_KINDS, Event, kinds_ended_by
+from flowapp.health.models import Alert, AlertState, Severity
 from ir.errors import FlowError
 
 if TYPE_CHECKING:
@@ -19,62 +20,9 @@ if TYPE_CHECKING:
     from flowapp.pipelines.models import Pipeline
     from flowapp.runs.models import Run
 
-Event = Literal[
-    "run.succeeded",
-    "hooks.done",
-    "worker.seen",
-    "queue.empty",
-    "schedule.on_time",
-    "fence.raised",
-    "hold.decided",
-    "person",
-    "rows.in_band",
-]
 LONGEST_MESSAGE = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class AlertKind:
-    """`resolved_by` is the event that ends alerts of this kind; `person` means that only people do."""
-
-    kind: str
-    resolved_by: Event
-
-
-KINDS = (
-    AlertKind("run.failed", "run.succeeded"),
-    AlertKind("run.held", "hold.decided"),
-    AlertKind("worker.lost", "run.succeeded"),
-    AlertKind("workers.none", "worker.seen"),
-    AlertKind("queue.stuck", "queue.empty"),
-    AlertKind("schedule.missed", "schedule.on_time"),
-    AlertKind("schedule.broken", "schedule.on_time"),
-    AlertKind("target.unreachable_for_fence", "fence.raised"),
-    AlertKind("staging.leftovers", "person"),
-    AlertKind("source.missed", "run.succeeded"),
-    AlertKind("source.empty", "run.succeeded"),
-    AlertKind("quarantine.unwritable", "run.succeeded"),
-    AlertKind("hook.failed", "hooks.done"),
-    AlertKind("rows.out_of_band", "rows.in_band"),
-)
 RAISED_BY_GOOD_RUNS = ("source.missed", "source.empty")
 """What a run may raise and yet succeed; other trouble of its earlier attempts is over when it has succeeded."""
-
-
-def make_table(kinds: tuple[AlertKind, ...]) -> dict[str, AlertKind]:
-    table = {kind.kind: kind for kind in kinds}
-    if len(table) != len(kinds):
-        raise ValueError("An alert kind is listed twice.")
-    return table
-
-
-ALERT_KINDS = make_table(KINDS)
-
-
-def alert_kind(kind: str) -> AlertKind:
-    if kind not in ALERT_KINDS:
-        raise KeyError(f"No alert kind {kind!r}; known: {', '.join(sorted(ALERT_KINDS))}.")
-    return ALERT_KINDS[kind]
 
 
 def fingerprint_of(kind: str, workspace_id: UUID | None, pipeline_id: UUID | None, node: str) -> str:
@@ -99,7 +47,7 @@ def raise_alert(
     """
     workspace_id = pipeline.workspace_id if pipeline else workspace.pk if workspace else None
     pipeline_id = pipeline.pk if pipeline else None
-    fingerprint = fingerprint_of(alert_kind(kind).kind, workspace_id, pipeline_id, node)
+    fingerprint = fingerprint_of(ALERT_KINDS[kind].kind, workspace_id, pipeline_id, node)
     latest = {
         "severity": severity,
         "message": message[:LONGEST_MESSAGE],
@@ -111,31 +59,59 @@ def raise_alert(
         return
     try:
         with transaction.atomic():
-            Alert.objects.create(
+            alert = Alert.objects.create(
                 kind=kind, workspace_id=workspace_id, pipeline_id=pipeline_id, node=node, fingerprint=fingerprint,
                 first_seen_at=Now(), **latest,
             )  # fmt: skip
+            note_opened(alert)
     except IntegrityError:  # another process opened it since
         _count_again(fingerprint, latest)
 
 
 def _count_again(fingerprint: str, latest: dict[str, object]) -> bool:
-    open_ones = Alert.objects.filter(fingerprint=fingerprint).exclude(state=AlertState.RESOLVED)
-    return bool(open_ones.update(count=F("count") + 1, **latest))
+    """Who is told of errors alone is told when a warning becomes one."""
+    unresolved = Alert.objects.filter(fingerprint=fingerprint).exclude(state=AlertState.RESOLVED)
+    with transaction.atomic():
+        if latest["severity"] == Severity.ERROR:
+            for warning in unresolved.filter(severity=Severity.WARNING):
+                warning.severity = Severity.ERROR
+                note_opened(warning)
+        return bool(unresolved.update(count=F("count") + 1, **latest))
 
 
-def resolve_by(event: Event, *, pipeline_id: UUID | None = None, by: Run | None = None, node: str | None = None) -> int:
+def resolve_by(
+    event: Event,
+    *,
+    workspace_id: UUID | None = None,
+    pipeline_id: UUID | None = None,
+    by: Run | None = None,
+    node: str | None = None,
+) -> int:
     """Resolve what this event ends (of this pipeline and node, if they are given); returns how many.
 
-    `by` is the run that the event is of: what it has raised itself stays open.
+    `workspace_id` narrows it down where there is no pipeline. `by` is the run that the event is of: what it has raised
+    itself stays open.
     """
-    kinds = [kind.kind for kind in KINDS if kind.resolved_by == event]
-    ended = Alert.objects.filter(kind__in=kinds, pipeline_id=pipeline_id).exclude(state=AlertState.RESOLVED)
+    ended = Alert.objects.filter(kind__in=kinds_ended_by(event), pipeline_id=pipeline_id)
+    ended = ended.exclude(state=AlertState.RESOLVED)
+    if workspace_id is not None:
+        ended = ended.filter(workspace_id=workspace_id)
     if node is not None:
         ended = ended.filter(node=node)
     if by is not None:
         ended = ended.exclude(run=by, kind__in=RAISED_BY_GOOD_RUNS)
-    return ended.update(state=AlertState.RESOLVED, resolved_at=Now())
+    return _resolve(ended, event)
+
+
+def _resolve(alerts: QuerySet[Alert], how: Event, by: User | None = None) -> int:
+    with transaction.atomic():
+        keys = list(alerts.values_list("pk", flat=True))
+        if not keys:
+            return 0
+        unresolved = Alert.objects.filter(pk__in=keys).exclude(state=AlertState.RESOLVED)
+        count = unresolved.update(state=AlertState.RESOLVED, resolved_at=Now(), resolved_how=how, resolved_by=by)
+        note_resolved(keys)
+    return count
 
 
 def acknowledge(alert: Alert, user: User | None = None) -> None:
@@ -146,10 +122,10 @@ def acknowledge(alert: Alert, user: User | None = None) -> None:
     _refuse_unless(changed, alert, "acknowledge")
 
 
-def resolve(alert: Alert) -> None:
+def resolve(alert: Alert, user: User | None = None) -> None:
     """Close it by hand. Raises FlowError when it is resolved already."""
     unresolved = Alert.objects.filter(pk=alert.pk).exclude(state=AlertState.RESOLVED)
-    _refuse_unless(unresolved.update(state=AlertState.RESOLVED, resolved_at=Now()), alert, "resolve")
+    _refuse_unless(_resolve(unresolved, "person", user), alert, "resolve")
 
 
 def _refuse_unless(changed: int, alert: Alert, action: str) -> None:

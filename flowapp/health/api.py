@@ -19,7 +19,8 @@ from flowapp.api.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
 from flowapp.health.alerts import acknowledge, resolve
-from flowapp.health.models import Alert, AlertState
+from flowapp.health.kinds import ALERT_KINDS, kind_documents
+from flowapp.health.models import Alert, AlertState, Severity
 from flowapp.health.selectors import NEWEST_FIRST, alert_document, get_alert, list_alerts
 
 OBJECT = OpenApiTypes.OBJECT
@@ -27,6 +28,9 @@ OBJECT = OpenApiTypes.OBJECT
 
 class AlertsWanted(serializers.Serializer[Any]):
     state = serializers.ChoiceField(AlertState.choices, required=False)
+    kind = serializers.ChoiceField(list(ALERT_KINDS), required=False)
+    severity = serializers.ChoiceField(Severity.choices, required=False)
+    pipeline = serializers.CharField(required=False)
 
 
 class AlertSerializer(serializers.BaseSerializer[Alert]):
@@ -46,9 +50,14 @@ class Alerts(ListAPIView[Alert]):
     pagination_class = AlertPage
 
     def get_queryset(self) -> QuerySet[Alert]:
-        state = read_query(self.request, AlertsWanted).get("state")
-        alerts = list_alerts(self.request.workspace, with_resolved=state is not None)
-        return alerts.filter(state=state) if state else alerts
+        return list_alerts(self.request.workspace, **read_query(self.request, AlertsWanted))
+
+
+class AlertKinds(APIView):
+    @extend_schema(responses=OBJECT)
+    def get(self, request: Request) -> Response:
+        """What alerts there can be, and what resolves each of them by itself."""
+        return Response({"next": None, "previous": None, "results": kind_documents()})
 
 
 class Acknowledge(APIView):
@@ -64,12 +73,13 @@ class Resolve(APIView):
     @extend_schema(request=None, responses={200: OBJECT, 409: OBJECT})
     def post(self, request: Request, alert: UUID) -> Response:
         """Close it by hand."""
-        resolve(get_alert(request.workspace, alert))
+        resolve(get_alert(request.workspace, alert), author_of(request))
         return Response(alert_document(get_alert(request.workspace, alert)))
 
 
 urlpatterns = [
     path("alerts/", Alerts.as_view(), name="alerts"),
+    path("alerts/kinds/", AlertKinds.as_view(), name="alert_kinds"),
     path("alerts/<uuid:alert>/ack/", Acknowledge.as_view(), name="ack_alert"),
     path("alerts/<uuid:alert>/resolve/", Resolve.as_view(), name="resolve_alert"),
 ]

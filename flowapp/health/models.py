@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from typing import cast
 
 from django.conf import settings
 from django.db import models
+
+from flowapp.health.kinds import EVENTS, Event, ended_by, title_of
 
 
 class AlertState(models.TextChoices):
@@ -42,6 +45,8 @@ class Alert(models.Model):
     acknowledged_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     acknowledged_at = models.DateTimeField(null=True)
     resolved_at = models.DateTimeField(null=True)
+    resolved_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    resolved_how = models.CharField(max_length=20, blank=True)
 
     class Meta:
         constraints = (
@@ -56,6 +61,21 @@ class Alert(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"
+
+    @property
+    def title(self) -> str:
+        return title_of(self.kind)
+
+    @property
+    def ended_by(self) -> str:
+        """What resolves it by itself, in words."""
+        return ended_by(self.kind)
+
+    @property
+    def how_resolved(self) -> str:
+        """What has resolved it, in words."""
+        by = self.resolved_by.email if self.resolved_by else "a person"
+        return by if self.resolved_how == "person" else EVENTS.get(cast(Event, self.resolved_how), "")
 
 
 class Heartbeat(models.Model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -12,10 +13,12 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 
-from flowapp.accounts.models import Workspace
+from flowapp.accounts.models import User, Workspace
 from flowapp.clock import from_now
 from flowapp.health.heartbeats import spark_name
+from flowapp.health.kinds import ended_by, title_of
 from flowapp.health.models import Alert, AlertState, Heartbeat, Severity
+from flowapp.pipelines.models import Pipeline
 from ir.errors import FlowError
 from ir.words import counted
 
@@ -24,10 +27,24 @@ Part = dict[str, str | int]
 NEWEST_FIRST = ("-last_seen_at", "id")
 
 
-def list_alerts(workspace: Workspace, *, with_resolved: bool = False) -> QuerySet[Alert]:
-    """The workspace's alerts and those of the whole installation, newest first."""
-    alerts = Alert.objects.filter(Q(workspace=workspace) | Q(workspace=None)).select_related("pipeline", "run")
-    if not with_resolved:
+def list_alerts(
+    workspace: Workspace,
+    *,
+    with_resolved: bool = False,
+    state: str = "",
+    kind: str = "",
+    severity: str = "",
+    pipeline: Pipeline | None = None,
+) -> QuerySet[Alert]:
+    """The workspace's alerts and those of the whole installation, newest first; narrowed down by what is given.
+
+    Without a state those that are not resolved, or all of them `with_resolved`.
+    """
+    alerts = Alert.objects.filter(Q(workspace=workspace) | Q(workspace=None))
+    alerts = alerts.select_related("pipeline", "run", "acknowledged_by", "resolved_by")
+    wanted = {"state": state, "kind": kind, "severity": severity, "pipeline": pipeline}
+    alerts = alerts.filter(**{name: value for name, value in wanted.items() if value})
+    if not state and not with_resolved:
         alerts = alerts.exclude(state=AlertState.RESOLVED)
     return alerts.order_by(*NEWEST_FIRST)
 
@@ -78,6 +95,7 @@ def alert_document(alert: Alert) -> dict[str, Any]:
     return {
         "id": str(alert.pk),
         "kind": alert.kind,
+        "title": title_of(alert.kind),
         "severity": alert.severity,
         "state": alert.state,
         "pipeline": alert.pipeline.ident if alert.pipeline else None,
@@ -88,7 +106,14 @@ def alert_document(alert: Alert) -> dict[str, Any]:
         "count": alert.count,
         "firstSeenAt": alert.first_seen_at.isoformat(),
         "lastSeenAt": alert.last_seen_at.isoformat(),
+        "resolvedBy": ended_by(alert.kind) or None,
+        "acknowledged": _act(alert.acknowledged_at, alert.acknowledged_by),
+        "resolved": _act(alert.resolved_at, alert.resolved_by, how=alert.resolved_how),
     }
+
+
+def _act(at: datetime | None, by: User | None, **more: str) -> dict[str, Any] | None:
+    return {"at": at.isoformat(), "by": by.email if by else None, **more} if at else None
 
 
 def count_alive(role: str) -> int:

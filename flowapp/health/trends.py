@@ -1,4 +1,4 @@
-"""What the charts of the Health page show: rows, rejects and durations of each pipeline's last runs."""
+"""What the charts of the Health page show: rows, rejects and durations of each pipeline's last loads."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import ENDED, Run
+from flowapp.runs.purposes import LOADS
 from flowapp.runs.row_bands import RowBand, row_band
 from ir.errors import FlowError
 
@@ -57,7 +58,9 @@ class Trend:
 
 def list_trends(workspace: Workspace, ident: str = "") -> list[Trend]:
     """Those of the pipelines that ran last, or of one alone."""
-    newest = Run.counted.filter(pipeline=OuterRef("pk"), state__in=ENDED).order_by("-queued_at", "id")
+    newest = Run.objects.filter(pipeline=OuterRef("pk"), state__in=ENDED, purpose__in=LOADS).order_by(
+        "-queued_at", "id"
+    )
     pipelines = Pipeline.objects.filter(workspace=workspace).annotate(last=Subquery(newest.values("queued_at")[:1]))
     pipelines = pipelines.exclude(last=None)
     if ident:
@@ -77,7 +80,7 @@ def _trend(pipeline: Pipeline) -> Trend:
 
 
 def _last_runs(pipeline: Pipeline) -> Sequence[Any]:
-    runs = Run.counted.filter(pipeline=pipeline, state__in=ENDED).select_related("version")
+    runs = Run.objects.filter(pipeline=pipeline, state__in=ENDED, purpose__in=LOADS).select_related("version")
     counted = runs.annotate(loaded=Sum("nodes__rows_loaded"), rejected=Sum("nodes__rows_rejected"))
     return list(counted.order_by("-queued_at", "id")[:LAST_RUNS])[::-1]
 

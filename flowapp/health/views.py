@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -14,15 +15,19 @@ from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from flowapp.accounts.models import Workspace
 from flowapp.health.alerts import acknowledge, resolve
+from flowapp.health.forms import AlertFilter
+from flowapp.health.kinds import kind_documents
 from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import NEWEST_FIRST, get_alert, get_light, health_document, list_alerts
 from flowapp.health.trends import list_trends
+from flowapp.pipelines.selectors import list_pipelines
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 
-MOST_ALERTS = 100
+MOST_ALERTS, MOST_NAMES = 100, 200
 
 
 def health(request: HttpRequest) -> JsonResponse:
@@ -35,18 +40,37 @@ def health(request: HttpRequest) -> JsonResponse:
 @require_GET
 @page()
 def home(request: HtmxRequest) -> HttpResponse:
-    """Alerts that are not resolved and the state of all parts; asked for by htmx, only what changes."""
-    history = list_alerts(request.workspace, with_resolved=True).filter(state=AlertState.RESOLVED)
-    alerts = list(list_alerts(request.workspace)[: MOST_ALERTS + 1])
+    """Alerts that are not resolved and the state of all parts; asked for by htmx, only what changes.
+
+    Narrowed down to a pipeline all of the page is its history.
+    """
+    form = AlertFilter(request.workspace, request.GET)
+    wanted = form.wanted()
+    state, pipeline = wanted.pop("state", ""), request.GET.get("pipeline", "")
     context = {
         "parts": health_document(),
-        "alerts": alerts[:MOST_ALERTS],
-        "has_more": len(alerts) > MOST_ALERTS,
-        "trends": [] if request.htmx else list_trends(request.workspace, request.GET.get("pipeline", "")),
-        "trend_of": request.GET.get("pipeline", ""),
-        "found": take_page(history, request.GET.get("cursor", ""), NEWEST_FIRST, 25),
+        "form": form,
+        "is_narrowed": bool(wanted) or bool(state),
+        "kinds": kind_documents(),
+        "trend_of": pipeline,
+        **_unresolved(request.workspace, state, wanted),
     }
+    if not request.htmx:
+        resolved = list_alerts(request.workspace, state=AlertState.RESOLVED, **wanted)
+        shown = resolved if state in ("", AlertState.RESOLVED) else resolved.none()
+        context |= {
+            "trends": list_trends(request.workspace, pipeline),
+            "names": list_pipelines(request.workspace).values_list("ident", flat=True)[:MOST_NAMES],
+            "found": take_page(shown, request.GET.get("cursor", ""), NEWEST_FIRST, 25),
+        }
     return render_page(request, "health/home.html", context, fragment="health/_now.html")
+
+
+def _unresolved(workspace: Workspace, state: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    if state == AlertState.RESOLVED:
+        return {"alerts": [], "hides_alerts": True}
+    found = list(list_alerts(workspace, state=state, **wanted)[: MOST_ALERTS + 1])
+    return {"alerts": found[:MOST_ALERTS], "has_more": len(found) > MOST_ALERTS}
 
 
 Widget = Callable[..., HttpResponse]
@@ -86,7 +110,7 @@ def ack(request: HtmxRequest, alert: UUID) -> HttpResponse:
 @page(role="editor")
 def close(request: HtmxRequest, alert: UUID) -> HttpResponse:
     found: Alert = get_alert(request.workspace, alert)
-    resolve(found)
+    resolve(found, request.user)
     return _changed(request, f"Alert resolved: {found.kind}.")
 
 

@@ -13,6 +13,8 @@ from executors.postgres.client import connect, translate
 from executors.postgres.staging import sweep_leftovers
 from flowapp.accounts.models import LoginFailures
 from flowapp.backups.selectors import KEPT_DAYS
+from flowapp.channels.models import Delivery, DeliveryState
+from flowapp.channels.selectors import KEPT_DAYS as DELIVERIES_KEPT_DAYS
 from flowapp.clock import from_now
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES, resolve
@@ -43,6 +45,9 @@ class Retention:
 RETENTION = (
     Retention("Lines of runs' logs", RunLog, "at", 30, Q()),
     Retention("Alerts, once resolved", Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED)),
+    Retention(
+        "Messages to channels, as logged", Delivery, "made_at", DELIVERIES_KEPT_DAYS, ~Q(state=DeliveryState.PENDING)
+    ),
     Retention("Files that were left out", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
     Retention("Uploads, as noted here", Upload, "at", 365, Q()),
     Retention("Wrong passwords, as counted", LoginFailures, "until", 1, Q()),

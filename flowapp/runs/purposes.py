@@ -19,8 +19,9 @@ class PurposeSpec:
     """`engine` is named by dotted path, for it brings Spark. `page` is a template, `fragment` the part of it that
     changes while the run goes on. `skips` are the engine's steps that are never entered.
 
-    `loads` says that it loads what comes from the source, so that its success says that the pipeline works again;
-    `tells_effects` says that the result is what a load would change; `backup` gives what a run puts back.
+    `loads` says that it loads what comes from the source: it goes through all nodes, and its success says that the
+    pipeline works again. `tells_effects` says that the result is what a load would change; `backup` gives what a run
+    puts back. `tag` marks it in lists, and `again` is what the button says that runs the pipeline after it.
     """
 
     purpose: Purpose
@@ -30,6 +31,8 @@ class PurposeSpec:
     skips: frozenset[str]
     loads: bool = False
     tells_effects: bool = False
+    tag: str = ""
+    again: str = "Run again"
     backup: Callable[[Run], BackupRef | None] = lambda run: None
 
     @property
@@ -55,10 +58,12 @@ _SPECS = (
     PurposeSpec(
         Purpose.RESTORE, "executors.restore:restore_pipeline", "runs/detail.html", "runs/_live.html",
         skips=frozenset({"list", "scan", "probe", "pass", "check", "guard", "effect", "hooks", "post_hooks"}),
-        backup=restored_by,
+        backup=restored_by, tag="restore", again="Run the pipeline",
     ),
 )  # fmt: skip
 PURPOSES = {spec.purpose: spec for spec in _SPECS}
+LOADS = tuple(spec.purpose for spec in _SPECS if spec.loads)
+"""Purposes of runs that load what comes from the source."""
 
 
 def purpose_of(run: Run) -> PurposeSpec:

@@ -32,6 +32,20 @@ def test_an_acknowledged_alert_stays_in_the_list_and_a_resolved_one_leaves_it(fl
     assert len(flow("alerts", "list", "--all", "--json").json["alerts"]) == 1
 
 
+def test_the_list_is_narrowed_down(flow, alert):
+    def count(*options: str) -> int:
+        return len(flow("alerts", "list", "--json", *options).json["alerts"])
+
+    assert count("--kind", "workers.none", "--severity", "error", "--state", "open") == 1
+    assert count("--kind", "run.failed") == count("--severity", "warning") == count("--state", "resolved") == 0
+    assert flow("alerts", "list", "--kind", "run.flied").status == 64
+    assert flow("alerts", "list", "--pipeline", "nowhere").status == 1
+
+
+def test_the_kinds_are_listed_with_what_resolves_them(flow):
+    assert "a worker that is heard of" in flow("alerts", "kinds").stdout
+
+
 def test_an_unknown_alert_ends_in_1(flow):
     finished = flow("alerts", "ack", "nonsense", "--json")
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import executors
-from flowapp.health.alerts import ALERT_KINDS, KINDS, acknowledge, make_table, raise_alert, resolve, resolve_by
+import flowapp
+from flowapp.health.alerts import acknowledge, raise_alert, resolve, resolve_by
+from flowapp.health.kinds import ALERT_KINDS, EVENTS, KINDS
 from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import alert_document, get_alert, list_alerts
 from ir.errors import FlowError
@@ -91,9 +93,35 @@ def test_a_kind_that_is_not_known_is_refused_with_those_that_are():
         raise_alert("run.flied", "error", "", "")
 
 
-def test_a_kind_cannot_be_listed_twice():
-    with pytest.raises(ValueError, match="twice"):
-        make_table((*KINDS, KINDS[0]))
+def test_every_kind_says_what_resolves_it():
+    assert {kind.resolved_by for kind in KINDS} == set(EVENTS)
+
+
+def test_every_event_that_resolves_a_kind_happens_somewhere():
+    source = "\n".join(path.read_text() for path in Path(flowapp.__path__[0]).rglob("*.py"))
+    happens = set(re.findall(r"resolve_by\(\s*\"([a-z._]+)\"", source))
+    assert happens == set(EVENTS) - {"person"}
+
+
+def test_an_alert_remembers_what_ended_it(pipeline, person):
+    trouble(pipeline)
+    resolve_by("run.succeeded", pipeline_id=pipeline.pk)
+    trouble(pipeline)
+    resolve(Alert.objects.get(state=AlertState.OPEN), person("editor"))
+    assert set(Alert.objects.values_list("resolved_how", "resolved_by__email")) == {
+        ("run.succeeded", None),
+        ("person", "editor@example.com"),
+    }
+
+
+def test_trouble_of_one_workspace_is_not_ended_by_another(workspace):
+    from flowapp.accounts.models import Workspace
+
+    bobs = Workspace.objects.create(slug="bobs-team")
+    for team in (workspace, bobs):
+        raise_alert("channel.failing", "warning", "m", "n", workspace=team, node="pager")
+    assert resolve_by("channel.delivered", workspace_id=bobs.pk, node="pager") == 1
+    assert Alert.objects.get(workspace=workspace).state == AlertState.OPEN
 
 
 def test_every_kind_that_the_engine_raises_is_known():

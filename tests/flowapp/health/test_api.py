@@ -28,6 +28,32 @@ def test_alerts_are_listed_without_those_that_are_resolved_unless_asked_for(as_,
     assert client.get("/api/alerts/?state=nonsense", headers=HERE).status_code == 400
 
 
+def test_alerts_are_narrowed_down(as_, pipeline):
+    raise_alert("run.failed", "error", "m", "n", pipeline=pipeline)
+    raise_alert("schedule.missed", "warning", "m", "n", pipeline=pipeline)
+    raise_alert("workers.none", "error", "m", "n")
+    client = as_("viewer")
+
+    def kinds(query: str) -> list[str]:
+        results = client.get(f"/api/alerts/?{query}", headers=HERE).json()["results"]
+        return sorted(alert["kind"] for alert in results)
+
+    assert kinds("kind=run.failed") == ["run.failed"]
+    assert kinds("severity=error") == ["run.failed", "workers.none"]
+    assert kinds("pipeline=numbers") == ["run.failed", "schedule.missed"]
+    assert kinds("pipeline=numbers&severity=warning&state=open") == ["schedule.missed"]
+    assert client.get("/api/alerts/?kind=run.flied", headers=HERE).status_code == 400
+    assert client.get("/api/alerts/?pipeline=others", headers=HERE).status_code == 404
+
+
+def test_the_kinds_say_what_resolves_them(as_, workspace):
+    told = as_("viewer").get("/api/alerts/kinds/", headers=HERE).json()["results"]
+    assert {
+        "kind": "workers.none", "title": "No worker is alive", "resolvedBy": "a worker that is heard of",
+        "toldByChannels": True,
+    } in told  # fmt: skip
+
+
 def test_an_alert_is_acknowledged_and_resolved_once(as_, alert):
     client = as_("editor")
 
@@ -36,7 +62,9 @@ def test_an_alert_is_acknowledged_and_resolved_once(as_, alert):
 
     assert ask("ack").json()["state"] == "acknowledged"
     assert (ask("ack").status_code, ask("ack").json()["code"]) == (409, "alert.state")
-    assert ask("resolve").json()["state"] == "resolved"
+    resolved = ask("resolve").json()
+    assert (resolved["state"], resolved["resolved"]["how"]) == ("resolved", "person")
+    assert resolved["resolved"]["by"] == resolved["acknowledged"]["by"] == "editor@example.com"
     assert ask("resolve").status_code == 409
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from flowapp.health.alerts import raise_alert
 from flowapp.health.heartbeats import beat, spark_name
 from flowapp.health.models import Alert, AlertState
-from flowapp.runs.models import CommitRecord, NodeRun, Run, State, Trigger
+from flowapp.runs.models import CommitRecord, NodeRun, Purpose, Run, State, Trigger
 from flowapp.runs.services import queue_run
 from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
@@ -195,11 +195,11 @@ def test_messages_and_steps_do_no_harm(workspace, alive, as_, widget):
     assert_harmless(as_("editor").get(HEALTH))
 
 
-def ended(pipeline, loaded: int, rejected: int, seconds: int) -> Run:
+def ended(pipeline, loaded: int, rejected: int, seconds: int, purpose: Purpose = Purpose.LOAD) -> Run:
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
     now = timezone.now()
     Run.objects.filter(pk=run.pk).update(
-        state=State.SUCCEEDED, started_at=now, ended_at=now + timedelta(seconds=seconds)
+        state=State.SUCCEEDED, started_at=now, ended_at=now + timedelta(seconds=seconds), purpose=purpose
     )
     NodeRun.objects.create(
         workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_loaded=loaded,
@@ -216,6 +216,15 @@ def test_charts_hold_the_numbers_of_the_last_runs_the_oldest_first(as_, pipeline
     values = [json.loads(unescape(text)) for text in re.findall(r'data-values="([^"]*)"', page)]
     assert values == [[1000, 1200], [2.0, 3.0], [5, 0]]
     assert "Rows loaded: last 1,200, least 1,000, most 1,200 rows" in page
+
+
+@pytest.mark.parametrize("purpose", [Purpose.RESTORE, Purpose.PREVIEW])
+def test_charts_are_of_loads_alone(as_, pipeline, purpose):
+    ended(pipeline, 9_000, 0, 9, purpose)
+    assert "stand here once it has run" in words(as_("viewer").get(HEALTH))
+
+    ended(pipeline, 1_000, 5, 2)
+    assert 'data-values="[1000]"' in as_("viewer").get(HEALTH).content.decode()
 
 
 def test_the_band_of_a_pipeline_that_expects_one_is_drawn(as_, save):
@@ -238,3 +247,26 @@ def test_charts_are_of_one_pipeline_on_demand_and_of_none_before_anything_ran(as
     ended(pipeline, 1, 0, 1)
     assert "flow-trend" in as_("viewer").get(f"{HEALTH}?pipeline=numbers").content.decode()
     assert "flow-trend" not in as_("viewer").get(f"{HEALTH}?pipeline=others").content.decode()
+
+
+def test_the_page_is_narrowed_down_and_stays_so_while_it_is_open(save, as_):
+    for ident in ("one", "two"):
+        failed(None, f"It broke in {ident}.", pipeline=save(ident).pipeline)
+    failed(None, "Gone by now.", pipeline=save("one").pipeline, node="x")
+    Alert.objects.filter(node="x").update(state=AlertState.RESOLVED, resolved_at=timezone.now(), resolved_how="person")
+    client = as_("viewer")
+
+    page = client.get(f"{HEALTH}?pipeline=one")
+    assert "It broke in one." in words(page)
+    assert "It broke in two." not in words(page)
+    assert "Gone by now." in words(page)
+    assert 'hx-get="/w/alices-team/health/?pipeline=one"' in page.content.decode()
+    assert "It broke in one." not in words(client.get(f"{HEALTH}?pipeline=one&state=resolved"))
+    assert "Gone by now." not in words(client.get(f"{HEALTH}?pipeline=one&state=open"))
+    assert "No such alert is open." in words(client.get(f"{HEALTH}?kind=run.held"))
+
+
+def test_an_alert_says_what_resolves_it_by_itself(workspace, as_):
+    failed(workspace)
+
+    assert "resolved by the next run of the pipeline that succeeds" in words(as_("viewer").get(HEALTH))

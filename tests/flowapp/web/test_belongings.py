@@ -13,6 +13,7 @@ from django.utils import timezone
 from flowapp.accounts.models import Membership, Token
 from flowapp.accounts.services import add_token
 from flowapp.backups.models import Backup
+from flowapp.channels.models import Channel
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
 from flowapp.connections.services import add_connection
@@ -33,7 +34,7 @@ MAKES_IT_HERE = {"api:ir"}
 """Puts a document under an id that this workspace has not: it becomes a pipeline of this one."""
 BODIES: dict[str, object] = {"api:restore": '{"version": 1}', "pipelines:fix": {"patch": "[]"}}
 """What is looked at before the thing itself is looked for."""
-OWNED = (Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership, MarkCopy, Backup)
+OWNED = (Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership, MarkCopy, Backup, Channel)
 
 
 @pytest.fixture
@@ -54,6 +55,7 @@ def ids(workspace, person):
     backup = Backup.objects.create(workspace=workspace, pipeline=pipeline, run=run, node="load", connection="warehouse",
                                    schema="public", table="numbers", rows=3, taken_at=now)  # fmt: skip
     add_connection(workspace, "warehouse", ConnectionFields("postgres", "127.0.0.1", 1, "d", "u", "secretword"))
+    Channel.objects.create(workspace=workspace, name="pager", kind="webhook", secret="secretword")
     _, token = add_token(workspace, "reader", "viewer", days=1)
     member = Membership.objects.get(user=person("admin"))
     return {
@@ -61,6 +63,7 @@ def ids(workspace, person):
         "token": token.pk, "member": member.pk, "row_id": str(uuid4()), "backup": backup.pk,
         "hook": "load.postHook.0",
         "node": "load",
+        "channel": "pager",
     }  # fmt: skip
 
 

@@ -1,0 +1,182 @@
+"""Sending what is due. One process at a time sends by a channel; what fails for a while is sent again, later and later.
+
+A message may come twice after a crash, under the same key. It never comes before an older one of the same alert.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID
+
+from django.db import DatabaseError, connections, transaction
+from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Now
+from django.views.decorators.debug import sensitive_variables
+
+from executors.errors import Terminal, Transient
+from flowapp.channels.kinds import CHANNEL_KINDS
+from flowapp.channels.messages import message_of
+from flowapp.channels.models import Channel, Delivery, DeliveryState
+from flowapp.clock import from_now
+from flowapp.connections.secrets import decrypt
+from flowapp.health.alerts import raise_alert, resolve_by
+from ir.errors import FlowError
+from ir.words import counted
+
+logger = logging.getLogger(__name__)
+SENDERS = 4
+BATCHES = 20
+BUSY_SECONDS = 60.0
+"""More than a send may take, whatever the kind."""
+REST_SECONDS = 15.0
+MOST_ATTEMPTS = 8
+FIRST_WAIT, LONGEST_WAIT = 30.0, 3600.0
+LOOKS_EVERY = 1.0
+
+
+class Courier(threading.Thread):
+    """Sends until `stop` is called. No trouble ends it: it is what tells of trouble."""
+
+    def __init__(self) -> None:
+        super().__init__(name="courier", daemon=True)
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                deliver_due()
+            except DatabaseError as error:
+                logger.warning("Nothing could be delivered: %s", type(error).__name__)
+            except Exception:
+                logger.exception("Delivering failed")
+            finally:
+                connections.close_all()
+            self._stopped.wait(LOOKS_EVERY)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self.join(timeout=5)
+
+
+def deliver_due() -> int:
+    """One round over all channels with something due; returns how many messages were taken."""
+    due = Delivery.objects.filter(state=DeliveryState.PENDING, due_at__lte=Now()).filter(_is_idle("channel__"))
+    channels = list(due.order_by().values_list("channel", flat=True).distinct())
+    if not channels:
+        return 0
+    with ThreadPoolExecutor(SENDERS) as pool:
+        return sum(pool.map(_deliver_in_thread, channels))
+
+
+def _deliver_in_thread(channel: UUID) -> int:
+    try:
+        return deliver_to(channel)
+    finally:
+        connections.close_all()
+
+
+def _is_idle(prefix: str = "") -> Q:
+    return Q(**{f"{prefix}busy_until": None}) | Q(**{f"{prefix}busy_until__lt": Now()})
+
+
+def deliver_to(channel_id: UUID) -> int:
+    """Send what is due by one channel, unless another process does; after a failure the channel rests."""
+    if not Channel.objects.filter(_is_idle(), pk=channel_id).update(busy_until=from_now(BUSY_SECONDS)):
+        return 0
+    taken = 0
+    _give_up_worn_out(channel_id)
+    for _ in range(BATCHES):
+        channel = Channel.objects.select_related("workspace").get(pk=channel_id)
+        batch = _next_batch(channel)
+        if not batch:
+            break
+        if not attempt(channel, batch):
+            _let_go(channel_id, REST_SECONDS)
+            return taken
+        taken += len(batch)
+        _let_go(channel_id, BUSY_SECONDS)
+    _let_go(channel_id, 0)
+    return taken
+
+
+def _give_up_worn_out(channel_id: UUID) -> None:
+    """What was tried often enough and never came back: whoever sent it ended with it."""
+    worn = Delivery.objects.filter(
+        channel=channel_id, state=DeliveryState.PENDING, attempts__gte=MOST_ATTEMPTS, due_at__lte=Now()
+    )
+    batch = list(worn.select_related("channel__workspace"))
+    if batch:
+        error = Terminal("delivery.gave_up", f"It was tried {MOST_ATTEMPTS} times, and no try came to an end.",
+                         hint="Look at the scheduler's log.")  # fmt: skip
+        _note_failure(batch[0].channel, batch, error)
+
+
+def _let_go(channel_id: UUID, seconds: float) -> None:
+    Channel.objects.filter(pk=channel_id).update(busy_until=from_now(seconds) if seconds else None)
+
+
+def _next_batch(channel: Channel) -> list[Delivery]:
+    pending = Delivery.objects.filter(channel=channel, state=DeliveryState.PENDING)
+    older = pending.filter(alert=OuterRef("alert"), pk__lt=OuterRef("pk"))
+    due = pending.filter(due_at__lte=Now()).exclude(Exists(older)).select_related("alert__pipeline", "alert__run")
+    return list(due.order_by("pk")[: CHANNEL_KINDS[channel.kind].most_at_once])
+
+
+def attempt(channel: Channel, batch: Sequence[Delivery], *, once: bool = False) -> bool:
+    """Send a batch in one message and note what came of it, `once` without another try; whether it was taken.
+
+    The try is counted before it is made: a message that ends the process that sends it is not sent for ever.
+    """
+    mine = Delivery.objects.filter(pk__in=[delivery.pk for delivery in batch], state=DeliveryState.PENDING)
+    mine.update(attempts=F("attempts") + 1, due_at=from_now(BUSY_SECONDS))
+    for delivery in batch:
+        delivery.channel, delivery.attempts = channel, delivery.attempts + 1
+    kind = CHANNEL_KINDS[channel.kind]
+    try:
+        note = kind.send(open_secret(channel), [message_of(delivery) for delivery in batch], str(batch[0].key))
+    except FlowError as error:
+        _note_failure(channel, batch, error, once=once)
+        return False
+    with transaction.atomic():
+        mine.update(state=DeliveryState.DELIVERED, ended_at=Now(), error_code="", error_message=note)
+        resolve_by("channel.delivered", workspace_id=channel.workspace_id, node=channel.name)
+    return True
+
+
+def _note_failure(channel: Channel, batch: Sequence[Delivery], error: FlowError, *, once: bool = False) -> None:
+    """What may work later is tried again, up to a bound; a message given up is told on the Health page, where nothing
+    is sent of it."""
+    mine = Delivery.objects.filter(pk__in=[delivery.pk for delivery in batch], state=DeliveryState.PENDING)
+    told = {"error_code": error.code, "error_message": f"{error.message} {error.hint}".strip()[:500]}
+    lost = 0
+    with transaction.atomic():
+        for delivery in batch:
+            this = mine.filter(pk=delivery.pk)
+            if isinstance(error, Transient) and delivery.attempts < MOST_ATTEMPTS and not once:
+                this.update(due_at=from_now(wait_after(delivery.attempts)), **told)
+            else:
+                lost += this.update(state=DeliveryState.FAILED, ended_at=Now(), **told)
+        if lost and not once:
+            raise_alert(
+                "channel.failing", "warning",
+                f"{counted(lost, 'message')} could not be told by channel {channel.name}: {error.message}",
+                f"{error.hint} Then send a test from the page of the channel.".strip(),
+                workspace=channel.workspace, node=channel.name,
+            )  # fmt: skip
+
+
+def wait_after(tries: int) -> float:
+    """Seconds until the next try, after so many."""
+    return min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT)
+
+
+@sensitive_variables()
+def open_secret(channel: Channel) -> dict[str, Any]:
+    """The channel's fields in the clear. They live in memory only."""
+    packed: dict[str, Any] = json.loads(decrypt(channel.secret, f"channel {channel.name!r}"))
+    return packed

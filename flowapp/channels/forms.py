@@ -1,0 +1,116 @@
+"""Forms of the pages of channels. Nothing secret that was typed is ever sent back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.views.decorators.debug import sensitive_variables
+
+from flowapp.accounts.forms import StyledForm
+from flowapp.channels.kinds.email import PORTS, Mailbox
+from flowapp.channels.kinds.webhook import SHORTEST_SECRET, WebhookAddress
+from flowapp.connections.forms import UnrepeatedInput, UnrepeatedLines
+from flowapp.connections.webhooks import parse_headers
+from flowapp.health.kinds import KINDS
+from flowapp.health.models import Severity
+
+_OFF = {"autocomplete": "off", "spellcheck": "false"}
+
+
+def _secret(label: str, help_text: str, *, required: bool) -> forms.CharField:
+    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    return forms.CharField(label=label, required=required, strip=False, widget=widget, help_text=help_text)
+
+
+class FilterForm(StyledForm):
+    """Which alerts a channel tells."""
+
+    severity = forms.ChoiceField(
+        label="Tell",
+        choices=[(Severity.WARNING, "warnings and errors"), (Severity.ERROR, "errors only")],
+    )
+    kinds = forms.MultipleChoiceField(
+        label="Of these kinds alone (none ticked: of all)",
+        required=False,
+        choices=[(kind.kind, kind.title) for kind in KINDS if kind.told],
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input me-2"}),
+    )
+
+    def wanted(self) -> dict[str, Any]:
+        return {"severity": self.cleaned_data["severity"], "kinds": self.cleaned_data["kinds"]}
+
+
+class _ChannelForm(FilterForm):
+    """`given` holds the address after it was found readable."""
+
+    name = forms.CharField(
+        label="Name", max_length=63, widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        help_text="Such as on-call: small letters, digits, - and _.",
+    )  # fmt: skip
+    given: Any
+
+
+class WebhookForm(_ChannelForm):
+    url = forms.CharField(
+        label="URL", max_length=2000, widget=UnrepeatedInput(attrs=_OFF),
+        help_text="A public https address, without user and query.",
+    )  # fmt: skip
+    secret = _secret(
+        "Signing secret",
+        f"At least {SHORTEST_SECRET} characters. Requests are signed with it, by HMAC-SHA256.",
+        required=True,
+    )
+    headers = forms.CharField(
+        label="Headers", required=False, max_length=20_000, widget=UnrepeatedLines(attrs={"rows": 2, **_OFF}),
+        help_text="One a line, such as Authorization: Bearer …",
+    )  # fmt: skip
+    field_order = ("name", "url", "secret", "headers", "severity", "kinds")
+
+    @sensitive_variables()
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        headers = parse_headers(values.get("headers", ""))
+        if headers is None:
+            self.add_error("headers", "Each line is a name, a colon and a value.")
+        self.given = WebhookAddress(values.get("url", ""), values.get("secret", ""), headers or {})
+        return values
+
+
+class EmailForm(_ChannelForm):
+    to = forms.CharField(
+        label="To", max_length=4000, widget=forms.Textarea(attrs={"rows": 2, **_OFF}), help_text="One address a line."
+    )
+    sender = forms.CharField(label="From", max_length=254, widget=forms.TextInput(attrs=_OFF))
+    host = forms.CharField(
+        label="Mail server", max_length=253, widget=forms.TextInput(attrs=_OFF), help_text="Such as smtp.example.com."
+    )
+    security = forms.ChoiceField(
+        label="Encryption",
+        choices=[
+            ("starttls", "STARTTLS"),
+            ("tls", "TLS from the start"),
+            ("none", "none, so that no password can be used"),
+        ],
+    )
+    port = forms.IntegerField(
+        label="Port", required=False, min_value=1, max_value=65535,
+        help_text=f"Left out: {PORTS['starttls']} for STARTTLS, {PORTS['tls']} for TLS, {PORTS['none']} for none.",
+    )  # fmt: skip
+    user = forms.CharField(label="User", required=False, max_length=254, widget=forms.TextInput(attrs=_OFF))
+    password = _secret("Password", "Stored encrypted. Leave it empty if the server asks for none.", required=False)
+    field_order = ("name", "to", "sender", "host", "security", "port", "user", "password", "severity", "kinds")
+
+    @sensitive_variables()
+    def clean(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        self.given = Mailbox(
+            host=values.get("host", ""), sender=values.get("sender", ""), to=tuple(values.get("to", "").split()),
+            security=values.get("security", "starttls"), port=values.get("port") or 0, user=values.get("user", ""),
+            password=values.get("password", ""),
+        )  # fmt: skip
+        return values
+
+
+class SecretForm(StyledForm):
+    secret = _secret("New secret", "", required=False)

@@ -1,0 +1,9 @@
+"""The kinds of channel: one file each."""
+
+from __future__ import annotations
+
+from flowapp.channels.kinds import email, webhook
+from flowapp.channels.kinds.base import ChannelKind
+from ir.kinds import KindTable
+
+CHANNEL_KINDS: KindTable[ChannelKind] = KindTable("channel kind", (("webhook", webhook.KIND), ("email", email.KIND)))

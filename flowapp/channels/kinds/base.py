@@ -1,0 +1,33 @@
+"""What differs between kinds of channel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flowapp.channels.messages import Message
+from ir.errors import FlowError
+
+
+class InvalidChannel(FlowError):
+    """What was given cannot become a channel."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelKind:
+    """`label` names it to people; `secret_field` is the field whose value is never shown and may be replaced, the
+    `secret_word`.
+
+    `check` raises InvalidChannel for fields that no message could be sent by; `shown` gives what of them may be seen.
+    `send` tells up to `most_at_once` messages under one key, within a bounded time: it raises Failure, and answers what
+    is worth a note.
+    """
+
+    label: str
+    secret_field: str
+    secret_word: str
+    most_at_once: int
+    check: Callable[[Any], None]
+    shown: Callable[[Any], dict[str, Any]]
+    send: Callable[[Mapping[str, Any], Sequence[Message], str], str]

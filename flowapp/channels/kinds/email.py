@@ -1,0 +1,191 @@
+"""Mails by SMTP, several messages in one. The server may stand in a private network, as mail servers do."""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.utils import formatdate
+from socket import SHUT_RDWR
+from typing import Any, ClassVar, Literal
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from executors.errors import Failure, Terminal, Transient
+from flowapp.channels.kinds.base import ChannelKind, InvalidChannel
+from flowapp.channels.messages import Message, subject_of
+from flowapp.connections.fields import require_host
+
+Security = Literal["starttls", "tls", "none"]
+SECURITIES: tuple[Security, ...] = ("starttls", "tls", "none")
+PORTS: dict[Security, int] = {"starttls": 587, "tls": 465, "none": 25}
+MOST_RECIPIENTS = 20
+TOTAL_SECONDS = 10.0
+SILENT_SECONDS = 5.0
+MOST_AT_ONCE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """The server, who sends and who receives. Without a user nobody signs in."""
+
+    kind: ClassVar[str] = "email"
+    host: str
+    sender: str
+    to: tuple[str, ...]
+    security: Security = "starttls"
+    port: int = 0
+    user: str = ""
+    password: str = field(default="", repr=False)
+
+    @property
+    def real_port(self) -> int:
+        return self.port or PORTS[self.security]
+
+
+def check(mailbox: Mailbox) -> None:
+    require_host(mailbox.host)
+    if not 1 <= len(mailbox.to) <= MOST_RECIPIENTS:
+        raise InvalidChannel(
+            "channel.recipients_invalid", f"A mail goes to 1 to {MOST_RECIPIENTS} addresses.",
+            hint="Name the address of a mailing list if more people are to be told.",
+        )  # fmt: skip
+    for address in (mailbox.sender, *mailbox.to):
+        _require_address(address)
+    if mailbox.password and mailbox.security == "none":
+        raise InvalidChannel(
+            "channel.password_in_clear", "A password would cross the network for all to read.",
+            hint="Use starttls or tls, or a server that takes mails from here without a password.",
+        )  # fmt: skip
+
+
+def _require_address(address: str) -> None:
+    try:
+        validate_email(address)
+        address.encode("ascii")
+    except (ValidationError, UnicodeEncodeError):
+        raise InvalidChannel(
+            "channel.address_invalid",
+            f"{address[:100]!r} is not an e-mail address.",
+            hint="Write it like ops@example.com.",
+        ) from None
+
+
+def shown(mailbox: Mailbox) -> dict[str, Any]:
+    return {"host": mailbox.host, "port": mailbox.real_port, "security": mailbox.security, "user": mailbox.user,
+            "sender": mailbox.sender, "to": list(mailbox.to)}  # fmt: skip
+
+
+def send(packed: Mapping[str, Any], messages: Sequence[Message], key: str) -> str:
+    mailbox = Mailbox(**{**packed, "to": tuple(packed["to"])})
+    refused = _Mailing(mailbox, mail_of(mailbox, messages, key)).send()
+    return f"{len(refused)} of {len(mailbox.to)} recipients were refused." if refused else ""
+
+
+def mail_of(mailbox: Mailbox, messages: Sequence[Message], key: str) -> EmailMessage:
+    """One mail of all messages; its id is the same when it is sent again."""
+    mail = EmailMessage()
+    mail["Subject"] = subject_of(messages)
+    mail["From"] = _address(mailbox.sender, "Flow")
+    mail["To"] = [_address(address) for address in mailbox.to]
+    mail["Date"] = formatdate()
+    mail["Message-ID"] = f"<{key}@{mailbox.sender.rpartition('@')[2]}>"
+    mail["Auto-Submitted"] = "auto-generated"
+    mail.set_content("\n\n".join("\n".join(message.lines) for message in messages) + "\n")
+    return mail
+
+
+def _address(text: str, name: str = "") -> Address:
+    return Address(name, addr_spec=text)
+
+
+class _Mailing:
+    """One conversation with the server, in a thread of its own: a server that answers drop by drop cannot be bounded
+    from inside."""
+
+    def __init__(self, mailbox: Mailbox, mail: EmailMessage) -> None:
+        self._mailbox, self._mail = mailbox, mail
+        self._smtp: smtplib.SMTP | None = None
+        self._refused: Mapping[str, Any] = {}
+        self._trouble: BaseException | None = None
+        self._over = threading.Event()
+
+    def send(self) -> Mapping[str, Any]:
+        """Who was refused, while others were not; raises Failure."""
+        threading.Thread(target=self._run, name="mail", daemon=True).start()
+        if not self._over.wait(TOTAL_SECONDS):
+            self._hang_up()
+            raise Transient("mail.timeout", f"The mail server was not done within {TOTAL_SECONDS:g} seconds.")
+        if self._trouble is not None:
+            raise _failure_of(self._trouble) from self._trouble
+        return self._refused
+
+    def _hang_up(self) -> None:
+        sock = self._smtp.sock if self._smtp else None
+        if sock is not None:
+            try:
+                sock.shutdown(SHUT_RDWR)
+            except OSError:
+                return  # it has ended by itself
+
+    def _run(self) -> None:
+        try:
+            self._talk()
+        except BaseException as trouble:  # noqa: BLE001 - it is raised where the mail was to be sent
+            self._trouble = trouble
+        finally:
+            self._over.set()
+
+    def _talk(self) -> None:
+        mailbox = self._mailbox
+        with _connect(mailbox) as self._smtp:
+            if mailbox.security == "starttls":
+                self._smtp.starttls(context=ssl.create_default_context())
+            if mailbox.user:
+                self._smtp.login(mailbox.user, mailbox.password)
+            self._refused = self._smtp.send_message(self._mail, mailbox.sender, list(mailbox.to))
+
+
+def _connect(mailbox: Mailbox) -> smtplib.SMTP:
+    if mailbox.security == "tls":
+        context = ssl.create_default_context()
+        return smtplib.SMTP_SSL(mailbox.host, mailbox.real_port, timeout=SILENT_SECONDS, context=context)
+    return smtplib.SMTP(mailbox.host, mailbox.real_port, timeout=SILENT_SECONDS)
+
+
+def _failure_of(trouble: BaseException) -> Failure:
+    """Answers are told by their number alone: what stands at that address may be no mail server at all."""
+    if isinstance(trouble, smtplib.SMTPAuthenticationError):
+        return Terminal("mail.login_refused", f"The mail server answered {trouble.smtp_code} to user and password.",
+                        hint="Correct the user, or replace the password of the channel.")  # fmt: skip
+    if isinstance(trouble, smtplib.SMTPRecipientsRefused):
+        codes = sorted({code for code, _ in trouble.recipients.values()})
+        return _answered("mail.recipients_refused", codes[0], "to all recipients")
+    if isinstance(trouble, smtplib.SMTPSenderRefused):
+        return _answered("mail.sender_refused", trouble.smtp_code, "to the sender's address")
+    if isinstance(trouble, smtplib.SMTPResponseException):
+        return _answered("mail.refused", trouble.smtp_code, "and took no mail")
+    if isinstance(trouble, smtplib.SMTPNotSupportedError):
+        return Terminal("mail.not_supported", "The mail server offers no encryption or no sign-in as it was asked for.",
+                        hint="Correct security, port and user of the channel.")  # fmt: skip
+    if isinstance(trouble, ssl.SSLCertVerificationError):
+        return Terminal("mail.certificate", "The certificate of the mail server is not trusted.",
+                        hint="Name the server as its certificate does.")  # fmt: skip
+    if isinstance(trouble, OSError | smtplib.SMTPException):
+        return Transient("mail.unreachable", f"The mail server could not be reached: {type(trouble).__name__}.",
+                         hint="Check host, port and security.")  # fmt: skip
+    raise trouble
+
+
+def _answered(code: str, number: int, where: str) -> Failure:
+    """SMTP's numbers from 500 on are final."""
+    kind = Terminal if number >= 500 else Transient
+    return kind(code, f"The mail server answered {number} {where}.", hint="Look at the mail server's log.")
+
+
+KIND = ChannelKind("E-mail", "password", "password", MOST_AT_ONCE, check, shown, send)

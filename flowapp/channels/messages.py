@@ -1,0 +1,81 @@
+"""What a channel tells of an alert: names and counts, as System Health shows them, never a row's value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from flowapp.accounts.models import Workspace
+from flowapp.channels.models import Channel, Delivery, Event
+from flowapp.health.kinds import title_of
+from flowapp.health.models import Alert, Severity
+from flowapp.health.selectors import alert_document
+from ir.words import counted
+
+SHOWN_ALERT = ("id", "kind", "severity", "state", "pipeline", "run", "node", "message", "nextStep", "count",
+               "firstSeenAt", "lastSeenAt")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One event for one channel: `document` for programs; `headline` and `lines` for people."""
+
+    workspace: str
+    channel: str
+    is_error: bool
+    headline: str
+    lines: tuple[str, ...]
+    document: dict[str, Any]
+
+
+def message_of(delivery: Delivery) -> Message:
+    """What a delivery says now; its channel, the channel's workspace and its alert are at hand."""
+    channel = delivery.channel
+    if delivery.alert is None:
+        return message_of_test(channel)
+    alert, over = delivery.alert, delivery.event == Event.RESOLVED
+    where = f" in {alert.pipeline.ident}" if alert.pipeline else ""
+    headline = f"{'Resolved' if over else alert.severity.capitalize()}: {title_of(alert.kind)}{where}"
+    url = address_of(alert, channel.workspace)
+    facts = {name: value for name, value in alert_document(alert).items() if name in SHOWN_ALERT}
+    return Message(
+        channel.workspace.slug, channel.name, alert.severity == Severity.ERROR and not over, headline,
+        (headline, alert.message, *([] if over else [alert.next_step]), _seen(alert), url),
+        {"event": f"alert.{delivery.event}", "workspace": channel.workspace.slug, "alert": {**facts, "url": url}},
+    )  # fmt: skip
+
+
+def message_of_test(channel: Channel) -> Message:
+    headline = f"Test of the channel {channel.name}"
+    return Message(
+        channel.workspace.slug, channel.name, False, headline,
+        (headline, "Alerts of this workspace will be told here. Nothing is wrong.", settings.FLOW_PUBLIC_URL),
+        {"event": "test", "workspace": channel.workspace.slug, "channel": channel.name},
+    )  # fmt: skip
+
+
+def subject_of(messages: Sequence[Message]) -> str:
+    first = messages[0]
+    if len(messages) == 1:
+        return f"[Flow {first.workspace}] {first.headline}"
+    errors = sum(message.is_error for message in messages)
+    worst = f", {counted(errors, 'error')}" if errors else ""
+    return f"[Flow {first.workspace}] {counted(len(messages), 'message')}{worst}"
+
+
+def address_of(alert: Alert, workspace: Workspace) -> str:
+    """Where to look: at the run, if the alert is of one, else at Health."""
+    if alert.run_id and alert.workspace_id == workspace.pk:
+        path = reverse("runs:detail", args=[workspace.slug, alert.run_id])
+    else:
+        path = reverse("health:home", args=[workspace.slug])
+    return settings.FLOW_PUBLIC_URL.rstrip("/") + path
+
+
+def _seen(alert: Alert) -> str:
+    times = "once" if alert.count == 1 else f"{alert.count:,} times"
+    return f"Seen {times}, last at {alert.last_seen_at:%Y-%m-%d %H:%M} UTC."

@@ -1,0 +1,41 @@
+"""What is to be told: deliveries are written in the transaction of what they tell of, and sent by the courier."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from uuid import UUID
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from flowapp.channels.models import Channel, Delivery, Event
+from flowapp.health.kinds import ALERT_KINDS
+from flowapp.health.models import Alert, AlertState, Severity
+
+
+def note_opened(alert: Alert) -> None:
+    """Tell every channel that wants to know. An alert of the whole installation concerns all workspaces."""
+    if not ALERT_KINDS[alert.kind].told:
+        return
+    channels = Channel.objects.filter(Q(severity=Severity.WARNING) | Q(severity=alert.severity))
+    if alert.workspace_id is not None:
+        channels = channels.filter(workspace=alert.workspace_id)
+    _write(Event.OPENED, [(channel.pk, alert.pk) for channel in channels if wants_kind(channel, alert.kind)])
+
+
+def note_resolved(alerts: Collection[UUID]) -> None:
+    """Tell those who were told of the trouble that it is over."""
+    told = Delivery.objects.filter(event=Event.OPENED, alert__in=alerts, alert__state=AlertState.RESOLVED)
+    _write(Event.RESOLVED, list(told.order_by("pk").values_list("channel_id", "alert_id")))
+
+
+def wants_kind(channel: Channel, kind: str) -> bool:
+    return not channel.kinds or kind in channel.kinds
+
+
+def _write(event: Event, pairs: Collection[tuple[UUID, UUID | None]]) -> None:
+    Delivery.objects.bulk_create(
+        [Delivery(channel_id=channel, alert_id=alert, event=event, made_at=Now(), due_at=Now())
+         for channel, alert in pairs],
+        ignore_conflicts=True,
+    )  # fmt: skip

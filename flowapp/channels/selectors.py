@@ -1,0 +1,70 @@
+"""Reading channels and what was sent by them. Nothing here opens a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, QuerySet
+
+from flowapp.accounts.models import Workspace
+from flowapp.channels.models import Channel, Delivery
+from ir.errors import FlowError
+
+NEWEST_FIRST = ("-id",)
+KEPT_DAYS = 30
+"""How long the log of deliveries is kept."""
+
+
+def list_channels(workspace: Workspace) -> list[Channel]:
+    return list(Channel.objects.filter(workspace=workspace).select_related("workspace").order_by("name"))
+
+
+def get_channel(workspace: Workspace, name: str) -> Channel:
+    """A channel of this workspace; raises FlowError."""
+    try:
+        return Channel.objects.select_related("workspace").get(workspace=workspace, name=name)
+    except Channel.DoesNotExist:
+        known = ", ".join(channel.name for channel in list_channels(workspace)) or "none yet"
+        raise FlowError(
+            "channel.unknown", f"There is no channel {name!r} in workspace {workspace.slug!r}.",
+            hint=f"Channels: {known}.",
+        ) from None  # fmt: skip
+
+
+def list_deliveries(channel: Channel) -> QuerySet[Delivery]:
+    """Newest first, with their alerts."""
+    return Delivery.objects.filter(channel=channel).select_related("alert__pipeline").order_by(*NEWEST_FIRST)
+
+
+def count_by_state(channels: Sequence[Channel]) -> dict[UUID, dict[str, int]]:
+    """How many messages of each channel are in which state, as far as the log goes back. One query."""
+    counts: dict[UUID, dict[str, int]] = {}
+    found = Delivery.objects.filter(channel__in=channels).order_by().values_list("channel", "state")
+    for channel, state, count in found.annotate(Count("pk")):
+        counts.setdefault(channel, {})[state] = count
+    return counts
+
+
+def channel_document(channel: Channel) -> dict[str, Any]:
+    return {"name": channel.name, "kind": channel.kind, **channel.settings, "severity": channel.severity,
+            "alertKinds": channel.kinds, "createdAt": channel.created_at}  # fmt: skip
+
+
+def delivery_document(delivery: Delivery) -> dict[str, Any]:
+    alert = delivery.alert
+    failed = {"code": delivery.error_code, "message": delivery.error_message} if delivery.error_message else None
+    return {
+        "key": str(delivery.key),
+        "event": delivery.event,
+        "state": delivery.state,
+        "alert": str(alert.pk) if alert else None,
+        "alertKind": alert.kind if alert else None,
+        "pipeline": alert.pipeline.ident if alert and alert.pipeline else None,
+        "attempts": delivery.attempts,
+        "lastError": failed,
+        "madeAt": delivery.made_at,
+        "dueAt": delivery.due_at if delivery.state == "pending" else None,
+        "endedAt": delivery.ended_at,
+    }

@@ -1,0 +1,20 @@
+"""The pages of channels, below `/w/<workspace>/`."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from flowapp.channels import views
+
+app_name = "channels"
+
+urlpatterns = [
+    path("", views.list_page, name="list"),
+    path("add/webhook/", views.add_webhook, name="add_webhook"),
+    path("add/email/", views.add_email, name="add_email"),
+    path("of/<slug:channel>/", views.detail, name="detail"),
+    path("of/<slug:channel>/test/", views.test, name="test"),
+    path("of/<slug:channel>/filter/", views.change, name="filter"),
+    path("of/<slug:channel>/secret/", views.secret, name="secret"),
+    path("of/<slug:channel>/remove/", views.remove, name="remove"),
+]
