@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.models import User
+from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
 from flowapp.backups.models import Backup
@@ -29,10 +30,6 @@ OBJECT = OpenApiTypes.OBJECT
 class BackupsWanted(serializers.Serializer[Any]):
     pipeline = serializers.CharField(required=False)
     run = serializers.UUIDField(required=False)
-
-
-class Reason(serializers.Serializer[Any]):
-    reason = serializers.CharField(max_length=2000)
 
 
 class BackupSerializer(serializers.BaseSerializer[Backup]):
@@ -60,10 +57,8 @@ class RestoreBackup(APIView):
     def post(self, request: Request, backup: UUID) -> Response:
         """Put the rows, the mark and the states of files back as they were: `{"run"}`, the run that does it."""
         found = get_backup(request.workspace, backup)
-        given = Reason(data=request.data)
-        given.is_valid(raise_exception=True)
         user = request.user if isinstance(request.user, User) else None
-        run = restore_backup(found, given.validated_data["reason"], Trigger.API, user=user)
+        run = restore_backup(found, read_reason(request), Trigger.API, user=user)
         return Response({"run": str(run.pk)}, status.HTTP_202_ACCEPTED)
 
 

@@ -36,12 +36,12 @@ def list_kept() -> QuerySet[Backup]:
 def get_backup(workspace: Workspace, backup_id: UUID | str) -> Backup:
     """A backup of this workspace; raises FlowError."""
     try:
-        return list_backups(workspace).get(pk=backup_id)
-    except Backup.DoesNotExist:
+        return list_backups(workspace).get(pk=UUID(str(backup_id)))
+    except (Backup.DoesNotExist, ValueError):
         raise FlowError(
             "backup.unknown",
             f"There is no backup {str(backup_id)!r} here.",
-            hint="The Backups page lists those there are.",
+            hint="The Backups page and `flow backups list` name those there are.",
         ) from None
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from flowapp.cli import (
     alerts,
+    backups,
+    channel,
     connection,
     demo,
     errors,
+    hooks,
     pipeline,
     run,
     runs,
@@ -19,7 +22,10 @@ from flowapp.cli import (
 )  # fmt: skip
 from flowapp.cli.parser import Parser, add_json_option
 
-GROUPS = (up, demo, validate, run, runs, errors, pipeline, watermark, connection, alerts, user, token, schema)
+GROUPS = (
+    up, demo, validate, run, runs, hooks, errors, pipeline, watermark, backups, connection, alerts, channel, user,
+    token, schema,
+)  # fmt: skip
 
 
 def build_parser() -> Parser:

@@ -11,8 +11,8 @@ from flowapp.cli.parser import add_command, add_group, positive
 from flowapp.cli.run import ended, told
 from flowapp.cli.workspace import current_workspace
 
-COLUMNS = {"run": "RUN", "pipeline": "PIPELINE", "version": "VERSION", "state": "STATE", "trigger": "TRIGGER",
-           "queuedAt": "QUEUED", "endedAt": "ENDED", "problem": "PROBLEM"}  # fmt: skip
+COLUMNS = {"run": "RUN", "pipeline": "PIPELINE", "version": "VERSION", "purpose": "FOR", "state": "STATE",
+           "trigger": "TRIGGER", "queuedAt": "QUEUED", "endedAt": "ENDED", "problem": "PROBLEM"}  # fmt: skip
 
 
 def add_parser(commands: Any) -> None:
@@ -42,9 +42,15 @@ def list_runs(args: Namespace) -> Outcome:
     runs = selectors.list_runs(workspace, pipeline=pipeline, state=args.state)[: args.limit]
     found = [selectors.run_summary(run) for run in runs]
     rows = [{**run, "queuedAt": minute(run["queuedAt"]), "endedAt": minute(run["endedAt"]),
-             "problem": run["error"] and run["error"]["code"]} for run in found]  # fmt: skip
+             "problem": _problem(run)} for run in found]  # fmt: skip
     empty = "No such runs." if args.pipeline or args.state else "No runs yet. Start one: flow run FILE_OR_ID"
     return Outcome({"runs": found}, listed("runs", rows, COLUMNS, empty).show)
+
+
+def _problem(run: dict[str, Any]) -> str | None:
+    if run["error"]:
+        return str(run["error"]["code"])
+    return f"hook failed: {', '.join(run['failedHooks'])}" if run["failedHooks"] else None
 
 
 def _require_state(state: str | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
@@ -39,16 +40,16 @@ def list_page(request: HtmxRequest) -> HttpResponse:
 @page(role="admin")
 def add(request: HtmxRequest) -> HttpResponse:
     form = ConnectionForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            connection = add_connection(request.workspace, form.cleaned_data["name"], form.given)
-        except InvalidConnection as error:
-            form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
-        else:
-            return _added(request, form, connection)
-    status = 422 if form.errors else 200
-    context = {"form": form, "offers_embedded": offered_warehouse(request.workspace) is not None}
-    return render_page(request, "connections/add.html", context, status=status)
+    if added := _add(request, form):
+        if form.had_password_in_url:
+            messages.warning(
+                request,
+                "A password stood in the URL. It is stored encrypted like any other, but URLs are copied and logged: "
+                "give passwords by their own field.",
+            )
+        return added
+    offers = offered_warehouse(request.workspace) is not None
+    return _show_form(request, "connections/add.html", form, offers_embedded=offers)
 
 
 @never_cache
@@ -57,15 +58,24 @@ def add(request: HtmxRequest) -> HttpResponse:
 @page(role="admin")
 def add_webhook(request: HtmxRequest) -> HttpResponse:
     form = WebhookForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            connection = add_connection(request.workspace, form.cleaned_data["name"], form.given)
-        except InvalidConnection as error:
-            form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
-        else:
-            messages.success(request, f"Connection {connection.name} is stored. Test it now.")
-            return redirect("connections:detail", request.workspace.slug, connection.name)
-    return render_page(request, "connections/add_webhook.html", {"form": form}, status=422 if form.errors else 200)
+    return _add(request, form) or _show_form(request, "connections/add_webhook.html", form)
+
+
+def _add(request: HtmxRequest, form: ConnectionForm | WebhookForm) -> HttpResponse | None:
+    """Store what was sent and lead to it; None where there is a form to show."""
+    if request.method != "POST" or not form.is_valid():
+        return None
+    try:
+        connection = add_connection(request.workspace, form.cleaned_data["name"], form.given)
+    except InvalidConnection as error:
+        form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
+        return None
+    messages.success(request, f"Connection {connection.name} is stored. Test it now.")
+    return redirect("connections:detail", request.workspace.slug, connection.name)
+
+
+def _show_form(request: HtmxRequest, template: str, form: Form, **more: object) -> HttpResponse:
+    return render_page(request, template, {"form": form, **more}, status=422 if form.errors else 200)
 
 
 @never_cache
@@ -83,17 +93,6 @@ def add_embedded(request: HtmxRequest) -> HttpResponse:
     probe_connection(request.workspace, NAME)
     messages.success(request, f"Connection {NAME} is stored and tested.")
     return redirect("connections:detail", request.workspace.slug, NAME)
-
-
-def _added(request: HtmxRequest, form: ConnectionForm, connection: Connection) -> HttpResponse:
-    messages.success(request, f"Connection {connection.name} is stored. Test it now.")
-    if form.had_password_in_url:
-        messages.warning(
-            request,
-            "A password stood in the URL. It is stored encrypted like any other, but URLs are copied and logged: "
-            "give passwords by their own field.",
-        )
-    return redirect("connections:detail", request.workspace.slug, connection.name)
 
 
 @require_GET

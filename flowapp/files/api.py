@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.models import User
+from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
 from flowapp.files.models import LoadUnit, UnitState
@@ -36,10 +37,6 @@ class UnitsWanted(serializers.Serializer[Any]):
 class Upload(serializers.Serializer[Any]):
     folder = serializers.CharField(max_length=500, allow_blank=True, default="")
     file = serializers.FileField(required=False)
-
-
-class Reason(serializers.Serializer[Any]):
-    reason = serializers.CharField(max_length=2000)
 
 
 class UnitSerializer(serializers.BaseSerializer[LoadUnit]):
@@ -80,9 +77,7 @@ class LoadAgain(APIView):
     def post(self, request: Request, unit: UUID) -> Response:
         """Let the next run load this file again."""
         found = get_unit(request.workspace, unit)
-        reason = Reason(data=request.data)
-        reason.is_valid(raise_exception=True)
-        return Response(unit_document(load_file_again(found, reason.validated_data["reason"])))
+        return Response(unit_document(load_file_again(found, read_reason(request))))
 
 
 class LeaveOut(APIView):
@@ -90,9 +85,7 @@ class LeaveOut(APIView):
     def post(self, request: Request, unit: UUID) -> Response:
         """Give a failed file up, so that those that wait behind it may go."""
         found = get_unit(request.workspace, unit)
-        reason = Reason(data=request.data)
-        reason.is_valid(raise_exception=True)
-        return Response(unit_document(leave_out(found, reason.validated_data["reason"])))
+        return Response(unit_document(leave_out(found, read_reason(request))))
 
 
 urlpatterns = [

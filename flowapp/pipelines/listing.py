@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, Run, State
+from flowapp.runs.purposes import LOADS
 from flowapp.web.paging import PageOf, take_page
 from ir.load_modes import LOAD_MODES
 from ir.words import counted
@@ -55,6 +56,7 @@ class RunCount:
     loaded: int | None
     rejected: int | None
     pk: UUID
+    loads: bool = True
 
 
 @dataclass(slots=True)
@@ -74,14 +76,19 @@ class PipelineRow:
 
     @property
     def chart(self) -> Chart:
-        return draw_chart([(run.loaded, run.state == State.FAILED) for run in reversed(self.runs)])
+        return draw_chart([(run.loaded, run.state == State.FAILED) for run in reversed(self._loads)])
+
+    @property
+    def _loads(self) -> list[RunCount]:
+        """A restore puts rows back that were loaded long before."""
+        return [run for run in self.runs if run.loads]
 
     @property
     def chart_words(self) -> str:
-        loaded = [run.loaded for run in self.runs if run.loaded is not None]
+        loaded = [run.loaded for run in self._loads if run.loaded is not None]
         if not loaded:
             return "No rows loaded"
-        return f"Rows loaded by the last {counted(len(self.runs), 'run')}: at most {max(loaded):,}"
+        return f"Rows loaded by the last {counted(len(self._loads), 'run')}: at most {max(loaded):,}"
 
 
 class Chart(NamedTuple):
@@ -151,10 +158,10 @@ def newest_runs(pipelines: Sequence[Pipeline]) -> dict[UUID, list[RunCount]]:
         wanted |= one & Q(queued_at__gte=pipeline.since) if pipeline.since else one
     if not pipelines:
         return found
-    columns = ("pipeline_id", "state", "queued_at", "pk")
-    for key, state, at, pk in Run.counted.filter(wanted).order_by("-queued_at", "id").values_list(*columns):
+    columns = ("pipeline_id", "state", "queued_at", "pk", "purpose")
+    for key, state, at, pk, purpose in Run.counted.filter(wanted).order_by("-queued_at", "id").values_list(*columns):
         if len(found[key]) < BARS:
-            found[key].append(RunCount(state, at, None, None, pk))
+            found[key].append(RunCount(state, at, None, None, pk, purpose in LOADS))
     _add_counts(run for runs in found.values() for run in runs)
     return found
 

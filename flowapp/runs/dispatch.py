@@ -12,6 +12,8 @@ from django.db import InterfaceError, OperationalError, connections
 from executors.errors import Cancelled, Terminal, Transient
 from executors.model import RunJob
 from flowapp.accounts.models import User
+from flowapp.backups.models import Backup
+from flowapp.backups.services import restore_backup
 from flowapp.connections.services import refuse_control_sources, resolve_connections, resolve_webhooks
 from flowapp.health.heartbeats import process_name
 from flowapp.pipelines.documents import read_document
@@ -125,16 +127,26 @@ def run_inline(
 
     Runs that an earlier such process left behind when it was killed are finished first. Raises as `queue_run` does.
     """
+    _finish_left_behind(pipeline, engine)
+    run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
+    return run_to_end(run, engine)
+
+
+def _finish_left_behind(pipeline: Pipeline, engine: Engine | None) -> None:
     take_back_lost(pipeline)
     for left_behind in adopt_inline(pipeline):
         run_to_end(left_behind, engine)
-    run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
-    return run_to_end(run, engine)
 
 
 def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine: Engine | None = None) -> Run:
     """Find out in this process what a run would change. Raises as `queue_preview` does."""
     return run_to_end(queue_preview(pipeline, trigger, send=False), engine)
+
+
+def restore_inline(backup: Backup, reason: str, *, engine: Engine | None = None) -> Run:
+    """Put a backup back in this process, after the runs that are under way. Raises as `restore_backup` does."""
+    _finish_left_behind(backup.pipeline, engine)
+    return run_to_end(restore_backup(backup, reason, Trigger.CLI, send=False), engine)
 
 
 def run_to_end(run: Run, engine: Engine | None = None) -> Run:

@@ -70,6 +70,25 @@ def can_run_again(run: Run, hook: Mapping[str, Any]) -> bool:
 
 def ask_for_hook(run: Run, ident: str) -> Hook:
     """Let a worker run one hook again. Raises FlowError if there is no such hook, it is done, or one is under way."""
+    with transaction.atomic():
+        hook, key = _take_hook(run, ident)
+        transaction.on_commit(lambda: send_hook(run.pk, ident, key))
+    return hook
+
+
+def run_hook_here(run: Run, ident: str) -> Hook:
+    """Run one hook again in this process; returns what came of it. Raises FlowError as `ask_for_hook` does."""
+    _, key = _take_hook(run, ident)
+    try:
+        run_hook_again(run.pk, ident, key)
+    finally:  # an interrupt must not bar the hook until the lease runs out
+        Run.objects.filter(pk=run.pk, lease_owner=key).update(lease_owner="", lease_until=None)
+    run.refresh_from_db()
+    return next(hook for hook in hooks_of(run) if hook["id"] == ident)
+
+
+def _take_hook(run: Run, ident: str) -> tuple[Hook, str]:
+    """The hook, marked as about to run, and the key that is good for one try of it."""
     _find(run, ident)
     key = f"hook-{secrets.token_hex(8)}"
     with transaction.atomic():
@@ -80,8 +99,7 @@ def ask_for_hook(run: Run, ident: str) -> Hook:
         hooks, hook = _find(run, ident)
         hook["state"] = "queued"
         Run.objects.filter(pk=run.pk, lease_owner=key).update(report={**run.report, "hooks": hooks})
-        transaction.on_commit(lambda: send_hook(run.pk, ident, key))
-    return hook
+    return hook, key
 
 
 def _find(run: Run, ident: str) -> tuple[list[Hook], Hook]:

@@ -11,7 +11,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.statements import sent_by
 from flowapp.runs.equation import Equation, equation_of
 from flowapp.runs.hooks import can_run_again, hooks_of
-from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Purpose, Run, State
+from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State
 from flowapp.runs.previews import present_effects
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.selectors import list_log, run_ahead, run_document
@@ -51,14 +51,11 @@ class NodeBar:
 
 @dataclass(frozen=True, slots=True)
 class HookRow:
-    """`again` says that it may be run again; `under_way` that somebody has asked for that."""
+    """`again` says that it may be run again; `under_way` that somebody has asked for that, and it is not given up."""
 
     hook: dict[str, Any]
     again: bool
-
-    @property
-    def under_way(self) -> bool:
-        return bool(self.hook["state"] == "queued")
+    under_way: bool
 
 
 def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False) -> dict[str, Any]:
@@ -69,6 +66,7 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
     log_is_cut = len(newest) > LOG_LINES_SHOWN and not whole_log
     return {
         "run": run,
+        "purpose": purpose_of(run),
         "document": document,
         "hooks": (hooks := _hooks(run)),
         "backups": list(run.backups.all()),
@@ -100,7 +98,8 @@ def _marks(run: Run) -> list[str]:
 
 
 def _hooks(run: Run) -> list[HookRow]:
-    return [HookRow(hook, can_run_again(run, hook)) for hook in hooks_of(run)]
+    is_held = run.lease_until is not None and run.lease_until > timezone.now()
+    return [HookRow(hook, can_run_again(run, hook), is_held and hook["state"] == "queued") for hook in hooks_of(run)]
 
 
 def seconds_of(run: Run) -> float | None:
@@ -126,7 +125,7 @@ def _equations(document: dict[str, Any]) -> list[tuple[dict[str, Any], Equation]
 
 def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
     counted = {node["id"]: node for node in document["nodes"]}
-    kinds = _kinds(run) if run.purpose == Purpose.LOAD else {}
+    kinds = _kinds(run) if purpose_of(run).loads else {}
     kinds |= {name: node["kind"] for name, node in counted.items()}
     longest = max((node["durationMs"] for node in counted.values()), default=0) or 1
     return [

@@ -7,7 +7,8 @@ from statistics import fmean
 
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
-from flowapp.runs.models import LOADED, CommitRecord, Purpose, Run
+from flowapp.runs.models import LOADED, CommitRecord, Run
+from flowapp.runs.purposes import LOADS, purpose_of
 from ir.nodes import Target
 from ir.nodes.target import ExpectedRowCountDelta
 from ir.words import counted
@@ -31,7 +32,7 @@ class RowBand:
 
 def watch_row_counts(run: Run) -> None:
     """Compare what each target of a loaded run got with its band. Nothing new is no load, and is not compared."""
-    if run.purpose != Purpose.LOAD:
+    if not purpose_of(run).loads:
         return
     for target in read_document(run.version.document).targets():
         commit = CommitRecord.objects.filter(run=run, node=target.id).first()
@@ -43,7 +44,7 @@ def row_band(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowBa
     """The band around the loads before this run; None while there are too few of them."""
     before = (
         CommitRecord.objects.filter(pipeline=run.pipeline_id, node=target.id)
-        .filter(run__state__in=LOADED, run__purpose=Purpose.LOAD)
+        .filter(run__state__in=LOADED, run__purpose__in=LOADS)
         .exclude(run=run)
         .order_by("-committed_at")[: expected.window_runs]
     )

@@ -87,6 +87,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "pipeline": run.pipeline.ident,
         "version": run.version.number,
         "number": run.number,
+        "purpose": run.purpose,
         "trigger": run.trigger,
         "attempt": run.attempt,
         "state": run.state,
@@ -94,6 +95,7 @@ def run_summary(run: Run) -> dict[str, Any]:
         "startedAt": _utc(run.started_at),
         "endedAt": _utc(run.ended_at),
         "error": _error(run),
+        "failedHooks": [hook["id"] for hook in run.report.get("hooks", []) if hook["state"] == "failed"],
     }
 
 

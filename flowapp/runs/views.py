@@ -43,7 +43,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "is_narrowed": is_narrowed,
         "has_any": is_narrowed or bool(found.rows) or "cursor" in request.GET,
         "found": found,
-        "rows": [(run, loads.get(run.pk), seconds_of(run)) for run in found.rows],
+        "rows": [(run, purpose_of(run).tag, loads.get(run.pk), seconds_of(run)) for run in found.rows],
         "names": list_pipelines(request.workspace).values_list("ident", flat=True)[:MOST_NAMES],
     }
     return render_page(request, "runs/list.html", context, fragment="runs/_rows.html")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.urls import path
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -12,16 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from flowapp.api.bodies import Reason, read_reason
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.watermarks.places import Place, place_of
 from flowapp.watermarks.selectors import get_mark, mark_document
 from flowapp.watermarks.services import reset_mark, set_mark
 
 OBJECT = OpenApiTypes.OBJECT
-
-
-class Reason(serializers.Serializer[Any]):
-    reason = serializers.CharField(max_length=2000)
 
 
 class NewMark(Reason):
@@ -47,9 +42,8 @@ class Watermark(APIView):
     @extend_schema(request=Reason, responses=OBJECT, parameters=[OpenApiParameter("reason", str)])
     def delete(self, request: Request, ident: str, node: str) -> Response:
         """Let the next load begin at the highest value of the table. The reason may stand in the body or the query."""
-        place, given = _place(request, ident, node), Reason(data=request.data or request.query_params)
-        given.is_valid(raise_exception=True)
-        return Response(mark_document(reset_mark(place, given.validated_data["reason"], str(request.user))))
+        place, reason = _place(request, ident, node), read_reason(request, or_query=True)
+        return Response(mark_document(reset_mark(place, reason, str(request.user))))
 
 
 def _place(request: Request, ident: str, node: str) -> Place:

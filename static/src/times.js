@@ -2,17 +2,15 @@
 const STEPS = [
   [60, 1, "s"],
   [3600, 60, "min"],
-  [86400, 3600, "h"],
+  [86400 * 2, 3600, "h"],
   [86400 * 30, 86400, "d"],
 ];
 
 export function relative(moment, now) {
   const seconds = (now - moment) / 1000;
   for (const [limit, unit, name] of STEPS) {
-    if (Math.abs(seconds) < limit) {
-      const amount = `${Math.floor(Math.abs(seconds) / unit)} ${name}`;
-      return seconds >= 0 ? `${amount} ago` : `in ${amount}`;
-    }
+    const number = Math.round(Math.abs(seconds) / unit);
+    if (number * unit < limit) return seconds >= 0 ? `${number} ${name} ago` : `in ${number} ${name}`;
   }
   return new Date(moment).toISOString().slice(0, 10);
 }

@@ -97,29 +97,33 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-STEPS = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 30, 86400, "d"))
+STEPS = ((60, 1, "s"), (3600, 60, "min"), (86400 * 2, 3600, "h"), (86400 * 30, 86400, "d"))
+"""Up to how many seconds a unit is used, its own seconds, and its name."""
 
 
 def relative(moment: datetime, now: datetime) -> str:
-    """The distance in the largest unit that fits; a date where it is more than a month."""
+    """The distance to the nearest whole unit; a date where it is more than a month."""
     seconds = (now - moment).total_seconds()
     for limit, unit, name in STEPS:
-        if abs(seconds) < limit:
-            amount = f"{int(abs(seconds) // unit)} {name}"
-            return f"{amount} ago" if seconds >= 0 else f"in {amount}"
+        number = int(abs(seconds) / unit + 0.5)
+        if number * unit < limit:
+            return f"{number} {name} ago" if seconds >= 0 else f"in {number} {name}"
     return moment.strftime("%Y-%m-%d")
 
 
 @register.filter
 def duration(seconds: float | None) -> str:
-    """0.42 → 0.4 s; 75 → 1 min 15 s."""
+    """0.42 → 0.4 s; 75 → 1 min 15 s; two units at most, the second one rounded."""
     if seconds is None:
         return NOTHING
-    if seconds < 60:
+    if round(seconds, 1) < 60:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+    if round(seconds) < 3600:
+        return "{} min {} s".format(*divmod(round(seconds), 60))
+    return "{} h {} min".format(*divmod(int(seconds / 60 + 0.5), 60))
+
+
+register.filter(link_docs)
 
 
 register.filter(link_docs)

@@ -13,7 +13,7 @@ from flowapp.accounts.services import ensure_workspace
 from flowapp.pipelines.listing import draw_chart
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.services import create_pipeline, set_enabled
-from flowapp.runs.models import NodeRun, Run, State, Trigger
+from flowapp.runs.models import NodeRun, Purpose, Run, State, Trigger
 
 pytestmark = pytest.mark.django_db
 
@@ -67,6 +67,14 @@ def test_a_pipeline_is_told_with_its_place_mode_and_newest_run(web, url, pipelin
     assert "Succeeded" in page
     assert "Rows loaded by the last 3 runs: at most 2" in page
     assert "never run" in page
+
+
+def test_a_restore_is_the_last_run_but_no_bar_of_rows_loaded(web, url, workspace):
+    add_pipelines(workspace, 1, runs_each=3)
+    Run.objects.filter(number=2).update(purpose=Purpose.RESTORE, state=State.FAILED)
+    page = web.get(url()).content.decode()
+    assert "Failed" in page
+    assert "Rows loaded by the last 2 runs: at most 1" in page
 
 
 def test_an_empty_list_teaches_and_offers_the_first_pipeline(web, url):
