@@ -1,0 +1,84 @@
+"""The scheduler's thread that sends: all channels at once, and none holds up the others."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from flowapp.channels import courier
+from flowapp.channels.courier import Courier, deliver_due, wait_after
+from flowapp.channels.models import Delivery
+from flowapp.clock import from_now
+from flowapp.health.alerts import raise_alert, resolve_by
+from flowapp.health.models import Alert
+from flowapp.runs.janitor import delete_old_rows
+from tests.receivers import drip
+
+
+@pytest.mark.django_db(transaction=True)
+def test_all_channels_are_served_and_a_silent_receiver_holds_up_itself_alone(workspace, pager, receiver, monkeypatch):
+    monkeypatch.setattr("executors.hooks.posting.TOTAL_SECONDS", 1.0)
+    from flowapp.channels.kinds.webhook import WebhookAddress
+    from flowapp.channels.services import add_channel
+    from tests.flowapp.channels.conftest import SECRET
+
+    add_channel(workspace, "silent", WebhookAddress(f"{receiver.url}/silent", SECRET))
+    pager()
+    receiver.answers["/silent"] = drip(receiver, b"x", 0.2)
+    raise_alert("run.failed", "error", "m", "n", workspace=workspace)
+    assert deliver_due() == 1
+    assert dict(Delivery.objects.values_list("channel__name", "state")) == {"pager": "delivered", "silent": "pending"}
+    assert deliver_due() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_courier_sends_until_it_is_stopped_and_survives_trouble(workspace, pager, receiver, monkeypatch):
+    pager()
+    monkeypatch.setattr(courier, "LOOKS_EVERY", 0.05)
+    good, calls = deliver_due, []
+
+    def deliver() -> int:
+        calls.append(1)
+        if len(calls) == 1:
+            raise RuntimeError("boom")
+        return good()
+
+    monkeypatch.setattr(courier, "deliver_due", deliver)
+    thread = Courier()
+    thread.start()
+    raise_alert("run.failed", "error", "m", "n", workspace=workspace)
+    deadline = time.monotonic() + 10
+    while not receiver.requests and time.monotonic() < deadline:
+        time.sleep(0.05)
+    thread.stop()
+    assert not thread.is_alive()
+    assert len(receiver.requests) == 1
+
+
+@pytest.mark.django_db
+def test_the_log_is_kept_for_its_time_and_what_waits_longer(workspace, pager):
+    pager()
+    for node in ("old", "waits", "new"):
+        raise_alert("run.failed", "error", "m", "n", workspace=workspace, node=node)
+    Delivery.objects.exclude(alert__node="new").update(made_at=from_now(-40 * 24 * 3600))
+    Delivery.objects.filter(alert__node="old").update(state="delivered")
+    delete_old_rows()
+    assert sorted(Delivery.objects.values_list("alert__node", flat=True)) == ["new", "waits"]
+
+
+@pytest.mark.django_db
+def test_an_alert_costs_two_queries_more_where_channels_wait_for_it(workspace, pager, django_assert_max_num_queries):
+    for number in range(5):
+        pager(f"c{number}")
+    with django_assert_max_num_queries(9):
+        raise_alert("run.failed", "error", "m", "n", workspace=workspace)
+    with django_assert_max_num_queries(8):
+        resolve_by("run.succeeded", workspace_id=workspace.pk)
+    assert Alert.objects.get().state == "resolved"
+    assert Delivery.objects.count() == 10
+
+
+def test_waiting_times_grow_up_to_an_hour():
+    assert [wait_after(tries) for tries in range(1, 5)] == [30, 60, 120, 240]
+    assert wait_after(20) == 3600
