@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg import sql
 
 from executors.errors import Cancelled, Failure, Terminal
 from executors.model import RunReport
@@ -22,6 +23,12 @@ MODES = ("append", "truncate", "upsert", "blue_green", "incremental_watermark")
 FOLDERS = {"atomicity": {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}}
 ROWS = [{"id": 2, "name": "Bob"}, {"id": 3, "name": "New"}, {"id": 4, "name": None}]
 
+TABLES = """
+SELECT n.nspname, c.relname, c.oid::int FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'S') AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
+"""
+ROWS_OF = sql.SQL("SELECT row(t.*)::text FROM {} t")
+
 
 @pytest.fixture(params=MODES)
 def mode(request: pytest.FixtureRequest) -> str:
@@ -30,15 +37,13 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 def snapshot(world: World) -> dict[str, Any]:
     """Every table of the database with its rows, locks and files."""
-    tables = world.sql(
-        "select n.nspname, c.relname, c.oid::int from pg_class c join pg_namespace n on n.oid = c.relnamespace"
-        " where c.relkind in ('r', 'p', 'v', 'S') and n.nspname not in ('pg_catalog', 'information_schema', 'pg_toast')"
-    )
-    rows = {
-        (schema, name): sorted(map(str, world.sql(f'select row(t.*)::text from "{schema}"."{name}" t')))
-        for schema, name, _ in tables
-        if schema == world.schema or schema.startswith("flow_")
-    }
+    with world.connect() as connection:
+        tables = connection.execute(TABLES).fetchall()
+        rows = {
+            (schema, name): sorted(map(str, connection.execute(ROWS_OF.format(sql.Identifier(schema, name)))))
+            for schema, name, _ in tables
+            if schema == world.schema or schema.startswith("flow_")
+        }
     files = {path: path.read_bytes() for path in Path(world.folder).rglob("*") if path.is_file()}
     return {"tables": sorted(tables), "rows": rows, "files": files}
 

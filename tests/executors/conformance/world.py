@@ -159,9 +159,9 @@ class World:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
-    def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+    def connect(self) -> psycopg.Connection[Any]:
         w = self.warehouse
-        with psycopg.connect(
+        return psycopg.connect(
             host=w.host,
             port=w.port,
             dbname=w.database,
@@ -169,8 +169,11 @@ class World:
             password=w.password,
             autocommit=True,
             options=f"-c search_path={self.schema}",
-        ) as c:
-            cursor = c.execute(query, values)
+        )
+
+    def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self.connect() as connection:
+            cursor = connection.execute(query, values)
             return cursor.fetchall() if cursor.description else []
 
     def document(
