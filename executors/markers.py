@@ -10,21 +10,37 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from executors.accounting import VIOLATIONS, violation_warnings
-from executors.model import CheckReport, HookReport, LoadCommit, NodeReport, RuleCount, RunReport, RunWarning, Share
+from executors.model import (
+    CheckReport,
+    HookReport,
+    LoadCommit,
+    NodeReport,
+    RuleCount,
+    RunReport,
+    RunWarning,
+    Share,
+    SourceField,
+)
 from executors.shares import counted_twice, nodes_of, rules_of
 from ir.words import counted
 
 
 def told_of(
-    nodes: Sequence[NodeReport], rules: Sequence[RuleCount], checks: Sequence[CheckReport], tables: Iterable[str]
+    nodes: Sequence[NodeReport],
+    rules: Sequence[RuleCount],
+    checks: Sequence[CheckReport],
+    tables: Iterable[str],
+    fields: Sequence[SourceField] = (),
 ) -> dict[str, Any]:
-    """For the marker: the nodes before the target, the rules, the checks, and the tables that keep rejected rows."""
+    """For the marker: the nodes before the target, the rules, the checks, the tables that keep rejected rows, and the
+    fields of the source, by which those rows can be read again."""
     return {
         "nodes": [asdict(node) for node in nodes],
         # Places are told of abort rules only, and those have not been violated where a load commits.
         "rules": [asdict(replace(rule, first=())) for rule in rules],
         "checks": [asdict(check) for check in checks],
         "tables": list(dict.fromkeys(tables)),
+        "fields": [[field.name, str(field.type), field.as_text] for field in fields],
     }
 
 
@@ -102,10 +118,11 @@ def add_warnings(report: RunReport, warnings: Iterable[RunWarning]) -> None:
 
 
 def check_warnings(checks: Iterable[CheckReport]) -> list[RunWarning]:
+    """What checks say of a load that goes on."""
     return [
-        RunWarning("check.failed", check.node, str(check.message))
+        RunWarning("check.noted" if check.ok else "check.failed", check.node, f"{check.check}: {check.message}")
         for check in checks
-        if not check.ok and check.on_fail == "warn"
+        if check.message and (check.ok or check.on_fail == "warn")
     ]
 
 

@@ -51,6 +51,26 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsRef:
+    """Which rejected rows of which target node: `tables` holds (schema, table, ids of entries, one for each row).
+
+    `row_from` is `source` or `input`: as the source gave them, or as they came to the node. `overwrite` are ids of rows
+    that may replace rows of the target with their key. `hashes` gives the SHA-256 of their files, by (run, name), where
+    it is known. `column` and `expression` are what a mending run computes, `by` is who asked for it.
+    """
+
+    node: str
+    row_from: str
+    tables: Sequence[tuple[str, str, Sequence[int]]]
+    overwrite: frozenset[int] = frozenset()
+    hashes: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    column: str = ""
+    expression: str = ""
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class WebhookConnection:
     """A resolved webhook connection. Never printed: headers and signing secret are left out of `repr`, and so is the
     URL, whose path may be a secret."""
@@ -66,8 +86,8 @@ class RunJob:
     """One attempt at one run. `token` is the fence token of this claim, `tenant` the workspace's UUID.
 
     `webhooks` are the connections that hooks name. `waited` says how often the run has already waited for files; None
-    means that it cannot wait (inline runs). `backup` is what a restore puts back. `approved` is what earlier attempts
-    have staged, by target, and a person has approved since.
+    means that it cannot wait (inline runs). `backup` is what a restore puts back, `rows` the rejected rows that a run
+    is about. `approved` is what earlier attempts have staged, by target, and a person has approved since.
     """
 
     run_id: str
@@ -81,6 +101,7 @@ class RunJob:
     waited: int | None = None
     webhooks: Mapping[str, WebhookConnection] = field(default_factory=dict)
     backup: BackupRef | None = None
+    rows: RowsRef | None = None
     approved: Mapping[str, Kept] = field(default_factory=dict)
 
 
@@ -266,7 +287,8 @@ class NodeReport:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What a dataset check saw in the staged rows of a target."""
+    """What a dataset check saw in the staged rows of a target; `subject` tells checks of one kind apart. A message
+    beside `ok` is worth a warning."""
 
     node: str
     check: str
@@ -275,6 +297,7 @@ class CheckReport:
     observed: Any
     on_fail: str = "abort"
     target: str = ""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +337,9 @@ class HookReport:
 class RunReport:
     """What a run did, as `flow run --json` prints it (without the run's own identity and times).
 
-    `nodes` and `rules` are made from the `shares` of its targets (`executors.markers.put_share`).
+    `nodes` and `rules` are made from the `shares` of its targets (`executors.markers.put_share`). Of a run over
+    rejected rows `row_counts` tells how many had which result, and `row_results` row by row what a check without a load
+    found; those may hold values.
     """
 
     shares: dict[str, Share] = field(default_factory=dict)
@@ -328,12 +353,15 @@ class RunReport:
     hooks: list[HookReport] = field(default_factory=list)
     nothing_new: bool = False
     effects: list[Effect] = field(default_factory=list)
+    row_counts: dict[str, int] = field(default_factory=dict)
+    row_results: list[dict[str, Any]] = field(default_factory=list)
 
     def _shown_check(self, check: CheckReport) -> dict[str, Any]:
         """A check that several targets share has looked at the rows of each, and says whose."""
         shown = {"node": check.node, "check": check.check, "ok": check.ok, "message": check.message,
-                 "observed": check.observed}  # fmt: skip
-        others = {c.target for c in self.checks if (c.node, c.check) == (check.node, check.check)} - {check.target}
+                 "observed": check.observed, **({"subject": check.subject} if check.subject else {})}  # fmt: skip
+        key = check.node, check.check, check.subject
+        others = {c.target for c in self.checks if (c.node, c.check, c.subject) == key} - {check.target}
         return {**shown, "target": check.target} if others else shown
 
     def to_json(self) -> dict[str, Any]:

@@ -32,8 +32,13 @@ class TargetHooks:
         self._job, self._ports, self._report, self._target = job, ports, report, target
         self._interruption = Interruption()
 
+    @property
+    def interruption(self) -> Interruption:
+        """For sessions beside that of the load."""
+        return self._interruption
+
     def interrupt(self) -> None:
-        """End the hook that runs, from another thread."""
+        """End the hook or other session that runs beside the load, from another thread."""
         self._interruption.interrupt()
 
     def settings(self) -> dict[str, str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cached_property
 
 from executors import accounting
@@ -26,10 +29,13 @@ from executors.model import (
 )
 from executors.ports import Ports
 from executors.postgres import checks, quarantine, staging
+from executors.postgres.checks.custom_sql import MOST_SECONDS
+from executors.postgres.client import interrupt
 from executors.postgres.ddl import Conn
 from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.preview import count_effect, count_null_rates
+from executors.postgres.read import ReadSession
 from executors.postgres.refused import refuse_rows
 from executors.postgres.set_aside import set_aside
 from executors.postgres.ties import have_columns_changed
@@ -75,6 +81,7 @@ class TargetLoad:
         self._checked: list[CheckReport] = []
         self._working: tuple[SourceField, ...] = ()
         self._is_held = False
+        self._now = datetime.now(UTC)
         self._window: Window | None = None
         self._aside = NOTHING_ASIDE
 
@@ -84,12 +91,12 @@ class TargetLoad:
         self._open_window()
         self._narrow()
         with ready_table(self._conn, self._target, working) as (dest, columns):
-            self._probe()
+            self._probe(dest, columns)
             staging.create_staging(self._conn, self._tables, columns)
             try:
                 self._pass(columns)
                 self._refuse(dest, columns)
-                self._check()
+                self._check(dest, columns)
                 commit = self._commit(dest, columns)
             except (LeaseLost, Held):
                 raise
@@ -110,12 +117,12 @@ class TargetLoad:
         self._ports.cancellation.check()
         self._ports.events.step(name, self._target.id)
 
-    def _probe(self) -> None:
+    def _probe(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         """What would only be found out after the pass is found out before it."""
         self._step("probe")
         for table in dict.fromkeys(self._kept.values()):
             quarantine.ensure_quarantine(self._conn, table)
-        checks.probe_checks(self._conn, self._checks())
+        checks.probe_checks(self._staged(dest, columns), self._checks())
 
     def _checks(self) -> list[tuple[str, str, Check]]:
         return [
@@ -196,10 +203,10 @@ class TargetLoad:
 
     # --- what staging says ------------------------------------------------------------------------------------
 
-    def _check(self) -> None:
+    def _check(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         """Run the dataset checks on the staged rows."""
         self._step("check")
-        checked = checks.run_checks(self._conn, self._tables, self._result.winners, self._checks())
+        checked = checks.run_checks(self._staged(dest, columns), self._checks())
         self._checked = [replace(check, target=self._target.id) for check in checked]
         if broken := [c for c in self._checked if not c.ok and c.on_fail == "abort"]:
             raise Terminal(
@@ -208,6 +215,28 @@ class TargetLoad:
                 node=broken[0].node,
                 hint="Mend the source, or let the check warn instead of abort.",
             )
+
+    def _staged(self, dest: Destination, columns: tuple[StageColumn, ...]) -> checks.Staged:
+        """What checks look at."""
+        return checks.Staged(
+            conn=self._conn,
+            tables=self._tables,
+            winners=self._result.winners,
+            columns=columns,
+            working=self._working,
+            dest=dest,
+            adds_rows=load_mode(self._target.load_mode).adds_rows,
+            now=self._now,
+            open_session=self._read_only_session,
+        )
+
+    @contextmanager
+    def _read_only_session(self) -> Iterator[Conn]:
+        """A session for what people wrote, ended with the run."""
+        session = ReadSession(self._job.run_id, MOST_SECONDS)
+        connection = self._job.connections[self._target.connection]
+        with session.open(connection) as conn, self._hooks.interruption.by(lambda: interrupt(conn)):
+            yield conn
 
     # --- the load ---------------------------------------------------------------------------------------------
 
@@ -302,6 +331,7 @@ class TargetLoad:
                 self._rules,
                 self._checked,
                 self._kept.values(),
+                self._reading.fields,
             ),
             before_swap=lambda: self._hooks.before_swap(self._node_counts()),
             settings=self._hooks.settings(),

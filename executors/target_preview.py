@@ -20,16 +20,16 @@ class TargetPreview(TargetLoad):
     """Reads, judges and stages as the load does, then counts instead of loading. Staging is dropped again."""
 
     def preview(self) -> Effect:
-        working = plan_columns(self._session, self._path, self._reading.fields)
+        working = self._working = plan_columns(self._session, self._path, self._reading.fields)
         require_rule_columns(self._path.validates, [column.name for column in working])
         with table_to_look_at(self._conn, self._target, working, self._tables) as (dest, columns):
             self._step("probe")
-            checks.probe_checks(self._conn, self._checks())
+            checks.probe_checks(self._staged(dest, columns), self._checks())
             staging.create_staging(self._conn, self._tables, columns)
             try:
                 self._pass(columns)
                 self._refuse(dest, columns)
-                self._check()
+                self._check(dest, columns)
                 return self._look(dest, columns)
             finally:
                 self._report.checks += self._checked

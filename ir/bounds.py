@@ -56,6 +56,23 @@ def check_bounds(low: Any, high: Any, at: Pointer, names: tuple[str, str] = ("mi
         yield from _check_order(parsed[0], parsed[1], at, names)
 
 
+def check_number_bounds(
+    low: Any, high: Any, at: Pointer, names: tuple[str, str] = ("min", "max")
+) -> Iterator[Diagnostic]:
+    """The same for bounds that must be numbers."""
+    yield from check_bounds(low, high, at, names)
+    for value, name in ((low, names[0]), (high, names[1])):
+        if isinstance(value, str) and _is_time(value):
+            yield diagnose("bounds.malformed", at / name, f"{shown(value)} is no number.", hint="Write a number.")
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return not isinstance(parse_bound(text), Decimal)
+    except ValueError:
+        return False
+
+
 def _check_order(low: Any, high: Any, at: Pointer, names: tuple[str, str]) -> Iterator[Diagnostic]:
     if type(low) is not type(high):
         yield diagnose("bounds.malformed", at / names[1], f"{names[0]} and {names[1]} are not of one kind.")

@@ -10,8 +10,5 @@ NOT_YET: tuple[tuple[str, str], ...] = (
     ("format", "orc"),
     ("format", "avro"),
     ("format", "xml"),
-    ("check", "freshness"),
-    ("check", "cardinality"),
-    ("check", "duplicateKey"),
 )
 """(family, name) of each."""

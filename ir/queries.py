@@ -1,4 +1,4 @@
-"""Which queries a source may run: one plain SELECT, read by PostgreSQL's own parser, that changes nothing.
+"""Which queries sources and checks may run: one plain SELECT, read by PostgreSQL's own parser, that changes nothing.
 
 What only a database knows (functions of its own, views) is looked at again before the query runs, and it runs in a
 read-only transaction.
@@ -19,7 +19,7 @@ MAX_BYTES = 100_000
 
 
 class QueryRefused(ValueError):
-    """A query that a source must not run. `code` is that of the diagnostic."""
+    """A query that must not run. `code` is that of the diagnostic."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -34,17 +34,22 @@ class Query:
     functions: tuple[tuple[str, str], ...]
 
 
-def check_query(text: str, at: Pointer) -> Iterator[Diagnostic]:
-    """Whether a source may run this."""
+def check_query(
+    text: str, at: Pointer, *, given: tuple[str, ...] = (), forbidden: tuple[str, ...] = ()
+) -> Iterator[Diagnostic]:
+    """Whether this may run."""
     try:
-        read_query(text)
+        read_query(text, given, forbidden)
     except QueryRefused as refused:
         yield diagnose(refused.code, at, refused.message)
 
 
 @lru_cache(maxsize=64)
-def read_query(text: str) -> Query:
-    """The one SELECT of a text; raises QueryRefused."""
+def read_query(text: str, given: tuple[str, ...] = (), forbidden: tuple[str, ...] = ()) -> Query:
+    """The one SELECT of a text; raises QueryRefused.
+
+    `given` are tables that it may name without a schema, `forbidden` schemas that it must not read.
+    """
     statement, location = _parsed(text)
     nodes = list(_nodes(statement))
     for node in nodes:
@@ -53,7 +58,7 @@ def read_query(text: str) -> Query:
         why = refuse(node) if refuse else _statement(kind)
         if why:
             raise QueryRefused("query.not_allowed", why)
-    _require_schemas(nodes)
+    _require_schemas(nodes, given, forbidden)
     functions = dict.fromkeys(_function(node) for node in nodes if _kind(node) == "FuncCall")
     return Query(text.encode()[location].decode().strip(), tuple(functions))
 
@@ -74,7 +79,7 @@ def _parsed(text: str) -> tuple[Any, slice]:
     except (DecodeError, UnicodeError):
         raise QueryRefused("query.malformed", "The query is nested too deeply, or no text.") from None
     if len(statements) != 1:
-        raise QueryRefused("query.not_allowed", f"There are {len(statements)} statements; a source runs one.")
+        raise QueryRefused("query.not_allowed", f"There are {len(statements)} statements; one is run.")
     only = statements[0]
     end = only.stmt_location + only.stmt_len if only.stmt_len else None
     return getattr(only.stmt, str(only.stmt.WhichOneof("node"))), slice(only.stmt_location, end)
@@ -150,9 +155,11 @@ _CHANGING = frozenset({
 })  # fmt: skip
 
 
-def _require_schemas(nodes: list[Any]) -> None:
+def _require_schemas(nodes: list[Any], given: tuple[str, ...], forbidden: tuple[str, ...]) -> None:
     """Sessions of Flow have no search path, so that a name never means another table than its author saw."""
-    named = {node.ctename for node in nodes if _kind(node) == "CommonTableExpr"}
-    tables = [node for node in nodes if _kind(node) == "RangeVar" and not node.schemaname]
-    if bare := [table.relname for table in tables if table.relname not in named]:
+    named = {node.ctename for node in nodes if _kind(node) == "CommonTableExpr"} | set(given)
+    tables = [node for node in nodes if _kind(node) == "RangeVar"]
+    if bare := [table.relname for table in tables if not table.schemaname and table.relname not in named]:
         raise QueryRefused("query.not_allowed", f"Write tables with their schema: {listed(map(shown, bare))}.")
+    if private := [table.schemaname for table in tables if table.schemaname in forbidden]:
+        raise QueryRefused("query.not_allowed", f"The schema {private[0]} is Flow's own.")

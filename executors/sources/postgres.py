@@ -16,6 +16,8 @@ from executors.formats.files import SPLIT_BYTES
 from executors.model import Connection, DestinationColumn, SourceField
 from executors.postgres.client import translate
 from executors.postgres.inspect import inspect_query, inspect_target
+from executors.postgres.plan import FILLED
+from executors.postgres.queries import changing_functions
 from executors.postgres.read import (
     ReadSession,
     SnapshotReader,
@@ -45,12 +47,6 @@ _BLOCKS = """
 SELECT pg_relation_size(c.oid), current_setting('block_size')::int
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
 WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'm') AND a.amname = 'heap'"""
-
-_CHANGING_FUNCTIONS = """
-SELECT DISTINCT n.nspname || '.' || p.proname
-FROM unnest(%s::text[], %s::text[]) AS f(schema, name)
-JOIN pg_proc p ON p.proname = f.name JOIN pg_namespace n ON n.oid = p.pronamespace
-WHERE n.nspname = coalesce(nullif(f.schema, ''), 'pg_catalog') AND p.provolatile = 'v' ORDER BY 1"""
 
 
 class PostgresSource:
@@ -107,11 +103,10 @@ class PostgresSource:
     def _require_stable(self, text: str) -> None:
         """The same check as at save, and what only the database knows: functions that may write or always differ."""
         try:
-            functions = read_query(text).functions
+            query = read_query(text)
         except QueryRefused as refused:
             raise Terminal(refused.code, refused.message, hint="Save the pipeline again with another query.") from None
-        schemas, names = [schema for schema, _ in functions], [name for _, name in functions]
-        found = [name for (name,) in self._conn.execute(_CHANGING_FUNCTIONS, [schemas, names]).fetchall()]
+        found = changing_functions(self._conn, query)
         if found:
             raise Terminal(
                 "query.not_allowed",
@@ -132,7 +127,8 @@ class PostgresSource:
                     f"The database has no table or view {self.name}.",
                     hint="Names are matched exactly, large and small letters included.",
                 )
-            self._kind, columns = found.kind, found.columns
+            # What loads wrote beside the rows tells where those came from, and is none of theirs.
+            self._kind, columns = found.kind, tuple(c for c in found.columns if c.name not in FILLED)
         if not columns:
             raise Terminal("source.no_columns", f"{self.name} has no columns.", hint="Read another table.")
         require_columns(self.name, [column.name for column in columns], self._source.columns or ())

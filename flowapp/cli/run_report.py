@@ -35,7 +35,8 @@ _COLOURS = {
 RULE_COLUMNS = {"node": "NODE", "rule": "RULE", "type": "TYPE", "field": "FIELD", "onFail": "ON FAIL",
                 "violations": "VIOLATIONS"}  # fmt: skip
 HOOK_COLUMNS = {"id": "HOOK", "statement": "WHAT IT RUNS", "state": "STATE", "durationMs": "MS", "message": "MESSAGE"}
-CHECK_COLUMNS = {"node": "NODE", "check": "CHECK", "ok": "OK", "observed": "OBSERVED", "message": "MESSAGE"}
+CHECK_COLUMNS = {"node": "NODE", "check": "CHECK", "subject": "OF", "ok": "OK", "observed": "OBSERVED",
+                 "message": "MESSAGE"}  # fmt: skip
 
 
 def show_run(console: Console, document: Document, *, nothing_new: bool = False) -> None:

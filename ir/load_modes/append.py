@@ -9,4 +9,5 @@ MODE = LoadMode(
     sentence="Adds all rows to those that are there.",
     runs="INSERT of the staged rows, by column name",
     needs="Nothing.",
+    adds_rows=True,
 )

@@ -50,7 +50,8 @@ Findings = Iterator[Diagnostic | Skipped]
 class LoadMode:
     """A load mode. `runs` says what is sent to the database, `needs` what a target must have, both for people.
 
-    `fields` are the target's attributes that this mode uses and not every mode does.
+    `fields` are the target's attributes that this mode uses and not every mode does. `adds_rows` says that all rows are
+    new ones beside those that the table has.
     """
 
     name: str
@@ -59,6 +60,7 @@ class LoadMode:
     needs: str
     fields: frozenset[str] = field(default_factory=frozenset)
     needs_key: bool = False
+    adds_rows: bool = False
     replaces_all_rows: bool = False
     keeps_mark: bool = False
     follows_stream: bool = False

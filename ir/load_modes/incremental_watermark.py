@@ -90,6 +90,7 @@ MODE = LoadMode(
     runs="INSERT of the staged rows past the mark, and the new mark, in one transaction",
     needs="A column that grows and is never empty, in watermarkColumn.",
     fields=frozenset({"watermark_column", "watermark_lag"}),
+    adds_rows=True,
     keeps_mark=True,
     check=check,
 )

@@ -112,6 +112,19 @@ dataset_level = objects(
         "fkIntegrity": objects(
             {"column": columns, "refTable": st.just("a.b"), "refColumn": columns, "onFail": st.just("warn")}
         ),
+        "freshness": objects({"column": columns, "withinHours": positive, "onFail": st.just("warn")}),
+        "cardinality": objects({"column": columns, "minDistinct": st.integers(0, 9), "onFail": st.just("warn")}),
+        "duplicateKey": objects({"columns": _distinct(columns), "onFail": st.just("abort")}),
+        "unique": objects({"column": columns, "onFail": st.just("warn")}),
+        "sum": objects({"column": columns, "min": numbers, "onFail": st.just("warn")}),
+        "mean": objects({"column": columns, "max": st.just("1e400"), "onFail": st.just("warn")}),
+        "distinctRatio": objects({"column": columns, "min": st.floats(0, 1), "onFail": st.just("warn")}),
+        "nullRate": objects({"column": columns, "max": st.sampled_from([0, 0.5, 1]), "onFail": st.just("warn")}),
+        "schemaMatch": objects(
+            {"columns": st.dictionaries(columns, types, min_size=1, max_size=3), "onFail": st.just("warn")},
+            {"allowOthers": st.booleans()},
+        ),
+        "customSql": objects({"query": st.just("SELECT * FROM input"), "onFail": st.just("warn")}, {"message": texts}),
     },
 )
 schedules = objects(

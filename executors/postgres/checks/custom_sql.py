@@ -1,0 +1,102 @@
+"""`customSql`: any row that the author's query gives fails the check. Rows are counted, never shown.
+
+The query is read again by the guard, then runs in a session of its own: read-only, without a search path, within a
+time limit, closed afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+from psycopg import errors, sql
+
+from executors.errors import Terminal
+from executors.model import StageColumn
+from executors.postgres.checks.base import CheckHandler, Outcome, Staged, as_type
+from executors.postgres.ddl import Conn
+from executors.postgres.queries import changing_functions
+from ir.checks import CustomSql
+from ir.checks.custom_sql import FORBIDDEN, STAGED
+from ir.queries import Query, QueryRefused, read_query
+from ir.words import counted
+
+MOST_SECONDS = 300
+
+
+def run(staged: Staged, check: CustomSql) -> Outcome:
+    query = _allowed(check)
+    try:
+        rows = _count(staged, query, sql.SQL("SELECT {} FROM {}").format(_columns(staged), staged.rows))
+    except errors.DataError as error:
+        # The server's own words may hold a value.
+        return Outcome(f"the query ended in an error of the class {type(error).__name__} (SQLSTATE {error.sqlstate})")
+    said = f": {check.message}" if check.message else ""
+    return Outcome(f"the query gives {counted(rows, 'row')}{said}" if rows else None, rows)
+
+
+def probe(staged: Staged, check: CustomSql) -> None:
+    """Whether the database knows all that the query names, and takes its functions for stable."""
+    query = _allowed(check)
+    with staged.open_session() as conn:
+        if changing := changing_functions(conn, query):
+            raise Terminal(
+                "query.not_allowed",
+                f"customSql calls {', '.join(changing)}, which PostgreSQL takes for volatile: it may write, or answer "
+                "otherwise each time.",
+                hint="Take it out. If it does neither, its owner can say so: ALTER FUNCTION … STABLE.",
+            )
+    _count(staged, query, sql.SQL("SELECT {} WHERE false").format(_no_columns(staged)))
+
+
+def _allowed(check: CustomSql) -> Query:
+    """Asked again: what was saved may be older than the guard."""
+    try:
+        return read_query(check.query, (STAGED,), FORBIDDEN)
+    except QueryRefused as refused:
+        raise Terminal(refused.code, refused.message, hint="Change the check and save the pipeline.") from None
+
+
+def _count(staged: Staged, query: Query, rows: sql.Composed) -> int:
+    # The line break ends a comment that the query may end in.
+    statement = sql.SQL("WITH {} AS ({}) SELECT count(*) FROM ({}\n) AS q").format(
+        sql.Identifier(STAGED), rows, sql.SQL(query.text)
+    )
+    with staged.open_session() as conn:
+        return _one_number(conn, statement)
+
+
+def _one_number(conn: Conn, statement: sql.Composed) -> int:
+    try:
+        row = conn.execute(statement).fetchone()
+    except errors.QueryCanceled as error:
+        raise _failed(f"it was interrupted; it may take {MOST_SECONDS} seconds") from error
+    except psycopg.ProgrammingError as error:
+        # Of this class the server's words name what the query names.
+        raise _failed(str(error.diag.message_primary)) from error
+    return int(row[0]) if row else 0
+
+
+def _columns(staged: Staged) -> sql.Composed:
+    """The columns of the staged rows in the types of the table."""
+    return _named(staged, lambda column: sql.Identifier("s", column.name))
+
+
+def _no_columns(staged: Staged) -> sql.Composed:
+    """The same before there is anything staged."""
+    return _named(staged, lambda column: sql.NULL)
+
+
+def _named(staged: Staged, value: Callable[[StageColumn], sql.Composable]) -> sql.Composed:
+    return sql.SQL(", ").join(
+        sql.SQL("{} AS {}").format(as_type(value(column), loaded.base), sql.Identifier(column.name))
+        for column in staged.columns
+        if (loaded := staged.dest.column(column.name)) is not None
+    )
+
+
+def _failed(why: str) -> Terminal:
+    return Terminal("check.query_failed", f"customSql cannot run: {why}.", hint="Mend the query.")
+
+
+HANDLER = CheckHandler(CustomSql.kind, run, probe)

@@ -1,0 +1,85 @@
+"""`duplicateKey`: a row with NULL in a key column has no key; no rows have no duplicates.
+
+Where a load only adds rows, those that the table holds already count as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from psycopg import sql
+
+from executors.postgres.checks.base import CheckHandler, Outcome, Staged, exactly, typed_columns
+from executors.postgres.client import translate
+from executors.postgres.names import TableName
+from ir.checks import DuplicateKey
+from ir.checks.base import Check
+from ir.pointers import ROOT
+from ir.words import counted
+
+
+def run(staged: Staged, check: DuplicateKey) -> Outcome:
+    return judge_key(staged, check, check.columns)
+
+
+def judge_key(staged: Staged, check: Check, columns: Sequence[str]) -> Outcome:
+    """Observed are the staged rows that are not the only ones with their key."""
+    query = sql.SQL(
+        "SELECT coalesce(sum(k.n) FILTER (WHERE k.n > 1 OR k.there), 0), coalesce(sum(k.n) FILTER (WHERE k.n > 1), 0),"
+        " count(*) FILTER (WHERE k.n > 1), coalesce(sum(k.n) FILTER (WHERE k.there), 0)"
+        " FROM (SELECT g.n, {there} AS there FROM (SELECT {keys}, count(*) AS n FROM {rows} AND {known}"
+        " GROUP BY {places}) AS g) AS k"
+    ).format(
+        there=_is_in_table(staged, columns) if staged.adds_rows else sql.SQL("false"),
+        keys=_comma(_as(staged.exact(check, name), place) for place, name in enumerate(columns)),
+        rows=staged.rows,
+        known=sql.SQL(" AND ").join(sql.SQL("s.{} IS NOT NULL").format(sql.Identifier(name)) for name in columns),
+        places=_comma(sql.Literal(place + 1) for place in range(len(columns))),
+    )
+    rows, repeated, keys, there = map(int, staged.one_row(query))
+    return Outcome(_wrong(staged, columns, repeated, keys, there) if rows else None, rows)
+
+
+def probe(staged: Staged, check: Check) -> None:
+    """Also whether the table may be read."""
+    typed_columns(staged, check)
+    if staged.adds_rows:
+        names = _comma(sql.Identifier(name) for name, _ in check.reads(ROOT))
+        with translate(), staged.conn.transaction():
+            staged.conn.execute(sql.SQL("SELECT {} FROM {} LIMIT 0").format(names, _table(staged)))
+
+
+def _wrong(staged: Staged, columns: Sequence[str], repeated: int, keys: int, there: int) -> str:
+    named, table = ", ".join(columns), TableName(staged.dest.schema, staged.dest.table)
+    parts = [f"{counted(repeated, 'row')} with {counted(keys, 'repeated value')} of {named}"] if repeated else []
+    if there:
+        parts.append(f"{counted(there, 'row')} with {named} that {table} has")
+    return "; ".join(parts)
+
+
+def _is_in_table(staged: Staged, columns: Sequence[str]) -> sql.Composed:
+    same = [
+        sql.SQL("{} = {}").format(exactly(sql.Identifier("t", name), column), sql.Identifier("g", _name(place)))
+        for place, name in enumerate(columns)
+        if (column := staged.dest.column(name)) is not None
+    ]
+    return sql.SQL("EXISTS (SELECT FROM {} AS t WHERE {})").format(_table(staged), sql.SQL(" AND ").join(same))
+
+
+def _table(staged: Staged) -> sql.Identifier:
+    return TableName(staged.dest.schema, staged.dest.table).identifier
+
+
+def _name(place: int) -> str:
+    return f"k{place}"
+
+
+def _as(value: sql.Composed, place: int) -> sql.Composed:
+    return sql.SQL("{} AS {}").format(value, sql.Identifier(_name(place)))
+
+
+def _comma(parts: Iterable[sql.Composable]) -> sql.Composed:
+    return sql.SQL(", ").join(parts)
+
+
+HANDLER = CheckHandler(DuplicateKey.kind, run, probe)

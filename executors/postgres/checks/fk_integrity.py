@@ -1,0 +1,75 @@
+"""`fkIntegrity`: NULL passes, and so do no rows; observed are the rows whose value the reference column lacks."""
+
+from __future__ import annotations
+
+from psycopg import sql
+
+from executors.errors import Terminal
+from executors.postgres.checks.base import CheckHandler, Outcome, Staged
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.inspect import columns_of
+from executors.postgres.names import TableName
+from executors.types import travel_of
+from ir.checks import FkIntegrity
+from ir.words import counted
+
+_NUMBERS = {"smallint", "integer", "bigint", "numeric", "real", "double precision"}
+
+
+def run(staged: Staged, check: FkIntegrity) -> Outcome:
+    value, ref = _comparable(staged, check)
+    query = sql.SQL(
+        "SELECT count(*), count(DISTINCT {value}) FROM {rows} AND {value} IS NOT NULL"
+        " AND NOT EXISTS (SELECT FROM {table} AS r WHERE {ref} = {value})"
+    ).format(value=value, ref=ref, rows=staged.rows, table=TableName.parse(check.ref_table).identifier)
+    orphans, distinct = staged.one_row(query)
+    if orphans == 0:
+        return Outcome(None, 0)
+    ref_name = f"{check.ref_table}.{check.ref_column}"
+    found = f"{counted(orphans, 'row')} with {counted(distinct, 'value')} of {check.column!r} that {ref_name} lacks"
+    return Outcome(found, orphans)
+
+
+def _comparable(staged: Staged, check: FkIntegrity) -> tuple[sql.Composed, sql.Composed]:
+    """Staged and referenced value in forms that can be compared: as they are where both are numbers or of one type,
+    else as text."""
+    value, ref = sql.Identifier("s", check.column), sql.Identifier("r", check.ref_column)
+    ours, theirs = _base_of_staged(staged, check), _base_of_reference(staged.conn, check)
+    if ours == theirs != "text" or {ours, theirs} <= _NUMBERS:
+        return sql.SQL("{}").format(value), sql.SQL("{}").format(ref)
+    # Columns of two tables may differ in collation, and then texts cannot be compared; bytes are what keys compare.
+    text = sql.SQL('{}::text COLLATE "C"')
+    if theirs == "uuid":
+        return text.format(sql.SQL("lower({})").format(value)), text.format(ref)
+    return text.format(value), text.format(ref)
+
+
+def _base_of_staged(staged: Staged, check: FkIntegrity) -> str:
+    kind = travel_of(staged.column(check, check.column)[0].type).staged
+    return {"timestamp": "timestamp without time zone", "timestamptz": "timestamp with time zone"}.get(
+        kind, "numeric" if kind.startswith("numeric(") else kind
+    )
+
+
+def _base_of_reference(conn: Conn, check: FkIntegrity) -> str:
+    columns = columns_of(conn, check.ref_table) or {}
+    if check.ref_column in columns:
+        return columns[check.ref_column].base
+    lacks = f"no column {check.ref_column!r}" if columns else "no such table in the target's database"
+    raise Terminal(
+        "check.ref_missing",
+        f"fkIntegrity on {check.column!r} refers to {check.ref_table}: there is {lacks}.",
+        hint="Correct refTable and refColumn, or create what they name.",
+    )
+
+
+def probe(staged: Staged, check: FkIntegrity) -> None:
+    staged.column(check, check.column)
+    _base_of_reference(staged.conn, check)
+    column, table = sql.Identifier(check.ref_column), TableName.parse(check.ref_table).identifier
+    with translate(), staged.conn.transaction():
+        staged.conn.execute(sql.SQL("SELECT {} FROM {} LIMIT 0").format(column, table))
+
+
+HANDLER = CheckHandler(FkIntegrity.kind, run, probe)

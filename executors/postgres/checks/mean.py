@@ -1,0 +1,23 @@
+"""`mean`: NULL does not count; without any value there is no mean, and it fails. A NaN fails."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+from executors.postgres.checks.base import CheckHandler, Outcome, Staged, json_number, outside
+from executors.postgres.checks.numbers import number, total
+from ir.checks import Mean
+
+
+def run(staged: Staged, check: Mean) -> Outcome:
+    found, count = total(staged, check)
+    if not count:
+        return Outcome(f"no row has a value of {check.column!r}")
+    is_exact = isinstance(found, Decimal) and found.is_finite()
+    exact = Fraction(found) / count if is_exact else float(found) / count
+    wrong, observed = outside(exact, check.min, check.max), json_number(float(exact))
+    return Outcome(f"the mean of {check.column!r} is {observed}, {wrong}" if wrong else None, observed)
+
+
+HANDLER = CheckHandler(Mean.kind, run, number)

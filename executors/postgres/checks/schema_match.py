@@ -1,0 +1,33 @@
+"""`schemaMatch`: looks at the columns that arrive and their types, not at values; their order does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from executors.postgres.checks.base import CheckHandler, Outcome, Staged
+from ir.checks import SchemaMatch
+from ir.types import ColumnType
+
+
+def run(staged: Staged, check: SchemaMatch) -> Outcome:
+    """Observed is how many columns differ."""
+    found = {field.name: field.type for field in staged.working}
+    differences = list(_differences(check, found))
+    return Outcome("; ".join(differences) or None, len(differences))
+
+
+def _differences(check: SchemaMatch, found: dict[str, ColumnType]) -> Iterator[str]:
+    for name, expected in check.columns.items():
+        if name not in found:
+            yield f"{name!r} is missing"
+        elif found[name] != ColumnType.parse(expected):
+            yield f"{name!r} is {found[name]}, not {expected}"
+    if not check.allow_others:
+        yield from (f"{name!r} is not expected" for name in found if name not in check.columns)
+
+
+def _nothing(staged: Staged, check: SchemaMatch) -> None:
+    """It can always run."""
+
+
+HANDLER = CheckHandler(SchemaMatch.kind, run, _nothing)

@@ -1,0 +1,61 @@
+"""Dataset checks: what the staged rows as a whole must satisfy. One file for each kind, and one table."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from ir.annotations import OneOrMany
+from ir.base import Spec
+from ir.checks.base import Check
+from ir.checks.cardinality import Cardinality
+from ir.checks.custom_sql import CustomSql
+from ir.checks.distinct_ratio import DistinctRatio
+from ir.checks.duplicate_key import DuplicateKey
+from ir.checks.fk_integrity import FkIntegrity
+from ir.checks.freshness import Freshness
+from ir.checks.mean import Mean
+from ir.checks.null_rate import NullRate
+from ir.checks.row_count import RowCount
+from ir.checks.schema_match import SchemaMatch
+from ir.checks.sum import Sum
+from ir.checks.unique import Unique
+from ir.kinds import KindTable
+
+CHECK_KINDS = (
+    RowCount, Freshness, FkIntegrity, Cardinality, DuplicateKey, Unique, Sum, Mean, DistinctRatio, NullRate,
+    SchemaMatch, CustomSql,
+)  # fmt: skip
+CHECKS: KindTable[type[Check]] = KindTable("dataset check", ((kind.kind, kind) for kind in CHECK_KINDS))
+
+
+class DatasetLevel(Spec):
+    """Checks by kind; each key holds one check or a list of them."""
+
+    row_count: Annotated[RowCount | list[RowCount], OneOrMany()] | None = None
+    freshness: Annotated[Freshness | list[Freshness], OneOrMany()] | None = None
+    fk_integrity: Annotated[FkIntegrity | list[FkIntegrity], OneOrMany()] | None = None
+    cardinality: Annotated[Cardinality | list[Cardinality], OneOrMany()] | None = None
+    duplicate_key: Annotated[DuplicateKey | list[DuplicateKey], OneOrMany()] | None = None
+    unique: Annotated[Unique | list[Unique], OneOrMany()] | None = None
+    sum: Annotated[Sum | list[Sum], OneOrMany()] | None = None
+    mean: Annotated[Mean | list[Mean], OneOrMany()] | None = None
+    distinct_ratio: Annotated[DistinctRatio | list[DistinctRatio], OneOrMany()] | None = None
+    null_rate: Annotated[NullRate | list[NullRate], OneOrMany()] | None = None
+    schema_match: Annotated[SchemaMatch | list[SchemaMatch], OneOrMany()] | None = None
+    custom_sql: Annotated[CustomSql | list[CustomSql], OneOrMany()] | None = None
+
+    def checks(self) -> list[tuple[str, Check]]:
+        """All checks as (kind in the document's spelling, check), in the order of the kinds."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return [
+            (check.kind, check)
+            for value in values
+            if value is not None
+            for check in (value if isinstance(value, list) else [value])
+        ]
+
+
+__all__ = [
+    "CHECKS", "CHECK_KINDS", "Cardinality", "Check", "CustomSql", "DatasetLevel", "DistinctRatio", "DuplicateKey",
+    "FkIntegrity", "Freshness", "Mean", "NullRate", "RowCount", "SchemaMatch", "Sum", "Unique",
+]  # fmt: skip

@@ -1,0 +1,91 @@
+"""What all dataset checks share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from ir.annotations import JsonScalar
+from ir.base import Spec
+from ir.bounds import check_number_bounds
+from ir.diagnostics import Diagnostic
+from ir.limits import MAX_COLUMNS
+from ir.names import check_repeated
+from ir.pointers import Pointer
+
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[int | float, JsonScalar(("number",), ge=0, le=1)]
+"""A part of a whole: 0.25 is a quarter."""
+NumberBound = Annotated[int | float | str, JsonScalar(("number", "string"))]
+"""A number, in text where a double would not hold it."""
+
+
+class Check(Spec):
+    """What all checks share. `kind` is the key that holds them in a document."""
+
+    kind: ClassVar[str]
+    on_fail: Literal["abort", "warn"]
+
+    @property
+    def subject(self) -> str:
+        """What it looks at, to tell checks of one kind apart; "" where it looks at the rows as such."""
+        return ""
+
+    def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
+        yield "check", self.kind, at
+
+    def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
+        """The columns of the rows that it looks at, and where it names them."""
+        yield from ()
+
+
+class OneColumn(Check):
+    """A check of one column."""
+
+    column: str
+
+    @property
+    def subject(self) -> str:
+        return self.column
+
+    def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
+        yield self.column, at / "column"
+
+
+class SomeColumns(Check):
+    """A check of some columns together."""
+
+    columns: Annotated[list[str], Field(min_length=1, max_length=MAX_COLUMNS)]
+
+    @property
+    def subject(self) -> str:
+        return ", ".join(self.columns)
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_repeated(self.columns, at / "columns")
+
+    def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
+        for i, column in enumerate(self.columns):
+            yield column, at / "columns" / i
+
+
+class Amount(OneColumn):
+    """A number made of a column that lies within bounds, both included."""
+
+    min: NumberBound | None = None
+    max: NumberBound | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_number_bounds(self.min, self.max, at)
+
+
+class Ratio(OneColumn):
+    """A part of a column's values between 0 and 1 that lies within bounds, both included."""
+
+    min: Share | None = None
+    max: Share | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_number_bounds(self.min, self.max, at)

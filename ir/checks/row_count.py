@@ -1,0 +1,21 @@
+"""`rowCount`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ir.bounds import check_number_bounds
+from ir.checks.base import Check, Count
+from ir.diagnostics import Diagnostic
+from ir.pointers import Pointer
+
+
+class RowCount(Check):
+    """The number of staged rows lies within the bounds."""
+
+    kind = "rowCount"
+    min: Count | None = None
+    max: Count | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_number_bounds(self.min, self.max, at)

@@ -1,0 +1,11 @@
+"""`unique`."""
+
+from __future__ import annotations
+
+from ir.checks.base import OneColumn
+
+
+class Unique(OneColumn):
+    """No value of the column stands twice; where rows are added, none stands in the table already. NULL may repeat."""
+
+    kind = "unique"
