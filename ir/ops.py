@@ -15,6 +15,7 @@ from ir.expressions import ExpressionError, parse_expression
 from ir.kinds import KindTable
 from ir.limits import MAX_COLUMNS
 from ir.names import check_column, check_repeated
+from ir.ordering import check_order, has_direction
 from ir.pointers import Pointer
 from ir.types import TypeName, check_type
 
@@ -177,10 +178,12 @@ class Deduplicate(Op):
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_repeated(self.keys, at / "keys")
+        if self.order_by is not None:
+            yield from check_order(self.order_by, at / "orderBy")
 
     def reads(self, at: Pointer) -> Reads:
         yield from _items(self.keys, at / "keys")
-        if self.order_by is not None:
+        if self.order_by is not None and not has_direction(self.order_by):
             yield self.order_by, at / "orderBy"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ir.diagnostics import Patch, Skipped, diagnose, listed
 from ir.load_modes.base import Findings, LoadMode, TargetView, check_known
 from ir.names import check_repeated
+from ir.ordering import check_order, has_direction
 
 
 def check(view: TargetView) -> Findings:
@@ -17,10 +18,19 @@ def check(view: TargetView) -> Findings:
     yield from check_repeated(key, at)
     for i, column in enumerate(key):
         yield from check_known("upsert.key_unknown", column, at / i, view)
-    if view.target.order_by is not None:
-        yield from check_known("upsert.order_unknown", view.target.order_by, view.at / "orderBy", view)
+    yield from _check_order(view)
     yield from _check_rest(key, view)
     yield from _check_unique(key, view)
+
+
+def _check_order(view: TargetView) -> Findings:
+    order_by, at = view.target.order_by, view.at / "orderBy"
+    if order_by is None:
+        return
+    if has_direction(order_by):
+        yield from check_order(order_by, at)
+    else:
+        yield from check_known("upsert.order_unknown", order_by, at, view)
 
 
 def _check_rest(key: Iterable[str], view: TargetView) -> Findings:

@@ -1,0 +1,30 @@
+"""`orderBy`: a column by whose highest value the last of several rows is found, and not SQL's ORDER BY."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ir.diagnostics import Diagnostic, diagnose, shown
+from ir.pointers import Pointer
+
+_DIRECTED = re.compile(r"(.*\S)\s+(asc|desc)(?:\s+nulls\s+(?:first|last))?", re.IGNORECASE | re.DOTALL)
+
+
+def has_direction(order_by: str) -> bool:
+    return _DIRECTED.fullmatch(order_by) is not None
+
+
+def check_order(order_by: str, at: Pointer) -> Iterator[Diagnostic]:
+    """Whether a direction follows the column, as in SQL. `desc` means what orderBy does anyway: the highest first."""
+    match = _DIRECTED.fullmatch(order_by)
+    if match is None:
+        return
+    column, is_desc = match[1], match[2].lower() == "desc"
+    yield diagnose(
+        "order.direction",
+        at,
+        f"orderBy takes a column, and no direction: {shown(order_by)}.",
+        hint="" if is_desc else "The row with the highest value stays. For the lowest, derive a column that falls: -x.",
+        fixes=[[{"op": "replace", "path": str(at), "value": column}]] if is_desc else (),
+    )
