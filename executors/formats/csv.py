@@ -56,6 +56,12 @@ def scan(
     return FileScan(file, blocks.sha256, planner.records, fields, plan(file, blocks.sha256), tuple(warnings))
 
 
+def names_of(file: SourceFile, fmt: Delimited) -> list[str]:
+    """The columns that a file's first record names. Raises as `scan` does for what cannot be read."""
+    with open_unchanged(file) as stream:
+        return _names(stream, file, fmt, ())[0]
+
+
 def read(
     split: Split,
     fmt: Delimited,

@@ -17,8 +17,8 @@ class UploadForm(StyledForm):
     folder = forms.CharField(
         label="Folder",
         max_length=500,
-        help_text="Where your pipeline's source reads, below the workspace's folder. It is made if it is not there.",
-        widget=forms.TextInput(attrs={"list": "folders", "autocomplete": "off"}),
+        help_text="Where your pipeline's source reads or will read, such as orders. It is made if it is not there.",
+        widget=forms.TextInput(attrs={"list": "folders", "autocomplete": "off", "placeholder": "orders"}),
     )
 
 

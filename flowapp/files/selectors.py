@@ -118,11 +118,19 @@ def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int]]:
     return {(run := row.pop("run")): {**row, "files": counted.get(run, 0)} for row in counts}
 
 
-def list_folders(workspace: Workspace) -> list[str]:
+def list_read_folders(workspace: Workspace) -> list[str]:
     """Where pipelines of this workspace read from, as far as a list can tell: suggestions, no more."""
     sources = Pipeline.objects.filter(workspace=workspace).exclude(source="").order_by("source")
     places = sources.values_list("source", flat=True).distinct()[:MOST_SUGGESTIONS]
     return sorted({place.strip("/") for text in places for place in text.split(", ")} - {""})
+
+
+def list_folders(workspace: Workspace) -> list[str]:
+    """Folders that are read, and those of the newest uploads: suggestions too."""
+    uploads = Upload.objects.filter(workspace=workspace).order_by("-at", "id")
+    paths = uploads.values_list("path", flat=True)[:MOST_SUGGESTIONS]
+    sent = {path.rpartition("/")[0] for path in paths}
+    return sorted({*list_read_folders(workspace), *sent} - {""})
 
 
 def unit_document(unit: LoadUnit) -> dict[str, Any]:

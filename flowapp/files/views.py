@@ -18,6 +18,7 @@ from flowapp.files.selectors import (
     get_unit,
     is_to_be_loaded_again,
     list_folders,
+    list_read_folders,
     list_units,
     list_waiting,
     rows_read,
@@ -50,7 +51,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "form": form,
         "is_narrowed": is_narrowed,
         "has_any": is_narrowed or bool(found.rows or waiting or request.GET.get("cursor")),
-        "waiting": waiting,
+        "waiting": _with_readers(request, waiting),
         "pipeline": wanted.get("pipeline"),
         "run": wanted.get("run"),
         "found": found,
@@ -58,6 +59,12 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "names": list_pipelines(request.workspace).values_list("ident", flat=True)[:MOST_NAMES],
     }
     return render_page(request, "files/list.html", context, fragment="files/_rows.html")
+
+
+def _with_readers(request: HtmxRequest, waiting: list[Upload]) -> list[tuple[Upload, bool]]:
+    """Each upload, and whether a pipeline reads the folder that it lies in."""
+    read = set(list_read_folders(request.workspace)) if waiting else set()
+    return [(upload, upload.path.rpartition("/")[0] in read) for upload in waiting]
 
 
 @require_http_methods(["GET", "POST"])

@@ -13,6 +13,8 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
 from flowapp.accounts.roles import is_at_least
+from flowapp.files.headers import newest_header
+from flowapp.files.selectors import list_folders
 from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import nodes_of, read_value
 from flowapp.pipelines.diffs import side_by_side
@@ -282,6 +284,7 @@ def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dic
         "node_kinds": list(NODES),
         "connections": view.checked.found.known,
         "column_types": SIMPLE_TYPES,
+        "folders": list_folders(editor.pipeline.workspace),
         "draft_url": reverse("api:draft", args=[pipeline.ident]),
         "schema_url": reverse("api:pipeline_schema"),
     }
@@ -302,6 +305,14 @@ def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
     return {}
 
 
+def _columns_of_files(editor: Editor, view: DraftView) -> list[str]:
+    """For those who fill forms in: a file that has no header after all shows a row."""
+    if not editor.can_edit:
+        return []
+    sources = [node for _, node in nodes_of(view.last_good) if node.get("kind") == "source"]
+    return [name for node in sources for name in newest_header(editor.pipeline.workspace, node)]
+
+
 def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
     """The form of a node, of the schedule, or of the pipeline as a whole."""
     args = [editor.request.workspace.slug, editor.pipeline.ident]
@@ -313,7 +324,12 @@ def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
     elif node and any(n.get("id") == node for _, n in nodes_of(view.last_good)):
         panel = node_panel(view, node)
         query["node"], query["at"] = node, str(panel.at)
-        pane = {"pane": "node", "node_id": node, "panel": panel, "columns": panel.columns}
+        pane = {
+            "pane": "node",
+            "node_id": node,
+            "panel": panel,
+            "columns": [*panel.columns, *_columns_of_files(editor, view)],
+        }
         pane["mark"] = saved_mark(editor.pipeline, node)
     else:
         pane |= {"panel": settings_panel(view)}

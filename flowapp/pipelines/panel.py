@@ -57,7 +57,8 @@ GROUPS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 """By kind of node: its groups of fields in their order. What is named in none comes last, under More."""
 
 HELP = {
-    "upsertKey": "Columns that tell one row from another; the table needs a unique constraint over exactly these.",
+    "upsertKey": "Columns that tell one row from another; a table that is there needs a unique constraint over exactly "
+    "these.",
     "watermarkColumn": "A column that grows and is never empty. Rows below its highest value so far are not loaded.",
     "watermarkLag": "How far below the mark late rows are still taken: 15m or 2d, a number where the mark is one.",
     "orderBy": "A column. Of rows with the same key the one with its highest value stays.",
@@ -79,13 +80,15 @@ HELP = {
     "url": "A bare public https address. One that holds a secret belongs into a webhook connection.",
     "function": "Registered by an installed package, in the entry-point group flow.hooks.",
     "when": "pre_swap runs a post-hook of blue_green when the new table is filled and before it takes its place.",
-    "path": "Below the workspace's folder of files.",
+    "path": "A folder below the workspace's own; the Files page puts files there.",
     "query": "One SELECT that changes nothing. Write tables with their schema: public.orders.",
     "quarantine": "Rejected rows go to this table of the target's database.",
 }
 HELP_OF = {"target": {"path": "Behind the URL of the connection, such as /loaded."}}
 """By kind of node, where a field of the same name means something else."""
 LABELS = {"rowLevel": "Rules", "datasetLevel": "Checks", "config": "Files", "ops": "Operations"}
+DOCS = {"Hooks": "hooks"}
+"""By group: the page of `docs/` that says more."""
 CLOSED = ("What", "Columns", "Columns of a table that does not exist yet", "Hooks")
 """Groups that are opened when they are needed."""
 
@@ -113,6 +116,10 @@ class Group:
     @property
     def is_open(self) -> bool:
         return self.title not in CLOSED or any(map(_has_diagnostics, self.fields))
+
+    @property
+    def docs(self) -> str:
+        return DOCS.get(self.title, "")
 
 
 @dataclass
@@ -214,7 +221,8 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
 
     labels = LABELS | ({"config": "Rows"} if _needs_connection(node) else {})
     help_texts = HELP | HELP_OF.get(str(node.get("kind")), {})
-    return FormRules(options, _suggestions, is_available, HIDDEN | _unused(node), help_texts, labels)
+    suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
+    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), help_texts, labels)
 
 
 def is_available(name: str, tag: str) -> bool:
@@ -227,6 +235,10 @@ def _suggestions(name: str, schema: Schema) -> str:
     if "pg:" in schema.get("pattern", ""):
         return "known-types"
     return "known-columns" if name in COLUMN_FIELDS else ""
+
+
+def _source_suggestions(name: str, schema: Schema) -> str:
+    return "known-folders" if name == "path" else _suggestions(name, schema)
 
 
 def _unused(node: dict[str, Any]) -> frozenset[str]:

@@ -37,6 +37,7 @@ document.addEventListener("htmx:after:swap", () => {
   const node = panel()?.dataset.node ?? "";
   if (node === told) return;
   told = node;
+  panel().scrollTop = 0; // Another node's form begins at its top.
   document.dispatchEvent(new CustomEvent("flow:select-node", { detail: { id: node } }));
 });
 

@@ -214,6 +214,16 @@ def test_the_folders_of_pipelines_are_suggested(as_, pipeline):
     assert '<option value="in">' in as_("editor").get(f"{FILES}upload/").content.decode()
 
 
+def test_the_folders_of_uploads_are_suggested_too_and_whether_a_pipeline_reads_them_is_told(as_, pipeline, root):
+    editor = as_("editor")
+    send(editor, "in")
+    assert "no run has seen it yet" in words(editor.get(FILES))
+    send(editor, "elsewhere/2026")
+
+    assert "no pipeline reads its folder yet" in words(editor.get(FILES))
+    assert '<option value="elsewhere/2026">' in editor.get(f"{FILES}upload/").content.decode()
+
+
 def test_the_only_folder_is_filled_in_and_of_several_none(as_, pipeline):
     only = as_("editor").get(f"{FILES}upload/").context["form"]
     Pipeline.objects.create(workspace=pipeline.workspace, ident="others", name="others", source="elsewhere/")

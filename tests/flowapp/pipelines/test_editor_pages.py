@@ -400,3 +400,15 @@ def test_groups_of_one_kind_of_node_are_not_taken_for_those_of_another(web, url)
 
     assert 'id="group-target-how" open' in target
     assert "group-target" not in source
+
+
+def test_columns_of_the_file_that_waits_are_suggested_to_those_who_fill_forms_in(
+    url, person, sign_in, settings, tmp_path
+):
+    settings.FILES_ROOT = tmp_path
+    (tmp_path / "alices-team" / "in").mkdir(parents=True)
+    (tmp_path / "alices-team" / "in" / "a.csv").write_text("id,surname\n1,Ann\n")
+    pages = {role: sign_in(person(role)).get(url(node="load")).content.decode() for role in ("editor", "viewer")}
+
+    assert '<option value="surname">' in pages["editor"]
+    assert "surname" not in pages["viewer"]
