@@ -12,8 +12,10 @@ from ir.load_modes import load_mode
 from ir.nodes.target import Target
 from ir.types import ColumnType
 
-SOURCE_FILE_HASH = "_source_file_hash"
-"""A target column of this name is filled by the load with the SHA-256 of the row's file."""
+SOURCE_FILE_HASH, FLOW_RUN, SOURCE_RECORD = "_source_file_hash", "_flow_run", "_source_record"
+FILLED = {SOURCE_FILE_HASH: "text", FLOW_RUN: "uuid", SOURCE_RECORD: "bigint"}
+"""Target columns that the load fills itself where a table has them, and new tables do: the SHA-256 of the row's file,
+the run that wrote the row as it stands, and the row's number in its file."""
 
 
 def plan_stage_columns(
@@ -61,7 +63,7 @@ def _stage_column(field: SourceField, column: DestinationColumn, target: Target,
 
 def _require_known(target: Target, name: str, dest: Destination, *, is_new: bool) -> None:
     table = f"{dest.schema}.{dest.table}"
-    if name == SOURCE_FILE_HASH or name in HIDDEN:
+    if name in FILLED or name in HIDDEN:
         raise Terminal(
             "target.column_reserved",
             f"The source gives a column {name!r}, a name that Flow fills itself.",
@@ -96,7 +98,7 @@ def _unknown_hint(name: str, dest: Destination, *, is_new: bool) -> str:
 
 def _require_filled(target: Target, given: set[str], dest: Destination) -> None:
     for column in dest.columns:
-        optional = column.nullable or column.has_default or column.generated or column.name == SOURCE_FILE_HASH
+        optional = column.nullable or column.has_default or column.generated or column.name in FILLED
         if column.name not in given and not optional:
             raise Terminal(
                 "target.column_required",

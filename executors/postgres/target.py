@@ -13,7 +13,7 @@ from executors.model import DestinationColumn, SourceField
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, create_table, ddl, exists
 from executors.postgres.names import TableName
-from executors.postgres.plan import SOURCE_FILE_HASH
+from executors.postgres.plan import FILLED
 from executors.types import postgres_type
 from ir.nodes.target import Target
 from ir.types import ColumnType
@@ -48,7 +48,8 @@ def create_target(
 ) -> CreatedTable | None:
     """Create the table in a transaction of its own; None if somebody else has made it since.
 
-    `_source_file_hash text` is added. Raises Terminal for an unknown schema, an unknown type or a key without column.
+    The columns that loads fill themselves are added. Raises Terminal for an unknown schema, an unknown type or a key
+    without column.
     """
     _require_key_columns(columns, primary_key)
     name = TableName(schema, table)
@@ -112,8 +113,8 @@ def require_schema(conn: Conn, schema: str) -> None:
 
 def _body(conn: Conn, columns: Sequence[DestinationColumn], primary_key: Sequence[str]) -> sql.Composed:
     parts = [_column(conn, c, in_key=c.name in primary_key) for c in columns]
-    if all(c.name != SOURCE_FILE_HASH for c in columns):
-        parts.append(sql.SQL("{} text").format(sql.Identifier(SOURCE_FILE_HASH)))
+    given = {c.name for c in columns}
+    parts += [sql.SQL("{} {}").format(sql.Identifier(n), sql.SQL(t)) for n, t in FILLED.items() if n not in given]
     if primary_key:
         parts.append(sql.SQL("PRIMARY KEY ({})").format(sql.SQL(", ").join(map(sql.Identifier, primary_key))))
     return sql.SQL(", ").join(parts)

@@ -8,7 +8,8 @@ from executors.destination import ready_table
 from executors.errors import Terminal
 from executors.model import StageColumn
 from executors.postgres.inspect import inspect_target
-from executors.postgres.plan import plan_stage_columns
+from executors.postgres.plan import FILLED, plan_stage_columns
+from executors.postgres.staging import HIDDEN
 from ir.types import STRING, ColumnType
 
 from .conftest import target_node, working
@@ -80,7 +81,7 @@ def test_a_missing_column_that_must_be_filled_is_refused(plan):
 def test_missing_columns_that_fill_themselves_are_left_out(plan):
     given = plan(
         "id text, a text, b text NOT NULL DEFAULT '', c serial, d integer GENERATED ALWAYS AS IDENTITY,"
-        " _source_file_hash text NOT NULL",
+        " _source_file_hash text NOT NULL, _flow_run uuid NOT NULL, _source_record bigint NOT NULL",
         "id",
     )
     assert [c.name for c in given] == ["id"]
@@ -91,7 +92,7 @@ def test_a_column_that_the_table_computes_is_refused(plan, generated):
     refused("target.column_generated", "'c'", plan, f"id text, c integer {generated}", "id", "c integer")
 
 
-@pytest.mark.parametrize("name", ["_source_file_hash", "_flow_task", "_flow_file", "_flow_record"])
+@pytest.mark.parametrize("name", [*FILLED, *HIDDEN])
 def test_names_that_flow_fills_are_refused(plan, name):
     refused("target.column_reserved", name, plan, f"id text, {name} text", "id", name)
 

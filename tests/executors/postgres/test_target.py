@@ -6,6 +6,7 @@ import pytest
 
 from executors.errors import Terminal
 from executors.postgres.inspect import inspect_target
+from executors.postgres.plan import FILLED
 from executors.postgres.target import columns_to_create, create_target, drop_target_if_ours
 from ir.nodes.target import TargetColumn
 
@@ -25,11 +26,11 @@ def create(conn, schema, *columns, table="t", key=(), declared=None):
     return create_target(conn, schema, table, columns_to_create(target, working(*columns)), key)
 
 
-def test_columns_are_made_in_the_observed_types_with_the_file_hash(conn, schema):
+def test_columns_are_made_in_the_observed_types_with_those_that_loads_fill(conn, schema):
     create(conn, schema, *(f"c{i} {kind}" for i, kind in enumerate(ALL_TYPES)))
     dest = inspect_target(conn, schema, "t")
-    assert [c.declared for c in dest.columns] == [*ALL_TYPES.values(), "text"]
-    assert dest.columns[-1].name == "_source_file_hash"
+    assert [c.declared for c in dest.columns] == [*ALL_TYPES.values(), *FILLED.values()]
+    assert [c.name for c in dest.columns[-3:]] == ["_source_file_hash", "_flow_run", "_source_record"]
     assert all(c.nullable for c in dest.columns)
 
 
@@ -38,7 +39,7 @@ def test_declared_columns_come_before_observed_ones(conn, schema):
     create(conn, schema, "a", "b", declared=declared)
     dest = inspect_target(conn, schema, "t")
     assert [(c.name, c.declared, c.nullable) for c in dest.columns] == [
-        ("b", "bigint", False), ("c", "uuid", True), ("_source_file_hash", "text", True),
+        ("b", "bigint", False), ("c", "uuid", True), *((name, kind, True) for name, kind in FILLED.items()),
     ]  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def test_the_upsert_key_becomes_the_primary_key(conn, schema):
     create(conn, schema, "a", "B", "v", key=["B", "a"])
     dest = inspect_target(conn, schema, "t")
     assert dest.unique_keys == (frozenset({"a", "B"}),)
-    assert [c.nullable for c in dest.columns] == [False, False, True, True]
+    assert [c.nullable for c in dest.columns] == [False, False, True, *(True for _ in FILLED)]
 
 
 @pytest.mark.parametrize("name", ["Order", "select", 'qu"ote', "über", "x" * 63, "%s"])
