@@ -9,10 +9,11 @@ from typing import Any
 from psycopg import sql
 
 from executors.model import Destination, DestinationColumn, HookReport, StageColumn
+from executors.postgres.ddl import Conn
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
-from executors.postgres.plan import SOURCE_FILE_HASH
-from executors.postgres.staging import FILE, StagingTables, is_winner
+from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
+from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner
 from executors.postgres.windows import NOTHING_ASIDE, Aside, Window
 from executors.types import travel_of
 
@@ -39,6 +40,7 @@ class LoadPlan:
     `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
     those of its transaction. `window` says where an incremental load begins; the rows that were set `aside` for it are
     neither in staging nor in `staged` any more. `backs_up` says that the table is kept as it is before the load.
+    `settle` takes the place of keeping rejects where the rows are rejected ones themselves.
     """
 
     run: RunRef
@@ -62,14 +64,21 @@ class LoadPlan:
     backs_up: bool = False
     window: Window | None = None
     aside: Aside = NOTHING_ASIDE
+    settle: Settle | None = None
 
     @property
     def target(self) -> TableName:
         return TableName(self.dest.schema, self.dest.table)
 
     @property
-    def fills_file_hash(self) -> bool:
-        return bool(self.files) and self.dest.column(SOURCE_FILE_HASH) is not None
+    def filled(self) -> Mapping[str, sql.Composable]:
+        """The target columns that the load fills itself, with their values over staged rows as `s` and files as `f`.
+        One that a table has in a type of its own is somebody else's."""
+        values: dict[str, sql.Composable] = {FLOW_RUN: sql.SQL("{}::uuid").format(sql.Literal(self.run.run_id))}
+        if self.files:
+            values |= {SOURCE_FILE_HASH: sql.Identifier("f", "sha256"), SOURCE_RECORD: sql.Identifier("s", RECORD)}
+        columns = ((name, self.dest.column(name)) for name in FILLED if name in values)
+        return {name: values[name] for name, column in columns if column and _is_made_for(name, column)}
 
     def stage_column(self, name: str) -> StageColumn:
         return next(c for c in self.columns if c.name == name)
@@ -79,6 +88,11 @@ class LoadPlan:
         if column is None:
             raise LookupError(f"{self.target} has no column {name!r}")
         return column
+
+
+def _is_made_for(name: str, column: DestinationColumn) -> bool:
+    """Texts take a hash in any of their types; a number or a UUID must be what new tables get."""
+    return column.type.kind == "string" or column.declared == FILLED[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +136,22 @@ class LoadCounts:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Rejected rows and entries that a load has kept, and what its marker tells of them besides."""
+
+    rows: int
+    entries: int
+    told: Mapping[str, Any] = field(default_factory=dict)
+
+
+Settle = Callable[[Conn, "LoadPlan", LoadCounts], Settled]
+"""Says in the load's transaction what became of rejected rows, given what was loaded."""
+
+
 def insert_columns(plan: LoadPlan) -> list[str]:
     """The target columns that a load writes, in the order of `staged_values`."""
-    return [c.name for c in plan.columns] + ([SOURCE_FILE_HASH] if plan.fills_file_hash else [])
+    return [*(c.name for c in plan.columns), *plan.filled]
 
 
 def column_list(names: Sequence[str]) -> sql.Composed:
@@ -133,10 +160,7 @@ def column_list(names: Sequence[str]) -> sql.Composed:
 
 def staged_values(plan: LoadPlan) -> sql.Composed:
     """The values of `insert_columns` over staged rows as `s` and their files as `f`."""
-    values = [staged_value(plan, c) for c in plan.columns]
-    if plan.fills_file_hash:
-        values.append(sql.SQL("f.sha256").format())
-    return sql.SQL(", ").join(values)
+    return sql.SQL(", ").join([*(staged_value(plan, c) for c in plan.columns), *plan.filled.values()])
 
 
 def staged_value(plan: LoadPlan, column: StageColumn, row: str = "s") -> sql.Composed:
@@ -161,10 +185,12 @@ def winning_rows(plan: LoadPlan) -> sql.Composed:
 
 def file_join(plan: LoadPlan) -> sql.Composed:
     """The join of the files, as `f`, to staged rows, as `s`, where the load fills the file's hash; else nothing."""
-    if not plan.fills_file_hash:
+    if SOURCE_FILE_HASH not in plan.filled:
         return sql.Composed([])
     return sql.SQL(
         " LEFT JOIN ROWS FROM (unnest({}::int[]), unnest({}::text[])) AS f(seq, sha256) ON f.seq = s.{}"
     ).format(
-        sql.Literal([f.seq for f in plan.files]), sql.Literal([f.sha256 for f in plan.files]), sql.Identifier(FILE)
+        sql.Literal([f.seq for f in plan.files]),
+        sql.Literal([f.sha256 or None for f in plan.files]),
+        sql.Identifier(FILE),
     )

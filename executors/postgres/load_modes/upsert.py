@@ -30,7 +30,6 @@ from executors.postgres.load_plan import (
     staged_values,
     winning_rows,
 )
-from executors.postgres.plan import SOURCE_FILE_HASH
 from executors.postgres.staging import TASK, is_winner, one_number
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
 
@@ -153,7 +152,7 @@ def _different_rows(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql
 
 def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
     """INSERT … ON CONFLICT DO UPDATE; answers the numbers of inserted and of updated rows."""
-    updates = [c.name for c in value_columns(plan, key)] + ([SOURCE_FILE_HASH] if plan.fills_file_hash else [])
+    updates = [*(c.name for c in value_columns(plan, key)), *plan.filled]
     return sql.SQL(
         "WITH written AS ("
         "INSERT INTO {target} AS t ({columns}) SELECT {values} FROM {source} AS s{files}"

@@ -168,7 +168,8 @@ def test_a_missing_table_is_made_and_dropped_again_if_its_first_load_fails(world
     assert world.sql("select to_regclass('t')") == [(None,)]
     world.run(world.document(mode=mode))
     assert world.rows("id, name") == [("1", "Ann")]
-    assert world.sql("select length(_source_file_hash) from t") == [(64,)]
+    written = world.memory.commits["load"].run_id
+    assert world.sql("select length(_source_file_hash), _flow_run::text, _source_record from t") == [(64, written, 1)]
 
 
 def test_a_newer_claim_shuts_an_older_worker_out(world: World, mode: str) -> None:

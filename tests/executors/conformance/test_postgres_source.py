@@ -59,6 +59,16 @@ def test_a_missing_table_is_made_of_the_source_s_types(world: World, mode: str) 
     assert world.rows("id, name, amount, day, ok") == world.rows(table="s")
 
 
+def test_a_table_that_a_load_has_made_is_a_source_as_it_is(world: World, mode: str) -> None:
+    world.sql(TABLE.format("s"))
+    world.sql("alter table s add _source_file_hash text, add _flow_run uuid, add _source_record bigint")
+    world.sql(ROWS.replace("into s", "into s (id, name, amount, day, ok)"))
+    world.sql("update s set _source_file_hash = 'theirs', _flow_run = gen_random_uuid(), _source_record = 99")
+    world.run(world.table_document(mode=mode))
+    written = world.memory.commits["load"].run_id
+    assert world.sql("select distinct _flow_run::text, _source_record = 99 from t") == [(written, False)]
+
+
 @pytest.mark.usefixtures("tables")
 def test_rejected_rows_are_kept_with_their_place(world: World, mode: str) -> None:
     rule = {"type": "notNull", "field": "name", "onFail": "skip"}

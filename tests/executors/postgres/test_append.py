@@ -129,6 +129,25 @@ def test_the_file_hash_is_filled_where_the_target_has_the_column(loading, make, 
     assert rows("SELECT * FROM t ORDER BY id") == [(1, "a" * 64), (2, "b" * 64)]
 
 
+def test_each_row_tells_its_run_and_its_record(loading, make, rows):
+    make("CREATE TABLE t (id integer, _flow_run uuid, _source_record bigint)")
+    load = loading("t", "id integer")
+    load.stage([(7,), (8,)])
+    load.commit()
+    assert rows("SELECT id, _flow_run::text, _source_record FROM t ORDER BY id") == [
+        (7, load.run.run_id, 1),
+        (8, load.run.run_id, 2),
+    ]
+
+
+def test_a_column_of_such_a_name_in_a_type_of_its_own_is_left_alone(loading, make, rows):
+    make("CREATE TABLE t (id integer, _flow_run integer DEFAULT 7, _source_record date)")
+    load = loading("t", "id integer")
+    load.stage([(1,)])
+    load.commit()
+    assert rows("SELECT * FROM t") == [(1, 7, None)]
+
+
 def test_types_that_travel_as_text_are_cast(loading, make, rows):
     make("CREATE TABLE t (u uuid, j jsonb, i inet, n numeric, b bit(3), s smallint)")
     load = loading("t", "u", "j", "i", "n", "b", "s")

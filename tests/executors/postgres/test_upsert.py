@@ -76,13 +76,16 @@ def test_columns_that_the_source_lacks_keep_their_values(loading, make, rows):
     assert rows("SELECT * FROM t ORDER BY k") == [(1, "b", "kept"), (2, "c", "d")]
 
 
-def test_the_file_hash_alone_makes_no_row_different(loading, make, rows):
-    make("CREATE TABLE t (k integer PRIMARY KEY, v text, _source_file_hash text)")
+def test_where_a_row_came_from_alone_makes_no_row_different(loading, make, rows):
+    make("CREATE TABLE t (k integer PRIMARY KEY, v text, _source_file_hash text, _flow_run uuid, _source_record bigint)")
     make("INSERT INTO t VALUES (1, 'a', 'old'), (2, 'b', 'old')")
     load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
     load.stage([(1, "a"), (2, "changed")])
     assert numbers(load.commit()) == (0, 1, 1, 0, 0)
-    assert rows("SELECT _source_file_hash FROM t ORDER BY k") == [("old",), ("a" * 64,)]
+    assert rows("SELECT _source_file_hash, _flow_run::text, _source_record FROM t ORDER BY k") == [
+        ("old", None, None),
+        ("a" * 64, load.run.run_id, 2),
+    ]
 
 
 def test_rows_that_a_trigger_swallows_are_told_from_equal_ones(loading, make, rows):
