@@ -15,7 +15,7 @@ from flowapp.cli.parser import add_command
 from flowapp.cli.workspace import current_workspace
 from flowapp.embedded.address import format_bind, parse_bind
 from flowapp.embedded.home import Home, flow_home
-from flowapp.embedded.ports import let_go_at_once, reserve_port
+from flowapp.embedded.ports import reserve_port
 from flowapp.embedded.probe import web_answers
 from flowapp.embedded.supervisor import Program, Supervisor
 from flowapp.embedded.web import serving
@@ -87,9 +87,8 @@ def _first_login_path() -> str | None:
 
 def _announce(supervisor: Supervisor, listener: socket, began: float, login_path: str | None) -> bool:
     host, port = listener.getsockname()[:2]
-    if not web_answers(host, port):
+    if not web_answers(host, port, timeout=0.5):
         return False
-    let_go_at_once(listener)
     address = os.environ.get("FLOW_PUBLIC_URL") or f"http://{format_bind(host, port)}"
     supervisor.say(f"\n  Flow is up at {address}  ({time.monotonic() - began:.1f} s; Ctrl-C stops it)")
     if login_path:

@@ -10,30 +10,25 @@ LOOPBACK = "127.0.0.1"
 
 
 def reserve_port(wanted: int, host: str = LOOPBACK) -> socket.socket:
-    """A socket bound to the wanted port, or to the next free one, not listening yet; nobody else gets the port.
+    """A socket that listens on the wanted port, or on the next free one, so that nobody else gets the port.
 
-    Call `let_go_at_once` when someone listens on it. Raises OSError when the host has no such address.
+    Who connects before a program accepts waits for it. Raises OSError when the host has no such address.
     """
     for port in range(wanted, min(wanted + 100, 65536)):
         sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-        # On for the bind, or connections of an earlier run would hold the port for a minute; off again, or
-        # another process that sets it could bind the port too until someone listens.
+        # Or connections of an earlier run would hold the port for a minute. Another process that sets it could bind the
+        # port too until someone listens, so that is done at once.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((host, port))
+            sock.listen()
         except OSError as error:
             sock.close()
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
         else:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
             return sock
     raise OSError(errno.EADDRINUSE, f"no free port from {wanted} on")
-
-
-def let_go_at_once(listening: socket.socket) -> None:
-    """Let connections that this socket takes from now on not hold the port for a minute after their end."""
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:

@@ -13,10 +13,10 @@ from flowapp.embedded.address import parse_bind
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 
-def web_answers(host: str, port: int) -> bool:
+def web_answers(host: str, port: int, timeout: float = 3) -> bool:
     """Whether `/api/health/` says that all is well there. It is asked by the public name: no other is served."""
     public = urlsplit(os.environ.get("FLOW_PUBLIC_URL", "")).netloc
-    connection = http.client.HTTPConnection(_WILDCARDS.get(host, host), port, timeout=3)
+    connection = http.client.HTTPConnection(_WILDCARDS.get(host, host), port, timeout=timeout)
     try:
         connection.request("GET", "/api/health/", headers={"Host": public} if public else {})
         return connection.getresponse().status == HTTPStatus.OK

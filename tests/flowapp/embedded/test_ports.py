@@ -7,11 +7,11 @@ import socket
 import pytest
 
 from flowapp.embedded.address import format_bind, parse_bind
-from flowapp.embedded.ports import LOOPBACK, free_port, is_free, let_go_at_once, reserve_port
+from flowapp.embedded.ports import LOOPBACK, free_port, is_free, reserve_port
 from ir.errors import FlowError
 
 
-def test_a_reserved_port_is_nobody_elses_before_it_listens() -> None:
+def test_a_reserved_port_is_nobody_elses() -> None:
     wanted = free_port()
     with reserve_port(wanted) as first, reserve_port(wanted) as second:
         assert first.getsockname()[1] == wanted
@@ -19,15 +19,13 @@ def test_a_reserved_port_is_nobody_elses_before_it_listens() -> None:
         assert not is_free(wanted)
 
 
-def test_a_port_is_free_again_at_once_after_connections_to_it() -> None:
+def test_a_port_can_be_listened_on_again_at_once_after_connections_to_it() -> None:
     wanted = free_port()
-    with reserve_port(wanted) as server:
-        server.listen()
-        let_go_at_once(server)
-        with socket.create_connection((LOOPBACK, wanted)):
-            server.accept()[0].close()
+    with reserve_port(wanted) as server, socket.create_connection((LOOPBACK, wanted)):
+        server.accept()[0].close()
     with reserve_port(wanted) as again:
         assert again.getsockname()[1] == wanted
+        again.listen()
 
 
 def test_an_address_of_another_machine_is_refused() -> None:
