@@ -58,24 +58,42 @@ def _read_by_tasks(path: Path, reading: Reading, result: PassResult) -> int:
     return result.total("rows_read")
 
 
-def stop_on_abort(rules: Sequence[RuleCount], names: Mapping[int, str]) -> None:
-    """Raise Terminal `rule.abort` for the violated abort rules. `names` are the files' names by their place."""
-    violated = [rule for rule in rules if rule.on_fail == "abort" and rule.violations]
-    if not violated:
+def stop_on_abort(path: Path, rules: Sequence[RuleCount], names: Mapping[int, str]) -> None:
+    """Raise Terminal for violated abort rules (`rule.abort`) and for rules violated beyond their limit (`rule.limit`).
+    `names` are the files' names by their place."""
+    excesses = [(rule, excess) for rule in rules if (excess := _excess(path, rule)) is not None]
+    if not excesses:
         return
     texts = [
-        f"{_rule_text(rule)}{_why(rule)} failed on {counted(rule.violations, 'row')} ({places(rule.first, names)})"
-        for rule in violated
+        f"{_rule_text(rule)}{_why(rule)} failed on {counted(rule.violations, 'row')}{excess}"
+        f" ({places(rule.first, names)})"
+        for rule, excess in excesses
     ]
+    first = next((rule for rule, _ in excesses if rule.on_fail == "abort"), excesses[0][0])
     raise Terminal(
-        "rule.abort",
+        "rule.abort" if first.on_fail == "abort" else "rule.limit",
         f"{'; '.join(texts)}. Nothing was loaded.",
-        node=violated[0].node,
-        hint=" ".join(dict.fromkeys(_HINTS.get(rule.type, _MEND) for rule in violated)),
+        node=first.node,
+        hint=" ".join(dict.fromkeys(_HINTS.get(rule.type, _MEND[rule.on_fail]) for rule, _ in excesses)),
     )
 
 
-_MEND = "Mend the rows at the source, or let the rule (for types: onTypeMismatch) skip or warn instead of abort."
+def _excess(path: Path, count: RuleCount) -> str | None:
+    """Why a rule's violations end the run: "" if any does, else in what way there are too many; None if they do not."""
+    if count.on_fail == "abort":
+        return "" if count.violations else None
+    rules = (rule for validate in path.validates if validate.id == count.node for rule in validate.row_level)
+    rule = next((rule for rule in rules if rule_id(rule) == count.rule_id), None)
+    excess = rule.excess(count.violations, count.judged) if rule else None
+    return f", {excess}" if excess else None
+
+
+_BEYOND = "Mend the rows at the source, or raise maxViolations or maxViolationPct of the rule."
+_MEND = {
+    "abort": "Mend the rows at the source, or let the rule (for types: onTypeMismatch) skip or warn instead of abort.",
+    "skip": _BEYOND,
+    "warn": _BEYOND,
+}
 _HINTS = {"order": "Name a column in orderBy that tells the rows of a key apart, or drop before what may differ."}
 
 

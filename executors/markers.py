@@ -36,7 +36,7 @@ def told_of(
     fields of the source, by which those rows can be read again."""
     return {
         "nodes": [asdict(node) for node in nodes],
-        # Places are told of abort rules only, and those have not been violated where a load commits.
+        # Places are told where rules stop a run, and none has where a load commits.
         "rules": [asdict(replace(rule, first=())) for rule in rules],
         "checks": [asdict(check) for check in checks],
         "tables": list(dict.fromkeys(tables)),

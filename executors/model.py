@@ -175,11 +175,16 @@ class StageColumn:
 
 @dataclass(frozen=True, slots=True)
 class RulePlan:
-    """A row rule, bound to its validate node. `rule` is the typed rule of `ir.rules`."""
+    """A row rule, bound to its validate node. `rule` is the typed rule of `ir.rules`.
+
+    `applies` is the frame column that tells where its `when` holds, `value` that of the condition of an `expression`.
+    """
 
     node: str
     rule_id: str
     rule: Any
+    applies: str | None = None
+    value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +197,9 @@ class RecordRef:
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """How often one rule was violated. `first` holds up to 20 places in source order (abort rules only); `message`
-    says what is wrong with the values, without telling them.
+    """How often one rule was violated, of how many rows that it `judged` (explicit rules only). `first` holds up to 20
+    places in source order, of rules that may end the run; `message` says what is wrong with the values, without telling
+    them.
 
     Implicit rules have ids of their own: `type:<column>`, `notNull:<column>`, `length:<column>`, `text:<column>`
     (NUL or broken UTF-8), `order:<column>` (rows of a key of which none is the last), `row` (a record the
@@ -208,6 +214,7 @@ class RuleCount:
     violations: int
     first: tuple[RecordRef, ...] = ()
     message: str = ""
+    judged: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,6 +146,7 @@ class TargetLoad:
             tables=self._tables,
             sealed_connection=seal(self._job.connections[self._target.connection]),
             run_id=self._job.run_id,
+            now=self._now,
         )
         self._result = run_pass(self._session, plan)
         self._reading.release()
@@ -195,7 +196,7 @@ class TargetLoad:
     def _count_rules(self) -> None:
         self._rules = self._counted_rules()
         put_share(self._report, self._target.id, Share(self._reading.identities, rules=self._rules))
-        accounting.stop_on_abort(self._rules, {origin.seq: origin.name for origin in self._reading.origins})
+        accounting.stop_on_abort(self._path, self._rules, {origin.seq: origin.name for origin in self._reading.origins})
 
     def _counted_rules(self) -> list[RuleCount]:
         found = [rule for task in self._result.tasks for rule in task.rules]

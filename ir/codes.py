@@ -115,6 +115,9 @@ _VALIDATION = (
         "bounds.malformed", "Write numbers, dates (2025-01-31) or timestamps (2025-01-31T08:00:00), both of one kind."
     ),
     _error("regex.not_re2", "Use RE2 syntax: it has no look-around and no back-references."),
+    _error("rule.limit_unused", "Let the rule skip or warn below its limit, or take the limit out."),
+    _error("json_schema.malformed", "Write a JSON Schema of draft 2020-12."),
+    _error("json_schema.not_allowed", "Write the schema out in one piece, with references that begin with #."),
     _error("quarantine.table_required", "Name the table, for example dlq.orders."),
     _error("quarantine.is_target", "Keep rejected rows in a table of their own."),
 )

@@ -11,7 +11,7 @@ from ir.annotations import ByTag, JsonScalar, tag_of
 from ir.base import Spec, Text
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
-from ir.expressions import ExpressionError, parse_expression
+from ir.expressions.checking import check_expression, expression_reads
 from ir.kinds import KindTable
 from ir.limits import MAX_COLUMNS
 from ir.names import check_column, check_repeated
@@ -119,11 +119,11 @@ class Derive(Op):
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         for column, text in self.columns.items():
             yield from check_column(column, at / "columns" / column)
-            yield from _check_expression(text, at / "columns" / column)
+            yield from check_expression(text, at / "columns" / column)
 
     def reads(self, at: Pointer) -> Reads:
         for column, text in self.columns.items():
-            yield from _expression_reads(text, at / "columns" / column)
+            yield from expression_reads(text, at / "columns" / column)
 
     def columns_after(self, columns: Columns) -> Columns:
         return columns.with_added(self.columns)
@@ -136,10 +136,10 @@ class Filter(Op):
     where: Text
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        yield from _check_expression(self.where, at / "where")
+        yield from check_expression(self.where, at / "where")
 
     def reads(self, at: Pointer) -> Reads:
-        yield from _expression_reads(self.where, at / "where")
+        yield from expression_reads(self.where, at / "where")
 
 
 class FillNull(Op):
@@ -210,19 +210,3 @@ def _items(columns: Iterable[str], at: Pointer) -> Reads:
 
 def _keys(columns: Iterable[str], at: Pointer) -> Reads:
     return ((column, at / "columns" / column) for column in columns)
-
-
-def _check_expression(text: str, at: Pointer) -> Iterator[Diagnostic]:
-    try:
-        parse_expression(text)
-    except ExpressionError as error:
-        yield diagnose(error.code, at, error.message, hint=error.hint)
-
-
-def _expression_reads(text: str, at: Pointer) -> Reads:
-    try:
-        expression = parse_expression(text)
-    except ExpressionError:
-        return  # told by `check`
-    for column in expression.columns:
-        yield column, at

@@ -1,50 +1,50 @@
-"""Row rules as masks: for each kind, which values of a column violate it. One table, in step with `ir.rules`.
+"""Row rules as masks: for each kind, which values of a column violate it. One file for each kind, and one table.
 
 NULL passes every rule but `notNull`. On columns that are not text, rules on text see the canonical text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from executors.errors import Terminal
-from executors.rules import field_type, max_length, not_null, range, regex
+from executors.rules import (
+    email,
+    expression,
+    field_type,
+    json_schema,
+    max_length,
+    min_length,
+    not_in_future,
+    not_null,
+    not_one_of,
+    one_of,
+    range,
+    regex,
+    url,
+)
+from executors.rules.base import Given, RowRuleHandler
+from ir.diagnostics import shown
 from ir.kinds import KindTable
 from ir.nodes import Validate
 
-Violations = Callable[[Any, pa.Array, bool], pa.BooleanArray]
-
-
-@dataclass(frozen=True, slots=True)
-class RowRuleHandler:
-    """`violations(rule, values, empty_is_null)` gives a mask without NULLs; `message(rule)` says what is wrong, without
-    the value."""
-
-    violations: Violations
-    message: Callable[[Any], str]
-
-
-_HANDLERS = (
-    ("notNull", RowRuleHandler(not_null.violations, not_null.message)),
-    ("regex", RowRuleHandler(regex.violations, regex.message)),
-    ("range", RowRuleHandler(range.violations, range.message)),
-    ("maxLength", RowRuleHandler(max_length.violations, max_length.message)),
-    ("fieldType", RowRuleHandler(field_type.violations, field_type.message)),
-)
-
-ROW_RULES: KindTable[RowRuleHandler] = KindTable("row rule", _HANDLERS)
+_KINDS = (
+    not_null, regex, range, min_length, max_length, field_type, one_of, not_one_of, expression, not_in_future, email,
+    url, json_schema,
+)  # fmt: skip
+ROW_RULES: KindTable[RowRuleHandler] = KindTable("row rule", ((kind.HANDLER.kind, kind.HANDLER) for kind in _KINDS))
 
 
 def require_rule_columns(validates: Iterable[Validate], columns: Sequence[str]) -> None:
     """Refuse a rule on a column that the rows do not have; raises Terminal `column.unknown`."""
     for validate in validates:
         for rule in validate.row_level:
-            if rule.field not in columns:
+            if rule.field is not None and rule.field not in columns:
                 raise Terminal(
                     "column.unknown",
                     f"The {rule.type} rule is on the column {rule.field!r}, which the rows do not have.",
@@ -53,8 +53,20 @@ def require_rule_columns(validates: Iterable[Validate], columns: Sequence[str]) 
                 )
 
 
-def row_rule_mask(rule: Any, values: pa.Array, *, empty_is_null: bool = False) -> pa.BooleanArray:
-    """Which values violate a rule of `ir.rules`. `empty_is_null` says that the target stores '' as NULL."""
+def row_rule_mask(
+    rule: Any, values: pa.Array, *, empty_is_null: bool = False, now: datetime | None = None
+) -> pa.BooleanArray:
+    """Which values violate a rule of `ir.rules`, whatever its `when` says. Those of an `expression` are what it gave.
+
+    `empty_is_null` says that the target stores '' as NULL, `now` is the run's clock.
+    """
     if not len(values):
         return pa.array(np.empty(0, dtype=bool))
-    return ROW_RULES[rule.type].violations(rule, values, empty_is_null)
+    given = Given(empty_is_null, now or datetime.now(UTC))
+    return ROW_RULES[rule.type].violations(rule, values, given)
+
+
+def rule_message(rule: Any) -> str:
+    """What is wrong with a row that violates a rule, without its values."""
+    text = ROW_RULES[rule.type].message(rule)
+    return f"{text} (when {shown(rule.when, 200)})" if rule.when else text

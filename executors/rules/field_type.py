@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from executors.grammar import canonical_text, parse_column
 from executors.grammar.stages import none_bad
+from executors.rules.base import Given, RowRuleHandler
 from ir.rules import FieldType
 from ir.types import ColumnType
 
@@ -33,7 +34,7 @@ _EXPECTED: dict[str, tuple[str, Callable[[pa.DataType], bool]]] = {
 """The grammar's type for each expected one, and which Arrow types cannot but have it."""
 
 
-def violations(rule: FieldType, values: pa.Array, empty_is_null: bool) -> pa.BooleanArray:
+def violations(rule: FieldType, values: pa.Array, given: Given) -> pa.BooleanArray:
     kind, has_type = _EXPECTED[rule.expected]
     if has_type(values.type):
         return none_bad(len(values))
@@ -42,3 +43,6 @@ def violations(rule: FieldType, values: pa.Array, empty_is_null: bool) -> pa.Boo
 
 def message(rule: FieldType) -> str:
     return f"is no {rule.expected}"
+
+
+HANDLER = RowRuleHandler("fieldType", violations, message)

@@ -6,10 +6,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar import canonical_text
+from executors.rules.base import Given, RowRuleHandler
 from ir.rules import MaxLength
 
 
-def violations(rule: MaxLength, values: pa.Array, empty_is_null: bool) -> pa.BooleanArray:
+def violations(rule: MaxLength, values: pa.Array, given: Given) -> pa.BooleanArray:
     return too_long(canonical_text(values), rule.max)
 
 
@@ -19,3 +20,6 @@ def too_long(text: pa.Array, most: int) -> pa.BooleanArray:
 
 def message(rule: MaxLength) -> str:
     return f"is longer than {rule.max} characters"
+
+
+HANDLER = RowRuleHandler("maxLength", violations, message)

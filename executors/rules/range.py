@@ -16,16 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar import canonical_text, parse_column
+from executors.rules.base import Given, RowRuleHandler, by_distinct
+from executors.rules.moments import NAIVE, moments_of
 from ir.bounds import parse_bound
 from ir.rules import Range
 from ir.types import ColumnType
 
-_FLOAT, _DATE, _TIMESTAMPTZ = ColumnType("float"), ColumnType("date"), ColumnType("timestamptz")
+_FLOAT = ColumnType("float")
 _DIGITS = 38
 _FAR = Decimal("1e400")  # beyond any column's values
 
 
-def violations(rule: Range, values: pa.Array, empty_is_null: bool) -> pa.BooleanArray:
+def violations(rule: Range, values: pa.Array, given: Given) -> pa.BooleanArray:
     low = None if rule.min is None else parse_bound(rule.min)
     high = None if rule.max is None else parse_bound(rule.max)
     is_number = isinstance(low if low is not None else high, Decimal)
@@ -118,17 +120,12 @@ def _text_outside(values: pa.Array, low: Decimal | None, high: Decimal | None) -
 def _exactly(
     text: pa.Array, tied: pa.BooleanArray, bound: Decimal, is_outside: Callable[[Decimal, Decimal], bool]
 ) -> pa.BooleanArray:
-    """The exact answer where `tied`, false elsewhere; each distinct text is looked at once."""
-    if not tied.true_count:
-        return tied
-    coded = text.filter(tied).dictionary_encode()
-    numbers = [Decimal(value.strip()) for value in coded.dictionary.to_pylist()]
-    answers = pa.array([is_outside(number, bound) for number in numbers], pa.bool_())
-    return pc.replace_with_mask(tied, tied, answers.take(coded.indices))
+    """The exact answer where `tied`, false elsewhere."""
+    return by_distinct(text, tied, lambda value: is_outside(Decimal(value.strip()), bound))
 
 
 def _moments_outside(values: pa.Array, low: Any, high: Any) -> pa.BooleanArray:
-    moments, bad = _moments_of(values)
+    moments, bad = moments_of(values)
     return _either(
         values,
         bad,
@@ -137,22 +134,9 @@ def _moments_outside(values: pa.Array, low: Any, high: Any) -> pa.BooleanArray:
     )
 
 
-def _moments_of(values: pa.Array) -> tuple[pa.Array, pa.BooleanArray]:
-    """Dates and timestamps, typed or in text, as UTC wall time; and the mask of those that are neither."""
-    naive = pa.timestamp("us")
-    if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
-        return pc.cast(values, naive, safe=False), pc.and_(pc.is_valid(values), False)
-    text = canonical_text(values)
-    days, bad = parse_column(text, _DATE)
-    if not bad.true_count:
-        return pc.cast(days, naive), bad
-    moments, bad = parse_column(pc.if_else(bad, text, pa.scalar(None, pa.string())), _TIMESTAMPTZ)
-    return pc.coalesce(pc.cast(days, naive), pc.cast(moments, naive)), bad
-
-
 def _moment(bound: date) -> pa.Scalar:
     moment = bound if isinstance(bound, datetime) else datetime.combine(bound, time())
-    return pa.scalar(moment, pa.timestamp("us"))
+    return pa.scalar(moment, NAIVE)
 
 
 _COMPARISONS: tuple[tuple[Callable[[pa.DataType], bool], Comparison], ...] = (
@@ -160,3 +144,5 @@ _COMPARISONS: tuple[tuple[Callable[[pa.DataType], bool], Comparison], ...] = (
     (pa.types.is_floating, _floats_outside),
     (pa.types.is_decimal, _decimals_outside),
 )
+
+HANDLER = RowRuleHandler("range", violations, message)

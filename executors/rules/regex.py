@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from executors.grammar import canonical_text
+from executors.rules.base import Given, RowRuleHandler, not_found
 from ir.rules import Regex
 
 
-def violations(rule: Regex, values: pa.Array, empty_is_null: bool) -> pa.BooleanArray:
-    found = pc.match_substring_regex(canonical_text(values), rule.pattern)
-    return pc.invert(pc.fill_null(found, True))
+def violations(rule: Regex, values: pa.Array, given: Given) -> pa.BooleanArray:
+    return not_found(canonical_text(values), rule.pattern)
 
 
 def message(rule: Regex) -> str:
     return f"does not match {rule.pattern}"
+
+
+HANDLER = RowRuleHandler("regex", violations, message)

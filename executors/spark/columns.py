@@ -12,7 +12,17 @@ from pyspark.sql import types as spark
 
 from executors.errors import Terminal
 from executors.model import SourceField
-from executors.spark.compiled import Compiled, Deduplicate, Derive, Expression, RunPrograms, Stage, Tie, Working
+from executors.spark.compiled import (
+    Compiled,
+    Deduplicate,
+    Derive,
+    Expression,
+    RuleColumns,
+    RunPrograms,
+    Stage,
+    Tie,
+    Working,
+)
 from executors.spark.errors import analysing
 from executors.spark.parcels import BROKEN
 from executors.spark.session import RunSession
@@ -20,6 +30,7 @@ from executors.spark.steps import Convert, Program, Step, flags_of, outputs_of
 from executors.spark.transforms import apply_op
 from executors.spark.types import column_type, is_native, spark_type
 from executors.verdicts import CastFlag, OpFlag, TieFlag
+from ir import rules
 from ir.connectors import CONNECTORS
 from ir.expressions import ExpressionError, bind_expression, parse_expression
 from ir.pipeline import Path
@@ -30,7 +41,8 @@ def plan_columns(session: RunSession, path: Path, fields: Sequence[SourceField])
     """The working columns, with types, that reach the target after all ops.
 
     Raises Terminal naming node and op: `source.column_missing`, `column.unknown`, `column.repeated`,
-    `column.none_left`, `expression.invalid`, `expression.type`, `filter.not_boolean`, `fillNull.type`, `trim.type`.
+    `column.none_left`, `expression.invalid`, `expression.type`, `filter.not_boolean`, `rule.not_boolean`,
+    `fillNull.type`, `trim.type`.
     """
     return compile_path(session, path, fields).fields
 
@@ -42,6 +54,10 @@ def compile_path(session: RunSession, path: Path, fields: Sequence[SourceField])
         for number, op in enumerate(transform.ops, start=1):
             compiler.enter(transform.id, f"{op.op} (op {number})")
             apply_op(compiler, op)
+    for validate in path.validates:
+        for number, rule in enumerate(validate.row_level, start=1):
+            compiler.enter(validate.id, f"{rule.type} (rule {number})")
+            compiler.judge(rule)
     return compiler.finish()
 
 
@@ -65,6 +81,7 @@ class Compiler:
         self.needed: dict[str, None] = {}
         self.kept: str | None = None
         self.keeps: dict[str, str] = {}
+        self.rules: list[RuleColumns] = []
         self._carry_foreign_types()
         self._declare(path)
 
@@ -75,7 +92,7 @@ class Compiler:
     def finish(self) -> Compiled:
         return Compiled(
             self.source, tuple(self.read), tuple(self.stages), dict(self.working), tuple(self.flags), self.frame,
-            tuple(self.expressions), tuple(self.needed), tuple(self.keeps.items()),
+            tuple(self.expressions), tuple(self.needed), tuple(self.keeps.items()), tuple(self.rules),
         )  # fmt: skip
 
     def refuse(self, code: str, message: str, hint: str = "") -> Terminal:
@@ -149,19 +166,40 @@ class Compiler:
 
         They go on until then because rows and the batches that they were read in must stay in step.
         """
-        sql, flags = self._bind(condition)
-        kind = self._analyse({"condition": (condition, sql)})["condition"]
-        if not isinstance(kind, spark.BooleanType):
-            raise self.refuse(
-                "filter.not_boolean", f"{condition!r} gives {kind.simpleString()}, not true or false.",
-                "Compare with something: amount > 0.",
-            )  # fmt: skip
+        sql, flags = self._condition(condition, "filter.not_boolean")
         keep = f"_flow_keep_{len(self.stages)}"
         gone = f"WHEN NOT {self.kept} THEN FALSE " if self.kept else ""
         self.stages.append(
             Derive(((keep, f"CASE {gone}WHEN {self._bad(flags)} THEN TRUE ELSE coalesce({sql}, FALSE) END"),))
         )
         self.kept = self.keeps[self.node] = keep
+
+    def judge(self, rule: rules.RowRule) -> None:
+        """Have Spark compute what a row rule says in Spark's words. Its condition is asked of no row that the rule is
+        not for, and neither of rows that are bad or filtered away."""
+        applies = value = None
+        if rule.when is not None:
+            applies = self._rule_column(*self._condition(rule.when, "rule.not_boolean"))
+        if isinstance(rule, rules.Expression):
+            sql, flags = self._condition(rule.expression, "rule.not_boolean")
+            value = self._rule_column(f"CASE WHEN {applies} THEN {sql} END" if applies else sql, flags)
+        self.rules.append(RuleColumns(applies, value))
+
+    def _rule_column(self, sql: str, flags: Iterable[str]) -> str:
+        column = f"_flow_rule_{len(self.stages)}"
+        self.stages.append(Derive(((column, self._guarded(sql, flags)),)))
+        self.frame[column] = ColumnType("boolean")
+        return column
+
+    def _condition(self, text: str, code: str) -> tuple[str, frozenset[str]]:
+        """A checked expression that is true or false, and the cast flags that it hangs on; raises Terminal `code`."""
+        sql, flags = self._bind(text)
+        kind = self._analyse({"condition": (text, sql)})["condition"]
+        if not isinstance(kind, spark.BooleanType):
+            raise self.refuse(
+                code, f"{text!r} gives {kind.simpleString()}, not true or false.", "Compare with something: amount > 0."
+            )
+        return sql, flags
 
     def keep_last(self, keys: Sequence[str], order_by: str | None) -> None:
         """Mark the last row of each key; rows that are filtered away do not count, those that are bad all stay."""

@@ -34,6 +34,15 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleColumns:
+    """What Spark computes for a row rule: whether its `when` holds, and the condition of an `expression`. Rows that
+    neither is to be asked of have NULL."""
+
+    applies: str | None = None
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Derive:
     """Adds frame columns; all of them see the frame as it was before."""
 
@@ -81,7 +90,7 @@ class Compiled:
 
     `source` are those that the file gives, `read` makes more of them in the reader, `needed` are the ones among both
     that expressions look at. `keeps` names, for each node that filters, the boolean column that tells which rows have
-    come through it and all filters before.
+    come through it and all filters before. `rules` stand in the order of the path's row rules.
     """
 
     source: tuple[tuple[str, SourceField], ...]
@@ -93,6 +102,7 @@ class Compiled:
     expressions: tuple[Expression, ...]
     needed: tuple[str, ...] = ()
     keeps: tuple[tuple[str, str], ...] = ()
+    rules: tuple[RuleColumns, ...] = ()
 
     @property
     def fields(self) -> tuple[SourceField, ...]:
@@ -133,6 +143,7 @@ class Compiled:
         read = set(self.read_columns())
         wanted = [column.base for column in self.working.values()] + [flag.column for flag in self.sink_flags()]
         made = [column for _, column in self.keeps]
+        made += [column for rule in self.rules for column in (rule.applies, rule.value) if column is not None]
         pending = set(outputs_of(self.sink_programs()))
         return [*made, *dict.fromkeys(name for name in wanted if name not in read and name not in pending)]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Literal
 
 from pyspark.sql import DataFrame, Window
@@ -36,7 +37,7 @@ Way = Literal["here", "fused", "through_spark"]
 @dataclass(frozen=True, slots=True)
 class PassPlan:
     """All that one pass needs to know. `compiled` is the path, compiled over the fields of the reading;
-    `sealed_connection` comes from `executors.secrets.seal`."""
+    `sealed_connection` comes from `executors.secrets.seal`, `now` is the run's clock."""
 
     path: Path
     reading: Reading
@@ -47,6 +48,7 @@ class PassPlan:
     tables: StagingTables
     sealed_connection: str
     run_id: str
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> PassResult:
@@ -87,10 +89,14 @@ def _judge_plan(plan: PassPlan) -> JudgePlan:
         row_columns={field.name: column for column, field in plan.compiled.source},
         working=plan.compiled.sink_columns(),
         stage_columns=plan.stage_columns,
-        rules=plan.rules,
+        rules=tuple(
+            replace(rule, applies=columns.applies, value=columns.value)
+            for rule, columns in zip(plan.rules, plan.compiled.rules, strict=True)
+        ),
         flags=plan.compiled.sink_flags(),
         on_type_mismatch=plan.on_type_mismatch,
         on_bad_row=plan.reading.on_bad_row,
+        now=plan.now,
     )
 
 

@@ -14,7 +14,10 @@ Severity = Literal["skip", "warn", "abort"]
 
 @dataclass(slots=True)
 class Finding:
-    """One rule and the rows of the batch that violate it. Without `message` each row's own `_flow_bad` is told."""
+    """One rule and the rows of the batch that violate it. Without `message` each row's own `_flow_bad` is told.
+
+    `judged` counts the rows that the rule looked at, `stops` says that violations may end the run.
+    """
 
     node: str
     rule_id: str
@@ -23,6 +26,8 @@ class Finding:
     severity: Severity
     mask: Mask
     message: str | None
+    judged: int = 0
+    stops: bool = False
 
 
 @dataclass(slots=True)
@@ -42,18 +47,25 @@ class Findings:
         severity: Severity,
         violations: pa.BooleanArray,
         message: str | None,
-        *,
-        keep_zero: bool = False,
     ) -> None:
-        """Note the violations among the rows that reached the node. One rule of a node is one finding."""
-        if not violations.true_count and not keep_zero:
+        """Note the violations of an implicit rule among the rows that reached the node. One rule of a node is one
+        finding."""
+        if not violations.true_count:
             return
         mask = violations.to_numpy(zero_copy_only=False) & self.alive
         known = self.all.get((node, rule_id))
         if known is not None:
             known.mask |= mask
-        elif keep_zero or mask.any():
-            self.all[node, rule_id] = Finding(node, rule_id, kind, column, severity, mask, message)
+        elif mask.any():
+            self.all[node, rule_id] = Finding(
+                node, rule_id, kind, column, severity, mask, message, stops=severity == "abort"
+            )
+
+    def add_rule(self, node: str, rule_id: str, rule: Any, mask: Mask, judged: int, message: str) -> None:
+        """Note an explicit rule, violated or not. `mask` are rows that reached the node."""
+        stops = rule.on_fail == "abort" or rule.has_limit
+        finding = Finding(node, rule_id, rule.type, rule.field, rule.on_fail, mask, message, judged, stops)
+        self.all[node, rule_id] = finding
 
     def leave(self, node: str) -> None:
         """Drop the rows that the rules of a node drop."""

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executors.model import RecordRef, RuleCount
-from executors.rules import ROW_RULES, row_rule_mask
+from executors.model import RecordRef, RuleCount, RulePlan
+from executors.rules import row_rule_mask, rule_message
 from executors.verdicts.entries import reject_entries
 from executors.verdicts.findings import Finding, Findings, Severity
 from executors.verdicts.plan import BAD, FILE, RECORD, CastFlag, Judged, JudgePlan
@@ -59,12 +59,23 @@ def _judge_flags(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> 
 def _judge_rules(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
     emptied = {column.name for column in plan.stage_columns if column.empty_as_null}
     for node, bound in groupby(plan.rules, key=lambda bound: bound.node):
+        arrived = int(findings.alive.sum())
         for rule_plan in bound:
-            rule = rule_plan.rule
-            mask = row_rule_mask(rule, batch.column(plan.working[rule.field]), empty_is_null=rule.field in emptied)
-            message = ROW_RULES[rule.type].message(rule)
-            findings.add(node, rule_plan.rule_id, rule.type, rule.field, rule.on_fail, mask, message, keep_zero=True)
+            _judge_rule(findings, batch, plan, rule_plan, emptied, arrived)
         findings.leave(node)
+
+
+def _judge_rule(
+    findings: Findings, batch: pa.RecordBatch, plan: JudgePlan, bound: RulePlan, emptied: set[str], arrived: int
+) -> None:
+    rule, looked_at, judged = bound.rule, findings.alive, arrived
+    values = batch.column(bound.value or plan.working[rule.field])
+    violations = row_rule_mask(rule, values, empty_is_null=rule.field in emptied, now=plan.now)
+    if bound.applies is not None:
+        looked_at = looked_at & pc.fill_null(batch.column(bound.applies), False).to_numpy(zero_copy_only=False)
+        judged = int(looked_at.sum())
+    mask = violations.to_numpy(zero_copy_only=False) & looked_at
+    findings.add_rule(bound.node, bound.rule_id, rule, mask, judged, rule_message(rule))
 
 
 def _good_rows(batch: pa.RecordBatch, plan: JudgePlan, staged: list[pa.Array], findings: Findings) -> pa.RecordBatch:
@@ -82,8 +93,8 @@ def _count_warned(findings: Findings) -> int:
 def _rule_counts(batch: pa.RecordBatch, found: Iterable[Finding]) -> Iterable[RuleCount]:
     for f in found:
         violations = int(f.mask.sum())
-        first = _first_places(batch, f) if violations and f.severity == "abort" else ()
-        yield RuleCount(f.node, f.rule_id, f.type, f.field, f.severity, violations, first, f.message or "")
+        first = _first_places(batch, f) if violations and f.stops else ()
+        yield RuleCount(f.node, f.rule_id, f.type, f.field, f.severity, violations, first, f.message or "", f.judged)
 
 
 def _first_places(batch: pa.RecordBatch, finding: Finding) -> tuple[RecordRef, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal
 
 import pyarrow as pa
@@ -63,6 +64,7 @@ class JudgePlan:
     rejected row's JSON to frame columns: the fields as the source gave them (`row_from` source), else the columns that
     entered the node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame
     columns. `flags` and `rules` stand in the order of the path: a row that one node drops never reaches the next.
+    `now` is the run's clock.
     """
 
     run_id: str
@@ -77,6 +79,7 @@ class JudgePlan:
     on_type_mismatch: Literal["abort", "skip", "null"] = "abort"
     on_bad_row: Literal["reject", "abort"] = "reject"
     row_from: Literal["source", "input"] = "source"
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)

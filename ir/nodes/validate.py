@@ -48,7 +48,7 @@ class Validate(InnerNode):
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         for i, rule in enumerate(self.row_level):
-            yield rule.field, at / "rowLevel" / i / "field", columns
+            yield from ((column, place, columns) for column, place in rule.reads(at / "rowLevel" / i))
         for part, place in self.parts(at):
             if isinstance(part, Check):
                 yield from ((column, column_at, columns) for column, column_at in part.reads(place))

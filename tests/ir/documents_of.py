@@ -103,6 +103,33 @@ rules = st.one_of(
     objects({"type": st.just("maxLength"), "field": columns, "onFail": on_fail, "max": st.integers(0, 10_000)}),
     objects({"type": st.just("range"), "field": columns, "onFail": on_fail, "min": numbers | st.just("2025-01-31")}),
     objects({"type": st.just("fieldType"), "field": columns, "onFail": on_fail, "expected": st.just("uuid")}),
+    objects({"type": st.just("minLength"), "field": columns, "onFail": on_fail, "min": st.integers(1, 9)}),
+    objects({"type": st.sampled_from(["email", "url", "notInFuture"]), "field": columns, "onFail": on_fail}),
+    objects(
+        {
+            "type": st.sampled_from(["oneOf", "notOneOf"]),
+            "field": columns,
+            "onFail": on_fail,
+            "values": st.lists(texts | numbers, min_size=1, max_size=3),
+        }
+    ),
+    objects(
+        {"type": st.just("expression"), "onFail": st.sampled_from(["warn", "skip"]), "expression": st.just("1 = 1")},
+        {
+            "field": columns,
+            "when": st.just("length('x') > 0"),
+            "maxViolations": st.integers(0, 9),
+            "maxViolationPct": st.floats(0, 100),
+        },
+    ),
+    objects(
+        {
+            "type": st.just("jsonSchema"),
+            "field": columns,
+            "onFail": on_fail,
+            "schema": st.sampled_from([{}, {"type": "object", "properties": {"a": {"$ref": "#"}}}]),
+        }
+    ),
 )
 dataset_level = objects(
     {},

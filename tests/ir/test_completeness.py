@@ -60,7 +60,7 @@ def test_what_is_not_available_is_named_once():
 def test_every_kind_that_runs_stands_in_the_document_of_everything():
     text = json.dumps(document("everything")) + json.dumps(document("truncate.prefer_blue_green"))
     text += json.dumps(document("minimal")) + json.dumps(document("blue_green.in_place"))
-    text += json.dumps(document("every-check"))
+    text += json.dumps(document("every-check")) + json.dumps(document("every-rule"))
     tables = [*FAMILIES.items(), ("node", NODES), ("row rule", RULES), ("target connector", TARGET_CONNECTORS)]
     stopped = {*NOT_YET, *(("load mode", mode.name) for mode in LOAD_MODES.values() if mode.follows_stream)}
     runs = [name for family, table in tables for name in table if (family, name) not in stopped]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executors.errors import Terminal
-from executors.rules import ROW_RULES, require_rule_columns, row_rule_mask
+from executors.rules import ROW_RULES, require_rule_columns, row_rule_mask, rule_message
 from ir import rules as ir_rules
 from ir.nodes import Validate
 from ir.rules import FieldType, MaxLength, NotNull, Range, Regex
@@ -75,7 +75,14 @@ def test_only_not_null_rejects_null_and_empty_is_text(rule: Any, values: pa.Arra
     assert violating(rule, values) == expected
 
 
-RULES = [not_null(), regex("a"), range_(0, 1), max_length(1), field_type("integer")]
+def rule(kind: str, **fields: Any) -> Any:
+    return ir_rules.RULES[kind].read({"type": kind, "field": "x", "onFail": "skip", **fields})
+
+
+RULES = [
+    not_null(), regex("a"), range_(0, 1), max_length(1), field_type("integer"), rule("minLength", min=2),
+    rule("oneOf", values=["a", 1]), rule("notInFuture"), rule("email"), rule("url"), rule("jsonSchema", schema={}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -177,10 +184,15 @@ def test_range_on_integers_is_exact(numbers: list[int], low: Decimal, high: Deci
         (regex("^a"), "does not match ^a"),
         (field_type("date"), "is no date"),
         (not_null(), "must not be empty"),
+        (rule("minLength", min=2), "is shorter than 2 characters"),
+        (rule("oneOf", values=["a", 1]), "must be one of 'a', 1"),
+        (rule("notOneOf", values=[0]), "must be none of 0"),
+        (rule("expression", expression="x > 0"), "does not satisfy x > 0"),
+        (rule("email", when="y = 'a'"), "is no e-mail address (when \"y = 'a'\")"),
     ],
 )
 def test_messages_tell_the_rule_and_no_value(rule: Any, text: str) -> None:
-    assert ROW_RULES[rule.type].message(rule) == text
+    assert rule_message(rule) == text
 
 
 # --- fieldType -----------------------------------------------------------------------------------------------

@@ -1,0 +1,43 @@
+"""What row rules ask beside a column's values, and what a kind of rule is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """`empty_is_null` says that the target stores '' as NULL, `now` is the run's clock."""
+
+    empty_is_null: bool
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RowRuleHandler:
+    """`violations(rule, values, given)` gives a mask without NULLs; `message(rule)` says what is wrong, without the
+    value."""
+
+    kind: str
+    violations: Callable[[Any, pa.Array, Given], pa.BooleanArray]
+    message: Callable[[Any], str]
+
+
+def by_distinct(text: pa.Array, where: pa.BooleanArray, answer: Callable[[str], bool]) -> pa.BooleanArray:
+    """What `answer` says where `where` is true, false elsewhere; each distinct text is looked at once."""
+    if not where.true_count:
+        return where
+    coded = text.filter(where).dictionary_encode()
+    answers = pa.array([answer(value) for value in coded.dictionary.to_pylist()], pa.bool_())
+    return pc.replace_with_mask(where, where, answers.take(coded.indices))
+
+
+def not_found(text: pa.Array, pattern: str) -> pa.BooleanArray:
+    """Where an RE2 pattern is not found; NULL passes."""
+    return pc.invert(pc.fill_null(pc.match_substring_regex(text, pattern), True))

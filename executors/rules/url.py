@@ -1,0 +1,29 @@
+"""`url`: a pattern that takes linear time, not all of RFC 3986.
+
+Taken are http and https addresses with a host (labels of letters and digits of all scripts, an IPv4 address, or an IPv6
+one in brackets), a port, and a path, query and fragment without blanks, control characters, quotes or angle brackets.
+Not taken are user information and other schemes.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from executors.grammar import canonical_text
+from executors.rules.base import Given, RowRuleHandler, not_found
+from executors.rules.email import LABEL
+from ir.rules import Url
+
+_HOST = rf"(?:{LABEL}(?:\.{LABEL})*\.?|\[[0-9A-Fa-f:.]+\])"
+PATTERN = rf"^(?i:https?)://{_HOST}(?::[0-9]{{1,5}})?(?:[/?#][^\s\pZ\pC\"<>]*)?$"
+
+
+def violations(rule: Url, values: pa.Array, given: Given) -> pa.BooleanArray:
+    return not_found(canonical_text(values), PATTERN)
+
+
+def message(rule: Url) -> str:
+    return "is no http or https address"
+
+
+HANDLER = RowRuleHandler("url", violations, message)

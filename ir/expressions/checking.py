@@ -1,0 +1,25 @@
+"""Expressions as parts of a document: what is wrong with one, and which columns it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ir.diagnostics import Diagnostic, diagnose
+from ir.expressions import ExpressionError, parse_expression
+from ir.pointers import Pointer
+
+
+def check_expression(text: str, at: Pointer) -> Iterator[Diagnostic]:
+    try:
+        parse_expression(text)
+    except ExpressionError as error:
+        yield diagnose(error.code, at, error.message, hint=error.hint)
+
+
+def expression_reads(text: str, at: Pointer) -> Iterator[tuple[str, Pointer]]:
+    """The columns of an expression that can be read."""
+    try:
+        columns = parse_expression(text).columns
+    except ExpressionError:
+        return
+    yield from ((column, at) for column in columns)

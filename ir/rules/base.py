@@ -1,0 +1,88 @@
+"""What all row rules share."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import rfc8785
+from pydantic import ConfigDict, Field
+
+from ir.annotations import JsonScalar
+from ir.base import Id, Spec, Text
+from ir.diagnostics import Diagnostic, diagnose
+from ir.expressions.checking import check_expression, expression_reads
+from ir.names import check_identifier
+from ir.pointers import Pointer
+
+RowOnFail = Literal["abort", "warn", "skip"]
+Percent = Annotated[int | float, JsonScalar(("number",), ge=0, le=100)]
+_LAST = ("onFail", "when", "maxViolations", "maxViolationPct", "id")
+
+
+def _own_fields_first(schema: dict[str, Any]) -> None:
+    """In the schema, and so in forms, what makes a rule comes before what all rules have."""
+    fields = schema["properties"]
+    schema["properties"] = {name: fields[name] for name in sorted(fields, key=lambda n: (n in _LAST, n != "field"))}
+
+
+class RowRule(Spec):
+    """What all row rules share. Where `id` is not given, `rule_id` makes one of the content.
+
+    `when` is a Spark SQL condition: the rule says nothing of rows for which it is not true. More violations than
+    `maxViolations`, or than `maxViolationPct` of the rows that the rule looks at, end the run as `abort` does.
+    """
+
+    model_config = ConfigDict(json_schema_extra=_own_fields_first)
+
+    field: str | None = None
+    on_fail: RowOnFail
+    when: Text | None = None
+    max_violations: Annotated[int, Field(ge=0)] | None = None
+    max_violation_pct: Percent | None = None
+    id: Id | None = None
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        if self.field is not None and self.field == "":
+            yield from check_identifier(self.field, at / "field", "column")
+        if self.when is not None:
+            yield from check_expression(self.when, at / "when")
+        for value, name in ((self.max_violations, "maxViolations"), (self.max_violation_pct, "maxViolationPct")):
+            if value is not None and self.on_fail == "abort":
+                yield diagnose("rule.limit_unused", at / name, f"With onFail abort {name} says nothing.")
+
+    def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
+        """The columns that it looks at, and where it names them."""
+        if self.field is not None:
+            yield self.field, at / "field"
+        if self.when is not None:
+            yield from expression_reads(self.when, at / "when")
+
+    @property
+    def has_limit(self) -> bool:
+        return self.max_violations is not None or self.max_violation_pct is not None
+
+    def excess(self, violations: int, judged: int) -> str | None:
+        """How so many violations among the rows that the rule looked at go beyond its limit; None if they do not."""
+        if self.max_violations is not None and violations > self.max_violations:
+            return f"more than {self.max_violations:,}"
+        percent = self.max_violation_pct
+        if percent is not None and violations * 100 > Fraction(str(percent)) * judged:
+            return f"more than {percent} % of {judged:,}"
+        return None
+
+
+class FieldRule(RowRule):
+    """A rule on the values of one column."""
+
+    field: str
+
+
+def rule_id(rule: RowRule) -> str:
+    """The rule's own id, else a short hash of its content: the same rule keeps it across edits elsewhere."""
+    if rule.id is not None:
+        return rule.id
+    content = rule.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return "r-" + hashlib.sha256(rfc8785.dumps(content)).hexdigest()[:12]

@@ -1,0 +1,13 @@
+"""`email`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ir.rules.base import FieldRule
+
+
+class Email(FieldRule):
+    """The text must look like an e-mail address: a name, @, and a domain with at least one dot. '' fails."""
+
+    type: Literal["email"]

@@ -1,0 +1,13 @@
+"""`url`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ir.rules.base import FieldRule
+
+
+class Url(FieldRule):
+    """The text must look like a whole http or https address, without user information. '' fails."""
+
+    type: Literal["url"]

@@ -1,0 +1,135 @@
+"""Row rules of whole runs: counts with zeros, limits, and what becomes of rejected rows."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from executors.errors import Failure, Terminal
+from tests.executors.conformance.world import FORMATS, World, reconciles, target_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+TEN = [{"id": n, "name": None if n in (2, 5) else f"n{n}", "age": 200 if n == 10 else n} for n in range(1, 11)]
+NOT_NULL = {"type": "notNull", "field": "name", "onFail": "skip", "id": "named"}
+RANGE = {"type": "range", "field": "age", "min": 0, "max": 150, "onFail": "abort", "id": "age"}
+
+
+def every_rule() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = [
+        {"type": "notNull", "field": "name"},
+        {"type": "regex", "field": "name", "pattern": "^n"},
+        {"type": "range", "field": "age", "min": 0},
+        {"type": "minLength", "field": "name", "min": 2},
+        {"type": "maxLength", "field": "name", "max": 9},
+        {"type": "fieldType", "field": "id", "expected": "integer"},
+        {"type": "oneOf", "field": "id", "values": list(range(1, 11))},
+        {"type": "notOneOf", "field": "id", "values": [0]},
+        {"type": "notInFuture", "field": "day"},
+        {"type": "email", "field": "mail"},
+        {"type": "url", "field": "site"},
+        {"type": "jsonSchema", "field": "extra", "schema": {"type": "object"}},
+    ]
+    return [{**rule, "onFail": "warn"} for rule in found]
+
+
+@pytest.fixture
+def ready(world: World) -> World:
+    world.sql("create table t (id int primary key, name text, age int)")
+    world.write("a.csv", FORMATS["csv"](TEN))
+    return world
+
+
+def entries(world: World) -> list[tuple[Any, ...]]:
+    return world.sql('select "sourceRecord", "ruleId", disposition, "runId"::text from rejected order by 1')
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_rule_tells_its_count_also_when_it_is_zero(world: World, format: str) -> None:
+    row = {"id": 1, "name": "n1", "age": 1, "day": "2020-01-01", "mail": "a@b.c", "site": "https://b.c", "extra": "{}"}
+    world.write("a", FORMATS[format]([row]))
+    report = world.run(world.document(format=format, rules=every_rule()))
+    assert {rule.type: rule.violations for rule in report.rules} == {rule["type"]: 0 for rule in every_rule()}
+    assert {rule.judged for rule in report.rules} == {1}
+    assert (report.warnings, target_of(report).rows_loaded) == ([], 1)
+
+
+def test_rows_are_told_apart_by_condition_and_expression(ready: World) -> None:
+    rules = [{"type": "notNull", "field": "name", "onFail": "skip", "when": "id < 5"},
+             {"type": "expression", "expression": "age < 100", "onFail": "warn"}]  # fmt: skip
+    report = ready.run(ready.document(rules=rules, columns=[{"name": "id", "type": "integer"},
+                                                            {"name": "age", "type": "integer"}]))  # fmt: skip
+    assert [(rule.type, rule.field, rule.violations) for rule in report.rules] == [
+        ("notNull", "name", 1), ("expression", None, 1)
+    ]  # fmt: skip
+    assert (target_of(report).rows_loaded, target_of(report).rows_rejected, reconciles(report)) == (9, 1, True)
+
+
+def test_a_limit_that_is_not_passed_lets_the_run_go_on(ready: World) -> None:
+    report = ready.run(ready.document(rules=[{**NOT_NULL, "maxViolations": 2, "maxViolationPct": 20}]))
+    assert (target_of(report).rows_loaded, target_of(report).rows_rejected) == (8, 2)
+
+
+@pytest.mark.parametrize("limit", [{"maxViolations": 1}, {"maxViolationPct": 19.9}])
+def test_beyond_its_limit_a_rule_stops_the_run_and_its_rows_are_kept(ready: World, limit: dict[str, Any]) -> None:
+    run_id = str(uuid.uuid4())
+    document = ready.document(rules=[{**NOT_NULL, **limit}])
+    with pytest.raises(Terminal) as stopped:
+        ready.run(document, run_id=run_id)
+    assert (stopped.value.code, stopped.value.node) == ("rule.limit", "check")
+    assert "failed on 2 rows, more than" in stopped.value.message
+    assert "(in/a.csv record 2, 5)" in stopped.value.message.replace("(a.csv", "(in/a.csv")
+    assert ready.rows() == []
+    assert [entry[:2] for entry in entries(ready)] == [(2, "named"), (5, "named")]
+
+
+def test_rejected_rows_of_a_run_that_aborts_are_kept_once_whatever_is_tried_again(ready: World) -> None:
+    """Ten rows, two of which break a skip rule, and the last one an abort rule."""
+    run_id, document = str(uuid.uuid4()), ready.document(rules=[NOT_NULL, RANGE])
+    for attempt in (1, 2):
+        with pytest.raises(Terminal, match=r"rule\.abort"):
+            ready.run(document, run_id=run_id, attempt=attempt)
+        assert ready.rows() == []
+        found = [(record, rule) for record, rule, _, run in entries(ready) if run == run_id]
+        assert found == [(2, "named"), (5, "named"), (10, "age")]
+
+
+@pytest.mark.parametrize("spoil", ['create table rejected ("runId" text)', "drop schema if exists missing"])
+def test_a_quarantine_that_cannot_be_written_fails_the_run_before_rows_are_dropped(ready: World, spoil: str) -> None:
+    ready.sql(spoil)
+    document = ready.document(rules=[NOT_NULL])
+    if "missing" in spoil:
+        check = next(node for node in document["nodes"] if node["id"] == "check")
+        check["quarantine"]["table"] = "missing.rejected"
+        ready.run(document)  # the schema is made
+        assert ready.sql("select count(*) from missing.rejected") == [(2,)]
+        ready.sql("drop schema missing cascade")
+        return
+    with pytest.raises(Failure) as stopped:
+        ready.run(document)
+    assert stopped.value.code.startswith("quarantine.")
+    assert ready.rows() == []
+    assert "pass" not in [step for step, _ in ready.memory.steps]
+
+
+def test_a_quarantine_of_a_name_with_blanks_and_capitals(ready: World) -> None:
+    document = ready.document(rules=[NOT_NULL])
+    check = next(node for node in document["nodes"] if node["id"] == "check")
+    check["quarantine"]["table"] = f'{ready.schema}."My Orders"'
+    ready.run(document)
+    assert ready.sql('select count(*) from "My Orders"') == [(2,)]
+
+
+@pytest.mark.parametrize("mode", ["append", "truncate", "upsert", "blue_green", "incremental_watermark"])
+@pytest.mark.parametrize("rows", [TEN, TEN[1:2]], ids=["some", "all"])
+def test_what_is_told_to_be_loaded_is_what_the_table_gained(ready: World, mode: str, rows: list[Any]) -> None:
+    """Also when every row is rejected."""
+    ready.write("a.csv", FORMATS["csv"](rows))
+    document = ready.document(mode=mode, rules=[NOT_NULL], failOnEmptySource=False)
+    report = ready.run(document)
+    target = target_of(report)
+    assert reconciles(report)
+    assert target.rows_loaded == len(ready.rows()) == len([row for row in rows if row["name"]])
+    assert target.rows_rejected == len(entries(ready))
