@@ -77,6 +77,12 @@ def pytest_configure() -> None:
     assert settings.DATABASES
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes() -> None:
+    """A test process that inherits the name would load the settings before it has a home of its own."""
+    del os.environ["DJANGO_SETTINGS_MODULE"]
+
+
 def pytest_unconfigure() -> None:
     shutil.rmtree(HOME.root, ignore_errors=True)
 
