@@ -6,6 +6,7 @@ The world is the demo as `flow demo` loads it, with a run that failed and one th
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from PIL import Image
 from playwright.sync_api import Page
 
 from executors.model import Connection
+from tests.browser.looks import find_barriers, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.quarantine.keeping import connect_to
 
@@ -42,7 +44,8 @@ FULL = {
     "runs": "runs/", "run": "runs/{done}/", "run-failed": "runs/{failed}/", "run-queued": "runs/{queued}/",
     "errors": "errors/", "rejected-rows": "errors/rows/?run={done}", "files": "files/", "upload": "files/upload/",
     "health": "health/", "connections": "connections/", "connection": "connections/named/warehouse/",
-    "connection-add": "connections/add/", "settings": "settings/", "search": "search/?q=fl",
+    "connection-add": "connections/add/", "webhook-add": "connections/add/webhook/", "channels": "channels/",
+    "channel-add": "channels/add/webhook/", "settings": "settings/", "search": "search/?q=fl",
 }  # fmt: skip
 
 
@@ -162,8 +165,9 @@ STOCK = daily(
 SALES = daily("sales", loadMode="incremental_watermark", watermarkColumn="updated_at", watermarkLag="15m")
 
 
-def take(page: Page, name: str, address: str) -> None:
-    """The page in both colours and both sizes."""
+def take(page: Page, name: str, address: str) -> list[str]:
+    """The page in both colours and both sizes; tells what stands in anybody's way on it."""
+    barriers: list[str] = []
     for size, (width, height) in SIZES.items():
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme="light", reduced_motion="reduce")
@@ -181,6 +185,10 @@ def take(page: Page, name: str, address: str) -> None:
             page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
             page.wait_for_timeout(200)
             keep(page.screenshot(), PICTURES / f"{name}-{colours}-{size}.png")
+            barriers += [f"{name} {colours} {size}: {barrier}" for barrier in find_barriers(page)]
+        if wider := sideways(page):
+            barriers.append(f"{name} {size}: {wider} px wider than the window")
+    return barriers
 
 
 def keep(picture: bytes, path: Path) -> None:
@@ -189,37 +197,54 @@ def keep(picture: bytes, path: Path) -> None:
     image.quantize(COLOURS_KEPT, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
-def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str) -> None:
-    from flowapp.accounts.services import ensure_workspace
+@pytest.fixture
+def alive(transactional_db: None) -> Iterator[None]:
+    """The runs are run in this process, which answers for worker, Spark and scheduler."""
     from flowapp.health.heartbeats import HeartbeatThread, spark_name
-    from flowapp.pipelines.services import create_pipeline
 
-    # The runs are run in this process, which answers for both.
     beating = [HeartbeatThread("worker", "worker"), HeartbeatThread(spark_name("worker"), "spark")]
     beating.append(HeartbeatThread("scheduler", "scheduler"))
     for thread in beating:
         thread.start()
-    PICTURES.mkdir(exist_ok=True)
-    page.set_default_timeout(120_000)
-    take(page, "login", "/login/")
-    sign_in(page, workspace="new-team")
-    for name, address in EMPTY.items():
-        if name == "empty-editor":
-            create_pipeline(ensure_workspace("new-team"), "first", "My first")
-        take(page, name, f"/w/new-team/{address}")
-    runs = load_world(warehouse)
-    for name, address in FULL.items():
-        take(page, name, f"/w/alices-team/{address.format(**runs)}")
-    page.goto(f"/w/alices-team/errors/rows/?run={runs['done']}")
-    take(page, "rejected-row", str(page.get_by_role("link", name="Show").first.get_attribute("href")))
-    take(page, "not-found", "/w/alices-team/runs/nowhere/")
+    yield
     for thread in beating:
         thread.stop()
 
 
-def test_pictures_of_decisions(page: Page, warehouse: Connection, redis_url: str) -> None:
+@pytest.fixture
+def page(page: Page) -> Page:
+    PICTURES.mkdir(exist_ok=True)
     page.set_default_timeout(120_000)
+    return page
+
+
+def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str, alive: None) -> None:
+    from flowapp.accounts.services import ensure_workspace
+    from flowapp.pipelines.services import create_pipeline
+
+    barriers = take(page, "login", "/login/")
+    sign_in(page, workspace="new-team")
+    for name, address in EMPTY.items():
+        if name == "empty-editor":
+            create_pipeline(ensure_workspace("new-team"), "first", "My first")
+        barriers += take(page, name, f"/w/new-team/{address}")
+    runs = load_world(warehouse)
+    for name, address in FULL.items():
+        barriers += take(page, name, f"/w/alices-team/{address.format(**runs)}")
+    page.goto(f"/w/alices-team/errors/rows/?run={runs['done']}")
+    first = str(page.get_by_role("link", name="Show").first.get_attribute("href"))
+    barriers += take(page, "rejected-row", first)
+    barriers += take(page, "not-found", "/w/alices-team/runs/nowhere/")
+    barriers += take(page, "docs", "/docs/hooks/")
+    sign_in(page, role="viewer")
+    barriers += take(page, "forbidden", "/w/alices-team/connections/add/")
+    assert barriers == []
+
+
+def test_pictures_of_decisions(page: Page, warehouse: Connection, redis_url: str, alive: None) -> None:
     sign_in(page)
     runs = load_decisions(warehouse)
+    barriers: list[str] = []
     for name, address in DECISIONS.items():
-        take(page, name, f"/w/alices-team/{address.format(**runs)}")
+        barriers += take(page, name, f"/w/alices-team/{address.format(**runs)}")
+    assert barriers == []
