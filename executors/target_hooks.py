@@ -15,6 +15,7 @@ from executors.model import HookReport, LoadCommit, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.ddl import Conn
+from executors.postgres.table_lock import LOCK_TIMEOUT
 from ir.hooks.base import PlacedHook, Stage
 from ir.hooks.sql import SqlHook
 from ir.nodes import Target
@@ -180,6 +181,7 @@ def hook_call(
         connection=job.connections[target.connection],
         webhooks=job.webhooks,
         interruption=interruption,
+        patience=LOCK_TIMEOUT if placed.stage == "preSwap" else "0",
     )
 
 

@@ -36,7 +36,8 @@ class Interruption:
 class HookCall:
     """One hook about to run. `facts` tell of the load what may leave Flow: names and counts, never a row.
 
-    `key` stays the same when the hook is run again, so that a receiver can tell.
+    `key` stays the same when the hook is run again, so that a receiver can tell. `patience` is how long its SQL may
+    wait for a lock; 0 is for as long as it may take.
     """
 
     hook: BaseHook
@@ -46,6 +47,7 @@ class HookCall:
     connection: Connection
     webhooks: Mapping[str, WebhookConnection]
     interruption: Interruption = field(default_factory=Interruption)
+    patience: str = "0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import cast
 from psycopg import errors, sql
 from psycopg.errors import Diagnostic
 
-from executors.errors import Terminal
+from executors.errors import Terminal, Transient
 from executors.hooks.base import HookCall, HookHandler
 from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
@@ -49,17 +49,18 @@ def hook_session(call: HookCall) -> Iterator[Conn]:
     """A session for one hook, closed after it, whatever the hook has set. Its statements run one by one, outside of
     transactions: VACUUM, CLUSTER and REINDEX CONCURRENTLY take none. Names without schema are the target schema's."""
     name = f"flow hook {call.key}"
-    with connect(call.connection, autocommit=True, application_name=name) as conn, translate(), _in_time():
+    with connect(call.connection, autocommit=True, application_name=name) as conn, translate(), _in_time(call):
         conn.execute(
-            "SELECT set_config('search_path', %s, false), set_config('statement_timeout', %s, false)",
-            [sql.Identifier(call.schema).as_string(conn), TIME_LIMIT],
+            "SELECT set_config('search_path', %s, false), set_config('statement_timeout', %s, false),"
+            " set_config('lock_timeout', %s, false)",
+            [sql.Identifier(call.schema).as_string(conn), TIME_LIMIT, call.patience],
         )
         with call.interruption.by(lambda: interrupt(conn)):
             yield conn
 
 
 @contextmanager
-def _in_time() -> Iterator[None]:
+def _in_time(call: HookCall) -> Iterator[None]:
     try:
         yield
     except errors.QueryCanceled as error:
@@ -67,6 +68,13 @@ def _in_time() -> Iterator[None]:
             "hook.interrupted",
             f"The statement was interrupted; it may take {TIME_LIMIT}.",
             hint="Run it at a quieter time, or run it outside of Flow.",
+        ) from error
+    except errors.LockNotAvailable as error:
+        raise Transient(
+            "hook.locked",
+            f"The statement did not get its locks within {call.patience}.",
+            hint="While a hook before the swap runs, its load holds the old table as a reader does. What keeps readers "
+            "out, such as CLUSTER or REINDEX of that table, belongs behind the swap: leave `when` out.",
         ) from error
 
 

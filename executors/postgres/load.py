@@ -8,7 +8,7 @@ from psycopg import errors
 
 from executors.accounting import places
 from executors.errors import Terminal
-from executors.model import LoadCommit
+from executors.model import Backup, LoadCommit
 from executors.postgres.backups import take_backup
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
@@ -48,9 +48,8 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         lock_table(conn, plan.target, plan.run.node)
         _apply_settings(conn, plan)
         require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
-        backup = take_backup(conn, plan.run, plan.target) if plan.backs_up else None
         with recorded(conn) as statements:
-            done = load_handler(plan.load_mode).load(conn, plan)
+            done, backup = _run_mode(conn, plan)
         counts = _reconciled(plan, done)
         kept_rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
         close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
@@ -58,6 +57,28 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         marker = {**_marker(conn, plan, counts, done), "sql": statements, "backup": backup and asdict(backup)}
         write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files if f.is_unit])
     return counts
+
+
+def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
+    """The mode's own statements, the backup before the first of them that changes the table.
+
+    A backup holds writers off, and with them ANALYZE and VACUUM: a hook before the swap must have run by then, for it
+    would wait for the very load that waits for it.
+    """
+    handler, kept = load_handler(plan.load_mode), list[Backup]()
+
+    def keep() -> None:
+        if plan.backs_up:
+            kept.append(take_backup(conn, plan.run, plan.target))
+
+    def before_swap() -> None:
+        plan.before_swap()
+        keep()
+
+    if not handler.calls_before_swap:
+        keep()
+    done = handler.load(conn, replace(plan, before_swap=before_swap))
+    return done, kept[0] if kept else None
 
 
 def _name_places(conn: Conn, plan: LoadPlan, failure: Terminal, index: str) -> None:

@@ -36,7 +36,7 @@ class LoadPlan:
     `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. Of rows with one
     `upsert_key` the last by `order_by` stays, else the last in source order, where the source `keeps_order`.
     `quarantine` maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when
-    the rows stand ready and no reader waits yet, by modes that replace a table. `node_counts` and `told` (from
+    the rows stand ready and nothing of the table is locked yet, by modes that say so. `node_counts` and `told` (from
     `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
     those of its transaction. `window` says where an incremental load begins; the rows that were set `aside` for it are
     neither in staging nor in `staged` any more. `backs_up` says that the table is kept as it is before the load.

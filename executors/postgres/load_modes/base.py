@@ -16,7 +16,8 @@ class LoadHandler:
     """`load` moves the staged rows into the target inside the open load transaction; `privileges` is what it needs.
 
     `effect` counts by queries alone what `load` would change. `inspect` looks at an existing table before the source is
-    read: it refuses what the mode cannot load, and answers with what it has found out.
+    read: it refuses what the mode cannot load, and answers with what it has found out. `calls_before_swap` says that
+    it calls the plan's `before_swap`, before it changes the table or keeps writers off it.
     """
 
     mode: str
@@ -24,3 +25,4 @@ class LoadHandler:
     load: Callable[[Conn, LoadPlan], ModeCounts]
     effect: Callable[[Conn, LoadPlan], Effect]
     inspect: Callable[[Conn, Destination], Destination] = lambda conn, dest: dest
+    calls_before_swap: bool = False

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from executors import target_hooks
 from executors.errors import Cancelled, Failure, LeaseLost
 from executors.hooks import posting
 from executors.model import LoadCommit
@@ -271,3 +272,30 @@ def test_a_hook_before_the_swap_that_fails_keeps_the_old_table(
     assert caught.value.code == "hook.failed"
     assert loaded.rows() == [(0, "old")]
     assert loaded.sql("select 't'::regclass::oid") == before
+
+
+@pytest.mark.parametrize("stands_in_the_way", [True, False], ids=["in place", "swap"])
+@pytest.mark.parametrize("statement", ["ANALYZE t", "VACUUM t"])
+def test_a_hook_before_the_swap_does_not_wait_for_the_backup_of_its_own_load(
+    stands_in_the_way: bool, statement: str, loaded: World
+):
+    if not stands_in_the_way:
+        loaded.sql("drop materialized view seen")
+    hook = {"type": "sql", "statement": statement, "when": "pre_swap"}
+    report = loaded.run(loaded.document(mode="blue_green", backupBeforeLoad=True, postHook=hook))
+    assert states(report) == {"load.postHook.0": "succeeded"}
+    assert loaded.rows() == [(1, "Ann"), (2, "Bo")]
+    [(rows,)] = loaded.sql("select n_rows from flow_meta.backups where target_schema = %s", loaded.schema)
+    assert rows == 1
+
+
+def test_a_hook_before_the_swap_that_would_keep_readers_out_does_not_wait_for_its_own_load_for_long(
+    loaded: World, monkeypatch: pytest.MonkeyPatch
+):
+    loaded.sql("drop materialized view seen")
+    monkeypatch.setattr(target_hooks, "LOCK_TIMEOUT", "300ms")
+    hook = {"type": "sql", "statement": "CLUSTER t USING t_pkey", "when": "pre_swap"}
+    with pytest.raises(Failure, match="did not get its locks within 300ms") as caught:
+        loaded.run(loaded.document(mode="blue_green", postHook=hook))
+    assert "leave `when` out" in caught.value.hint
+    assert loaded.rows() == [(0, "old")]

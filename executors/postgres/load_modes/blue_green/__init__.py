@@ -54,4 +54,7 @@ def _require_strategy(table: TableName, found: Replacing) -> str:
     return found.strategy
 
 
-HANDLER = LoadHandler("blue_green", ("DELETE", "INSERT", "SELECT"), _load, effect=effects.replaced, inspect=_inspect)
+HANDLER = LoadHandler(
+    "blue_green", ("DELETE", "INSERT", "SELECT"), _load, effect=effects.replaced, inspect=_inspect,
+    calls_before_swap=True,
+)  # fmt: skip
