@@ -28,6 +28,7 @@ from executors.spark.session import RunSession
 from executors.target_hooks import TargetHooks
 from executors.target_load import TargetLoad
 from ir.nodes import Source, Target
+from ir.pipeline import Path
 
 T = TypeVar("T", bound=TargetLoad)
 
@@ -76,14 +77,21 @@ class PipelineRun:
         """Fence every target, look for what an earlier attempt has committed, and refuse what cannot be loaded."""
         self.ports.events.step("start")
         self.ports.cancellation.on_cancel(self._interrupt)
-        for target in self.job.pipeline.targets():
+        for target in self._targets():
             name = f"flow run {self.job.run_id}"
             connection = connect(self.job.connections[target.connection], autocommit=True, application_name=name)
             hooks = TargetHooks(self.job, self.ports, self.report, target)
-            lane = Lane(self.job.pipeline.path_to(target), self._stack.enter_context(connection), hooks)
+            lane = Lane(self._path_to(target), self._stack.enter_context(connection), hooks)
             self.lanes.append(lane)
             self._prepare(lane)
         self.ports.cancellation.on_cancel(self._interrupt)
+
+    def _targets(self) -> Iterable[Target]:
+        """The targets that take part."""
+        return self.job.pipeline.targets()
+
+    def _path_to(self, target: Target) -> Path:
+        return self.job.pipeline.path_to(target)
 
     def _prepare(self, lane: Lane) -> None:
         target, connection = lane.path.target, lane.connection

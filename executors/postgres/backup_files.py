@@ -10,7 +10,7 @@ from executors.model import BackupRef
 from executors.postgres.ddl import Conn
 from executors.postgres.meta import RunRef, table_identity
 from executors.postgres.names import TableName
-from executors.postgres.quarantine import count_as_loaded, count_as_not_loaded
+from executors.postgres.quarantine import close_replayed, count_as_loaded, count_as_not_loaded, reopen_replayed
 
 _KEEP_UNDONE = """
 UPDATE flow_meta.backups b SET undone = ARRAY(
@@ -56,10 +56,12 @@ def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[set[str], s
     one. The rows that undone loads have rejected are read again with their files.
     """
     before = _held(conn, ref)
-    for change, count_entries in ((_UNDO, count_as_not_loaded), (_REDO, count_as_loaded)):
+    # Replayed rows first: what they came from may be undone as well.
+    for change, *notes in ((_UNDO, reopen_replayed, count_as_not_loaded), (_REDO, count_as_loaded, close_replayed)):
         changed = conn.execute(change, {**_values(ref), "by": run.run_id}).fetchall()
         tables = {table for _, kept in changed for table in kept or ()}
-        count_entries(conn, run, [run_id for run_id, _ in changed], tables)
+        for note in notes:
+            note(conn, run, [run_id for run_id, _ in changed], tables)
     return before, _held(conn, ref)
 
 

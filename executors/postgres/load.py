@@ -13,7 +13,7 @@ from executors.postgres.backups import take_backup
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes import load_handler
-from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts
+from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts, Settled
 from executors.postgres.meta import RunRef, find_commit, require_fence, table_identity, write_commit
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
@@ -51,12 +51,18 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         with recorded(conn) as statements:
             done, backup = _run_mode(conn, plan)
         counts = _reconciled(plan, done)
-        kept_rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
-        close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
-        counts = replace(counts, quarantine_rows=kept_rows, quarantine_entries=entries)
-        marker = {**_marker(conn, plan, counts, done), "sql": statements, "backup": backup and asdict(backup)}
+        settled = (plan.settle or _keep_rejects)(conn, plan, counts)
+        counts = replace(counts, quarantine_rows=settled.rows, quarantine_entries=settled.entries)
+        marker = {**_marker(conn, plan, counts, done), "sql": statements, "backup": backup and asdict(backup),
+                  **settled.told}  # fmt: skip
         write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files if f.is_unit])
     return counts
+
+
+def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> Settled:
+    rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
+    close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
+    return Settled(rows, entries)
 
 
 def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:

@@ -160,11 +160,12 @@ def files_loaded(
 
 @translate()
 def last_files(conn: Conn, tenant: str, pipeline: str, node: str) -> tuple[int, frozenset[str]] | None:
-    """Token and files of the newest commit of this node that no restore has undone; None before the first."""
+    """Token and files of the newest commit of this node that no restore has undone; None before the first. Rejected
+    rows that were replayed came from no file of their own."""
     with conn.transaction():
         row = conn.execute(
             "SELECT token, files_done FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
-            " AND undone_by IS NULL ORDER BY token DESC, committed_at DESC LIMIT 1",
+            " AND undone_by IS NULL AND NOT counts ? 'replay' ORDER BY token DESC, committed_at DESC LIMIT 1",
             [tenant, pipeline, node],
         ).fetchone()
     return (row[0], frozenset(row[1])) if row else None

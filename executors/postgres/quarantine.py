@@ -10,12 +10,13 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.meta import RunRef, find_commit, require_fence
 from executors.postgres.names import TableName
-from executors.postgres.quarantine_table import ensure_quarantine
+from executors.postgres.quarantine_table import ensure_quarantine, has_workbench
 from executors.postgres.staging import StagingTables, is_winner, one_number
 from executors.postgres.valid_input import is_valid_input
 
 __all__ = [
-    "close_not_loaded", "count_as_loaded", "count_as_not_loaded", "ensure_quarantine", "keep_rejects", "write_rejects",
+    "close_not_loaded", "close_replayed", "count_as_loaded", "count_as_not_loaded", "ensure_quarantine", "keep_rejects",
+    "reopen_replayed", "write_rejects",
 ]  # fmt: skip
 
 
@@ -27,22 +28,28 @@ def write_rejects(
     kept: Mapping[str, str],
     *,
     disposition: str | None = None,
+    only_loaded: bool = False,
 ) -> tuple[int, int]:
     """Move the reject stage into the quarantine tables, in the caller's transaction; returns (rows, entries) kept.
 
     `kept` maps a node to the table that keeps its rejects. What older attempts of this run and target left is replaced.
+    With `only_loaded` the entries of dropped rows are left where they are.
     """
     entries = 0
     for table in dict.fromkeys(kept.values()):
         nodes = [node for node, place in kept.items() if place == table]
-        entries += _replace(conn, run, TableName.parse(table), _rejects(tables, winners, nodes), disposition)
-    rows = _count_rows(conn, _rejects(tables, winners, list(kept))) if entries else 0
+        rejects = _rejects(tables, winners, nodes, only_loaded)
+        entries += _replace(conn, run, TableName.parse(table), rejects, disposition)
+    rows = _count_rows(conn, _rejects(tables, winners, list(kept), only_loaded)) if entries else 0
     return rows, entries
 
 
-def _rejects(tables: StagingTables, winners: Sequence[int], nodes: Sequence[str]) -> sql.Composed:
-    return sql.SQL("{} AS r WHERE {} AND r.node = ANY({}::text[])").format(
-        tables.rejects_identifier, is_winner(winners, "r"), sql.Literal(list(nodes))
+def _rejects(
+    tables: StagingTables, winners: Sequence[int], nodes: Sequence[str], only_loaded: bool = False
+) -> sql.Composed:
+    loaded = sql.SQL("r.disposition = 'loaded'" if only_loaded else "true")
+    return sql.SQL("{} AS r WHERE {} AND r.node = ANY({}::text[]) AND {}").format(
+        tables.rejects_identifier, is_winner(winners, "r"), sql.Literal(list(nodes)), loaded
     )
 
 
@@ -113,6 +120,37 @@ def close_not_loaded(conn: Conn, run: RunRef, kept: Mapping[str, str], files: Se
         )
 
 
+_UNDECIDED = sql.SQL("(status = 'open' OR (status = 'fixed' AND \"fixedRow\" IS NOT NULL))")
+"""Entries of rows that may still be replayed. Those that a good run has closed are fixed too, but by no cell."""
+
+_REOPEN = """
+UPDATE {} SET status = CASE WHEN "fixedRow" IS NULL THEN 'open' ELSE 'fixed' END, revision = revision + 1
+WHERE tenant = %s AND "pipelineId" = %s AND "targetNode" = %s AND "replayRun" = ANY(%s::text[])
+AND status = 'replayed'"""
+
+_CLOSE_AGAIN = """
+UPDATE {} SET status = 'replayed', revision = revision + 1
+WHERE tenant = %s AND "pipelineId" = %s AND "targetNode" = %s AND "replayRun" = ANY(%s::text[])
+AND status IN ('open', 'fixed') AND "replayResult" = 'loaded'"""
+
+
+def reopen_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
+    """Let the rows that undone replays had loaded be as they were before; in the caller's transaction."""
+    _change_replayed(conn, run, run_ids, tables, _REOPEN)
+
+
+def close_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
+    """Let the rows of replays that count again count as loaded, unless another replay has had them since."""
+    _change_replayed(conn, run, run_ids, tables, _CLOSE_AGAIN)
+
+
+def _change_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str], change: str) -> None:
+    for name in map(TableName.parse, tables):
+        if has_workbench(conn, name):
+            values = [run.tenant, run.pipeline, run.node, list(run_ids)]
+            conn.execute(sql.SQL(change).format(name.identifier), values)
+
+
 def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
     """Let the open entries of loads that are undone be those of runs that loaded nothing; in the caller's transaction.
 
@@ -123,8 +161,8 @@ def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables:
             conn.execute(
                 sql.SQL(
                     "UPDATE {} SET disposition = 'not_loaded' WHERE tenant = %s AND \"pipelineId\" = %s"
-                    ' AND "targetNode" = %s AND "runId" = ANY(%s::text[]) AND status = \'open\''
-                ).format(name.identifier),
+                    ' AND "targetNode" = %s AND "runId" = ANY(%s::text[]) AND {}'
+                ).format(name.identifier, _UNDECIDED),
                 [run.tenant, run.pipeline, run.node, list(run_ids)],
             )
 
@@ -134,7 +172,7 @@ UPDATE {0} AS q SET disposition = CASE WHEN EXISTS (
     SELECT FROM {0} AS s WHERE s."runId" = q."runId" AND s."targetNode" = q."targetNode" AND s."rowId" = q."rowId"
     AND s.severity = 'skip'
 ) THEN 'dropped' ELSE 'loaded' END
-WHERE tenant = %s AND "pipelineId" = %s AND "targetNode" = %s AND "runId" = ANY(%s::text[]) AND status = 'open'
+WHERE tenant = %s AND "pipelineId" = %s AND "targetNode" = %s AND "runId" = ANY(%s::text[]) AND {1}
 AND disposition = 'not_loaded'"""
 
 
@@ -143,7 +181,7 @@ def count_as_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Ite
     for name in map(TableName.parse, tables):
         if exists(conn, name.schema, name.table):
             conn.execute(
-                sql.SQL(_COUNT_AS_LOADED).format(name.identifier),
+                sql.SQL(_COUNT_AS_LOADED).format(name.identifier, _UNDECIDED),
                 [run.tenant, run.pipeline, run.node, list(run_ids)],
             )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from psycopg import errors, sql
@@ -28,6 +29,8 @@ _LATER = ("tenant", "targetNode", "attempt", "fixedRow", "fixedBy", "revision", 
 
 SLICE = 100_000
 """Entries that one search looks into at most."""
+AT_ONCE = 5000
+"""Entries that are fetched or deleted in one go."""
 SECONDS = 5
 """How long a page may take; more than enough where the indexes are there."""
 
@@ -40,7 +43,6 @@ class Narrowed:
     rule: str | None = None
     field: str | None = None
     status: str | None = None
-    row_id: str | None = None
     replay_run: str | None = None
     search: str | None = None
 
@@ -90,6 +92,87 @@ def read_page(
     return Page([{**entry, **lacking} for entry in entries], reached)
 
 
+def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> Iterator[dict[str, Any]]:
+    """Every entry, oldest first, by a cursor of the server: none of them is held here for long."""
+    every = (*COLUMNS, *_LATER)
+    have = _columns_of(conn, table)
+    if not have:
+        return
+    lacking = dict.fromkeys(name for name in every if name not in have)
+    query = sql.SQL("SELECT {} FROM {} AS q WHERE {} ORDER BY q.id").format(
+        sql.SQL(", ").join(sql.Identifier("q", name) for name in every if name in have),
+        table.identifier,
+        sql.SQL(" AND ").join(_conditions(owner, narrowed)),
+    )
+    with translate(), conn.transaction(), conn.cursor("flow_export", row_factory=dict_row) as cursor:
+        cursor.itersize = AT_ONCE
+        for row in cursor.execute(query):
+            yield {**row, **lacking}
+
+
+@translate()
+def count_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime) -> int:
+    """How many entries are older than that."""
+    if not _columns_of(conn, table):
+        return 0
+    row = conn.execute(
+        sql.SQL("SELECT count(*) FROM {} AS q WHERE {}").format(table.identifier, _older(owner, narrowed, before))
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+@translate()
+def delete_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime) -> int:
+    """Delete the entries older than that, some at a time, so that nobody waits for long; returns how many went."""
+    if not _columns_of(conn, table):
+        return 0
+    statement = sql.SQL("DELETE FROM {0} WHERE id IN (SELECT q.id FROM {0} AS q WHERE {1} LIMIT {2})").format(
+        table.identifier, _older(owner, narrowed, before), sql.Literal(AT_ONCE)
+    )
+    gone = 0
+    while found := conn.execute(statement).rowcount:
+        gone += found
+    return gone
+
+
+def _older(owner: Owner, narrowed: Narrowed, before: datetime) -> sql.Composed:
+    """Only of those that tell whose they are: others may be another workspace's."""
+    mine = sql.SQL("q.tenant = {}").format(sql.Literal(owner.tenant))
+    older = sql.SQL('q."createdAt" < {}').format(sql.Literal(before))
+    return sql.SQL(" AND ").join([*_conditions(owner, narrowed), mine, older])
+
+
+def _conditions(owner: Owner, narrowed: Narrowed) -> list[sql.Composable]:
+    """The same in one go, for who reads all of it."""
+    n = narrowed
+    named = {"ruleId": n.rule, "field": n.field, "status": n.status, "replayRun": n.replay_run}
+    conditions: list[sql.Composable] = [owner.holds("q")]
+    conditions += [
+        sql.SQL("q.{} = {}").format(sql.Identifier(name), sql.Literal(value))
+        for name, value in named.items()
+        if value is not None
+    ]
+    if n.runs is not None:
+        conditions.append(sql.SQL('q."runId" = ANY ({})').format(sql.Literal(list(n.runs))))
+    if n.search is not None:
+        conditions.append(sql.SQL("q.row::text ILIKE {}").format(sql.Literal(like(n.search))))
+    return conditions
+
+
+def like(text: str) -> str:
+    """The pattern of texts that hold this one."""
+    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+
+
+@translate()
+def read_entries(conn: Conn, table: TableName, ids: Sequence[int]) -> list[dict[str, Any]]:
+    """Entries by their ids, newest first."""
+    have = _columns_of(conn, table)
+    every = (*COLUMNS, *_LATER)
+    lacking = dict.fromkeys(name for name in every if name not in have)
+    return [{**entry, **lacking} for entry in _entries(conn, table, ids, [name for name in every if name in have])]
+
+
 def _columns_of(conn: Conn, table: TableName) -> set[str]:
     rows = conn.execute(
         "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
@@ -99,11 +182,10 @@ def _columns_of(conn: Conn, table: TableName) -> set[str]:
 
 
 def _search(conn: Conn, table: TableName, ids: Sequence[int], text: str, limit: int) -> list[int]:
-    pattern = "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
     query = sql.SQL(
         "SELECT q.id FROM {} AS q WHERE q.id = ANY(%s) AND (q.row::text ILIKE %s) ORDER BY q.id DESC LIMIT %s"
     ).format(table.identifier)
-    return [row[0] for row in conn.execute(query, [list(ids), pattern, limit]).fetchall()]
+    return [row[0] for row in conn.execute(query, [list(ids), like(text), limit]).fetchall()]
 
 
 def _entries(conn: Conn, table: TableName, ids: Sequence[int], columns: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -141,7 +223,7 @@ class _Query:
     @property
     def _by_status(self) -> bool:
         n = self.narrowed
-        if n.replay_run is not None or n.row_id is not None:
+        if n.replay_run is not None:
             return False
         return n.runs is None or any(value is not None for value in (n.rule, n.field, n.status))
 
@@ -166,7 +248,7 @@ class _Query:
             conditions.append(sql.SQL("q.status = s.status"))
         elif n.status is not None:
             conditions.append(sql.SQL("q.status = {}").format(sql.Literal(n.status)))
-        named = {"ruleId": n.rule, "field": n.field, "rowId": n.row_id, "replayRun": n.replay_run}
+        named = {"ruleId": n.rule, "field": n.field, "replayRun": n.replay_run}
         conditions += [
             sql.SQL("q.{} = {}").format(sql.Identifier(name), sql.Literal(value))
             for name, value in named.items()

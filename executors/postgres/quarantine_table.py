@@ -139,6 +139,11 @@ def complete_quarantine(conn: Conn, name: TableName) -> None:
                     conn.execute(_index(name, suffix, on))
 
 
+def has_workbench(conn: Conn, name: TableName) -> bool:
+    """Whether decisions can have been noted in the table."""
+    return _WORKBENCH.keys() <= _columns_of(conn, name).keys()
+
+
 @translate()
 def require_workbench(conn: Conn, name: TableName) -> None:
     """Complete the table; raises Terminal `quarantine.unusable` if decisions about its rows could not be noted."""

@@ -75,14 +75,45 @@ def find_rows(conn: Conn, owner: Owner, table: TableName, ids: Collection[int]) 
     return sorted(found, key=lambda row: row.id)
 
 
+_OF_KEYS = (
+    " FROM ROWS FROM (unnest(%(runs)s::text[]), unnest(%(rows)s::text[])) AS k(run, row_id)"
+    " CROSS JOIN unnest(%(nodes)s::text[]) AS n(node) CROSS JOIN generate_series(1, %(attempts)s) AS a(attempt)"
+    ' JOIN {} AS q ON q."runId" = k.run AND q."targetNode" = n.node AND q.attempt = a.attempt'
+    ' AND q."rowId" = k.row_id WHERE {}'
+)
+"""Every entry of these rows, each found by the unique index, which begins with run, node and attempt."""
+
+
+def entry_ids(
+    conn: Conn,
+    owner: Owner,
+    table: TableName,
+    keys: Collection[tuple[str, str]],
+    nodes: Collection[str],
+    attempts: int,
+) -> list[int]:
+    """The entries of rows of which run and row id are known; their target is among `nodes`, and the run had so many
+    `attempts`."""
+    query = sql.SQL("SELECT q.id" + _OF_KEYS + " ORDER BY q.id").format(table.identifier, owner.holds("q"))
+    values = {
+        "runs": [run for run, _ in keys],
+        "rows": [row_id for _, row_id in keys],
+        "nodes": list(nodes),
+        "attempts": max(attempts, 1),
+    }
+    return [row[0] for row in conn.execute(query, values).fetchall()]
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """What becomes of rows. `before` are the statuses that it may follow; `only_dropped` says that it makes sense for
-    rows alone that were not loaded. `sets` are columns and the SQL of their values over an entry `q` and `k.cells`."""
+    rows alone that were not loaded. `sets` are columns and the SQL of their values over an entry `q`, what it holds now
+    as `b.base`, and `k.cells`. A note leaves the revision: whoever is at the row need not care."""
 
     before: tuple[str, ...]
     sets: Mapping[str, sql.Composable]
     only_dropped: bool = False
+    is_note: bool = False
 
 
 Verb = Literal["fix", "revert", "ignore", "reopen"]
@@ -135,7 +166,7 @@ def _update(owner: Owner, table: TableName, change: Change) -> sql.Composed:
         sql.SQL("{} = {}").format(sql.Identifier(name), value) for name, value in change.sets.items()
     )
     return sql.SQL(
-        "UPDATE {table} AS q SET {sets}, revision = q.revision + 1"
+        "UPDATE {table} AS q SET {sets}, revision = q.revision + {step}"
         " FROM ROWS FROM (unnest(%(runs)s::text[]), unnest(%(nodes)s::text[]), unnest(%(attempts)s::int[]),"
         " unnest(%(rows)s::text[]), unnest(%(revisions)s::int[]), unnest(%(cells)s::jsonb[]))"
         " AS k(run, node, attempt, row_id, revision, cells)"
@@ -148,6 +179,7 @@ def _update(owner: Owner, table: TableName, change: Change) -> sql.Composed:
     ).format(
         table=table.identifier,
         sets=sets,
+        step=sql.Literal(0 if change.is_note else 1),
         owned=owner.holds("q"),
         before=sql.Literal(list(change.before)),
         dropped=sql.SQL("q.disposition = 'dropped'" if change.only_dropped else "true"),

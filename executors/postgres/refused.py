@@ -44,6 +44,13 @@ def refuse_rows(conn: Conn, plan: LoadPlan, on_type_mismatch: OnTypeMismatch) ->
         return _Refuser(conn, plan, on_type_mismatch).run(rounds)
 
 
+@translate()
+def refuse_for(conn: Conn, plan: LoadPlan, refusals: list[Refusal]) -> TaskCount:
+    """Take out the rows that are refused for reasons of the caller's own; counts as `refuse_rows` does."""
+    with conn.transaction():
+        return _Refuser(conn, plan, "skip").run([refusals])
+
+
 @dataclass(frozen=True, slots=True)
 class _Refuser:
     conn: Conn

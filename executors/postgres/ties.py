@@ -148,6 +148,17 @@ def keep_ties(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, mark: int) -> 
         raise _too_many(plan, window)
 
 
+def note_known(conn: Conn, plan: LoadPlan, window: Window) -> None:
+    """Add the staged rows, which the table gains beside its mark, to those known at or above it, so that a source that
+    gives them again does not load them twice. Where only the table tells what it holds there is nothing to add."""
+    ties = ties_of(plan, window)
+    if ties.mark is None or window.stored is None:
+        return
+    value, known_from = mark_value(conn, plan, window), window.stored.known_from or window.bound
+    staged = sql.SQL("{} AS s WHERE {} >= {}").format(winning_rows(plan), value, window.value(known_from))
+    _add(conn, ties.mark, staged_hash(conn, plan, ties.columns), value, staged)
+
+
 def _add(conn: Conn, mark: int, hashed: sql.Composed, value: sql.Composed, rows: sql.Composed) -> None:
     conn.execute(
         sql.SQL(

@@ -111,11 +111,11 @@ def _fused(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compi
 
 
 def _through_spark(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compiled) -> DataFrame:
-    frame = _frame(numbers, reader, compiled)
+    frame = frame_of_rows(numbers, reader, compiled)
     return map_task(frame, UnpackTask(sink, tuple(frame.columns[1:])), COUNTS)
 
 
-def _frame(numbers: DataFrame, reader: ReadTask, compiled: Compiled) -> DataFrame:
+def frame_of_rows(numbers: DataFrame, reader: ReadTask, compiled: Compiled) -> DataFrame:
     """Parcels of whole batches, and beside them, row by row, what the stages have computed."""
     schema = StructType([*_PACKED, *_schema(compiled, compiled.needed)])
     frame = map_task(numbers, PackTask(reader, compiled.needed), schema)

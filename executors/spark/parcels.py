@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.errors import Terminal
 from executors.spark.reader import ReadTask
-from executors.spark.sink import SinkTask
 from executors.verdicts import BAD
+
+if TYPE_CHECKING:
+    from executors.spark.jobs import Task
 
 PARCEL, BROKEN = "_flow_parcel", "_flow_broken"
 """The batch, NULL but in its first row; and whether the row's record could not be read."""
@@ -37,7 +40,7 @@ class PackTask:
 class UnpackTask:
     """Puts the `computed` columns beside the parcels' own and hands the rows to the sink."""
 
-    sink: SinkTask
+    sink: Task
     computed: tuple[str, ...]
 
     def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

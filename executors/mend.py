@@ -1,0 +1,102 @@
+"""Mending rejected rows by one expression, evaluated as a pipeline's `derive` evaluates it."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+
+from executors.errors import Failure, Terminal
+from executors.lane import Lane
+from executors.model import RowsRef, RunJob, RunReport
+from executors.ports import Ports
+from executors.postgres import meta
+from executors.postgres.client import connect, interrupt, translate
+from executors.postgres.ddl import Conn
+from executors.postgres.quarantined import Owner, change_of, change_rows
+from executors.replay import rows_of
+from executors.rows_intake import Choice, Place, RowsIntake
+from executors.spark.mending import evaluate
+from executors.spark.session import RunSession
+from executors.target_hooks import TargetHooks
+from ir.nodes import Target, Transform
+from ir.ops import Derive
+from ir.pipeline import Path
+
+
+def mend_rows(job: RunJob, ports: Ports) -> RunReport:
+    """Compute the job's expression for each of its rows and put the value into the row's field; the original stays.
+
+    All rows are mended or none. Returns what was done; raises the `Failure` that ended it.
+    """
+    ref, report = rows_of(job), RunReport()
+    target = _target_of(job, ref)
+    name = f"flow run {job.run_id}"
+    connection = connect(job.connections[target.connection], autocommit=True, application_name=name)
+    with closing(connection) as conn, RunSession() as session:
+        ports.events.step("start")
+        ports.cancellation.on_cancel(lambda: _interrupt(session, conn))
+        meta.ensure_meta(conn)
+        try:
+            _mend(job, ports, report, session, conn, target, ref)
+        except Failure:
+            ports.cancellation.check()  # what was interrupted fails with errors of its own
+            raise
+    return report
+
+
+def _mend(
+    job: RunJob, ports: Ports, report: RunReport, session: RunSession, conn: Conn, target: Target, ref: RowsRef
+) -> None:
+    path = _path(job.pipeline.path_to(target), ref)
+    intake = RowsIntake(job, ref)
+    reading = intake.read(Lane(path, conn, TargetHooks(job, ports, report, target)), [])
+    report.row_counts = dict(intake.choice.left_out)
+    if reading is None:
+        report.nothing_new = True
+        return
+    ports.events.step("pass", target.id)
+    values = evaluate(session, path, reading, ref.column)
+    ports.events.step("load", target.id)
+    with translate(target.id), conn.transaction():
+        changed = _write(job, conn, intake.choice, ref, values)
+    report.row_counts["mended"] = changed
+    if left := len(intake.choice.rows) - changed:
+        report.row_counts["unfit"] = report.row_counts.get("unfit", 0) + left
+
+
+def _write(job: RunJob, conn: Conn, choice: Choice, ref: RowsRef, values: dict[Place, str | None]) -> int:
+    """Rows that cannot be read as such, and those that somebody has changed meanwhile, are left as they are."""
+    owner, change = Owner(job.tenant, job.pipeline.id), change_of("fix", ref.by, ref.reason)
+    rows = {place: chosen.row for place, chosen in choice.rows.items() if place in values}
+    cells = {row.key: {ref.column: _held(values[place])} for place, row in rows.items()}
+    return len(change_rows(conn, owner, choice.tables, list(rows.values()), change, cells))
+
+
+def _held(value: str | None) -> str | None:
+    if value is not None and "\0" in value:
+        raise Terminal("fix.value_unusable", "The expression gives a NUL character, which cannot be kept.",
+                       hint="Nothing was changed.")  # fmt: skip
+    return value
+
+
+def _path(path: Path, ref: RowsRef) -> Path:
+    """The source as it is, so that what is no value of a declared type can be mended too, and the expression; the
+    pipeline's own ops come when the rows are replayed."""
+    source = path.source.model_copy(update={"columns": None})
+    op = Derive(op="derive", columns={ref.column: ref.expression})
+    mend = Transform(id="mend", kind="transform", inputs=[source.id], ops=[op])
+    return Path(source, (mend,), (), path.target)
+
+
+def _target_of(job: RunJob, ref: RowsRef) -> Target:
+    for target in job.pipeline.targets():
+        if target.id == ref.node:
+            return target
+    raise Terminal("replay.target_gone", f"The pipeline no longer has the target {ref.node!r}.",
+                   hint="Give it back, or ignore the rows.")  # fmt: skip
+
+
+def _interrupt(session: RunSession, conn: Conn) -> None:
+    with suppress(Failure):
+        session.interrupt()
+    with suppress(Failure):
+        interrupt(conn)

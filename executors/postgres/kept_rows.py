@@ -1,0 +1,118 @@
+"""Rejected rows as a source: as it gave them once, with what somebody has mended on top. Runs inside Spark's tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from psycopg import sql
+
+from executors.errors import Transient
+from executors.formats.batches import HIDDEN, BadRecords, Batches
+from executors.grammar import convert_column
+from executors.model import SourceField
+from executors.postgres.client import connect, translate
+from executors.postgres.ddl import Conn
+from executors.postgres.names import TableName
+from executors.postgres.quarantined import TEXT_KEY
+from executors.secrets import unseal
+from executors.types import travel_of
+from executors.verdicts.rows import ESCAPED_KEY, RAW_KEY
+
+PART_ROWS = 1000
+MARKS = frozenset({RAW_KEY, TEXT_KEY, ESCAPED_KEY})
+
+Row = dict[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPart:
+    """Entries of one table, as (id, place of the origin, record). `end - start` is how many."""
+
+    table: TableName
+    rows: tuple[tuple[int, int, int], ...]
+    start: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptReader:
+    """Reads parts. The load makes sure that no row has changed between its choice and its load."""
+
+    sealed_connection: str
+
+    def read(self, part: KeptPart, fields: Sequence[SourceField]) -> Batches:
+        with connect(unseal(self.sealed_connection), autocommit=True) as conn, translate():
+            found = _find(conn, part)
+        if len(found) != len(part.rows):
+            raise Transient("replay.rows_changed", f"Some of the rows in {part.table} are gone.",
+                            hint="Nothing was loaded. Choose the rows again.")  # fmt: skip
+        yield batch_of([(seq, record, *found[entry]) for entry, seq, record in part.rows], fields)
+
+
+def _find(conn: Conn, part: KeptPart) -> dict[int, tuple[str, str]]:
+    query = sql.SQL('SELECT id, coalesce("fixedRow", row)::text, message FROM {} WHERE id = ANY(%s)').format(
+        part.table.identifier
+    )
+    return {entry: (text, why) for entry, text, why in conn.execute(query, [[row[0] for row in part.rows]]).fetchall()}
+
+
+def batch_of(rows: Sequence[tuple[int, int, str, str]], fields: Sequence[SourceField]) -> pa.RecordBatch:
+    """Rows of (origin, record, JSON, why it was rejected) as the reader of their source would give them.
+
+    A value that somebody put in and that is none of its field's type makes the record one that cannot be read.
+    """
+    bad, values = BadRecords(), []
+    for index, (_, _, text, why) in enumerate(rows):
+        row = row_of(text)
+        if isinstance(row, str):
+            bad.add(index, why, row)
+            row = {}
+        values.append(row)
+    columns = [_column(field, values, bad) for field in fields]
+    hidden = [
+        pa.array([seq for seq, *_ in rows], pa.int32()),
+        pa.array([record for _, record, *_ in rows], pa.int64()),
+        pa.array([bad.reasons.get(i) for i in range(len(rows))], pa.string()),
+        pa.array([bad.raw.get(i) for i in range(len(rows))], pa.string()),
+    ]
+    schema = pa.schema([*HIDDEN, *(pa.field(f.name, c.type) for f, c in zip(fields, columns, strict=True))])
+    return pa.RecordBatch.from_arrays([*hidden, *columns], schema=schema)
+
+
+def row_of(text: str) -> Row | str:
+    """The values by field as text, or the raw text of a record that is no row."""
+    found: dict[str, Any] = json.loads(text, parse_int=str, parse_float=str)
+    escaped = found.pop(ESCAPED_KEY, ())
+    values = {name: _text(value) for name, value in found.items()}
+    values |= {name: _unescaped(value) for name in escaped if (value := values.get(name))}
+    for mark in (RAW_KEY, TEXT_KEY):
+        if mark in values:
+            return values[mark] or ""
+    return values
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if value is None or isinstance(value, str) else json.dumps(value)
+
+
+def _unescaped(text: str) -> str:
+    return text.replace("\\\\", "\0\0").replace("\\0", "\0").replace("\0\0", "\\")
+
+
+def _column(field: SourceField, rows: Sequence[Mapping[str, str | None]], bad: BadRecords) -> pa.Array:
+    texts = pa.array([row.get(field.name) for row in rows], pa.string())
+    if field.as_text or pa.types.is_string(travel_of(field.type).arrow):
+        return texts
+    typed, wrong = convert_column(texts, field.type)
+    for index in wrong.to_numpy(zero_copy_only=False).nonzero()[0].tolist():
+        bad.add(index, f"{field.name} is no {field.type}", json.dumps(rows[index], ensure_ascii=False))
+    return typed

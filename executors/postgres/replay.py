@@ -1,0 +1,175 @@
+"""What a replay does in its load's transaction: rejected rows become loaded ones, each once, or nothing happens."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import sql
+
+from executors.errors import Transient
+from executors.postgres.ddl import Conn
+from executors.postgres.effects import LONGEST_VALUE
+from executors.postgres.key_match import comparable, differs, own_rows, same_key, value_columns
+from executors.postgres.load_plan import LoadCounts, LoadPlan, Settled, staged_value, winning_rows
+from executors.postgres.names import TableName
+from executors.postgres.quarantine import write_rejects
+from executors.postgres.quarantined import Change, KeptRow, Owner, change_rows
+from executors.postgres.refusals import Refusal
+from executors.postgres.staging import FILE, RECORD, is_winner
+from executors.postgres.ties import note_known
+from executors.postgres.unique_keys import find_unique_key
+from executors.postgres.windows import Window, require_unmoved
+from ir.words import counted
+
+TAKEN = "exists:key"
+"""The rule of a row whose key is in the table, and which nobody has allowed to replace what stands there."""
+
+MOST_CONFLICTS = 500
+"""Rows that are told beside those whose place they would take."""
+MOST_COLUMNS = 100
+
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a row, and the rules that it failed."""
+
+    result: str
+    rules: tuple[str, ...] = ()
+
+
+def judge_places(conn: Conn, plan: LoadPlan, places: Iterable[Place]) -> dict[Place, Verdict]:
+    """What staging says of every row that was read: `loaded`, `fails`, `exists`, or `filtered`."""
+    good = set(conn.execute(sql.SQL("SELECT s.{}, s.{} FROM {} AS s").format(
+        sql.Identifier(FILE), sql.Identifier(RECORD), winning_rows(plan))).fetchall())  # fmt: skip
+    query = sql.SQL(
+        "SELECT r.file, r.record, array_agg(DISTINCT r.rule_id ORDER BY r.rule_id) FROM {} AS r"
+        " WHERE {} AND r.disposition = 'dropped' AND r.severity <> 'warn' GROUP BY 1, 2"
+    ).format(plan.tables.rejects_identifier, is_winner(plan.winners, "r"))
+    bad = {(file, record): tuple(rules) for file, record, rules in conn.execute(query).fetchall()}
+    return {place: _verdict(place, good, bad) for place in places}
+
+
+def _verdict(place: Place, good: Collection[Place], bad: Mapping[Place, tuple[str, ...]]) -> Verdict:
+    if place in good:
+        return Verdict("loaded")
+    if rules := bad.get(place):
+        return Verdict("exists" if rules == (TAKEN,) else "fails", rules)
+    return Verdict("filtered")
+
+
+def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[Place]) -> Refusal:
+    """Staged rows whose key the table holds with other values, but for those that are allowed to replace them."""
+    key = find_unique_key(conn, plan.target, plan.upsert_key)
+    condition = sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {} AND {}) AND NOT {}").format(
+        own_rows(plan), same_key(plan, key), differs(plan, key, "x", lambda c: staged_value(plan, c)), _is_in(allowed)
+    )
+    kind, _, name = TAKEN.partition(":")
+    message = "is in the table already, with other values"
+    return Refusal(kind, name, ", ".join(plan.upsert_key), message, condition)
+
+
+def read_conflicts(conn: Conn, plan: LoadPlan) -> dict[Place, dict[str, Any]]:
+    """For the first rows whose key is taken: the key, and of each column that differs what is there and what comes."""
+    key = find_unique_key(conn, plan.target, plan.upsert_key)
+    columns = value_columns(plan, key)[:MOST_COLUMNS]
+    shown: list[sql.Composed] = [_shown(staged_value(plan, plan.stage_column(c.name))) for c in key.columns]
+    for column in columns:
+        ours, theirs = sql.Identifier("x", column.name), staged_value(plan, column)
+        differ = sql.SQL("{} IS DISTINCT FROM {}").format(
+            comparable(plan, column, ours), comparable(plan, column, theirs)
+        )
+        shown += [differ, _shown(ours), _shown(theirs)]
+    query = sql.SQL("SELECT s.{}, s.{}, {} FROM {} AS s JOIN {} AS x ON {} AND {} ORDER BY 1, 2 LIMIT {}").format(
+        sql.Identifier(FILE), sql.Identifier(RECORD), sql.SQL(", ").join(shown), winning_rows(plan), own_rows(plan),
+        same_key(plan, key), differs(plan, key, "x", lambda c: staged_value(plan, c)), sql.Literal(MOST_CONFLICTS),
+    )  # fmt: skip
+    names, found = [c.name for c in key.columns], {}
+    for file, record, *values in conn.execute(query).fetchall():
+        rest = values[len(names) :]
+        changes = {c.name: rest[3 * i + 1 : 3 * i + 3] for i, c in enumerate(columns) if rest[3 * i]}
+        found[file, record] = {"key": dict(zip(names, values, strict=False)), "changes": changes}
+    return found
+
+
+def _shown(value: sql.Composable) -> sql.Composed:
+    return sql.SQL("left(({})::text, {})").format(value, sql.Literal(LONGEST_VALUE))
+
+
+def _is_in(places: Collection[Place]) -> sql.Composed:
+    return sql.SQL(
+        "(s.{}, s.{}) IN (SELECT f, r FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[])) AS a(f, r))"
+    ).format(
+        sql.Identifier(FILE), sql.Identifier(RECORD),
+        sql.Literal([file for file, _ in places]), sql.Literal([record for _, record in places]),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """`settle` of a replay's load plan. `left_out` counts the rows that were chosen and could not be read; `window` is
+    that of an incremental target, whose mark must not move and must know the rows that the table gains."""
+
+    owner: Owner
+    rows: Mapping[Place, KeptRow]
+    tables: tuple[TableName, ...]
+    allowed: frozenset[Place]
+    left_out: Mapping[str, int]
+    window: Window | None = None
+
+    def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> Settled:
+        """Raises Transient, so that nothing is loaded, where a row is no longer as it was read."""
+        if counts.updated > len(self.allowed):
+            raise Transient("replay.keys_appeared", "Rows with the keys of some of these have come into the table.",
+                            node=plan.run.node, hint="Nothing was loaded. Replay the rows again.")  # fmt: skip
+        verdicts = judge_places(conn, plan, self.rows)
+        self._claim(conn, plan, [self.rows[place] for place, v in verdicts.items() if v.result == "loaded"])
+        self._note(conn, plan, verdicts)
+        if self.window is not None:
+            require_unmoved(conn, self.window)
+            note_known(conn, plan, self.window)
+        write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine, only_loaded=True)
+        told = {**self.left_out}
+        for verdict in verdicts.values():
+            told[verdict.result] = told.get(verdict.result, 0) + 1
+        rows, entries = _count_rejects(conn, plan)
+        return Settled(rows, entries, {"replay": {"counts": told}})
+
+    def _claim(self, conn: Conn, plan: LoadPlan, rows: list[KeptRow]) -> None:
+        run = sql.Literal(plan.run.run_id)
+        sets = {"status": sql.SQL("'replayed'"), "replayRun": run, "replayResult": sql.SQL("'loaded'"),
+                "replayRules": sql.SQL("NULL")}  # fmt: skip
+        change = Change(("open", "fixed"), sets, only_dropped=True)
+        claimed = change_rows(conn, self.owner, self.tables, rows, change)
+        if missing := len(rows) - len(claimed):
+            raise Transient(
+                "replay.rows_changed",
+                f"{counted(missing, 'row')} of {len(rows):,} were changed, replayed or thrown away by somebody else "
+                "meanwhile.",
+                node=plan.run.node,
+                hint="Nothing was loaded. Replay the rows again: those that are still open are taken.",
+            )
+
+    def _note(self, conn: Conn, plan: LoadPlan, verdicts: Mapping[Place, Verdict]) -> None:
+        """What became of the others, for whoever looks at them next."""
+        by_verdict: dict[Verdict, list[KeptRow]] = {}
+        for place, verdict in verdicts.items():
+            if verdict.result != "loaded":
+                by_verdict.setdefault(verdict, []).append(self.rows[place])
+        for verdict, rows in by_verdict.items():
+            sets = {"replayRun": sql.Literal(plan.run.run_id), "replayResult": sql.Literal(verdict.result),
+                    "replayRules": sql.Literal(list(verdict.rules))}  # fmt: skip
+            change_rows(conn, self.owner, self.tables, rows, Change(("open", "fixed"), sets, is_note=True))
+
+
+def _count_rejects(conn: Conn, plan: LoadPlan) -> tuple[int, int]:
+    """Rows and entries that are kept, here or where they were before."""
+    row = conn.execute(
+        sql.SQL("SELECT count(DISTINCT r.row_id), count(*) FROM {} AS r WHERE {}").format(
+            plan.tables.rejects_identifier, is_winner(plan.winners, "r")
+        )
+    ).fetchone()
+    return row or (0, 0)

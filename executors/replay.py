@@ -1,0 +1,99 @@
+"""A replay: rejected rows go through ops, rules and sink as they stand now, and are loaded beside what is there.
+
+It is a run of its own, with fence, staging, one transaction and a marker. The mark of an incremental target stays where
+it is; a target that is replaced by its runs has the rows until the next one. How rows get there is in `replay_load`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+
+from executors.engine import PipelineRun, carry_out
+from executors.errors import Failure, Terminal
+from executors.lane import Lane
+from executors.model import LoadCommit, RowsRef, RunJob, RunReport
+from executors.ports import Ports
+from executors.postgres import meta
+from executors.replay_load import RecheckLoad, RejectedRows, ReplayLoad
+from executors.replay_path import replay_path
+from executors.rows_intake import RowsIntake
+from ir.nodes import Target
+from ir.pipeline import Path
+
+
+def replay_rows(job: RunJob, ports: Ports) -> RunReport:
+    """Load the rejected rows of the job. Returns what was done; raises the `Failure` that ended it."""
+    return carry_out(Replay, job, ports)
+
+
+def recheck_rows(job: RunJob, ports: Ports) -> RunReport:
+    """Find out what a replay would do with the rows of the job, loading nothing."""
+    return carry_out(Recheck, job, ports)
+
+
+class Replay(PipelineRun):
+    """One attempt. Only the target of the rows takes part."""
+
+    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
+        super().__init__(job, ports, stack)
+        self._ref = rows_of(job)
+        self._intake = self._rows = RowsIntake(job, self._ref)
+
+    def _targets(self) -> Iterable[Target]:
+        return [self._own_target()]
+
+    def _own_target(self) -> Target:
+        """The target as the document has it."""
+        for target in self.job.pipeline.targets():
+            if target.id == self._ref.node:
+                return target
+        raise Terminal(
+            "replay.target_gone",
+            f"The pipeline no longer has the target {self._ref.node!r}.",
+            hint="Give it back, or ignore the rows.",
+        )
+
+    def _path_to(self, target: Target) -> Path:
+        return replay_path(self.job.pipeline.path_to(target), self._ref)
+
+    def _load_read(self, lane: Lane) -> LoadCommit | None:
+        rows = self._choose(lane)
+        return ReplayLoad(self.job, self.ports, self.report, self._session, lane, rows).run() if rows else None
+
+    def _choose(self, lane: Lane) -> RejectedRows | None:
+        """The rows that can be loaded; None if there are none."""
+        reading = self._read(lane)
+        self.report.row_counts = dict(self._rows.choice.left_out)
+        return RejectedRows(self._ref, self._rows.choice, reading, self._own_target()) if reading else None
+
+    def _tell(self, commit: LoadCommit, milliseconds: int = 0) -> None:
+        super()._tell(commit, milliseconds)
+        self.report.row_counts = dict(commit.counts["replay"]["counts"])
+
+    def give_up(self, cause: Failure) -> None:
+        """Nothing was taken, so nothing is to be put back."""
+
+
+class Recheck(Replay):
+    """The same without fence, commit or note: what was staged is dropped again."""
+
+    def _prepare(self, lane: Lane) -> None:
+        meta.ensure_meta(lane.connection)
+        self._refuse_older_state(lane)
+        self._look(lane)
+
+    def load(self, lane: Lane) -> None:
+        if rows := self._choose(lane):
+            RecheckLoad(self.job, self.ports, self.report, self._session, lane, rows).preview()
+        else:
+            self._tell_nothing_new(lane)
+
+    def finish(self) -> None:
+        self.report.nothing_new = all(lane.nothing_new for lane in self.lanes)
+
+
+def rows_of(job: RunJob) -> RowsRef:
+    if job.rows is None:
+        raise Terminal("replay.gone", "What this run was to replay is no longer known.", hint="Choose the rows again.")
+    return job.rows

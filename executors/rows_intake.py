@@ -1,0 +1,175 @@
+"""The rejected rows of a replay, chosen once, as what a run reads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from psycopg import sql
+
+from executors.lane import Lane
+from executors.model import RowsRef, RunJob, RunWarning, SourceField
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.kept_rows import MARKS, PART_ROWS, KeptPart, KeptReader
+from executors.postgres.names import TableName
+from executors.postgres.quarantine_table import require_workbench
+from executors.postgres.quarantined import KeptRow, Owner, find_rows
+from executors.reading import Origin, Reading
+from executors.secrets import seal
+from ir.nodes import Source
+from ir.types import STRING, ColumnType
+
+_MEAN_BYTES = 256
+"""About what a row takes, to tell a small reading from a large one."""
+
+Place = tuple[int, int]
+"""Where a row stands in the reading: the place of its origin, and its record there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A row of the reading, and the table that keeps it."""
+
+    table: TableName
+    row: KeptRow
+
+
+@dataclass(slots=True)
+class Choice:
+    """The rows that can be loaded, by their place, and how many of the others could not, for which reason."""
+
+    rows: dict[Place, Chosen] = field(default_factory=dict)
+    origins: dict[tuple[str, str], int] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def tables(self) -> list[TableName]:
+        return list(dict.fromkeys(chosen.table for chosen in self.rows.values()))
+
+
+@translate()
+def choose_rows(conn: Conn, owner: Owner, ref: RowsRef) -> Choice:
+    """What can be replayed of what was chosen. Raises Terminal `quarantine.unusable`."""
+    choice, seen = Choice(), set()
+    for schema, name, ids in ref.tables:
+        table = TableName(schema, name)
+        require_workbench(conn, table)
+        rows = find_rows(conn, owner, table, ids)
+        choice.left_out["gone"] += len(set(ids)) - len(rows)
+        for row in rows:
+            if row.key in seen:
+                continue
+            seen.add(row.key)
+            if reason := _why_not(row, ref):
+                choice.left_out[reason] += 1
+            else:
+                origin = (row.run_id, str(row.source_file))
+                seq = choice.origins.setdefault(origin, len(choice.origins))
+                choice.rows[seq, int(row.source_record or 0)] = Chosen(table, row)
+    choice.left_out = +choice.left_out
+    return choice
+
+
+def _why_not(row: KeptRow, ref: RowsRef) -> str | None:
+    if row.status == "replayed":
+        return "already"
+    if row.status == "ignored":
+        return "ignored"
+    if row.disposition != "dropped":
+        return row.disposition
+    if row.node != ref.node or row.row_from != ref.row_from or row.source_file is None or row.source_record is None:
+        return "unfit"
+    return None
+
+
+class RowsIntake:
+    """One source whose rows come from quarantine. There are no load units."""
+
+    def __init__(self, job: RunJob, ref: RowsRef) -> None:
+        self._job, self._ref = job, ref
+        self.choice = Choice()
+
+    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+        owner = Owner(self._job.tenant, self._job.pipeline.id)
+        self.choice = choose_rows(lane.connection, owner, self._ref)
+        if not self.choice.rows:
+            return None
+        connection = self._job.connections[lane.path.target.connection]
+        return Reading(
+            fields=self._fields(lane.connection),
+            origins=tuple(Origin(seq, name, _identity(run, name), is_unit=False)
+                          for (run, name), seq in self.choice.origins.items()),
+            parts=tuple(self._parts()),
+            reader=KeptReader(seal(connection)),
+            size=len(self.choice.rows) * _MEAN_BYTES,
+            records=len(self.choice.rows),
+        )  # fmt: skip
+
+    def _parts(self) -> Iterator[KeptPart]:
+        for table in self.choice.tables:
+            rows = iter((chosen.row.id, *place) for place, chosen in self.choice.rows.items() if chosen.table == table)
+            while part := tuple(islice(rows, PART_ROWS)):
+                yield KeptPart(table, part)
+
+    @translate()
+    def _fields(self, conn: Conn) -> tuple[SourceField, ...]:
+        """The fields as the runs that read the source saw them; those that nobody has noted are text."""
+        runs = {chosen.row.run_id for chosen in self.choice.rows.values()}
+        known = fields_of_runs(conn, runs, self._ref.node) if self._ref.row_from == "source" else ()
+        names = {f.name for f in known}
+        return (*known, *(SourceField(name, STRING) for name in self._names(conn) if name not in names))
+
+    def _names(self, conn: Conn) -> list[str]:
+        found: dict[str, None] = {}
+        for table in self.choice.tables:
+            ids = [chosen.row.id for chosen in self.choice.rows.values() if chosen.table == table]
+            found |= dict.fromkeys(sorted(names_in(conn, table, ids)))
+        return list(found)
+
+    def warnings_of(self, source: Source) -> Sequence[RunWarning]:
+        return ()
+
+    def nothing_new(self, source: Source) -> str:
+        return "None of the rows can be loaded any more."
+
+    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+        """Nothing was taken."""
+
+    def put_away_failed(self, source: Source, reason: str) -> None:
+        """Nothing was taken."""
+
+    def interrupt(self) -> None:
+        """What is read is small."""
+
+
+def names_in(conn: Conn, table: TableName, ids: Collection[int]) -> set[str]:
+    """The fields that these entries hold."""
+    query = sql.SQL(
+        'SELECT DISTINCT k FROM {}, jsonb_object_keys(coalesce("fixedRow", row)) AS k WHERE id = ANY(%s)'
+    ).format(table.identifier)
+    return {name for (name,) in conn.execute(query, [list(ids)]).fetchall()} - MARKS
+
+
+def fields_of_runs(conn: Conn, runs: Collection[str], node: str) -> tuple[SourceField, ...]:
+    """The fields that the source had in these runs, as their commit markers tell; none where they do not. One that
+    was of different types is text."""
+    rows = conn.execute(
+        "SELECT counts -> 'told' -> 'fields' FROM flow_meta.load_commits WHERE run_id = ANY(%s) AND node = %s"
+        " AND counts -> 'told' ? 'fields' ORDER BY token",
+        [list(runs), node],
+    ).fetchall()
+    found: dict[str, SourceField] = {}
+    for (fields,) in rows:
+        for name, kind, as_text in fields:
+            new = SourceField(name, ColumnType.parse(kind), as_text)
+            found[name] = new if found.get(name, new) == new else SourceField(name, STRING)
+    return tuple(found.values())
+
+
+def _identity(run: str, name: str) -> str:
+    """One for each origin: the same file may have been read by several runs."""
+    return hashlib.sha256(f"rejected\n{run}\n{name}".encode()).hexdigest()

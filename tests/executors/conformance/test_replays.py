@@ -1,0 +1,255 @@
+"""Rejected rows that are replayed: loaded once, through the rules as they stand now, or nothing happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from executors.errors import Failure, Transient
+from executors.mend import mend_rows
+from executors.model import BackupRef, RowsRef, RunReport
+from executors.postgres.client import connect
+from executors.postgres.names import TableName
+from executors.postgres.quarantined import Owner, change_of, change_rows, find_rows
+from executors.replay import recheck_rows, replay_rows
+from executors.restore import restore_pipeline
+from tests.executors.conformance.world import World, reconciles, target_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+NOT_NULL = {"id": "named", "type": "notNull", "field": "name", "onFail": "skip"}
+ROWS = "id,name\n1,Ann\n2,\n3,Cy\n4,\n"
+
+
+@pytest.fixture
+def loaded(world: World) -> World:
+    """Two rows are in the table, and two in quarantine."""
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    world.run(world.document(rules=[NOT_NULL]))
+    return world
+
+
+def ids(world: World, where: str = "true") -> list[int]:
+    return [row[0] for row in world.sql(f"select id from rejected where {where} order by id")]
+
+
+def rows_ref(world: World, chosen: Sequence[int], **more: Any) -> RowsRef:
+    return RowsRef("load", more.pop("row_from", "source"), [(world.schema, "rejected", chosen)], **more)
+
+
+def replay(world: World, document: Any, chosen: Sequence[int] | None = None, **more: Any) -> RunReport:
+    ref = rows_ref(world, ids(world) if chosen is None else chosen, **more)
+    return replay_rows(world.job(document, rows=ref), world.memory.ports())
+
+
+def recheck(world: World, document: Any, **more: Any) -> RunReport:
+    return recheck_rows(world.job(document, rows=rows_ref(world, ids(world), **more)), world.memory.ports())
+
+
+def mend(world: World, **cells: str | None) -> None:
+    """Put these values into the first rejected row."""
+    with connect(world.warehouse, autocommit=True) as conn, conn.transaction():
+        owner, table = Owner(world.tenant, "case"), TableName(world.schema, "rejected")
+        (row,) = find_rows(conn, owner, table, ids(world)[:1])
+        assert change_rows(conn, owner, [table], [row], change_of("fix", "ann", ""), {row.key: cells}) == {row.key}
+
+
+def states(world: World) -> list[tuple[Any, ...]]:
+    return world.sql('select status, "replayResult", "replayRules" from rejected order by id')
+
+
+def test_rows_that_nobody_mended_still_fail(loaded: World) -> None:
+    report = replay(loaded, loaded.document(rules=[NOT_NULL]))
+    assert report.row_counts == {"fails": 2}
+    assert states(loaded) == [("open", "fails", ["named"])] * 2
+    assert loaded.rows() == [(1, "Ann"), (3, "Cy")]
+    assert reconciles(report)
+
+
+def test_a_mended_row_is_loaded_and_the_original_stays(loaded: World) -> None:
+    mend(loaded, name="Bob")
+    report = replay(loaded, loaded.document(rules=[NOT_NULL]))
+    assert report.row_counts == {"loaded": 1, "fails": 1}
+    assert loaded.rows() == [(1, "Ann"), (2, "Bob"), (3, "Cy")]
+    assert states(loaded) == [("replayed", "loaded", None), ("open", "fails", ["named"])]
+    assert loaded.sql('select row, "fixedRow", "fixedBy" from rejected order by id limit 1') == [
+        ({"id": "2", "name": None}, {"id": "2", "name": "Bob"}, "ann")
+    ]
+    assert reconciles(report)
+    assert (target_of(report).rows_read, target_of(report).rows_loaded) == (2, 1)
+
+
+def test_the_rules_are_those_of_now(loaded: World) -> None:
+    report = replay(loaded, loaded.document())
+    assert report.row_counts == {"loaded": 2}
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_a_row_is_loaded_once_however_often_it_is_replayed(loaded: World) -> None:
+    chosen = ids(loaded)
+    replay(loaded, loaded.document(), chosen)
+    report = replay(loaded, loaded.document(), chosen)
+    assert report.row_counts == {"already": 2}
+    assert report.nothing_new
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_a_row_that_changes_while_it_is_loaded_stops_all_of_it(loaded: World) -> None:
+    chosen = ids(loaded)
+    loaded.memory.on_step = lambda step, node: mend(loaded, name="Bob") if step == "load" else None
+    with pytest.raises(Transient) as caught:
+        replay(loaded, loaded.document(), chosen)
+    assert caught.value.code == "replay.rows_changed"
+    assert loaded.rows("id") == [(1,), (3,)]
+    assert [state for state, *_ in states(loaded)] == ["fixed", "open"]
+
+
+def test_a_rule_that_would_end_a_run_only_keeps_the_row_back(loaded: World) -> None:
+    mend(loaded, name="Bob")
+    report = replay(loaded, loaded.document(rules=[{**NOT_NULL, "onFail": "abort"}]))
+    assert report.row_counts == {"loaded": 1, "fails": 1}
+
+
+def test_an_attempt_that_takes_over_finds_the_commit(loaded: World) -> None:
+    document, chosen = loaded.document(), ids(loaded)
+    job = loaded.job(document, rows=rows_ref(loaded, chosen))
+    replay_rows(job, loaded.memory.ports())
+    again = loaded.job(document, job.run_id, attempt=2, rows=rows_ref(loaded, chosen))
+    report = replay_rows(again, loaded.memory.ports())
+    assert report.row_counts == {"loaded": 2}
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+@pytest.mark.parametrize("mode", ["truncate", "blue_green"])
+def test_a_table_that_runs_replace_gets_the_rows_beside_what_it_holds(world: World, mode: str) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    world.run(world.document(mode=mode, rules=[NOT_NULL]))
+    replay(world, world.document(mode=mode))
+    assert world.rows("id") == [(1,), (2,), (3,), (4,)]
+    assert world.run(world.document(mode=mode)).nothing_new
+
+
+def test_a_newer_row_with_the_same_key_is_kept_unless_it_is_ticked(world: World) -> None:
+    world.sql("create table t (id int primary key, name text)")
+    world.write("a.csv", ROWS)
+    world.run(world.document(mode="upsert", rules=[NOT_NULL]))
+    world.sql("insert into t values (2, 'Newer')")
+    mend(world, name="Mended")
+    document = world.document(mode="upsert", rules=[NOT_NULL])
+    told = recheck(world, document)
+    assert told.row_counts == {"exists": 1, "fails": 1}
+    (taken,) = [row for row in told.row_results if row["result"] == "exists"]
+    assert taken["conflict"] == {"key": {"id": "2"}, "changes": {"name": ["Newer", "Mended"]}}
+    report = replay(world, document)
+    assert report.row_counts == {"exists": 1, "fails": 1}
+    assert reconciles(report)
+    assert world.sql("select name from t where id = 2") == [("Newer",)]
+    report = replay(world, document, overwrite=frozenset(ids(world)))
+    assert report.row_counts == {"loaded": 1, "fails": 1}
+    assert world.sql("select name from t where id = 2") == [("Mended",)]
+
+
+def test_the_mark_stays_and_the_source_does_not_load_the_row_again(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.sql("create table s (id int, name text)")
+    world.sql("insert into s values (1, 'Ann'), (3, null), (3, 'Cy'), (2, null)")
+    mode = {"mode": "incremental_watermark"}
+    world.run(world.table_document(rules=[NOT_NULL], **mode))
+    ((before,),) = world.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", world.schema)
+    report = replay(world, world.table_document(**mode))
+    assert report.row_counts == {"loaded": 2}
+    assert world.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", world.schema) == [
+        (before,)
+    ]
+    world.run(world.table_document(**mode))
+    assert world.rows("id") == [(1,), (2,), (3,), (3,)]
+
+
+def test_a_recheck_writes_nothing(loaded: World) -> None:
+    mend(loaded, name="Bob")
+    before = loaded.sql("select * from rejected order by id")
+    report = recheck(loaded, loaded.document(rules=[NOT_NULL]))
+    assert report.row_counts == {"loaded": 1, "fails": 1}
+    assert [(row["result"], row["rules"]) for row in report.row_results] == [("fails", ["named"]), ("loaded", [])]
+    assert loaded.sql("select * from rejected order by id") == before
+    assert loaded.rows() == [(1, "Ann"), (3, "Cy")]
+
+
+def test_values_have_the_types_that_their_source_gave_them(world: World) -> None:
+    ops = [{"op": "derive", "columns": {"twice": "id * 2"}}]
+    world.sql("create table t (id bigint, name text, twice bigint)")
+    world.sql("create table s (id bigint, name text)")
+    world.sql("insert into s values (9007199254740993, null)")
+    world.run(world.table_document(rules=[NOT_NULL], ops=ops))
+    assert replay(world, world.table_document(ops=ops)).row_counts == {"loaded": 1}
+    assert world.rows() == [(9007199254740993, None, 18014398509481986)]
+
+
+def test_a_row_that_the_table_refused_goes_through_no_op_again(world: World) -> None:
+    world.sql("create table t (id int check (id < 10), name text)")
+    world.write("a.csv", "id,name\n5,Ann\n")
+    ops = [{"op": "cast", "columns": {"id": "integer"}}, {"op": "derive", "columns": {"id": "id * 10"}}]
+    document = world.document(ops=ops, onTypeMismatch="skip")
+    world.run(document)
+    assert world.sql('select "rowFrom" from rejected') == [("input",)]
+    world.sql("alter table t drop constraint t_id_check")
+    assert replay(world, document, row_from="input").row_counts == {"loaded": 1}
+    assert world.rows() == [(50, "Ann")]
+
+
+def test_a_record_that_could_not_be_read_is_loaded_once_it_is_mended(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", "id,name\n1,Ann\n2,Bob,more\n")
+    world.run(world.document())
+    assert replay(world, world.document()).row_counts == {"fails": 1}
+    mend(world, id="2", name="Bob")
+    assert replay(world, world.document()).row_counts == {"loaded": 1}
+    assert world.rows() == [(1, "Ann"), (2, "Bob")]
+
+
+def test_rows_of_a_run_that_loaded_nothing_wait_for_the_next_one(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", "id,name\n1,Ann\n2,\nx,Cy\n")
+    with pytest.raises(Failure):
+        world.run(world.document(rules=[NOT_NULL]))
+    assert {row[0] for row in world.sql("select disposition from rejected")} == {"not_loaded"}
+    assert replay(world, world.document()).row_counts == {"not_loaded": 2}
+    assert world.rows() == []
+
+
+def test_an_expression_mends_all_rows_as_a_pipeline_would_compute_it(loaded: World) -> None:
+    ref = rows_ref(loaded, ids(loaded), column="name", expression="concat('row ', id)", by="ann")
+    report = mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
+    assert report.row_counts == {"mended": 2}
+    assert loaded.sql('select status, "fixedRow", "fixedBy" from rejected order by id') == [
+        ("fixed", {"id": "2", "name": "row 2"}, "ann"),
+        ("fixed", {"id": "4", "name": "row 4"}, "ann"),
+    ]
+    assert replay(loaded, loaded.document(rules=[NOT_NULL])).row_counts == {"loaded": 2}
+
+
+def test_an_expression_that_fails_for_one_row_mends_none(loaded: World) -> None:
+    ref = rows_ref(loaded, ids(loaded), column="name", expression="cast(1 / (id - 2) as string)")
+    with pytest.raises(Failure) as caught:
+        mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
+    assert caught.value.code == "expression.failed"
+    assert [state for state, *_ in states(loaded)] == ["open", "open"]
+
+
+def test_a_restore_gives_replayed_rows_back_to_quarantine(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    world.run(world.document(rules=[NOT_NULL]))
+    document = world.document(backupBeforeLoad=True)
+    job = world.job(document, rows=rows_ref(world, ids(world)))
+    replay_rows(job, world.memory.ports())
+    restored = world.job(document, backup=BackupRef(job.run_id, "load"))
+    restore_pipeline(restored, world.memory.ports())
+    assert world.rows("id") == [(1,), (3,)]
+    assert [state for state, *_ in states(world)] == ["open", "open"]
+    assert replay(world, document).row_counts == {"loaded": 2}
+    assert world.rows("id") == [(1,), (2,), (3,), (4,)]
