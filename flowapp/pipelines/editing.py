@@ -28,7 +28,7 @@ from flowapp.pipelines.models import Draft, Pipeline
 from flowapp.pipelines.panel import node_panel, places, schedule_fields, settings_panel
 from flowapp.pipelines.selectors import get_pipeline, get_version
 from flowapp.pipelines.services import VersionConflict, restore_version
-from flowapp.pipelines.statements import expressions_of, targets_of
+from flowapp.pipelines.statements import checks_of, expressions_of, targets_of
 from flowapp.pipelines.tabs import next_fires, runs_of, violations_of
 from flowapp.runs.models import Purpose, Trigger
 from flowapp.runs.services import QUEUES, read_purpose
@@ -295,7 +295,11 @@ def _tab_context(editor: Editor, view: DraftView) -> dict[str, Any]:
     if editor.tab == "history":
         return history(editor.pipeline, view, editor.request.GET)
     if editor.tab == "sql":
-        return {"sql_targets": targets_of(editor.pipeline, view), "expressions": expressions_of(view)}
+        return {
+            "sql_targets": targets_of(editor.pipeline, view),
+            "checks": checks_of(view),
+            "expressions": expressions_of(view),
+        }
     if editor.tab == "lineage":
         return {"pictures": pictures_of(view)}
     if editor.tab == "errors":

@@ -97,7 +97,8 @@ def _posted(schema: Schema, data: QueryDict) -> Any:
     if schema.get("type") == "boolean":
         return data.get("value") == "true"
     if schema.get("type") == "array":
-        return read_lines(data.getlist("line")) or MISSING
+        items = document_tree().resolve(schema["items"]).schema
+        return read_lines(items, data.getlist("line")) or MISSING
     if isinstance(schema.get("additionalProperties"), dict):
         inner = document_tree().resolve(schema["additionalProperties"]).schema
         return read_map(inner, data.getlist("key"), data.getlist("value"))

@@ -84,9 +84,27 @@ HELP = {
     "query": "One SELECT that changes nothing. Write tables with their schema: public.orders.",
     "quarantine": "Rejected rows go to this table of the target's database.",
 }
-HELP_OF = {"target": {"path": "Behind the URL of the connection, such as /loaded."}}
+HELP_OF = {
+    "target": {"path": "Behind the URL of the connection, such as /loaded."},
+    "validate": {
+        "when": "A Spark SQL condition, such as country = 'US': the rule looks at the rows for which it is true.",
+        "expression": "A Spark SQL condition, such as ends >= begins: rows for which it is false fail.",
+        "maxViolations": "With more violations than this nothing is loaded.",
+        "maxViolationPct": "With more than this many percent of the rows it looks at nothing is loaded.",
+        "values": "What looks like a number is compared as one; in quotes it is a text.",
+        "pattern": "RE2 syntax, found anywhere in the text unless anchored by ^ and $.",
+        "schema": "A JSON Schema of draft 2020-12; references stay within it.",
+        "withinHours": "Counted from the run's clock in UTC.",
+        "query": "One SELECT over input, the staged rows, that gives the wrong ones. Other tables take their schema.",
+        "message": "What it means if rows come back.",
+        "allowOthers": "Further columns may arrive.",
+    },
+}
 """By kind of node, where a field of the same name means something else."""
-LABELS = {"rowLevel": "Rules", "datasetLevel": "Checks", "config": "Files", "ops": "Operations"}
+LABELS = {
+    "rowLevel": "Rules", "datasetLevel": "Checks", "config": "Files", "ops": "Operations", "customSql": "Custom SQL",
+    "fkIntegrity": "Foreign keys", "maxViolationPct": "Max violations in %",
+}  # fmt: skip
 DOCS = {"Hooks": "hooks"}
 """By group: the page of `docs/` that says more."""
 CLOSED = ("What", "Columns", "Columns of a table that does not exist yet", "Hooks")

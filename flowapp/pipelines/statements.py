@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CommitRecord, Run
 from ir.expressions import parse_expression
 from ir.load_modes import LOAD_MODE_KINDS, LoadMode
-from ir.nodes import Target, Transform
+from ir.nodes import Node, Target, Transform, Validate
 from ir.ops import Derive, Filter, Op
+from ir.rules import Expression, rule_id
 
 MODES = {mode.name: mode for mode in LOAD_MODE_KINDS}
 EXPRESSIONS: dict[type[Op], Callable[[Any], dict[str, str]]] = {
@@ -42,10 +43,20 @@ class TargetSql:
 
 @dataclass(frozen=True, slots=True)
 class SparkSql:
-    """An expression of a transform as Spark is given it: written anew from what was checked."""
+    """An expression as Spark is given it: written anew from what was checked. `place` says in words what it is for."""
 
     node: str
-    column: str
+    place: str
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSql:
+    """What a dataset check asks of the staged rows, in outline."""
+
+    node: str
+    kind: str
+    subject: str
     sql: str
 
 
@@ -58,14 +69,39 @@ def targets_of(pipeline: Pipeline, view: DraftView) -> list[TargetSql]:
 
 
 def expressions_of(view: DraftView) -> list[SparkSql]:
-    """Those of the draft's transforms; `column` is "" for a filter."""
+    """Those of the draft's transforms and rules."""
     document = view.checked.pipeline
-    nodes = [node for node in document.nodes if isinstance(node, Transform)] if document else []
     return [
-        SparkSql(node.id, column, parse_expression(text).sql)
-        for node in nodes
-        for op in node.ops
-        for column, text in EXPRESSIONS.get(type(op), lambda op: {})(op).items()
+        SparkSql(node.id, place, parse_expression(text).sql)
+        for node in (document.nodes if document else ())
+        for place, text in (_of_ops(node) if isinstance(node, Transform) else _of_rules(node))
+    ]
+
+
+def _of_ops(node: Transform) -> Iterator[tuple[str, str]]:
+    for op in node.ops:
+        for column, text in EXPRESSIONS.get(type(op), lambda op: {})(op).items():
+            yield f"column {column}" if column else "filter", text
+
+
+def _of_rules(node: Node) -> Iterator[tuple[str, str]]:
+    for rule in node.row_level if isinstance(node, Validate) else ():
+        name = f"{rule.type} of {rule.field}" if rule.field else f"rule {rule_id(rule)}"
+        if rule.when is not None:
+            yield f"{name}: when", rule.when
+        if isinstance(rule, Expression):
+            yield name, rule.expression
+
+
+def checks_of(view: DraftView) -> list[CheckSql]:
+    """The dataset checks of the draft."""
+    document = view.checked.pipeline
+    levels = [(n.id, n.dataset_level) for n in (document.nodes if document else ()) if isinstance(n, Validate)]
+    return [
+        CheckSql(node, kind, check.subject, check.outline)
+        for node, level in levels
+        if level is not None
+        for kind, check in level.checks()
     ]
 
 

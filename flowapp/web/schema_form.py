@@ -19,6 +19,7 @@ TELLING = ("field", "column", "name")
 """What tells one item of a list from others, beside its kind."""
 
 LONG_TEXT = ("description", "query", "statement", "where")
+MANY_LISTS = 6
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
 
@@ -61,6 +62,18 @@ class Field:
     def ident(self) -> str:
         """An HTML id that stays the same as long as the place does."""
         return "f" + re.sub(r"[^A-Za-z0-9]", lambda sign: f"_{ord(sign[0]):x}_", self.path)
+
+    @property
+    def filled(self) -> list[Field]:
+        """The fields below it that are shown at once: all, or of many lists those that hold something."""
+        return [child for child in self.children if child not in self.empty_lists]
+
+    @property
+    def empty_lists(self) -> list[Field]:
+        """Where there are many lists, the empty ones: they can be opened."""
+        if len(self.children) < MANY_LISTS or any(child.widget != "items" for child in self.children):
+            return []
+        return [child for child in self.children if not child.children and not child.diagnostics]
 
     @property
     def is_invalid(self) -> bool:
@@ -136,7 +149,7 @@ class FormMaker:
             case "boolean":
                 return "checkbox"
             case "array":
-                return "lines" if self.tree.resolve(found["items"]).type == "string" else "items"
+                return "lines" if _is_scalar(self.tree.resolve(found["items"]).type) else "items"
             case "object":
                 return "group" if "properties" in found else "map" if "additionalProperties" in found else "json"
             case "string" if name in LONG_TEXT:
@@ -176,7 +189,8 @@ class FormMaker:
         made.value = resolved.schema.get("default", False) if value is MISSING else value is True
 
     def _make_lines(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
-        made.value = [_shown(item) for item in value] if isinstance(value, list) else []
+        kind = self.tree.resolve(resolved.schema["items"]).type
+        made.value = [_typed(item, kind) for item in value] if isinstance(value, list) else []
         made.suggestions = self.rules.suggestions(made.name, resolved.schema)
 
     def _make_map(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
@@ -205,6 +219,7 @@ class FormMaker:
         item_schema = self.tree.item_of(schema)
         item = self.tree.resolve(item_schema)
         made.options = self._alternatives(made.name, item, None)
+        made.help = made.help or _first_line(item.schema if resolved.or_many else resolved.schema)
         items = value if isinstance(value, list) else [] if value is MISSING else [value]
         for i, one in enumerate(items):
             place = made.pointer / i if isinstance(value, list) else made.pointer
@@ -215,7 +230,7 @@ class FormMaker:
         names = [value.get(key) for key in (tag, *TELLING)] if isinstance(value, dict) else []
         label = " ".join(name for name in names if isinstance(name, str) and name) or f"{number + 1}"
         made = Field(str(number), label, at, "item", number=number, value=tag)
-        made.help = self.tree.resolve(schema, value).schema.get("description", "").partition("\n")[0]
+        made.help = _first_line(self.tree.resolve(schema, value).schema)
         made.children = self.fields(schema, value, at)
         made.diagnostics = self.take(at, below=False)
         return made
@@ -259,8 +274,9 @@ def read_value(schema: Schema, text: str) -> Any:
     return _read_scalar(text)
 
 
-def read_lines(lines: Iterable[str]) -> list[str]:
-    return [line for line in lines if line != ""]
+def read_lines(schema: Schema, lines: Iterable[str]) -> list[Any]:
+    """What the lines mean for the schema of the items; empty ones are left out."""
+    return [read_value(schema, line) for line in lines if line != ""]
 
 
 def read_map(schema: Schema, keys: Sequence[str], values: Sequence[str]) -> dict[str, Any]:
@@ -295,10 +311,18 @@ def _read_json(text: str) -> Any:
         return text
 
 
+def _is_scalar(kind: str | list[str]) -> bool:
+    return isinstance(kind, list) or kind in ("string", "number", "integer")
+
+
+def _first_line(schema: Schema) -> str:
+    return str(schema.get("description", "")).partition("\n")[0]
+
+
 def _typed(value: Any, kind: str | list[str]) -> str:
     """The text that `read_value` turns into this value."""
     shown = _shown(value)
-    if isinstance(kind, list) and isinstance(value, str) and _read_scalar(shown) != value:
+    if isinstance(kind, list) and isinstance(value, str) and (value == "" or _read_scalar(shown) != value):
         return f'"{shown}"'
     return shown
 

@@ -23,9 +23,11 @@ NumberBound = Annotated[int | float | str, JsonScalar(("number", "string"))]
 
 
 class Check(Spec):
-    """What all checks share. `kind` is the key that holds them in a document."""
+    """What all checks share. `kind` is the key that holds them in a document, `sketch` the SQL over the staged rows,
+    `input`, in outline."""
 
     kind: ClassVar[str]
+    sketch: ClassVar[str]
     on_fail: Literal["abort", "warn"]
 
     @property
@@ -33,12 +35,28 @@ class Check(Spec):
         """What it looks at, to tell checks of one kind apart; "" where it looks at the rows as such."""
         return ""
 
+    @property
+    def outline(self) -> str:
+        """What it asks of the staged rows, for people; what is sent also minds types and attempts."""
+        return self.sketch.format_map(self.names())
+
+    def names(self) -> dict[str, str]:
+        """What stands in the sketch."""
+        return {}
+
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "check", self.kind, at
 
     def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
         """The columns of the rows that it looks at, and where it names them."""
         yield from ()
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+REPEATED = "SELECT {column}, count(*) FROM input WHERE ({column}) IS NOT NULL GROUP BY {column} HAVING count(*) > 1"
 
 
 class OneColumn(Check):
@@ -49,6 +67,9 @@ class OneColumn(Check):
     @property
     def subject(self) -> str:
         return self.column
+
+    def names(self) -> dict[str, str]:
+        return {"column": quoted(self.column)}
 
     def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
         yield self.column, at / "column"
@@ -62,6 +83,9 @@ class SomeColumns(Check):
     @property
     def subject(self) -> str:
         return ", ".join(self.columns)
+
+    def names(self) -> dict[str, str]:
+        return {"column": ", ".join(map(quoted, self.columns))}
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_repeated(self.columns, at / "columns")

@@ -14,6 +14,7 @@ class Cardinality(OneColumn):
     """The number of distinct values lies within the bounds. NULL is no value."""
 
     kind = "cardinality"
+    sketch = "SELECT count(DISTINCT {column}) FROM input"
     min_distinct: Count | None = None
     max_distinct: Count | None = None
 

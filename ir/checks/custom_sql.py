@@ -24,6 +24,7 @@ class CustomSql(Check):
     """
 
     kind = "customSql"
+    sketch = "{query}"
     query: Text
     message: Text | None = None
 
@@ -33,3 +34,6 @@ class CustomSql(Check):
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_query(self.query, at / "query", given=(STAGED,), forbidden=FORBIDDEN)
+
+    def names(self) -> dict[str, str]:
+        return {"query": self.query}

@@ -12,3 +12,4 @@ class DistinctRatio(Ratio):
     """
 
     kind = "distinctRatio"
+    sketch = "SELECT count(DISTINCT {column})::numeric / count({column}) FROM input"

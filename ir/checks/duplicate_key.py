@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ir.checks.base import SomeColumns
+from ir.checks.base import REPEATED, SomeColumns
 
 
 class DuplicateKey(SomeColumns):
@@ -12,3 +12,4 @@ class DuplicateKey(SomeColumns):
     """
 
     kind = "duplicateKey"
+    sketch = REPEATED

@@ -13,4 +13,8 @@ class Freshness(OneColumn):
     """
 
     kind = "freshness"
+    sketch = (
+        "SELECT now() - max({column}) FILTER (WHERE {column} <= now()), count(*) FILTER (WHERE {column} > now())"
+        " FROM input"
+    )
     within_hours: PositiveNumber

@@ -9,3 +9,4 @@ class Mean(Amount):
     """The mean of a column of numbers lies within the bounds. NULL does not count; without any value it fails."""
 
     kind = "mean"
+    sketch = "SELECT avg({column}) FROM input"

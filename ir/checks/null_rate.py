@@ -12,3 +12,4 @@ class NullRate(Ratio):
     """
 
     kind = "nullRate"
+    sketch = "SELECT count(*) FILTER (WHERE {column} IS NULL)::numeric / count(*) FROM input"

@@ -14,6 +14,7 @@ class RowCount(Check):
     """The number of staged rows lies within the bounds."""
 
     kind = "rowCount"
+    sketch = "SELECT count(*) FROM input"
     min: Count | None = None
     max: Count | None = None
 

@@ -22,6 +22,7 @@ class SchemaMatch(Check):
     """
 
     kind = "schemaMatch"
+    sketch = "-- Columns are compared; nothing is sent."
     columns: Annotated[dict[Column, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)]
     allow_others: bool = False
 

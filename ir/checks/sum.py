@@ -9,3 +9,4 @@ class Sum(Amount):
     """The sum of a column of numbers lies within the bounds. NULL adds nothing; no rows add up to 0."""
 
     kind = "sum"
+    sketch = "SELECT sum({column}) FROM input"

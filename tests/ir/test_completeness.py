@@ -99,6 +99,19 @@ def test_fields_of_load_modes_are_fields_of_targets():
     assert set(Target.model_fields) >= MODE_FIELDS
 
 
+@pytest.mark.parametrize("kind", [*RULES.values(), *CHECKS.values(), *OPS.values()], ids=lambda kind: kind.__name__)
+def test_a_kind_says_in_its_first_line_what_it_is(kind):
+    assert kind.__doc__.partition("\n")[0].endswith((".", "`."))
+
+
+@pytest.mark.parametrize("kind", CHECKS)
+def test_a_check_tells_its_sql(kind):
+    level = next(node for node in document("every-check")["nodes"] if node["kind"] == "validate")["datasetLevel"]
+    checks = [check for name, check in DatasetLevel.read(level).checks() if name == kind]
+    assert all(check.outline for check in checks)
+    assert checks
+
+
 def test_dataset_checks_of_the_type_are_those_of_the_table():
     assert {field.alias for field in DatasetLevel.model_fields.values()} == set(CHECKS)
 
