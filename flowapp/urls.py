@@ -15,6 +15,7 @@ workspace_pages = [
     path("backups/", include("flowapp.backups.urls")),
     path("health/", include("flowapp.health.urls")),
     path("channels/", include("flowapp.channels.urls")),
+    path("trace/", include("flowapp.tracing.urls")),
     path("connections/", include("flowapp.connections.urls")),
     path("watermarks/", include("flowapp.watermarks.urls")),
 ]

@@ -18,6 +18,7 @@ from executors.postgres.meta import RunRef, find_commit, require_fence, table_id
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
 from executors.postgres.refused import find_repeats
+from executors.postgres.samples import keep_samples
 from executors.postgres.staging import require_staging
 from executors.postgres.table_lock import lock_table
 
@@ -50,6 +51,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
         with recorded(conn) as statements:
             done, backup = _run_mode(conn, plan)
+        keep_samples(conn, plan)
         counts = _reconciled(plan, done)
         settled = (plan.settle or _keep_rejects)(conn, plan, counts)
         counts = replace(counts, quarantine_rows=settled.rows, quarantine_entries=settled.entries)

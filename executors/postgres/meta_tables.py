@@ -99,6 +99,20 @@ TABLES = {
         },
         key="run_id, node",
     ),
+    "samples": MetaTable(
+        {
+            "id": "bigint GENERATED ALWAYS AS IDENTITY",
+            "tenant": "uuid NOT NULL",
+            "pipeline": "text NOT NULL",
+            "node": "text NOT NULL",
+            "run_id": "text NOT NULL",
+            "source_file": "text",
+            "source_record": "bigint",
+            "row": "jsonb NOT NULL",
+            "taken_at": "timestamptz NOT NULL DEFAULT now()",
+        },
+        key="tenant, pipeline, node, id",
+    ),
     "backup_ties": MetaTable(
         {
             "run_id": "text NOT NULL",

@@ -21,6 +21,7 @@ urlpatterns = [
     path("", include("flowapp.backups.api")),
     path("", include("flowapp.health.api")),
     path("", include("flowapp.channels.api")),
+    path("", include("flowapp.tracing.api")),
     path("", include("flowapp.connections.api")),
     path("", include("flowapp.watermarks.api")),
 ]

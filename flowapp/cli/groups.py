@@ -15,6 +15,7 @@ from flowapp.cli import (
     runs,
     schema,
     token,
+    trace,
     up,
     user,
     validate,
@@ -23,8 +24,8 @@ from flowapp.cli import (
 from flowapp.cli.parser import Parser, add_json_option
 
 GROUPS = (
-    up, demo, validate, run, runs, hooks, errors, pipeline, watermark, backups, connection, alerts, channel, user,
-    token, schema,
+    up, demo, validate, run, runs, hooks, errors, trace, pipeline, watermark, backups, connection, alerts, channel,
+    user, token, schema,
 )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from django.conf import settings
 from django.db.models import Model, Q
 
 from executors.postgres.client import connect, translate
+from executors.postgres.samples import KEPT_DAYS as SAMPLES_KEPT_DAYS
+from executors.postgres.samples import drop_old_samples
 from executors.postgres.staging import sweep_leftovers
 from flowapp.accounts.models import LoginFailures
 from flowapp.backups.selectors import KEPT_DAYS
@@ -68,6 +70,7 @@ def list_retention() -> list[tuple[str, str]]:
         ("Runs that loaded, their numbers, versions and loaded files", "for good"),
         *kept,
         ("Backups of tables", counted(KEPT_DAYS, "day")),
+        ("Samples of loaded rows, beside their table", counted(SAMPLES_KEPT_DAYS, "day")),
         ("Held loads without a decision", f"{settings.HOLD_HOURS:g} hours"),
         (SAMPLES.what, counted(SAMPLE_HOURS, "hour")),
     ]
@@ -92,6 +95,18 @@ def _delete(retention: Retention) -> int:
         retention.model._default_manager.filter(pk__in=keys).delete()
         total += len(keys)
     return total
+
+
+def drop_old_row_samples() -> int:
+    """Let go of the rows that loads have kept beside their targets, in every target that answers."""
+    dropped = 0
+    for connection in Connection.objects.filter(kind=POSTGRES).order_by("pk"):
+        try:
+            with connect(resolve(connection), autocommit=True) as target:
+                dropped += drop_old_samples(target)
+        except FlowError as error:
+            logger.info("Samples behind connection %s were not dropped: %s", connection.name, error.code)
+    return dropped
 
 
 def sweep_staging() -> list[str]:

@@ -19,7 +19,7 @@ from flowapp.health.heartbeats import forget_dead
 from flowapp.health.selectors import count_alive
 from flowapp.runs.broker import send_run
 from flowapp.runs.holds import expire_holds
-from flowapp.runs.janitor import delete_old_rows, delete_old_samples, sweep_staging
+from flowapp.runs.janitor import delete_old_rows, delete_old_samples, drop_old_row_samples, sweep_staging
 from flowapp.runs.models import CLAIMABLE, COUNTED, OCCUPYING, Chore, Run, State
 from flowapp.runs.recovery import take_back_lost
 from flowapp.runs.schedules import fire_due
@@ -120,5 +120,6 @@ STEPS: tuple[tuple[str, Callable[[datetime], object]], ...] = (
     ("delete old rows", every(3600, "delete_old_rows", lambda _: delete_old_rows())),
     ("forget dead processes", every(3600, "forget_dead", lambda _: forget_dead())),
     ("drop old backups", every(3600, "drop_old_backups", lambda _: drop_old_backups())),
+    ("drop old row samples", every(3600, "drop_old_row_samples", lambda _: drop_old_row_samples())),
     ("sweep staging", every(3600, "sweep_staging", lambda _: sweep_staging())),
 )

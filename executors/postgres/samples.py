@@ -1,0 +1,72 @@
+"""A few rows of each load, kept beside the target for a while: what rules would have hit, and where a row went."""
+
+from __future__ import annotations
+
+from psycopg import sql
+
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, exists
+from executors.postgres.load_plan import LoadPlan
+from executors.postgres.meta import META
+from executors.postgres.staging import FILE, HIDDEN, RECORD, is_winner
+
+MOST_ROWS, KEPT_LOADS, KEPT_DAYS = 100, 10, 30
+LONGEST_ROW = 32 * 1024
+"""In characters of its JSON; a longer row is left out."""
+AT_RANDOM_FROM = 10_000
+"""Of fewer rows the first ones are kept, of more those of some pages."""
+
+
+def keep_samples(conn: Conn, plan: LoadPlan) -> None:
+    """Keep some of the staged rows in the transaction of their load, and let go of those of older loads."""
+    run = plan.run
+    conn.execute(_insert(plan))
+    conn.execute(
+        "DELETE FROM flow_meta.samples WHERE tenant = %(tenant)s AND pipeline = %(pipeline)s AND node = %(node)s"
+        " AND (taken_at < now() - make_interval(days => %(days)s) OR run_id NOT IN ("
+        "  SELECT run_id FROM flow_meta.samples WHERE tenant = %(tenant)s AND pipeline = %(pipeline)s"
+        "  AND node = %(node)s GROUP BY run_id ORDER BY max(id) DESC LIMIT %(loads)s))",
+        {"tenant": run.tenant, "pipeline": run.pipeline, "node": run.node, "days": KEPT_DAYS, "loads": KEPT_LOADS},
+    )
+
+
+def _insert(plan: LoadPlan) -> sql.Composed:
+    run = plan.run
+    return sql.SQL(
+        "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, source_file, source_record, row)"
+        " SELECT {tenant}, {pipeline}, {node}, {run_id}, f.name, s.{record}, s.row FROM ("
+        "SELECT w.{file}, w.{record}, to_jsonb(w.*) - {hidden}::text[] AS row FROM {good} AS w{sample}"
+        " WHERE {winner} AND length((w.*)::text) <= {longest} LIMIT {most}) AS s"
+        " LEFT JOIN ROWS FROM (unnest({seqs}::int[]), unnest({names}::text[])) AS f(seq, name) ON f.seq = s.{file}"
+    ).format(
+        tenant=sql.Literal(run.tenant),
+        pipeline=sql.Literal(run.pipeline),
+        node=sql.Literal(run.node),
+        run_id=sql.Literal(run.run_id),
+        file=sql.Identifier(FILE),
+        record=sql.Identifier(RECORD),
+        hidden=sql.Literal(list(HIDDEN)),
+        good=plan.tables.good_identifier,
+        sample=_some_pages(plan.staged),
+        winner=is_winner(plan.winners, "w"),
+        longest=sql.Literal(LONGEST_ROW),
+        most=sql.Literal(MOST_ROWS),
+        seqs=sql.Literal([f.seq for f in plan.files]),
+        names=sql.Literal([f.name for f in plan.files]),
+    )
+
+
+def _some_pages(staged: int) -> sql.Composable:
+    if staged < AT_RANDOM_FROM:
+        return sql.SQL("")
+    return sql.SQL(" TABLESAMPLE SYSTEM ({})").format(sql.Literal(100.0 * 5 * MOST_ROWS / staged))
+
+
+@translate()
+def drop_old_samples(conn: Conn) -> int:
+    """Let go of what is past its time, also of pipelines that no longer run; returns how many rows went."""
+    with conn.transaction():
+        if not exists(conn, META, "samples"):
+            return 0
+        old = "DELETE FROM flow_meta.samples WHERE taken_at < now() - make_interval(days => %s)"
+        return conn.execute(old, [KEPT_DAYS]).rowcount

@@ -1,0 +1,147 @@
+"""Looking for a row by what stands in some of its columns, in each place within a bounded time and without writing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from executors.errors import Failure
+from executors.model import Destination
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, exists
+from executors.postgres.inspect import inspect_target
+from executors.postgres.meta import META
+from executors.postgres.names import TableName
+from executors.postgres.plan import FILLED
+
+SECONDS, MOST_FOUND = 5, 20
+Row = Mapping[str, Any]
+
+_ENTRY = (
+    "runId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status", "sourceFile", "sourceRecord",
+    "rowId", "row", "createdAt",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a place held. `trouble` says why it could not be looked in, or not to its end; then nothing is known.
+
+    `lacks` are the columns that tell where a row came from and that a table was made without.
+    """
+
+    rows: tuple[Row, ...] = ()
+    has_more: bool = False
+    trouble: str = ""
+    lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a row that was found says that it came from."""
+
+    run: str
+    record: int
+
+
+@translate()
+def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Looked:
+    """The rows of a table by the values of some columns, written as the database writes them."""
+    dest = inspect_target(conn, name.schema, name.table)
+    if dest is None:
+        return Looked(trouble="There is no such table.")
+    known = {column.name: column for column in dest.columns}
+    if missing := [name for name in key if name not in known]:
+        return Looked(trouble=f"It has no column {', '.join(missing)}; it has {', '.join(known)}.")
+    wanted = [
+        sql.SQL("t.{} = {}::{}").format(sql.Identifier(n), sql.Literal(value), sql.SQL(known[n].base or "text"))
+        for n, value in key.items()
+    ]
+    query = sql.SQL("SELECT to_jsonb(t.*) AS row FROM {} AS t WHERE {}").format(
+        name.identifier, sql.SQL(" AND ").join(wanted)
+    )
+    found = _look(conn, query)
+    if found.trouble and not _has_index(conn, dest, name, key):
+        return Looked(trouble=f"{found.trouble} No index begins with {' or '.join(key)}.")
+    lacks = tuple(column for column in FILLED if column not in known)
+    return Looked(tuple(row["row"] for row in found.rows), found.has_more, found.trouble, lacks)
+
+
+@translate()
+def look_in_quarantine(
+    conn: Conn, name: TableName, pipeline: str, target: str, key: Mapping[str, str], origins: Sequence[Origin]
+) -> Looked:
+    """Entries of rows with such values as the source gave them, and of the rows that came from there."""
+    if not exists(conn, name.schema, name.table):
+        return Looked()
+    either = [
+        sql.SQL('("runId" = {} AND "sourceRecord" = {})').format(sql.Literal(o.run), sql.Literal(o.record))
+        for o in origins
+    ]
+    if key:
+        either.append(sql.SQL("({})").format(_same_texts(key)))
+    if not either:
+        return Looked()
+    query = sql.SQL('SELECT {} FROM {} WHERE "pipelineId" = {} AND "targetNode" = {} AND ({}) ORDER BY id DESC').format(
+        sql.SQL(", ").join(map(sql.Identifier, _ENTRY)), name.identifier, sql.Literal(pipeline), sql.Literal(target),
+        sql.SQL(" OR ").join(either),
+    )  # fmt: skip
+    return _look(conn, query)
+
+
+@translate()
+def look_in_samples(conn: Conn, tenant: str, pipeline: str, target: str, key: Mapping[str, str]) -> Looked:
+    """The rows of late loads that were kept as samples."""
+    if not exists(conn, META, "samples"):
+        return Looked()
+    query = sql.SQL(
+        "SELECT run_id, source_file, source_record, row, taken_at FROM flow_meta.samples"
+        " WHERE tenant = {} AND pipeline = {} AND node = {} AND {} ORDER BY id DESC"
+    ).format(sql.Literal(tenant), sql.Literal(pipeline), sql.Literal(target), _same_texts(key))
+    return _look(conn, query)
+
+
+def _same_texts(key: Mapping[str, str]) -> sql.Composed:
+    same = (sql.SQL("row ->> {} = {}").format(sql.Literal(name), sql.Literal(value)) for name, value in key.items())
+    return sql.SQL(" AND ").join(same)
+
+
+def _look(conn: Conn, query: sql.Composed) -> Looked:
+    """Values that make no sense, and a search that takes too long, are answers; a broken database is not."""
+    bounded = sql.SQL("{} LIMIT {}").format(query, sql.Literal(MOST_FOUND + 1))
+    try:
+        with conn.transaction():
+            conn.execute("SET TRANSACTION READ ONLY")
+            conn.execute(sql.SQL("SET LOCAL statement_timeout = {}").format(sql.Literal(SECONDS * 1000)))
+            rows = conn.cursor(row_factory=dict_row).execute(bounded).fetchall()
+    except psycopg.errors.QueryCanceled:
+        return Looked(trouble=f"It was not searched within {SECONDS} s.")
+    except psycopg.errors.DataError:
+        return Looked(trouble="A value cannot be read as its column's type.")
+    except psycopg.errors.InsufficientPrivilege:
+        return Looked(trouble="The connection's user may not read it.")
+    return Looked(tuple(rows[:MOST_FOUND]), len(rows) > MOST_FOUND)
+
+
+def _has_index(conn: Conn, dest: Destination, name: TableName, key: Mapping[str, str]) -> bool:
+    if any(unique & set(key) for unique in dest.unique_keys):
+        return True
+    with conn.transaction():
+        found = conn.execute(
+            "SELECT EXISTS (SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid"
+            " JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
+            " WHERE n.nspname = %s AND c.relname = %s AND i.indisvalid AND a.attname = ANY(%s))",
+            [name.schema, name.table, list(key)],
+        ).fetchone()
+    return bool(found and found[0])
+
+
+def trouble_of(failure: Failure) -> Looked:
+    """A database that cannot be asked."""
+    return Looked(trouble=failure.message)

@@ -1,0 +1,69 @@
+"""`flow trace`: where a row went."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import Any
+
+from flowapp.cli.exits import FAILED, UsageError
+from flowapp.cli.outcome import Outcome, said
+from flowapp.cli.parser import add_command
+from flowapp.cli.workspace import current_workspace
+
+
+def add_parser(commands: Any) -> None:
+    trace = add_command(commands, "trace", trace_row, "say where a row went, by the values of its key")
+    trace.add_argument("pipeline", metavar="PIPELINE")
+    trace.add_argument("key", metavar="COLUMN=VALUE", nargs="+", help="columns of the target, such as id=42")
+    trace.add_argument("--target", metavar="NODE", default="", help="look at this target alone")
+
+
+def trace_row(args: Namespace) -> Outcome:
+    """Exits with 1 where nothing was found."""
+    from flowapp.pipelines.selectors import get_pipeline
+    from flowapp.tracing import selectors
+
+    pipeline = get_pipeline(current_workspace(), args.pipeline)
+    traces = selectors.trace_document(selectors.trace_row(pipeline, dict(map(_pair, args.key)), args.target))
+    shown = said({"pipeline": pipeline.ident, "targets": traces}, *(line for trace in traces for line in _lines(trace)))
+    return Outcome(shown.document, shown.show, 0 if any(trace["found"] for trace in traces) else FAILED)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    column, sign, value = text.partition("=")
+    if not sign or not column:
+        raise UsageError(f"{text!r} is not of the form COLUMN=VALUE", command="flow trace")
+    return column, value
+
+
+def _lines(trace: dict[str, Any]) -> Iterator[str]:
+    yield f"{trace['target']}:"
+    for place in trace["places"]:
+        if place["couldNotLook"]:
+            yield f"  {place['place']}: could not be searched. {place['couldNotLook']}"
+        elif not place["rows"]:
+            yield f"  {place['place']}: nothing."
+        for row in place["rows"]:
+            yield f"  {place['place']}: {_where(row)}"
+            yield f"    {json.dumps(row['values'], ensure_ascii=False)}"
+        if place["note"]:
+            yield f"    {place['note']}"
+    if not trace["found"]:
+        for out in trace["leftOutLately"]:
+            yield f"  Of late runs {out['rows']:,} rows were {out['why']}."
+
+
+def _where(row: dict[str, Any]) -> str:
+    parts = []
+    if row["rejection"]:
+        told = row["rejection"]
+        parts.append(f"{told['disposition']}, {told['status']}: {told['message']} ({told['rule']})")
+    if row["runNumber"]:
+        parts.append(f"run {row['runNumber']}")
+    if row["file"]:
+        parts.append(f"file {row['file']}")
+    if row["record"] is not None:
+        parts.append(f"record {row['record']:,}")
+    return "; ".join(parts) or "found; where it came from is not known"

@@ -1,0 +1,300 @@
+"""Where a row went: its target's table, rejected rows and kept samples, by the values of some columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Sum
+
+from executors.errors import Failure
+from executors.postgres.client import connect
+from executors.postgres.ddl import Conn
+from executors.postgres.names import TableName
+from executors.postgres.plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
+from executors.postgres.samples import KEPT_DAYS
+from executors.postgres.tracing import (
+    SECONDS,
+    Looked,
+    Origin,
+    Row,
+    look_in_quarantine,
+    look_in_samples,
+    look_in_table,
+    trouble_of,
+)
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
+from flowapp.files.models import LoadUnit
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.selectors import get_version
+from flowapp.runs.models import NodeRun, Run
+from ir.errors import FlowError
+from ir.lineage import Lineage, lineages_of
+from ir.nodes import Target
+from ir.pipeline import Pipeline as Document
+
+MOST_COLUMNS = 10
+LATE_RUNS = 10
+LEFT_OUT = {
+    "rows_filtered": "left out by filters",
+    "rows_replaced": "replaced by later rows of the same key",
+    "rows_behind_mark": "behind the mark",
+    "rows_suppressed": "swallowed by a trigger of the table",
+    "rows_rejected": "rejected",
+}
+"""What keeps rows out of a target, in words, by what counts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """A row, or a rejection of it, that was found somewhere. `run` is None where this workspace knows no such run."""
+
+    values: Row
+    run: Run | None = None
+    run_id: str = ""
+    file: str = ""
+    sha256: str = ""
+    record: int | None = None
+    entry: Row = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that was looked in, in words, what was seen there, and why it could not be searched if it could not."""
+
+    what: str
+    kind: str
+    sights: tuple[Sight, ...] = ()
+    has_more: bool = False
+    trouble: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTrace:
+    """What is known of the row at one target. `left_out` counts, in words, the rows that late runs kept out."""
+
+    node: str
+    places: tuple[Place, ...]
+    left_out: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def is_found(self) -> bool:
+        return any(place.sights for place in self.places)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether nothing found means that nothing is there."""
+        return not any(place.trouble for place in self.places)
+
+
+def list_targets(pipeline: Pipeline) -> list[tuple[Target, list[str]]]:
+    """The targets of the newest version, with the columns that a row may be looked for by; its key comes first."""
+    document = _document(pipeline)
+    lineages = {lineage.target: lineage for lineage in lineages_of(document)}
+    return [(target, _columns(target, lineages[target.id])) for target in document.targets()]
+
+
+def _columns(target: Target, lineage: Lineage) -> list[str]:
+    declared = [column.name for column in target.columns or ()]
+    return list(dict.fromkeys([*(target.upsert_key or ()), *declared, *lineage.columns]))
+
+
+def trace_row(pipeline: Pipeline, key: Mapping[str, str], node: str = "") -> list[TargetTrace]:
+    """Look for rows with these values at one target or at all. Raises FlowError for a key or node that cannot be."""
+    if not 1 <= len(key) <= MOST_COLUMNS:
+        raise FlowError(
+            "trace.key_required", f"A row is looked for by 1 to {MOST_COLUMNS} columns.",
+            hint="Give the columns of its key with their values.",
+        )  # fmt: skip
+    document = _document(pipeline)
+    wanted = [target for target in document.targets() if node in ("", target.id)]
+    if not wanted:
+        raise FlowError(
+            "node.unknown", f"Pipeline {pipeline.ident} has no target {node!r} in its newest version.",
+            hint=f"Targets: {', '.join(target.id for target in document.targets())}.",
+        )  # fmt: skip
+    return [_trace(pipeline, document, target, key) for target in wanted]
+
+
+def _document(pipeline: Pipeline) -> Document:
+    return read_document(get_version(pipeline).document)
+
+
+def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[str, str]) -> TargetTrace:
+    table = TableName(target.schema_, target.table)
+    at_source = _source_key(document, target, key)
+    with _reaching(pipeline, target) as reached:
+        look = _Looking(pipeline, target, reached)
+        rows = look.place(f"table {table}", "table", lambda conn: look_in_table(conn, table, key), look.row)
+        origins = [Origin(s.run_id, s.record) for s in rows.sights if s.run_id and s.record is not None]
+        rejects = [
+            look.place(
+                f"rejected rows in {kept}", "rejects",
+                lambda conn, kept=kept: look_in_quarantine(
+                    conn, kept, pipeline.ident, target.id, at_source or {}, origins
+                ),
+                look.entry, "" if at_source else "Only by the row's place: its key is computed on the way.",
+            )
+            for kept in _quarantines(document, target)
+        ]  # fmt: skip
+        samples = look.place(
+            f"samples of late loads, kept {KEPT_DAYS} days", "samples",
+            lambda conn: look_in_samples(conn, str(pipeline.workspace_id), pipeline.ident, target.id, key),
+            look.sample,
+        )  # fmt: skip
+    return TargetTrace(target.id, (rows, *rejects, samples), tuple(_left_out(pipeline, target)))
+
+
+def _source_key(document: Document, target: Target, key: Mapping[str, str]) -> dict[str, str] | None:
+    """The key as the source writes it; None where a column of it is none of the source's as it stands."""
+    path = document.path_to(target)
+    (lineage,) = (one for one in lineages_of(document) if (one.source, one.target) == (path.source.id, target.id))
+    found = {}
+    for name, value in key.items():
+        trace = lineage.columns.get(name)
+        if trace is None and lineage.has_others and not lineage.is_opaque:
+            found[name] = value
+        elif trace is not None and len(trace.sources) == 1 and not any(step.startswith("=") for step in trace.steps):
+            found[trace.sources[0]] = value
+        else:
+            return None
+    return found
+
+
+def _quarantines(document: Document, target: Target) -> list[TableName]:
+    kept = (node.quarantine for node in document.path_to(target).validates)
+    return list(dict.fromkeys(TableName.parse(k.table) for k in kept if k and k.enabled and k.table))
+
+
+@contextmanager
+def _reaching(pipeline: Pipeline, target: Target) -> Iterator[Conn | Failure]:
+    """A session of the target's database, or why there is none."""
+    stored = get_connection(pipeline.workspace, target.connection)
+    try:
+        session = connect(resolve(stored), autocommit=True)
+        reached = session.__enter__()
+    except Failure as failure:
+        yield failure
+        return
+    try:
+        yield reached
+    finally:
+        session.__exit__(None, None, None)
+
+
+class _Looking:
+    """Looks in the places of one target, and says of what it finds which run and file it came from."""
+
+    def __init__(self, pipeline: Pipeline, target: Target, reached: Conn | Failure) -> None:
+        self._pipeline, self._target, self._reached = pipeline, target, reached
+        self._run = cache(self._find_run)
+        self._file = cache(self._find_file)
+
+    def place(self, what: str, kind: str, look: Any, sight: Any, note: str = "") -> Place:
+        if isinstance(self._reached, Failure):
+            found = trouble_of(self._reached)
+        else:
+            try:
+                found = look(self._reached)
+            except Failure as failure:
+                found = trouble_of(failure)
+        sights = tuple(seen for row in found.rows if (seen := sight(row)))
+        return Place(what, kind, sights, found.has_more, found.trouble, " ".join(filter(None, (note, _lack(found)))))
+
+    def row(self, row: Row) -> Sight:
+        run_id, sha256, record = (row.get(name) for name in (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD))
+        values = {name: v for name, v in row.items() if name not in (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD)}
+        return Sight(values, self._run(run_id or ""), run_id or "", self._file(sha256 or ""), sha256 or "", record)
+
+    def entry(self, row: Row) -> Sight | None:
+        """Entries of another workspace's runs, which may share the table, are not seen."""
+        run = self._run(row["runId"])
+        if run is None:
+            return None
+        told = {name: value for name, value in row.items() if name != "row"}
+        return Sight(row["row"], run, row["runId"], row["sourceFile"] or "", "", row["sourceRecord"], told)
+
+    def sample(self, row: Row) -> Sight:
+        run_id = row["run_id"]
+        return Sight(row["row"], self._run(run_id), run_id, row["source_file"] or "", "", row["source_record"])
+
+    def _find_run(self, run_id: str) -> Run | None:
+        try:
+            key = UUID(run_id)
+        except ValueError:
+            return None
+        return Run.objects.filter(workspace=self._pipeline.workspace_id, pk=key).select_related("pipeline").first()
+
+    def _find_file(self, sha256: str) -> str:
+        if not sha256:
+            return ""
+        units = LoadUnit.objects.filter(workspace=self._pipeline.workspace_id, sha256=sha256)
+        names = units.order_by("created_at").values_list("name", flat=True)
+        return names.first() or ""
+
+
+def _lack(found: Looked) -> str:
+    if not found.lacks:
+        return ""
+    return (
+        f"The table was made without {', '.join(found.lacks)}, so its rows do not tell all of where they came from. "
+        "Tables that Flow makes have these columns; add them to this one to have them filled from the next load on."
+    )
+
+
+def _left_out(pipeline: Pipeline, target: Target) -> Iterable[tuple[str, int]]:
+    late = Run.counted.filter(pipeline=pipeline).order_by("-queued_at").values_list("pk", flat=True)[:LATE_RUNS]
+    nodes = NodeRun.objects.filter(run__in=list(late), node=target.id)
+    sums = nodes.aggregate(**{name: Sum(name) for name in LEFT_OUT})
+    return [(words, sums[name]) for name, words in LEFT_OUT.items() if sums[name]]
+
+
+def trace_document(traces: Sequence[TargetTrace]) -> list[dict[str, Any]]:
+    return [
+        {
+            "target": trace.node,
+            "found": trace.is_found,
+            "certain": trace.is_sure,
+            "places": [_place_document(place) for place in trace.places],
+            "leftOutLately": [{"why": why, "rows": rows} for why, rows in trace.left_out],
+        }
+        for trace in traces
+    ]
+
+
+def _place_document(place: Place) -> dict[str, Any]:
+    return {
+        "place": place.what,
+        "kind": place.kind,
+        "rows": [_sight_document(sight) for sight in place.sights],
+        "hasMore": place.has_more,
+        "couldNotLook": place.trouble or None,
+        "note": place.note or None,
+    }
+
+
+def _sight_document(sight: Sight) -> dict[str, Any]:
+    entry = sight.entry
+    rejected = entry and {
+        "node": entry["nodeId"], "rule": entry["ruleId"], "field": entry["field"], "message": entry["message"],
+        "disposition": entry["disposition"], "status": entry["status"], "rowId": entry["rowId"],
+    }  # fmt: skip
+    return {
+        "values": dict(sight.values) if isinstance(sight.values, Mapping) else sight.values,
+        "run": sight.run_id or None,
+        "runNumber": sight.run.number if sight.run else None,
+        "file": sight.file or None,
+        "fileHash": sight.sha256 or None,
+        "record": sight.record,
+        "rejection": rejected or None,
+    }
+
+
+SEARCH_SECONDS = SECONDS

@@ -1,0 +1,48 @@
+"""The page "Where did my row go?". What was typed is a row's values: it is posted, and stands in no address."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_GET, require_http_methods
+
+from flowapp.pipelines.selectors import get_pipeline, list_pipelines
+from flowapp.quarantine.values import ROWS_VIEW
+from flowapp.tracing.forms import TraceForm
+from flowapp.tracing.selectors import SEARCH_SECONDS, list_targets, trace_row
+from flowapp.web.access import page
+from flowapp.web.htmx import HtmxRequest, render_page
+from ir.errors import FlowError
+
+MOST_NAMES = 200
+
+
+@require_GET
+@page(role=ROWS_VIEW)
+def home(request: HtmxRequest) -> HttpResponse:
+    """Which pipeline it is about."""
+    if ident := request.GET.get("pipeline", ""):
+        return redirect("tracing:pipeline", request.workspace.slug, get_pipeline(request.workspace, ident).ident)
+    names = list_pipelines(request.workspace).exclude(latest_number=0).values_list("ident", flat=True)
+    return render_page(request, "tracing/home.html", {"names": names[:MOST_NAMES]})
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+@page(role=ROWS_VIEW)
+def of_pipeline(request: HtmxRequest, ident: str) -> HttpResponse:
+    pipeline = get_pipeline(request.workspace, ident)
+    targets = list_targets(pipeline)
+    columns = list(dict.fromkeys(name for _, names in targets for name in names))
+    key = list(targets[0][0].upsert_key or ()) if targets else []
+    form = TraceForm(request.POST or None, [target.id for target, _ in targets], columns, key)
+    context = {"pipeline": pipeline, "form": form, "columns": columns, "seconds": SEARCH_SECONDS}
+    if request.method == "POST" and form.is_valid():
+        try:
+            context["traces"] = trace_row(pipeline, form.key(), form.cleaned_data.get("target", ""))
+        except FlowError as error:
+            form.add_error(None, f"{error.message} {error.hint}")
+    return render_page(request, "tracing/pipeline.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,144 @@
+"""Where a row went: what is seen in each place, and what is said of places that could not be searched."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+from psycopg.types.json import Jsonb
+
+from executors.postgres import tracing
+from flowapp.files.models import LoadUnit
+from flowapp.runs.models import NodeRun
+from flowapp.tracing.selectors import list_targets, trace_document, trace_row
+from ir.errors import FlowError
+from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.tracing.conftest import HASH
+
+pytestmark = pytest.mark.django_db
+
+
+def places(pipeline, **key):
+    """The places of the only target, by their kind."""
+    (trace,) = trace_row(pipeline, key)
+    return {place.kind: place for place in trace.places}, trace
+
+
+def test_a_loaded_row_tells_its_run_file_and_record(checked, run, table):
+    table((1, "Ann", 5), (2, "Bob", 6))
+    LoadUnit.objects.create(workspace=run.workspace, pipeline=checked, node="files", sha256=HASH, name="a.csv", size=1,
+                            changed_at=timezone.now())  # fmt: skip
+    (sight,) = places(checked, id="2")[0]["table"].sights
+    assert sight.values == {"id": 2, "name": "Bob"}
+    assert (sight.run, sight.file, sight.record) == (run, "a.csv", 6)
+
+
+def test_a_rejected_row_is_found_by_what_the_source_called_its_key(checked, run, table, warehouse, schema):
+    table()
+    keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7", "name": None}, sourceRecord=9)
+    (sight,) = places(checked, id="7")[0]["rejects"].sights
+    assert (sight.run, sight.file, sight.record) == (run, "a.csv", 9)
+    assert (sight.entry["ruleId"], sight.entry["disposition"]) == ("named", "dropped")
+
+
+def test_a_loaded_row_brings_its_warnings_by_its_place(checked, run, table, warehouse, schema):
+    table((1, "Ann", 5))
+    keep(
+        warehouse, checked, f"{schema}.rejects", "named", run, row={"other": "x"}, sourceRecord=5, disposition="loaded"
+    )
+    found, trace = places(checked, id="1")
+    assert [s.entry["disposition"] for s in found["rejects"].sights] == ["loaded"]
+    assert trace.is_found
+
+
+def test_entries_of_runs_of_other_workspaces_are_not_seen(checked, table, warehouse, schema):
+    table()
+    keep(warehouse, checked, f"{schema}.rejects", "named", "00000000-0000-4000-8000-000000000001", row={"no": "7"})
+    assert places(checked, id="7")[0]["rejects"].sights == ()
+
+
+def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, table, database):
+    table()
+    database.execute(
+        "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, source_file, source_record, row)"
+        " VALUES (%s, %s, 'load', %s, 'a.csv', 3, %s), (gen_random_uuid(), %s, 'load', %s, 'theirs.csv', 3, %s)",
+        [checked.workspace_id, checked.ident, str(run.pk), Jsonb({"id": 4, "name": "Di"}),
+         checked.ident, str(run.pk), Jsonb({"id": 4})],
+    )  # fmt: skip
+    (sight,) = places(checked, id="4")[0]["samples"].sights
+    assert (sight.run, sight.file, sight.record, sight.values["name"]) == (run, "a.csv", 3, "Di")
+
+
+def test_a_table_without_the_columns_says_so_plainly(checked, table):
+    table((1, "Ann", 5), columns="note text")
+    found = places(checked, id="1")[0]["table"]
+    assert found.sights[0].run is None
+    assert "was made without _source_file_hash, _flow_run, _source_record" in found.note
+
+
+@pytest.mark.parametrize(("key", "says"), [
+    ({"id": "abc"}, "cannot be read as its column's type"), ({"nonsense": "1"}, "no column nonsense"),
+    ({"id": "1\x00"}, "cannot be read"), ({"id": "99999999999999999999"}, "cannot be read"),
+])  # fmt: skip
+def test_what_cannot_be_searched_says_why_and_nothing_is_certain(checked, table, key, says):
+    table((1, "Ann", 5))
+    found, trace = places(checked, **key)
+    assert says in found["table"].trouble
+    assert not trace.is_sure
+
+
+def test_a_search_that_takes_too_long_says_so(checked, table, monkeypatch, database, schema):
+    table(*((n, "x", n) for n in range(3)))
+    database.execute(f'CREATE FUNCTION "{schema}".slow(text) RETURNS text LANGUAGE sql AS $$SELECT pg_sleep(2)::text$$')
+    database.execute(f'ALTER TABLE "{schema}".numbers RENAME TO real_numbers')
+    database.execute(
+        f'CREATE VIEW "{schema}".numbers AS SELECT id, "{schema}".slow(name) AS name FROM "{schema}".real_numbers'
+    )
+    monkeypatch.setattr(tracing, "SECONDS", 0.3)
+    found, trace = places(checked, name="x")
+    assert "not searched within" in found["table"].trouble
+    assert "No index begins with name." in found["table"].trouble
+    assert not trace.is_sure
+
+
+def test_a_missing_table_and_a_dead_database_are_told_apart(checked, connected):
+    assert places(checked, id="1")[0]["table"].trouble == "There is no such table."
+    from flowapp.connections.models import Connection
+
+    Connection.objects.update(port=1)
+    found, trace = places(checked, id="1")
+    assert not trace.is_sure
+    assert all(place.trouble for place in found.values())
+
+
+def test_where_nothing_is_found_late_runs_say_what_they_left_out(checked, run, table):
+    table()
+    NodeRun.objects.create(workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_filtered=12,
+                           rows_replaced=0)  # fmt: skip
+    _, trace = places(checked, id="1")
+    assert (trace.is_found, trace.left_out) == (False, (("left out by filters", 12),))
+
+
+def test_hostile_columns_and_values_are_names_and_values(checked, table):
+    table((1, "Ann", 5))
+    for key in ({'id"; drop table x; --': "1"}, {"name": "x' OR '1'='1"}, {"id": "1) OR (1=1"}):
+        _, trace = places(checked, **key)
+        assert not trace.is_found
+
+
+def test_the_key_of_a_target_comes_first(checked):
+    ((target, columns),) = list_targets(checked)
+    assert (target.id, columns[:2]) == ("load", ["id", "name"])
+
+
+@pytest.mark.parametrize(("key", "node", "code"), [({}, "", "trace.key_required"), ({"id": "1"}, "x", "node.unknown")])
+def test_a_wrong_question_is_refused(checked, key, node, code):
+    with pytest.raises(FlowError) as refused:
+        trace_row(checked, key, node)
+    assert refused.value.code == code
+
+
+def test_the_document_holds_all_of_it(checked, run, table):
+    table((1, "Ann", 5))
+    (told,) = trace_document(trace_row(checked, {"id": "1"}))
+    row = told["places"][0]["rows"][0]
+    assert (told["found"], row["values"]["name"], row["run"], row["record"]) == (True, "Ann", str(run.pk), 5)
