@@ -26,6 +26,7 @@ from flowapp.runs.models import CommitRecord, Run, RunLog, State
 from flowapp.runs.selectors import run_document
 from ir.errors import FlowError
 from tests.flowapp.conftest import make_document
+from tests.flowapp.reading import words
 from tests.flowapp.runs.table_engine import TableEngine
 
 GOOD = {"type": "sql", "statement": "ANALYZE"}
@@ -172,6 +173,16 @@ def test_a_message_that_comes_twice_or_late_does_nothing(failed, db_, monkeypatc
     ask_for_hook(failed, "load.postHook.1")
     run_hook_again(failed.pk, "load.postHook.1", "hook-of-another")
     assert states(failed) == ["succeeded", "queued", "not_run"]
+
+
+def test_the_page_offers_a_hook_again_that_no_worker_took(failed, as_):
+    ask_for_hook(failed, "load.postHook.1")
+    address = f"/w/alices-team/runs/{failed.pk}/"
+    assert "asked to run again" in words(as_("editor").get(address))
+    Run.objects.filter(pk=failed.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    text = words(as_("editor").get(address))
+    assert "asked to run again" not in text
+    assert "Run the hook again" in text
 
 
 def test_the_api_runs_a_hook_again(failed, as_):

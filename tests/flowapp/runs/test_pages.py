@@ -41,6 +41,19 @@ def test_without_runs_the_page_says_what_a_run_is(workspace, as_):
     assert "/w/alices-team/pipelines/" in answer.content.decode()
 
 
+def test_each_node_tells_the_rows_that_it_rejected_itself(as_, queued):
+    NodeRun.objects.create(
+        workspace=queued.workspace, run=queued, position=0, node="check", kind="validate", rows_in=1010, rows_out=1003,
+        rows_rejected_here=7,
+    )  # fmt: skip
+    load(queued, rows_in=1000, rows_out=1000, rows_rejected_here=3)
+    text = words(as_("viewer").get(at(queued)))
+
+    assert "check validate 1,010 1,003 7" in text
+    assert "load target 1,000 1,000 3" in text
+    assert "rejected 10" in text
+
+
 def test_runs_are_listed_with_state_and_numbers(as_, queued):
     load(queued)
     text = words(as_("viewer").get(RUNS))
