@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
@@ -10,7 +12,51 @@ from pyspark.daemon import manager
 import executors.spark.scan
 import executors.spark.sink  # noqa: F401
 
-if __name__ == "__main__":
+IDLE_SECONDS = 120
+
+
+def main() -> None:
     # Workers collect garbage after every task; what was imported here would take them most of a task's time.
     gc.freeze()
+    if _is_of_one_session():
+        _end_when_idle(IDLE_SECONDS)
     manager()
+
+
+def _is_of_one_session() -> bool:
+    """Spark Connect starts one like this for every session, and keeps it when the session has ended."""
+    return os.environ.get("SPARK_JOB_ARTIFACT_UUID", "default") != "default"
+
+
+def _end_when_idle(seconds: int) -> None:
+    """Have this process end when it forked no worker for so long and none is left. Spark starts another if need be.
+
+    It ends as it does when Spark closes its input, for it looks there before it lets a client in: no client is let in
+    and then left without a worker, and one that still waits outside tries again.
+    """
+    from_spark, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+
+    def look(signal_number: int, frame: object) -> None:
+        if _has_workers():
+            signal.alarm(seconds)
+        else:
+            os.dup2(nothing, 0)
+
+    def stay() -> None:
+        os.dup2(from_spark, 0)
+        signal.alarm(seconds)
+
+    signal.signal(signal.SIGALRM, look)
+    os.register_at_fork(after_in_parent=stay)
+    signal.alarm(seconds)
+
+
+def _has_workers() -> bool:
+    try:
+        return os.waitpid(-1, os.WNOHANG)[0] == 0
+    except ChildProcessError:
+        return False
+
+
+if __name__ == "__main__":
+    main()
