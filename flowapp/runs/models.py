@@ -51,6 +51,7 @@ class Purpose(models.TextChoices):
     REPLAY = "replay"
     RECHECK = "recheck"
     MEND = "mend"
+    SAMPLE = "sample"
 
 
 COUNTED = (Purpose.LOAD, Purpose.RESTORE, Purpose.REPLAY)

@@ -1,0 +1,9 @@
+"""Rules that a sample speaks for, and what a rule would have hit in it. Plain functions over rows; nothing is read."""
+
+from __future__ import annotations
+
+from executors.suggestions.columns import ColumnProfile, Value, profile_columns, texts_of
+from executors.suggestions.propose import Proposal, propose
+from executors.suggestions.trial import Trial, try_rule
+
+__all__ = ["ColumnProfile", "Proposal", "Trial", "Value", "profile_columns", "propose", "texts_of", "try_rule"]

@@ -1,0 +1,106 @@
+"""What the columns of a sample look like: how full, how many different values, of which type, from where to where."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from executors.rules import row_rule_mask
+from ir.rules import FieldType
+
+Value = str | int | float | bool | None
+Row = Mapping[str, Any]
+
+GUESSED = ("integer", "float", "boolean", "date", "timestamp", "uuid")
+"""Types that a text column is tried for, the narrower first."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """`kind` is the first type that all values (or `strangers` of them not) can be read as, `string` if there is none;
+    `is_text` says that they come as text. `least` and `most` are numbers or, of dates and times, texts."""
+
+    name: str
+    rows: int
+    nulls: int
+    empties: int
+    distinct: int
+    kind: str
+    is_text: bool
+    strangers: int
+    least: Decimal | str | None
+    most: Decimal | str | None
+    shortest: int
+    longest: int
+    common: tuple[tuple[str, int], ...]
+
+    @property
+    def filled(self) -> int:
+        return self.rows - self.nulls - self.empties
+
+
+def profile_columns(rows: Sequence[Row]) -> list[ColumnProfile]:
+    """One for each column, in the order in which they are first met."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return [_profile(name, [row.get(name) for row in rows]) for name in names]
+
+
+def texts_of(rows: Sequence[Row], name: str) -> pa.Array:
+    """A column as the text that rules see."""
+    return pa.array([_text(row.get(name)) for row in rows], pa.string())
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value) if isinstance(value, dict | list | float) else str(value)
+
+
+def _profile(name: str, values: Sequence[Any]) -> ColumnProfile:
+    texts = [_text(value) for value in values]
+    filled = [text for text in texts if text]
+    counts = Counter(filled)
+    kind, strangers = _kind_of(filled)
+    good = [text for text in counts if _is_of(text, kind)] if kind in ("integer", "float") else list(counts)
+    least, most = _bounds(kind, good)
+    lengths = [len(text) for text in filled] or [0]
+    return ColumnProfile(
+        name, len(values), sum(text is None for text in texts), sum(text == "" for text in texts), len(counts), kind,
+        any(isinstance(value, str) for value in values), strangers, least, most, min(lengths), max(lengths),
+        tuple(counts.most_common()),
+    )  # fmt: skip
+
+
+def _kind_of(filled: Sequence[str]) -> tuple[str, int]:
+    """The narrowest type that at most one in a hundred values is none of, and how many those are."""
+    if not filled:
+        return "string", 0
+    array = pa.array(filled, pa.string())
+    for kind in GUESSED:
+        rule = FieldType(type="fieldType", field="x", expected=kind, onFail="warn")  # type: ignore[arg-type, call-arg]
+        strangers = row_rule_mask(rule, array).true_count
+        if strangers * 100 <= len(filled):
+            return kind, strangers
+    return "string", 0
+
+
+def _is_of(text: str, kind: str) -> bool:
+    rule = FieldType(type="fieldType", field="x", expected=kind, onFail="warn")  # type: ignore[arg-type, call-arg]
+    return not row_rule_mask(rule, pa.array([text], pa.string())).true_count
+
+
+def _bounds(kind: str, texts: Sequence[str]) -> tuple[Decimal | str | None, Decimal | str | None]:
+    if kind in ("integer", "float"):
+        numbers = [number for text in texts if (number := Decimal(text.strip())).is_finite()]
+        return (min(numbers), max(numbers)) if numbers else (None, None)
+    if kind in ("date", "timestamp"):
+        return (min(texts), max(texts)) if texts else (None, None)
+    return None, None

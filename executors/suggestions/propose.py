@@ -1,0 +1,147 @@
+"""Rules and checks that a sample speaks for, each with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import combinations
+from typing import Any
+
+import pyarrow as pa
+
+from executors.rules import row_rule_mask
+from executors.suggestions.columns import ColumnProfile, Row, profile_columns
+from executors.suggestions.patterns import pattern_of
+from executors.suggestions.trial import try_rule
+from ir.rules import RULES, Email, Url
+from ir.words import counted
+
+LEAST_ROWS = 20
+"""Fewer say nothing."""
+MOST_VALUES, LONGEST_VALUE = 20, 60
+REPEATS = 10
+"""A column of few values has each of them so many times on average."""
+RARE = 100
+"""One exception in so many rows is a slip, more of them are usual."""
+KEY_COLUMNS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A row rule, or a dataset check of `check`'s kind, as it would stand in the document, what speaks for it, and how
+    many rows of the sample it hits."""
+
+    spec: dict[str, Any]
+    evidence: str
+    check: str = ""
+    hits: int = 0
+
+    @property
+    def field(self) -> str:
+        return str(self.spec.get("field", ", ".join(self.spec.get("columns", ()))))
+
+
+def propose(rows: Sequence[Row]) -> list[Proposal]:
+    """Column by column, then keys; nothing of a sample that is too small."""
+    if len(rows) < LEAST_ROWS:
+        return []
+    columns = profile_columns(rows)
+    found = [proposal for column in columns for kind in _KINDS for proposal in kind(column)]
+    tried = [replace(proposal, hits=_hits(proposal, rows)) for proposal in found]
+    return [*(proposal for proposal in tried if proposal.hits * RARE <= len(rows)), *_keys(columns, rows)]
+
+
+def _hits(proposal: Proposal, rows: Sequence[Row]) -> int:
+    return try_rule(RULES[proposal.spec["type"]].model_validate(proposal.spec), rows).hits
+
+
+def _rule(kind: str, column: ColumnProfile, evidence: str, **fields: Any) -> Proposal:
+    return Proposal({"type": kind, "field": column.name, **fields, "onFail": "warn"}, evidence)
+
+
+def _not_null(column: ColumnProfile) -> Iterator[Proposal]:
+    missing = column.nulls + column.empties
+    if missing == 0:
+        yield _rule("notNull", column, f"None of {counted(column.rows, 'row')} is empty.")
+    elif missing * RARE <= column.rows:
+        yield _rule("notNull", column, f"Only {missing:,} of {counted(column.rows, 'row')} are empty.")
+
+
+def _field_type(column: ColumnProfile) -> Iterator[Proposal]:
+    if column.is_text and column.kind != "string" and column.filled >= LEAST_ROWS:
+        others = f", but for {column.strangers:,}" if column.strangers else ""
+        evidence = f"{counted(column.filled, 'value')} can be read as {column.kind}{others}."
+        yield _rule("fieldType", column, evidence, expected=column.kind)
+
+
+def _range(column: ColumnProfile) -> Iterator[Proposal]:
+    least, most = column.least, column.most
+    if not isinstance(least, Decimal) or not isinstance(most, Decimal) or column.distinct <= MOST_VALUES:
+        return
+    evidence = f"{counted(column.filled, 'value')} lie between {least:,f} and {most:,f}; the bounds leave them room."
+    yield _rule("range", column, evidence, min=_bound(least, up=False), max=_bound(most, up=True))
+
+
+def _bound(value: Decimal, *, up: bool) -> int | float:
+    """A round number well beyond the value; 0 stays a bound where the values stop there."""
+    if value == 0 or (value > 0) != up:
+        return 0
+    size = abs(value) * 2
+    unit = Decimal(10) ** size.adjusted()
+    bound = next(step * unit for step in (1, 2, 5, 10) if step * unit >= size) * (1 if value > 0 else -1)
+    return int(bound) if bound == bound.to_integral_value() else float(bound)
+
+
+def _one_of(column: ColumnProfile) -> Iterator[Proposal]:
+    is_small = 2 <= column.distinct <= MOST_VALUES and column.filled >= column.distinct * REPEATS
+    if column.kind != "string" or not is_small or column.longest > LONGEST_VALUE:
+        return
+    values = sorted(text for text, _ in column.common)
+    yield _rule(
+        "oneOf", column, f"{counted(column.filled, 'value')} are {column.distinct} different ones.", values=values
+    )
+
+
+def _shape(column: ColumnProfile) -> Iterator[Proposal]:
+    """An address if all are, else the pattern that all known texts share."""
+    if column.kind != "string" or column.distinct <= MOST_VALUES:
+        return
+    texts = pa.array([text for text, _ in column.common], pa.string())
+    for name, kind in (("email", Email), ("url", Url)):
+        rule = kind(type=name, field=column.name, onFail="warn")  # type: ignore[arg-type, call-arg]
+        if not row_rule_mask(rule, texts).true_count:
+            yield _rule(name, column, f"{counted(len(texts), 'different text')} all look like one.")
+            return
+    if pattern := pattern_of(column.common):
+        yield _rule("regex", column, f"{counted(len(texts), 'different text')} all have this shape.", pattern=pattern)
+
+
+def _not_in_future(column: ColumnProfile) -> Iterator[Proposal]:
+    if column.kind in ("date", "timestamp") and str(column.most)[:10] <= f"{datetime.now(UTC):%Y-%m-%d}":
+        evidence = f"{counted(column.filled, 'value')} reach from {column.least} to {column.most}."
+        yield _rule("notInFuture", column, evidence)
+
+
+def _keys(columns: Sequence[ColumnProfile], rows: Sequence[Row]) -> Iterator[Proposal]:
+    """Columns, else pairs of them, that tell every row from all others."""
+    full = [column for column in columns if column.filled == column.rows and column.kind != "float"]
+    single = [column.name for column in full if column.distinct == column.rows]
+    keys = [(name,) for name in single] or _pairs(full, rows)
+    for key in keys:
+        evidence = f"No two of {counted(len(rows), 'row')} share {' and '.join(key)}."
+        yield Proposal({"columns": list(key), "onFail": "warn"}, evidence, check="duplicateKey")
+
+
+def _pairs(full: Sequence[ColumnProfile], rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    best = sorted(full, key=lambda column: -column.distinct)[:KEY_COLUMNS]
+    pairs: list[tuple[str, ...]] = [
+        (a.name, b.name) for a, b in combinations(best, 2) if a.distinct * b.distinct >= len(rows)
+    ]
+    return [pair for pair in pairs if len({tuple(map(str, map(row.get, pair))) for row in rows}) == len(rows)][:1]
+
+
+_KINDS: tuple[Callable[[ColumnProfile], Iterator[Proposal]], ...] = (
+    _not_null, _field_type, _range, _one_of, _shape, _not_in_future,
+)  # fmt: skip

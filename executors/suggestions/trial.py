@@ -1,0 +1,36 @@
+"""What a rule would have hit, by the code that judges runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from executors.rules import row_rule_mask
+from executors.suggestions.columns import Row, texts_of
+from ir.rules import RowRule
+
+MOST_EXAMPLES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How many rows the rule looked at and hit, and the first of those by their place. `untried` says why it could not
+    be tried."""
+
+    rows: int
+    hits: int
+    examples: tuple[int, ...] = ()
+    untried: str = ""
+
+
+def try_rule(rule: RowRule, rows: Sequence[Row], *, empty_is_null: bool = True) -> Trial:
+    """Rows are those of a sample: texts, numbers and truth values by column."""
+    if rule.field is None:
+        return Trial(len(rows), 0, untried="It is a Spark expression, which a sample cannot be asked for.")
+    if rule.when is not None:
+        return Trial(len(rows), 0, untried="Its `when` is a Spark expression, which a sample cannot be asked for.")
+    if rows and all(rule.field not in row for row in rows):
+        return Trial(len(rows), 0, untried=f"The rows have no column {rule.field!r}.")
+    hit = row_rule_mask(rule, texts_of(rows, rule.field), empty_is_null=empty_is_null).to_pylist()
+    places = [place for place, is_hit in enumerate(hit) if is_hit]
+    return Trial(len(rows), len(places), tuple(places[:MOST_EXAMPLES]))
