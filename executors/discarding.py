@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
-from executors.formats.files import sha256_of
 from executors.model import Connection
 from executors.postgres.client import connect
 from executors.postgres.staging import drop_staging, staging_tables
@@ -20,12 +20,21 @@ def drop_kept(connection: Connection, run_id: str, node: str, attempt: int) -> N
         drop_staging(conn, staging_tables(run_id, node, attempt))
 
 
-def put_away_discarded(source: Source, folder: Path, units: Collection[str]) -> None:
-    """Move the claimed files of these hashes to the failed ones, so that the next run does not read them again.
-    Files that are read in place stay where they are. Raises Failure."""
+class ClaimedFile(NamedTuple):
+    """A claimed file as it was when it was hashed. Nobody writes to claimed files, so that this tells which one it is,
+    at no cost: whoever discards a load waits for it."""
+
+    name: str
+    size: int
+    mtime_ns: int
+
+
+def put_away_discarded(source: Source, folder: Path, files: Collection[ClaimedFile]) -> None:
+    """Move these claimed files to the failed ones, so that the next run does not read them again. Files that are read
+    in place stay where they are. Raises Failure."""
     if source.connector not in SOURCES:
         return
     handler = load_source(source, folder)
     for file in handler.list_claimed(time.time()):
-        if sha256_of(file) in units:
+        if ClaimedFile(file.name, file.size, file.mtime_ns) in files:
             handler.finish(file, succeeded=False)

@@ -76,9 +76,9 @@ def _nulls(hold: Hold, rates: Mapping[str, NullRates]) -> Iterator[Reason]:
 class Kept:
     """All that a later attempt needs to load what this one has staged. It holds counts, never values.
 
-    `attempt` is the one that staged; `origins` are files as (place in the source's order, name, identity), `units` the
-    load units that are done with them; `aside` are the rows that were taken out of staging as behind the mark, whose id
-    and revision are in `mark`.
+    `attempt` is the one that staged. `origins` are what was read, as (place in the source's order, name, identity), and
+    `units` those of them that are load units, done once this is loaded. `aside` counts the rows that were taken out of
+    staging as behind the mark, and `mark` is the id and revision of that mark; None where there was none.
     """
 
     attempt: int

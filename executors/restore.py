@@ -7,9 +7,10 @@ from contextlib import closing, suppress
 
 from executors.errors import Failure, Terminal
 from executors.markers import tell, told_of
-from executors.model import BackupRef, LoadCommit, RunJob, RunReport
-from executors.ports import Ports
+from executors.model import BackupRef, LoadCommit, RunJob, RunReport, RunWarning
+from executors.ports import LoadUnits, Ports
 from executors.postgres import meta
+from executors.postgres.backup_files import newest_tokens
 from executors.postgres.backups import Restored, restore_backup
 from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
@@ -27,7 +28,7 @@ UNDONE = "A backup was restored; the next run loads it again."
 def restore_pipeline(job: RunJob, ports: Ports) -> RunReport:
     """Put the backup of the job back, in one transaction with a commit marker of its own.
 
-    Returns what was done; raises the `Failure` that ended it.
+    Returns what was done; raises the `Failure` that ended it. No hooks are run.
     """
     target = _target_of(job)
     ref = RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token)
@@ -39,11 +40,11 @@ def restore_pipeline(job: RunJob, ports: Ports) -> RunReport:
         ports.cancellation.check()
         ports.events.step("load", target.id)
         try:
-            commit = _restore(conn, ref, _backup_of(job), target)
+            commit = _restore(conn, ref, _backup_of(job), target, ports)
         except Failure:
             ports.cancellation.check()  # what was interrupted fails with errors of its own
             raise
-    return _tell(ports, commit)
+    return _tell(ports, commit, target)
 
 
 def _connect(job: RunJob, target: Target) -> Conn:
@@ -72,7 +73,7 @@ def _target_of(job: RunJob) -> Target:
     )
 
 
-def _restore(conn: Conn, run: RunRef, backup: BackupRef, target: Target) -> LoadCommit:
+def _restore(conn: Conn, run: RunRef, backup: BackupRef, target: Target, ports: Ports) -> LoadCommit:
     table = TableName(target.schema_, target.table)
     with translate(run.node), conn.transaction():
         meta.require_fence(conn, run)
@@ -81,17 +82,20 @@ def _restore(conn: Conn, run: RunRef, backup: BackupRef, target: Target) -> Load
         lock_table(conn, table, run.node)
         restored = restore_backup(conn, run, backup, table)
         marker = {**_marker(conn, backup, table, restored), "mark": _mark(conn, run, table)}
-        meta.write_commit(conn, run, marker, _files_of(conn, run, target, restored))
+        meta.write_commit(conn, run, marker, _files_of(conn, run, target, restored, ports.units))
     return meta.marker_of(conn, run)
 
 
-def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored) -> Sequence[str]:
+def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored, units: LoadUnits) -> Sequence[str]:
     """What the table holds again. It counts as loaded by this run, so that a wish to load it again that was fulfilled
-    by what is undone now is not fulfilled once more."""
-    if not load_mode(target.load_mode).replaces_all_rows:
-        return restored.files
-    newest = meta.last_files(conn, run.tenant, run.pipeline, run.node)
-    return sorted(newest[1]) if newest else []
+    by what is undone now is not fulfilled once more. A wish that waits to be fulfilled goes on waiting."""
+    files = set(restored.files)
+    if load_mode(target.load_mode).replaces_all_rows:
+        newest = meta.last_files(conn, run.tenant, run.pipeline, run.node)
+        files = set(newest[1]) if newest else set()
+    wished = units.forgotten(sorted(files))
+    loaded = newest_tokens(conn, run, wished)
+    return sorted(sha256 for sha256 in files if loaded.get(sha256, 0) > wished.get(sha256, -1))
 
 
 def _mark(conn: Conn, run: RunRef, table: TableName) -> dict[str, str] | None:
@@ -118,8 +122,20 @@ def _marker(conn: Conn, backup: BackupRef, table: TableName, done: Restored) -> 
     }
 
 
-def _tell(ports: Ports, commit: LoadCommit) -> RunReport:
-    report = RunReport()
+def hooks_not_run(target: Target) -> list[RunWarning]:
+    """What a restore leaves to people."""
+    hooks = [placed.id for placed in target.hooks() if placed.stage != "preHook"]
+    if not hooks:
+        return []
+    text = (
+        f"A restore runs no hooks, so these were not run: {', '.join(hooks)}. What they refresh or tell, such as a "
+        "materialized view of the table, is as it was before the restore."
+    )
+    return [RunWarning("restore.hooks_not_run", target.id, text)]
+
+
+def _tell(ports: Ports, commit: LoadCommit, target: Target) -> RunReport:
+    report = RunReport(warnings=hooks_not_run(target))
     ports.events.committed(commit)
     for node in tell(report, commit):
         ports.events.node_finished(node)

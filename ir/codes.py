@@ -99,7 +99,7 @@ _MODES = (
     _error("cdc.streaming_disabled", "Choose another load mode; docs/cdc-mirror.md says which, and what is missing."),
     _error("cdc.connector_missing", "Choose another load mode; docs/cdc-mirror.md says which, and what is missing."),
     _error("target.not_loadable", "Load a table of your own that can be written."),
-    _error("target.loaded_twice", "Load the table from one target, or let both append or upsert."),
+    _error("target.loaded_twice", "Load the table from one target, or let all of them append or upsert."),
     _warning(
         "truncate.prefer_blue_green", "blue_green replaces the rows without blocking readers; truncate may be kept."
     ),

@@ -72,7 +72,8 @@ def _check_loadable(view: TargetView) -> Iterator[Diagnostic]:
 
 
 def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
-    """A table that one target replaces would lose what another has just loaded; two marks cannot stand at one table."""
+    """A table that one target replaces would lose what another has just loaded. A mark begins at the highest value of
+    the table, so that rows below what another target has just loaded would be left out."""
     first: dict[_Table, TargetView] = {}
     for view in views:
         other = first.setdefault(_table_of(view.target), view)
@@ -80,10 +81,8 @@ def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
         if other is not view and any(mode.replaces_all_rows for mode in modes):
             message = f"{other.target.id} loads this table as well, and one of the two replaces all rows."
             yield diagnose("target.loaded_twice", view.at / "table", message)
-        elif other is not view and all(mode.keeps_mark for mode in modes):
-            message = (
-                f"{other.target.id} loads this table as well, and a table has one mark: each would move the other's."
-            )
+        elif other is not view and any(mode.keeps_mark for mode in modes):
+            message = f"{other.target.id} loads this table as well: a mark would begin at what it has just loaded."
             yield diagnose("target.loaded_twice", view.at / "table", message)
 
 

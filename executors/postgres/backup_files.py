@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from psycopg.types.json import Jsonb
 
@@ -35,6 +35,10 @@ SELECT DISTINCT unnest(c.files_done) FROM flow_meta.load_commits c, flow_meta.ba
 WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
 AND c.undone_by IS NULL"""
 
+_NEWEST = """
+SELECT f.sha256, max(c.token) FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)
+WHERE c.tenant = %s AND c.pipeline = %s AND c.node = %s AND f.sha256 = ANY (%s) GROUP BY f.sha256"""
+
 _OTHERS = """
 SELECT DISTINCT CASE WHEN c.tenant <> b.tenant THEN 'a pipeline of another workspace'
     WHEN c.pipeline <> b.pipeline THEN format('pipeline %%s', c.pipeline) ELSE format('target %%s', c.node) END
@@ -63,6 +67,11 @@ def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[set[str], s
         for note in notes:
             note(conn, run, [run_id for run_id, _ in changed], tables)
     return before, _held(conn, ref)
+
+
+def newest_tokens(conn: Conn, run: RunRef, hashes: Collection[str]) -> dict[str, int]:
+    """The token of the newest load of each file into this target, whether or not it has been undone since."""
+    return dict(conn.execute(_NEWEST, [run.tenant, run.pipeline, run.node, list(hashes)]).fetchall())
 
 
 def others_since(conn: Conn, ref: BackupRef, table: TableName) -> tuple[str, ...]:

@@ -18,9 +18,11 @@ from flowapp.backups.selectors import KEPT_DAYS, list_kept
 from flowapp.clock import from_now
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
+from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import Purpose, Run, Trigger
 from flowapp.runs.services import queue_for
 from ir.errors import FlowError
+from ir.pipeline import Pipeline as Document
 
 logger = logging.getLogger(__name__)
 DAY = 24 * 3600.0
@@ -40,8 +42,21 @@ def restore_backup(
         )
     with transaction.atomic():
         run = queue_for(Purpose.RESTORE, backup.pipeline, trigger, user=user, send=send)
+        _require_place(backup, read_document(run.version.document))
         Restore.objects.create(workspace_id=backup.workspace_id, run=run, backup=backup, reason=reason.strip())
     return run
+
+
+def _require_place(backup: Backup, document: Document) -> None:
+    """A backup lies in the database of its table: whoever loads another one since cannot put it back there."""
+    target = next((target for target in document.targets() if target.id == backup.node), None)
+    if target is not None and target.connection != backup.connection:
+        raise FlowError(
+            "backup.other_connection",
+            f"The backup of {backup} lies behind connection {backup.connection}; target {backup.node} loads "
+            f"{target.connection} now.",
+            hint=f"Name connection {backup.connection} in the target again, then restore.",
+        )
 
 
 def drop_old_backups() -> int:

@@ -14,16 +14,17 @@ from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transie
 from executors.holding import Held
 from executors.markers import add_hook, tell
 from executors.model import LoadCommit, RunReport, RunWarning
+from executors.restore import UNDONE, hooks_not_run
 from executors.target_hooks import undone_hooks
 from flowapp.clock import from_now
 from flowapp.files.models import UnitState
-from flowapp.files.services import finish_units, release_units
+from flowapp.files.services import finish_units, release_units, undo_units
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.health.heartbeats import process_name
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of
-from flowapp.runs.holds import hold_run, kept_of
+from flowapp.runs.holds import drop_approved, hold_run, kept_of
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.models import CLAIMABLE, Run, State
 from flowapp.runs.purposes import purpose_of
@@ -170,6 +171,7 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
             save_commit(run, commit)
         release_units(run, UnitState.PENDING if ending == State.CANCELLED else UnitState.FAILED, error.message)
         _end(claim, run, ending, report=run.report, error=error)
+    drop_approved(run)
     if ending == State.FAILED and purpose_of(run).counts:
         raise_alert("run.failed", "error", f"{error.code}: {redact(error.message)}",
                     error.hint or "Look at the run.", pipeline=run.pipeline, run=run)  # fmt: skip
@@ -200,15 +202,29 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
     if "post_hooks" not in purpose_of(run).skips:
         for hook in undone_hooks(read_document(run.version.document), commits, f"Not run: {error.message}"):
             add_hook(report, hook)
+    if restored := purpose_of(run).backup(run):
+        document = read_document(run.version.document)
+        report.warnings += hooks_not_run(next(t for t in document.targets() if t.id == restored.node))
     report.warnings.append(RunWarning(error.code, error.node, f"Loaded, but not finished cleanly: {error.message}"))
     with transaction.atomic():
         claim.guard()
         for commit in commits:
             save_commit(run, commit)
-            finish_units(run, commit.files_done)
+            _settle_files(run, commit)
         release_units(run, UnitState.PENDING, "")
         _end(claim, run, _loaded_state(report), report=save_report(run, report), error=None)
-    watch_row_counts(run)
+    if purpose_of(run).loads:
+        watch_row_counts(run)
+
+
+def _settle_files(run: Run, commit: LoadCommit) -> None:
+    """What became of files, from the marker alone. A restore has taken the loads of some back."""
+    restored = commit.counts.get("restored")
+    if restored is None:
+        finish_units(run, commit.files_done)
+    else:
+        undo_units(run, restored["undone"], UNDONE)
+        finish_units(run, restored["redone"])
 
 
 def _end(claim: Claim, run: Run, state: State, *, report: dict[str, Any], error: FlowError | None) -> None:

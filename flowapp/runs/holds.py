@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict, dataclass
+from itertools import chain
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from executors.discarding import drop_kept, put_away_discarded
+from executors.discarding import ClaimedFile, drop_kept, put_away_discarded
 from executors.holding import Held, Kept
 from flowapp.accounts.models import User
+from flowapp.batches import in_batches
 from flowapp.clock import from_now
 from flowapp.connections.services import resolve_connections
 from flowapp.files.models import UnitState
-from flowapp.files.services import release_units
+from flowapp.files.services import release_units, units_of
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of, send_run
@@ -170,8 +172,30 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
     try:
         document = read_document(run.version.document)
         path = next(document.path_to(target) for target in document.targets() if target.id == hold.node)
-        put_away_discarded(path.source, settings.FILES_ROOT / run.workspace.slug, hold.kept["units"])
-        drop_kept(resolve_connections(run.workspace, document)[path.target.connection], str(run.pk), hold.node,
-                  hold.attempt)  # fmt: skip
+        put_away_discarded(path.source, settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold))
+        drop_staged(run, hold)
     except FlowError as trouble:
         logger.warning("Run %s was discarded, but not all of it is put away: %s", run.pk, trouble)
+
+
+def _files_of(run: Run, hold: HeldLoad) -> set[ClaimedFile]:
+    batches = in_batches(hold.kept["units"])
+    found = (units_of(run.pipeline_id, batch).values_list("name", "size", "mtime_ns") for batch in batches)
+    return {ClaimedFile(*values) for values in chain.from_iterable(found)}
+
+
+def drop_staged(run: Run, hold: HeldLoad) -> None:
+    """Drop what a load has staged. Raises FlowError."""
+    document = read_document(run.version.document)
+    target = next(target for target in document.targets() if target.id == hold.node)
+    connection = resolve_connections(run.workspace, document)[target.connection]
+    drop_kept(connection, str(run.pk), hold.node, hold.attempt)
+
+
+def drop_approved(run: Run) -> None:
+    """Drop what was approved, once nobody will load it any more. What cannot be reached now is swept later."""
+    for hold in HeldLoad.objects.filter(run=run, decision=Decision.APPROVED):
+        try:
+            drop_staged(run, hold)
+        except FlowError as trouble:
+            logger.warning("What run %s had staged is left for the next sweep: %s", run.pk, trouble)

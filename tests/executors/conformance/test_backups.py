@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from typing import Any
 
@@ -189,3 +190,47 @@ def test_rows_that_a_policy_hides_keep_the_load_from_starting(kept: World) -> No
     kept.sql("create policy first_only on t using (id = 1)")
     with pytest.raises(Terminal):
         load(kept, "a", "3,new\n")
+
+
+@pytest.mark.parametrize("mode", ["append", "truncate"])
+def test_a_wish_to_load_a_file_again_that_waits_is_fulfilled_after_a_restore(world: World, mode: str) -> None:
+    world.sql("create table t (id int, name text)")
+    load(world, "a", "1,old\n", mode=mode)
+    document, backup = load(world, "b", "2,new\n", mode=mode)
+    (world.folder / "in" / "b").unlink()
+    world.memory.forgotten_tokens[sha256_of(world, "a")] = next(world.tokens)
+
+    restore(world, document, backup)
+    assert world.rows() == [(1, "old")]
+
+    assert not world.run(document).nothing_new
+    assert world.rows() == ([(1, "old")] * 2 if mode == "append" else [(1, "old")])
+
+
+@pytest.mark.parametrize("mode", ["append", "truncate"])
+def test_a_wish_that_was_fulfilled_is_not_fulfilled_once_more_after_a_restore(world: World, mode: str) -> None:
+    world.sql("create table t (id int, name text)")
+    load(world, "a", "1,old\n", mode=mode)
+    world.memory.forgotten_tokens[sha256_of(world, "a")] = next(world.tokens)
+    document, backup = load(world, "a", "1,old\n", mode=mode)
+
+    restore(world, document, backup)
+
+    assert world.run(document).nothing_new
+    assert world.rows() == [(1, "old")]
+
+
+def sha256_of(world: World, name: str) -> str:
+    return hashlib.sha256((world.folder / "in" / name).read_bytes()).hexdigest()
+
+
+def test_a_restore_runs_no_hooks_and_names_those_that_it_leaves_out(kept: World) -> None:
+    kept.sql("create materialized view seen as select count(*) as n from t")
+    refresh = {"type": "refresh_mat_view", "view": f"{kept.schema}.seen"}
+    document, backup = load(kept, "a", "3,new\n", postHook=refresh, preHook={"type": "sql", "statement": "ANALYZE t"})
+
+    report = restore(kept, document, backup)
+
+    assert kept.sql("select n from seen") == [(3,)]
+    assert [(warning.code, warning.node) for warning in report.warnings] == [("restore.hooks_not_run", "load")]
+    assert "load.postHook.0" in report.warnings[0].message

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
+from executors.errors import Terminal
 from executors.postgres.client import connect
+from executors.restore import restore_pipeline
 from flowapp.backups.models import Backup
 from flowapp.backups.selectors import KEPT_DAYS
 from flowapp.backups.services import drop_old_backups, restore_backup
+from flowapp.connections.fields import ConnectionFields
+from flowapp.connections.services import add_connection
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert, AlertState
@@ -108,6 +113,7 @@ def test_the_page_says_what_is_kept_and_offers_to_put_it_back_to_editors_only(ba
     text = words(as_("viewer").get(PAGE))
     assert f"{backup} 0 run 1 of numbers" in text
     assert "Restore" not in text.replace("Restored", "")
+    assert "Hooks are not run." in words(as_("editor").get(PAGE))
     answer = as_("editor").post(f"{PAGE}{backup.pk}/restore/", {"reason": "The file was wrong."})
     run = Run.objects.get(purpose="restore")
     assert answer.headers["Location"] == f"/w/alices-team/runs/{run.pk}/"
@@ -143,3 +149,39 @@ def test_the_api_lists_and_restores(backup, as_):
     )  # fmt: skip
     assert answer.status_code == 202
     assert Run.objects.get(pk=answer.json()["run"]).purpose == "restore"
+
+
+def test_a_restore_that_cannot_be_finished_leaves_no_file_as_loaded_that_it_took_back(backup, target):
+    class StuckUnits:
+        def __init__(self, units):
+            self.__dict__["forgotten"] = units.forgotten
+
+        def undo(self, hashes, reason):
+            raise Terminal("files.stuck", "The states of files cannot be written.")
+
+    def engine(job, ports):
+        return restore_pipeline(job, replace(ports, units=StuckUnits(ports.units)))
+
+    run = run_to_end(restore_backup(backup, "The file was wrong.", Trigger.MANUAL, send=False), engine)
+    assert (run.state, run.attempt, target()) == (State.SUCCEEDED_WITH_WARNINGS, 2, 0)
+    unit = LoadUnit.objects.get()
+    assert (unit.state, unit.reason) == (UnitState.PENDING, "A backup was restored; the next run loads it again.")
+
+
+def test_a_target_that_moved_to_another_connection_is_told_and_not_taken_for_age(
+    backup, document, connected, warehouse
+):
+    fields = ConnectionFields(
+        "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
+    )
+    add_connection(connected, "elsewhere", fields)
+    moved = document()
+    moved["nodes"][-1] |= {"connection": "elsewhere", "backupBeforeLoad": True}
+    save_version(connected, json.dumps(moved))
+    runs = Run.objects.count()
+
+    with pytest.raises(FlowError, match="lies behind connection warehouse") as refused:
+        restore_backup(backup, "The file was wrong.", Trigger.MANUAL)
+
+    assert refused.value.code == "backup.other_connection"
+    assert Run.objects.count() == runs

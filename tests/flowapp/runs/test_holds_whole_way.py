@@ -11,6 +11,7 @@ from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.janitor import sweep_staging
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import CommitRecord, Run, State
+from flowapp.runs.services import cancel_run
 from tests.flowapp.conftest import make_document
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.usefixtures("sent")]
@@ -88,3 +89,21 @@ def test_the_next_run_goes_on_once_it_is_discarded(held, target, folder):
     (folder / "a.csv").write_text("id\n" + "".join(f"{n}\n" for n in range(8)))
     assert run_inline(held.pipeline).state == State.SUCCEEDED
     assert target() == 8
+
+
+def test_approved_and_cancelled_nothing_of_it_is_left(held, target, folder, staged):
+    approve_run(held, ALICE)
+    assert cancel_run(held).state == State.CANCELLED
+    assert (target(), staged(held)) == (10, 0)
+    assert LoadUnit.objects.get().state == "pending"
+
+
+def test_who_discards_does_not_wait_until_files_are_hashed(held, folder, monkeypatch):
+    def hash_a_large_file(file):
+        raise AssertionError("a claimed file is read in the request of who discards its load")
+
+    monkeypatch.setattr("executors.discarding.sha256_of", hash_a_large_file, raising=False)
+    (folder / ".doing/c.csv").write_text("id\n1\n2\n")
+    discard_run(held, ALICE, "Half of the file is missing.")
+    assert (folder / ".failed/a.csv").exists()
+    assert (folder / ".doing/c.csv").exists()
