@@ -23,7 +23,7 @@ from ir.nodes.target import LoadModeName, Target
 from ir.not_yet import NOT_YET
 from ir.ops import OPS
 from ir.rules import RULES
-from tests.ir.cases import document, list_cases
+from tests.ir.cases import FOLDER, document, list_cases
 
 FAMILIES: dict[str, KindTable] = {
     "load mode": LOAD_MODES,
@@ -102,6 +102,11 @@ def test_fields_of_load_modes_are_fields_of_targets():
 @pytest.mark.parametrize("kind", [*RULES.values(), *CHECKS.values(), *OPS.values()], ids=lambda kind: kind.__name__)
 def test_a_kind_says_in_its_first_line_what_it_is(kind):
     assert kind.__doc__.partition("\n")[0].endswith((".", "`."))
+
+
+@pytest.mark.parametrize("kind", [*RULES, *CHECKS])
+def test_a_rule_or_check_stands_in_the_documentation(kind):
+    assert f"| `{kind}" in (FOLDER.parents[2] / "docs/rules.md").read_text()
 
 
 @pytest.mark.parametrize("kind", CHECKS)
