@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from executors.rules import row_rule_mask
 from executors.suggestions.columns import Row, texts_of
-from ir.rules import RowRule
+from ir.rules import Expression, RowRule
 
 MOST_EXAMPLES = 20
 
@@ -25,7 +25,7 @@ class Trial:
 
 def try_rule(rule: RowRule, rows: Sequence[Row], *, empty_is_null: bool = True) -> Trial:
     """Rows are those of a sample: texts, numbers and truth values by column."""
-    if rule.field is None:
+    if rule.field is None or isinstance(rule, Expression):
         return Trial(len(rows), 0, untried="It is a Spark expression, which a sample cannot be asked for.")
     if rule.when is not None:
         return Trial(len(rows), 0, untried="Its `when` is a Spark expression, which a sample cannot be asked for.")
