@@ -30,7 +30,8 @@ def test_an_empty_text_is_kept_apart_where_the_target_does():
 
 @pytest.mark.parametrize(("made", "why"), [
     (rule("expression", expression="a > 1"), "Spark expression"),
-    (rule("expression", field="a", expression="a > 1"), "Spark expression"), (rule("notNull", field="a", when="b = 'x'"), "when"),
+    (rule("expression", field="a", expression="a > 1"), "Spark expression"),
+    (rule("notNull", field="a", when="b = 'x'"), "when"),
     (rule("notNull", field="z"), "no column 'z'"),
 ])  # fmt: skip
 def test_what_cannot_be_tried_says_why(made, why):
