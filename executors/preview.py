@@ -28,10 +28,14 @@ def preview_pipeline(job: RunJob, ports: Ports) -> RunReport:
     return carry_out(PipelinePreview, job, ports)
 
 
+def without_effects(ports: Ports) -> Ports:
+    """Ports by which the states of files are read only, and nobody is called."""
+    return replace(ports, units=_UnitsLeftAlone(ports.units), events=_NoAlerts(ports.events))
+
+
 class PipelinePreview(PipelineRun):
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
-        quiet = replace(ports, units=_UnitsLeftAlone(ports.units), events=_NoAlerts(ports.events))
-        super().__init__(job, quiet, stack, _read_in_place)
+        super().__init__(job, without_effects(ports), stack, _read_in_place)
 
     def _prepare(self, lane: Lane) -> None:
         meta.ensure_meta(lane.connection)

@@ -16,6 +16,7 @@ workspace_pages = [
     path("health/", include("flowapp.health.urls")),
     path("channels/", include("flowapp.channels.urls")),
     path("trace/", include("flowapp.tracing.urls")),
+    path("suggestions/", include("flowapp.suggestions.urls")),
     path("connections/", include("flowapp.connections.urls")),
     path("watermarks/", include("flowapp.watermarks.urls")),
 ]

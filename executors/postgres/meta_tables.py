@@ -106,6 +106,7 @@ TABLES = {
             "pipeline": "text NOT NULL",
             "node": "text NOT NULL",
             "run_id": "text NOT NULL",
+            "kind": "text NOT NULL DEFAULT 'load'",
             "source_file": "text",
             "source_record": "bigint",
             "row": "jsonb NOT NULL",

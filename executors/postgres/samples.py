@@ -1,13 +1,20 @@
-"""A few rows of each load, kept beside the target for a while: what rules would have hit, and where a row went."""
+"""A few rows of each load, and the newest sample of the source, kept beside the target for a while: what rules would
+have hit, and where a row went."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.load_plan import LoadPlan
-from executors.postgres.meta import META
+from executors.postgres.meta import META, RunRef
 from executors.postgres.staging import FILE, HIDDEN, RECORD, is_winner
 
 MOST_ROWS, KEPT_LOADS, KEPT_DAYS = 100, 10, 30
@@ -23,9 +30,9 @@ def keep_samples(conn: Conn, plan: LoadPlan) -> None:
     conn.execute(_insert(plan))
     conn.execute(
         "DELETE FROM flow_meta.samples WHERE tenant = %(tenant)s AND pipeline = %(pipeline)s AND node = %(node)s"
-        " AND (taken_at < now() - make_interval(days => %(days)s) OR run_id NOT IN ("
+        " AND kind = 'load' AND (taken_at < now() - make_interval(days => %(days)s) OR run_id NOT IN ("
         "  SELECT run_id FROM flow_meta.samples WHERE tenant = %(tenant)s AND pipeline = %(pipeline)s"
-        "  AND node = %(node)s GROUP BY run_id ORDER BY max(id) DESC LIMIT %(loads)s))",
+        "  AND node = %(node)s AND kind = 'load' GROUP BY run_id ORDER BY max(id) DESC LIMIT %(loads)s))",
         {"tenant": run.tenant, "pipeline": run.pipeline, "node": run.node, "days": KEPT_DAYS, "loads": KEPT_LOADS},
     )
 
@@ -60,6 +67,56 @@ def _some_pages(staged: int) -> sql.Composable:
     if staged < AT_RANDOM_FROM:
         return sql.SQL("")
     return sql.SQL(" TABLESAMPLE SYSTEM ({})").format(sql.Literal(100.0 * 5 * MOST_ROWS / staged))
+
+
+def keep_source_sample(conn: Conn, run: RunRef, rows: Sequence[tuple[str, int, Mapping[str, Any]]]) -> None:
+    """Keep rows of (file, record, values) as the newest sample of what comes to a target; the one before goes."""
+    values = [
+        (run.tenant, run.pipeline, run.node, run.run_id, file, record, Jsonb(_storable(row)))
+        for file, record, row in rows
+        if sum(len(str(value)) for value in row.values()) <= LONGEST_ROW
+    ]
+    with conn.transaction(), conn.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM flow_meta.samples WHERE tenant = %s AND pipeline = %s AND node = %s AND kind = 'source'",
+            [run.tenant, run.pipeline, run.node],
+        )
+        cursor.executemany(
+            "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, kind, source_file, source_record, row)"
+            " VALUES (%s, %s, %s, %s, 'source', %s, %s, %s)",
+            values,
+        )
+
+
+def _storable(row: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON of the database holds no NUL."""
+    return {name: value.replace("\0", "\ufffd") if isinstance(value, str) else value for name, value in row.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """A row of a sample. `kind` is `source` or `load`."""
+
+    run_id: str
+    kind: str
+    file: str | None
+    record: int | None
+    row: Mapping[str, Any]
+    taken_at: datetime
+
+
+@translate()
+def read_samples(conn: Conn, tenant: str, pipeline: str, node: str) -> list[KeptRow]:
+    """All that is kept for a target, the oldest first."""
+    with conn.transaction():
+        if not exists(conn, META, "samples"):
+            return []
+        rows = conn.execute(
+            "SELECT run_id, kind, source_file, source_record, row, taken_at FROM flow_meta.samples"
+            " WHERE tenant = %s AND pipeline = %s AND node = %s ORDER BY id",
+            [tenant, pipeline, node],
+        ).fetchall()
+    return [KeptRow(*row) for row in rows]
 
 
 @translate()

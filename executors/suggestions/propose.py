@@ -39,6 +39,11 @@ class Proposal:
     hits: int = 0
 
     @property
+    def name(self) -> str:
+        """The kind of rule or check."""
+        return self.check or str(self.spec["type"])
+
+    @property
     def field(self) -> str:
         return str(self.spec.get("field", ", ".join(self.spec.get("columns", ()))))
 

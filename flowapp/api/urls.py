@@ -22,6 +22,7 @@ urlpatterns = [
     path("", include("flowapp.health.api")),
     path("", include("flowapp.channels.api")),
     path("", include("flowapp.tracing.api")),
+    path("", include("flowapp.suggestions.api")),
     path("", include("flowapp.connections.api")),
     path("", include("flowapp.watermarks.api")),
 ]

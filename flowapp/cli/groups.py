@@ -11,6 +11,7 @@ from flowapp.cli import (
     errors,
     hooks,
     pipeline,
+    rules,
     run,
     runs,
     schema,
@@ -24,8 +25,8 @@ from flowapp.cli import (
 from flowapp.cli.parser import Parser, add_json_option
 
 GROUPS = (
-    up, demo, validate, run, runs, hooks, errors, trace, pipeline, watermark, backups, connection, alerts, channel,
-    user, token, schema,
+    up, demo, validate, run, runs, hooks, errors, trace, rules, pipeline, watermark, backups, connection, alerts,
+    channel, user, token, schema,
 )  # fmt: skip
 
 

@@ -1,0 +1,116 @@
+"""A sample of what comes from the source: rows as they reach the first rule, kept beside the target for a while."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from executors.engine import PipelineRun, carry_out
+from executors.errors import Terminal
+from executors.intake import Intakes
+from executors.lane import Lane
+from executors.model import FileScan, NodeReport, RunJob, RunReport, RunWarning, SourceFile
+from executors.ports import Ports
+from executors.postgres import meta
+from executors.postgres.client import translate
+from executors.postgres.meta import RunRef
+from executors.postgres.samples import keep_source_sample
+from executors.preview import without_effects
+from executors.reading import Reading, read_files
+from executors.snapshot_intake import SnapshotIntake
+from executors.sources import FileSource, load_source
+from executors.spark.sampling import sample_rows
+from ir.connectors import typed_config
+from ir.nodes import Source
+
+MOST_ROWS = 2_000
+ENOUGH_BYTES = 64 << 20
+"""Of the newest files so many are looked at, and always one."""
+
+
+def sample_pipeline(job: RunJob, ports: Ports) -> RunReport:
+    """Look at some rows of each target's source. Nothing is fenced, claimed, moved or loaded, and whatever was loaded
+    before is looked at too. Raises the `Failure` that ended it."""
+    return carry_out(_Sampling, job, ports)
+
+
+class _Sampling(PipelineRun):
+    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
+        super().__init__(job, without_effects(ports), stack)
+        self._intake = Intakes(_NewestFiles(self), SnapshotIntake(job, self.ports, stack))
+
+    def scan(self, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
+        return self._scan(source, files)
+
+    def _prepare(self, lane: Lane) -> None:
+        meta.ensure_meta(lane.connection)
+
+    def load(self, lane: Lane) -> None:
+        """Look at the rows of one target's source."""
+        reading = self._read(lane)
+        self.ports.events.step("pass", lane.path.target.id)
+        rows = sample_rows(self._session, lane.path, reading, MOST_ROWS) if reading and reading.parts else []
+        names = {origin.seq: origin.name for origin in reading.origins} if reading else {}
+        ref = RunRef(self.job.run_id, *self._key(lane.path.target), self.job.attempt, self.job.token)
+        with translate(lane.path.target.id):
+            keep_source_sample(lane.connection, ref, [(names.get(r.file, ""), r.record, r.row) for r in rows])
+        self.report.row_counts[lane.path.target.id] = len(rows)
+        self.ports.events.node_finished(NodeReport(lane.path.target.id, "target", rows_in=len(rows)))
+        lane.done = True
+
+    def finish(self) -> None:
+        self.report.nothing_new = not any(self.report.row_counts.values())
+
+    def give_up(self, cause: object) -> None:
+        """Nothing was taken, so nothing is to be put back."""
+
+
+class _NewestFiles:
+    """The newest files of a source, wherever they stand with their loads; nothing is taken."""
+
+    def __init__(self, run: _Sampling) -> None:
+        self._run = run
+
+    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+        source = lane.path.source
+        handler: FileSource = load_source(source, self._run.job.files_folder)
+        self._run.ports.events.step("list", source.id)
+        found = handler.list_files(time.time(), self._run.ports.units.arrived_whole).files
+        if not found:
+            config = typed_config(source)
+            raise Terminal(
+                "source.no_files",
+                f"No file in {config.path!r} matches {config.pattern.value!r}.",
+                node=source.id,
+                hint="Put a file there or upload one. Files that were put away after their load are not looked at.",
+            )
+        self._run.ports.events.step("scan", source.id)
+        return read_files(source, self._run.scan(source, _newest(found)))
+
+    def warnings_of(self, source: Source) -> Sequence[RunWarning]:
+        return ()
+
+    def nothing_new(self, source: Source) -> str:
+        return "There was nothing to read."
+
+    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+        """Nothing was taken."""
+
+    def put_away_failed(self, source: Source, reason: str) -> None:
+        """Nothing was taken."""
+
+    def interrupt(self) -> None:
+        """Listing and scanning end with their job."""
+
+
+def _newest(files: Sequence[SourceFile]) -> list[SourceFile]:
+    chosen: list[SourceFile] = []
+    size = 0
+    for file in sorted(files, key=lambda file: -file.mtime_ns):
+        if chosen and size + file.size > ENOUGH_BYTES:
+            break
+        chosen.append(file)
+        size += file.size
+    return [replace(file, seq=seq) for seq, file in enumerate(chosen)]

@@ -1,0 +1,131 @@
+"""The first rows of some splits, as they are behind the ops of a path, without staging anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executors.formats.batches import take_trailers
+from executors.grammar import canonical_text
+from executors.reading import Part, Reading
+from executors.spark.columns import compile_path
+from executors.spark.errors import translate
+from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
+from executors.spark.one_pass import frame_of_rows
+from executors.spark.parcels import UnpackTask
+from executors.spark.reader import ReadTask, group_parts
+from executors.spark.session import RunSession
+from executors.spark.steps import Program, run_programs
+from executors.verdicts import BAD, FILE, RECORD
+from ir.nodes import Transform
+from ir.ops import Deduplicate
+from ir.pipeline import Path
+
+MOST_PARTS = 4
+ROWS = "file int, record long, row string"
+"""The schema of what comes back: where the row stands, and its columns as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampledRow:
+    file: int
+    record: int
+    row: dict[str, Any]
+
+
+def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) -> list[SampledRow]:
+    """Rows from splits that lie far apart, before any rule; those that cannot be read or that filters take are left
+    out. Rows that `deduplicate` would drop are there: it would have to see all others first.
+
+    Raises what `compile_path` raises, and what reading and Spark raise.
+    """
+    compiled = compile_path(session, _before_rules(path), reading.fields)
+    parts = _far_apart(reading.parts)
+    groups = group_parts(parts, MOST_PARTS)
+    each = -(-most // max(len(groups), 1))
+    reader = _FirstRows(reading.reader, groups, compiled.source, compiled.read, each)
+    task = _Rows(tuple(compiled.sink_columns().items()), compiled.sink_programs(), compiled.keeps)
+    size = sum(part.end - part.start for part in parts)
+    if not compiled.stages and is_for_here(size, reading.records or 0):
+        rows = run_here(WatchedTask(_Chain(reader, task), session.watched), len(groups))
+    else:
+        with translate(path.target.id, compiled.expressions):
+            numbers = frame_of_numbers(session.start(), len(groups))
+            if compiled.stages:
+                frame = frame_of_rows(numbers, reader, compiled)
+                rows = run_job(map_task(frame, UnpackTask(task, tuple(frame.columns[1:])), ROWS))
+            else:
+                rows = run_job(map_task(numbers, _Chain(reader, task), ROWS))
+    return [SampledRow(row["file"], row["record"], json.loads(row["row"])) for row in rows[:most]]
+
+
+def _before_rules(path: Path) -> Path:
+    kept = [_without_deduplicate(transform) for transform in path.transforms]
+    return Path(path.source, tuple(kept), (), path.target)
+
+
+def _without_deduplicate(transform: Transform) -> Transform:
+    return transform.model_copy(update={"ops": [op for op in transform.ops if not isinstance(op, Deduplicate)]})
+
+
+def _far_apart(parts: Sequence[Part]) -> list[Part]:
+    if len(parts) <= MOST_PARTS:
+        return list(parts)
+    return [parts[i * (len(parts) - 1) // (MOST_PARTS - 1)] for i in range(MOST_PARTS)]
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstRows(ReadTask):
+    """Reads no further than it must for so many rows of each task."""
+
+    most: int = 0
+
+    def read_group(self, number: int) -> Iterator[pa.RecordBatch]:
+        left = self.most
+        for batch in ReadTask.read_group(self, number):
+            rows, _ = take_trailers(batch)
+            yield rows.slice(0, left)
+            left -= rows.num_rows
+            if left <= 0:
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    reader: _FirstRows
+    task: _Rows
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return self.task(self.reader(numbers))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Gives the working columns of rows as JSON: numbers and truth values as such, all else as the text rules see."""
+
+    columns: tuple[tuple[str, str], ...]
+    programs: tuple[Program, ...]
+    keeps: tuple[tuple[str, str], ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            kept = batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
+            rows = run_programs(kept.filter(pc.is_null(kept.column(BAD))), self.programs)
+            values = [_plain(rows.column(column)) for _, column in self.columns]
+            names = [name for name, _ in self.columns]
+            texts = [json.dumps(dict(zip(names, row, strict=True))) for row in zip(*values, strict=True)]
+            yield pa.RecordBatch.from_arrays(
+                [rows.column(FILE), rows.column(RECORD), pa.array(texts, pa.string())], ["file", "record", "row"]
+            )
+
+
+def _plain(values: pa.Array) -> list[Any]:
+    is_plain = pa.types.is_integer(values.type) or pa.types.is_boolean(values.type)
+    shown = values if is_plain else canonical_text(values).cast(pa.string())
+    found: list[Any] = shown.to_pylist()
+    return found

@@ -1,0 +1,93 @@
+"""`flow rules`: rules that a sample speaks for, and what a rule would have hit."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from flowapp.cli.exits import UsageError
+from flowapp.cli.outcome import Outcome, listed, said
+from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.workspace import current_workspace
+
+if TYPE_CHECKING:
+    from flowapp.pipelines.drafts import DraftView
+
+COLUMNS = {"what": "RULE", "on": "ON", "as": "AS", "hits": "HITS", "evidence": "EVIDENCE"}
+
+
+def add_parser(commands: Any) -> None:
+    group = add_group(commands, "rules", "rules that samples speak for, and what a rule would have hit")
+    suggest = add_command(group, "suggest", suggest_rules, "look at a sample of the source and propose rules")
+    suggest.add_argument("--kept", action="store_true", help="use the samples that are kept instead of a new one")
+    trying = add_command(group, "try", try_rule, "say how many rows of each kept sample a rule would have hit")
+    trying.add_argument("--rule", required=True, metavar="JSON", help='such as {"type": "notNull", "field": "id"}')
+    for command in (suggest, trying):
+        command.add_argument("pipeline", metavar="PIPELINE")
+        command.add_argument("node", metavar="NODE", help="the validate node")
+
+
+def _view(args: Namespace) -> DraftView:
+    from flowapp.pipelines.drafts import open_draft, view_draft
+    from flowapp.pipelines.selectors import get_pipeline
+
+    return view_draft(open_draft(get_pipeline(current_workspace(), args.pipeline), None))
+
+
+def suggest_rules(args: Namespace) -> Outcome:
+    from flowapp.suggestions import selectors
+
+    view = _view(args)
+    target = selectors.target_of(view, args.node)
+    if not args.kept:
+        _sample(view)
+    samples = selectors.list_samples(view.draft.pipeline, target)
+    proposals = selectors.list_proposals(samples, selectors.node_of(view, args.node))
+    found = [selectors.proposal_document(proposal) for proposal in proposals]
+    table = [
+        {**one, "what": proposal.name, "on": proposal.field,
+         "as": json.dumps(one["spec"], ensure_ascii=False)}
+        for one, proposal in zip(found, proposals, strict=True)
+    ]  # fmt: skip
+    document = {"samples": [selectors.sample_document(sample) for sample in samples], "suggestions": found}
+    return Outcome(document, listed("suggestions", table, COLUMNS, "The samples speak for no further rule.").show)
+
+
+def _sample(view: DraftView) -> None:
+    """Take one in this process; what went wrong is raised."""
+    from flowapp.runs.dispatch import run_to_end
+    from flowapp.runs.models import State, Trigger
+    from flowapp.suggestions.services import take_sample
+    from ir.errors import FlowError
+
+    run = run_to_end(take_sample(view.draft.pipeline, Trigger.CLI, send=False))
+    if run.state in (State.FAILED, State.CANCELLED):
+        raise FlowError(run.error_code, run.error_message, hint=run.error_hint)
+
+
+def try_rule(args: Namespace) -> Outcome:
+    from flowapp.suggestions import selectors
+
+    try:
+        spec = json.loads(args.rule)
+    except ValueError:
+        raise UsageError("--rule expects JSON", command="flow rules try") from None
+    view = _view(args)
+    target = selectors.target_of(view, args.node)
+    rule = selectors.read_rule(spec)
+    samples = selectors.list_samples(view.draft.pipeline, target)
+    tried = [selectors.trial_document(one) for one in selectors.try_on_samples(rule, samples, target)]
+    return said({"rule": spec, "results": tried}, *_lines(tried))
+
+
+def _lines(tried: list[dict[str, Any]]) -> Iterator[str]:
+    if not tried:
+        yield "No sample is kept yet: flow rules suggest takes one."
+    for one in tried:
+        sample = one["sample"]
+        what = "The sample of the source" if sample["kind"] == "source" else f"Load {sample['run']}"
+        yield f"{what}: {one['untried'] or f'''{one['hits']:,} of {sample['rows']:,} rows'''}"
+        for example in one["examples"]:
+            yield f"  record {example['record']}: {json.dumps(example['row'], ensure_ascii=False)}"

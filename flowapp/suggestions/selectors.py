@@ -1,0 +1,164 @@
+"""What the kept samples of a target speak for: rules that are proposed, and what rules would have hit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pydantic import ValidationError
+
+from executors.postgres.client import connect
+from executors.postgres.samples import KeptRow, read_samples
+from executors.suggestions import Proposal, Trial, propose, try_rule
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.drafts import DraftView
+from flowapp.pipelines.edits import find_node
+from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.selectors import get_version
+from flowapp.runs.models import ACTIVE, Purpose, Run
+from ir.errors import FlowError
+from ir.nodes import Target
+from ir.rules import RULES, RowRule
+
+SOURCE, LOAD = "source", "load"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Rows that were kept together: of the source as it was sampled last, or of one load."""
+
+    kind: str
+    rows: tuple[KeptRow, ...]
+    run: Run | None
+
+    @property
+    def taken_at(self) -> datetime:
+        return self.rows[0].taken_at
+
+    @property
+    def files(self) -> list[str]:
+        return list(dict.fromkeys(row.file for row in self.rows if row.file))
+
+    @property
+    def values(self) -> list[Mapping[str, Any]]:
+        return [row.row for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleTrial:
+    """What a rule would have hit in one sample."""
+
+    sample: Sample
+    trial: Trial
+
+    @property
+    def examples(self) -> list[KeptRow]:
+        return [self.sample.rows[place] for place in self.trial.examples]
+
+
+def target_of(view: DraftView, node: str) -> Target:
+    """The target that a validate node of the draft feeds, else of the newest version; raises FlowError."""
+    documents = [view.checked.pipeline] if view.checked.pipeline else []
+    if view.draft.pipeline.latest_number:
+        documents.append(read_document(get_version(view.draft.pipeline).document))
+    for document in documents:
+        for target in document.targets():
+            if any(validate.id == node for validate in document.path_to(target).validates):
+                return target
+    raise FlowError(
+        "node.unknown", f"Pipeline {view.draft.pipeline.ident} has no validate node {node!r} that feeds a target.",
+        hint="Connect the node, and save the pipeline once.",
+    )  # fmt: skip
+
+
+def list_samples(pipeline: Pipeline, target: Target) -> list[Sample]:
+    """The sample of the source first, then those of loads, the newest first. Raises Failure where the target's database
+    does not answer."""
+    with connect(resolve(get_connection(pipeline.workspace, target.connection)), autocommit=True) as reached:
+        rows = read_samples(reached, str(pipeline.workspace_id), pipeline.ident, target.id)
+    grouped: dict[tuple[str, str], list[KeptRow]] = {}
+    for row in rows:
+        grouped.setdefault((row.kind, row.run_id), []).append(row)
+    runs = Run.objects.filter(workspace=pipeline.workspace_id, pk__in=[UUID(run_id) for _, run_id in grouped])
+    known = {str(run.pk): run for run in runs}
+    samples = [Sample(kind, tuple(kept), known.get(run_id)) for (kind, run_id), kept in grouped.items()]
+    samples.reverse()
+    return sorted(samples, key=lambda sample: sample.kind != SOURCE)
+
+
+def last_sampling(pipeline: Pipeline) -> Run | None:
+    """The run that took the last sample, or tried to."""
+    return Run.objects.filter(pipeline=pipeline, purpose=Purpose.SAMPLE).order_by("-queued_at", "id").first()
+
+
+def is_going_on(run: Run | None) -> bool:
+    return run is not None and run.state in ACTIVE
+
+
+def list_proposals(samples: Sequence[Sample], node: Mapping[str, Any]) -> list[Proposal]:
+    """What the first sample speaks for and the node does not ask yet."""
+    if not samples:
+        return []
+    asked = {(rule.get("type"), rule.get("field")) for rule in node.get("rowLevel") or () if isinstance(rule, dict)}
+    return [
+        proposal
+        for proposal in propose(samples[0].values)
+        if (proposal.spec.get("type"), proposal.spec.get("field")) not in asked
+        and not (proposal.check and proposal.check in (node.get("datasetLevel") or {}))
+    ]
+
+
+def read_rule(spec: Any) -> RowRule:
+    """A row rule as it stands in a document; raises FlowError."""
+    kind = spec.get("type") if isinstance(spec, dict) else None
+    if kind not in RULES:
+        raise FlowError("rule.unknown_type", f"There is no rule {kind!r}.", hint=f"Rules: {', '.join(RULES)}.")
+    try:
+        return RULES[kind].model_validate({"onFail": "warn", **spec})
+    except ValidationError as wrong:
+        first = wrong.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise FlowError(
+            "rule.invalid", f"{where or kind}: {first['msg']}.", hint="See the schema of the rule."
+        ) from None
+
+
+def try_on_samples(rule: RowRule, samples: Sequence[Sample], target: Target) -> list[SampleTrial]:
+    return [
+        SampleTrial(sample, try_rule(rule, sample.values, empty_is_null=target.empty_as_null)) for sample in samples
+    ]
+
+
+def rules_of(node: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], RowRule]]:
+    """The rules of a draft's node that can be read."""
+    for spec in node.get("rowLevel") or ():
+        try:
+            yield spec, read_rule(spec)
+        except FlowError:
+            continue  # the editor says what is wrong with it
+
+
+def node_of(view: DraftView, node: str) -> Mapping[str, Any]:
+    """The validate node as the draft has it; raises FlowError."""
+    return find_node(view.last_good, node)[1]
+
+
+def sample_document(sample: Sample) -> dict[str, Any]:
+    return {"kind": sample.kind, "run": str(sample.run.pk) if sample.run else None, "rows": len(sample.rows),
+            "files": sample.files, "takenAt": sample.taken_at}  # fmt: skip
+
+
+def proposal_document(proposal: Proposal) -> dict[str, Any]:
+    return {"check": proposal.check or None, "spec": proposal.spec, "evidence": proposal.evidence,
+            "hits": proposal.hits}  # fmt: skip
+
+
+def trial_document(tried: SampleTrial) -> dict[str, Any]:
+    examples = [{"file": row.file, "record": row.record, "row": dict(row.row)} for row in tried.examples]
+    return {"sample": sample_document(tried.sample), "hits": tried.trial.hits, "untried": tried.trial.untried or None,
+            "examples": examples}  # fmt: skip

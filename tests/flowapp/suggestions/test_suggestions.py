@@ -1,0 +1,151 @@
+"""Proposals from a kept sample, taken into the draft one by one, and rules tried on samples."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from flowapp.pipelines.drafts import open_draft, view_draft
+from flowapp.suggestions.selectors import list_proposals, list_samples, node_of, read_rule, target_of
+from flowapp.suggestions.services import accept, take_sample
+from ir.errors import FlowError
+from tests.flowapp.cli.conftest import flow
+from tests.flowapp.reading import HOSTILE, assert_harmless, words
+from tests.flowapp.suggestions.conftest import ROWS
+
+__all__ = ["flow"]
+pytestmark = pytest.mark.django_db(transaction=True)
+PAGE = "/w/alices-team/suggestions/numbers/check/"
+API = "/api/pipelines/numbers/"
+HERE = {"X-Flow-Workspace": "alices-team"}
+
+
+def proposals(pipeline):
+    view = view_draft(open_draft(pipeline, None))
+    found = list_proposals(list_samples(pipeline, target_of(view, "check")), node_of(view, "check"))
+    return {(p.check or p.spec["type"], p.field): p for p in found}
+
+
+def node(pipeline, user=None):
+    return json.loads(open_draft(pipeline, user).text)["nodes"][1]
+
+
+def test_a_sample_speaks_for_rules_that_the_node_lacks(checked, sampled):
+    sampled()
+    found = proposals(checked)
+    assert {("notNull", "id"), ("range", "id"), ("regex", "name"), ("oneOf", "colour"), ("duplicateKey", "id")} <= set(
+        found
+    )
+    assert ("notNull", "colour") not in found
+
+
+def test_an_accepted_rule_is_in_the_draft_and_no_longer_proposed(checked, sampled, person):
+    sampled()
+    editor = person("editor")
+    draft = accept(open_draft(checked, editor), "check", proposals(checked)["oneOf", "colour"].spec)
+    assert [rule["type"] for rule in node(checked, editor)["rowLevel"]] == ["notNull", "oneOf"]
+    assert not view_draft(draft).checked.errors
+    view = view_draft(draft)
+    left = list_proposals(list_samples(checked, target_of(view, "check")), node_of(view, "check"))
+    assert ("oneOf", "colour") not in {(p.spec.get("type"), p.field) for p in left}
+
+
+def test_checks_join_those_that_are_there(checked, person):
+    editor = person("editor")
+    for column in ("id", "name", "colour"):
+        accept(open_draft(checked, editor), "check", {"columns": [column], "onFail": "warn"}, "duplicateKey")
+    assert [c["columns"] for c in node(checked, editor)["datasetLevel"]["duplicateKey"]] == [
+        ["id"],
+        ["name"],
+        ["colour"],
+    ]
+
+
+@pytest.mark.parametrize(("spec", "check", "code"), [
+    ({"type": "nonsense"}, "", "rule.unknown_type"), ({"columns": ["id"]}, "customSql", "rule.unknown_type"),
+    ({"type": "regex", "field": "id"}, "", "rule.invalid"), ("text", "", "rule.unknown_type"),
+])  # fmt: skip
+def test_what_is_no_rule_is_not_accepted(checked, person, spec, check, code):
+    with pytest.raises(FlowError) as refused:
+        accept(open_draft(checked, person("editor")), "check", spec, check)
+    assert refused.value.code == code
+
+
+def test_one_sample_is_taken_at_a_time(checked):
+    from flowapp.runs.models import Trigger
+
+    assert take_sample(checked, Trigger.MANUAL) == take_sample(checked, Trigger.MANUAL)
+
+
+def test_the_page_shows_evidence_takes_a_rule_and_tries_those_that_are_there(checked, sampled, as_):
+    sampled([*ROWS, {"id": 99, "name": HOSTILE, "colour": None}])
+    client = as_("editor")
+    page = client.get(PAGE)
+    assert "41 values lie between 0 and 99" in words(page)
+    assert "would have hit 1 of 41" in words(page)
+    assert_harmless(page)
+    taken = client.post(f"{PAGE}accept/", {"spec": '{"type": "notNull", "field": "id", "onFail": "warn"}'}, follow=True)
+    assert "It is in your draft of numbers now." in words(taken)
+
+
+def test_without_a_sample_the_page_says_what_one_is(checked, as_):
+    assert "No sample yet" in words(as_("editor").get(PAGE))
+
+
+def test_a_sample_that_is_under_way_is_watched_and_one_that_failed_told(checked, as_):
+    client = as_("editor")
+    page = client.post(f"{PAGE}sample/", follow=True)
+    assert "looks at the source" in words(page)
+    assert 'hx-trigger="every 2s"' in page.content.decode()
+    from flowapp.runs.models import Run
+
+    Run.objects.update(state="failed", error_message="No file matches.")
+    assert "No file matches." in words(client.get(PAGE))
+    assert client.get(f"/w/alices-team/runs/{Run.objects.get().pk}/").status_code == 200
+
+
+def test_who_sees_no_values_sees_no_sample(checked, sampled, as_):
+    sampled()
+    assert as_("viewer").get(PAGE).status_code == 403
+    assert as_("viewer").get(f"{API}suggestions/check/", headers=HERE).status_code == 403
+
+
+def test_the_api_proposes_takes_and_tries(checked, sampled, as_):
+    sampled()
+    client = as_("editor")
+    told = client.get(f"{API}suggestions/check/", headers=HERE).json()
+    assert told["samples"][0]["rows"] == 40
+    wish = next(one for one in told["results"] if one["spec"].get("type") == "regex")
+
+    def post(path, body):
+        return client.post(API + path, body, content_type="application/json", headers=HERE)
+
+    assert post("suggestions/check/", {"spec": wish["spec"]}).status_code == 200
+    rule = {"type": "oneOf", "field": "colour", "values": ["red"]}
+    (trial,) = post("backtest/check/", {"rule": rule}).json()["results"]
+    assert (trial["hits"], len(trial["examples"]), trial["examples"][0]["record"]) == (20, 20, 2)
+    assert post("backtest/check/", {"rule": {"type": "x"}}).json()["code"] == "rule.unknown_type"
+    assert post("sample/", {}).status_code == 202
+
+
+def test_a_sample_is_taken_by_the_real_engine_whatever_was_loaded(checked, flow, settings, tmp_path):
+    """Few bytes are read in this process, without a job."""
+    settings.FILES_ROOT, settings.FLOW_WORKSPACE = tmp_path, "alices-team"
+    folder = tmp_path / "alices-team" / "in"
+    folder.mkdir(parents=True)
+    (folder / "a.csv").write_text("id,colour\n" + "".join(f"{n},{'red' if n % 2 else 'green'}\n" for n in range(30)))
+    found = flow("rules", "suggest", "numbers", "check", "--json")
+    assert found.status == 0, found.stderr
+    assert (found.json["samples"][0]["rows"], found.json["samples"][0]["files"]) == (30, ["in/a.csv"])
+    assert "notNull" in {one["spec"].get("type") for one in found.json["suggestions"]}
+    tried = flow("rules", "try", "numbers", "check", "--rule", '{"type": "range", "field": "id", "max": 9}')
+    assert "The sample of the source: 20 of 30 rows" in tried.stdout
+    (folder / "a.csv").unlink()
+    assert flow("rules", "suggest", "numbers", "check").status == 1
+    assert flow("rules", "suggest", "numbers", "check", "--kept").status == 0
+    assert flow("rules", "try", "numbers", "check", "--rule", "{").status == 64
+
+
+def test_a_rule_is_read_as_a_document_has_it():
+    assert read_rule({"type": "range", "field": "a", "min": 1}).on_fail == "warn"
