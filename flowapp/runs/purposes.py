@@ -60,6 +60,11 @@ _SPECS = (
         skips=frozenset({"list", "scan", "probe", "pass", "check", "guard", "effect", "hooks", "post_hooks"}),
         backup=restored_by, tag="restore", again="Run the pipeline",
     ),
+    PurposeSpec(
+        Purpose.SAMPLE, "executors.sampling:sample_pipeline", "runs/detail.html", "runs/_live.html",
+        skips=frozenset({"probe", "check", "guard", "effect", "hooks", "load", "post_hooks", "finish"}), tag="sample",
+        again="Run the pipeline",
+    ),
 )  # fmt: skip
 PURPOSES = {spec.purpose: spec for spec in _SPECS}
 LOADS = tuple(spec.purpose for spec in _SPECS if spec.loads)
