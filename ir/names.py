@@ -11,7 +11,7 @@ from ir.pointers import Pointer
 MAX_BYTES = 63
 """PostgreSQL cuts longer names off, in bytes of UTF-8 and without an error."""
 
-RESERVED_SCHEMAS = ("flow_meta", "flow_staging", "pg_catalog", "information_schema", "pg_toast")
+RESERVED_SCHEMAS = ("flow_meta", "flow_staging", "flow_backups", "pg_catalog", "information_schema", "pg_toast")
 RESERVED_PREFIX = "_flow_"
 
 _PART = r'(?:"((?:[^"]|"")+)"|([^".\s]+))'
