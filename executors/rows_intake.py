@@ -13,7 +13,7 @@ from psycopg import sql
 from executors.lane import Lane
 from executors.model import RowsRef, RunJob, RunWarning, SourceField
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn
+from executors.postgres.ddl import Conn, exists
 from executors.postgres.kept_rows import MARKS, PART_ROWS, KeptPart, KeptReader
 from executors.postgres.names import TableName
 from executors.postgres.quarantine_table import require_workbench
@@ -157,6 +157,8 @@ def names_in(conn: Conn, table: TableName, ids: Collection[int]) -> set[str]:
 def fields_of_runs(conn: Conn, runs: Collection[str], node: str) -> tuple[SourceField, ...]:
     """The fields that the source had in these runs, as their commit markers tell; none where they do not. One that
     was of different types is text."""
+    if not exists(conn, "flow_meta", "load_commits"):
+        return ()
     rows = conn.execute(
         "SELECT counts -> 'told' -> 'fields' FROM flow_meta.load_commits WHERE run_id = ANY(%s) AND node = %s"
         " AND counts -> 'told' ? 'fields' ORDER BY token",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -160,8 +161,9 @@ def _conditions(owner: Owner, narrowed: Narrowed) -> list[sql.Composable]:
 
 
 def like(text: str) -> str:
-    """The pattern of texts that hold this one."""
-    return "%" + text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+    """The pattern of rows that hold this text, which stands in them as JSON spells it."""
+    spelt = json.dumps(text, ensure_ascii=False)[1:-1]
+    return "%" + spelt.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
 
 
 @translate()

@@ -1,53 +1,282 @@
-"""`flow errors`: rows in quarantine."""
+"""`flow errors`: rows in quarantine, and working on them."""
 
 from __future__ import annotations
 
-from argparse import Namespace
-from typing import Any
+import sys
+from argparse import ArgumentParser, Namespace
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from flowapp.cli.outcome import Outcome, show_lines, show_table
+from flowapp.cli.exits import UsageError
+from flowapp.cli.outcome import Outcome, said, show_lines, show_table
 from flowapp.cli.parser import add_command, add_group, positive
+from flowapp.cli.run_report import STATUS_BY_STATE
 from flowapp.cli.workspace import current_workspace
+from ir.words import counted
+
+if TYPE_CHECKING:
+    from flowapp.quarantine.models import Selection
+    from flowapp.quarantine.selectors import Wanted
+    from flowapp.runs.models import Purpose, Run
 
 COLUMNS = {"id": "ID", "pipelineId": "PIPELINE", "ruleId": "RULE", "field": "FIELD", "message": "MESSAGE",
            "place": "FILE:RECORD", "disposition": "ROW WAS", "status": "STATUS"}  # fmt: skip
+ENTRY_COLUMNS = {"ruleId": "RULE", "nodeId": "NODE", "field": "FIELD", "message": "MESSAGE", "severity": "ON FAIL"}
+CELL_COLUMNS = {"name": "FIELD", "value": "VALUE", "fixed": "MENDED"}
+RESULTS = {
+    "loaded": "loaded", "fails": "still fail a rule", "exists": "have a key that the table holds already",
+    "filtered": "are filtered away", "already": "were replayed before", "ignored": "are ignored",
+    "was_loaded": "were loaded in spite of it", "not_loaded": "belong to a run that loaded nothing",
+    "gone": "are gone", "unfit": "cannot be replayed", "mended": "mended",
+}  # fmt: skip
 
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "errors", "rows in quarantine")
     listing = add_command(group, "list", list_errors, "list violations, newest first; --json shows the rows in full")
-    listing.add_argument("--pipeline", metavar="ID")
-    listing.add_argument("--run", metavar="RUN")
-    listing.add_argument("--rule", metavar="RULE")
+    _narrowed(listing)
     listing.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
+    showing = add_command(group, "show", show_row, "show a row in full, with every rule that it failed")
+    showing.add_argument("row", metavar="ROW", help="its key, or the number of one of its entries")
+    fixing = add_command(group, "fix", fix_row, "put values into a row, or compute one for many; the originals stay")
+    _chosen(fixing)
+    fixing.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="one value; may be repeated")
+    fixing.add_argument("--null", action="append", default=[], metavar="FIELD", help="no value; may be repeated")
+    fixing.add_argument("--field", dest="column", metavar="FIELD", help="what --expression is computed for")
+    fixing.add_argument("--expression", metavar="EXPR", help="as an op derive has it: trim(name)")
+    ignoring = add_command(group, "ignore", ignore_rows, "decide that rows need not be loaded")
+    _chosen(ignoring)
+    reopening = add_command(group, "reopen", reopen_rows, "take back that rows are ignored")
+    _chosen(reopening)
+    checking = add_command(group, "recheck", recheck, "tell which rows would still fail, loading nothing")
+    _chosen(checking)
+    replaying = add_command(group, "replay", replay, "load rows through the rules as they stand now, each once")
+    _chosen(replaying)
+    replaying.add_argument("--overwrite", action="store_true", help="let rows replace newer ones with their key")
+    replaying.add_argument("--detach", action="store_true", help="leave it to a worker and return")
+    exporting = add_command(group, "export", export, "write entries with their values to standard output")
+    _narrowed(exporting)
+    exporting.add_argument("--format", choices=("csv", "json"), default="csv")
+    purging = add_command(group, "purge", purge_rows, "throw entries away for good")
+    _narrowed(purging)
+    purging.add_argument("--older-than-days", type=int, required=True, metavar="N")
+    purging.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
+    purging.add_argument("--dry-run", action="store_true", help="only count them")
 
 
-def list_errors(args: Namespace) -> Outcome:
+def _narrowed(command: ArgumentParser) -> None:
+    for name, kind in (("pipeline", "ID"), ("run", "RUN"), ("rule", "RULE"), ("status", "STATUS"),
+                       ("search", "TEXT")):  # fmt: skip
+        command.add_argument(f"--{name}", metavar=kind)
+
+
+def _chosen(command: ArgumentParser) -> None:
+    command.add_argument("rows", nargs="*", metavar="ROW", help="keys of rows, or numbers of entries")
+    command.add_argument("--reason", default="", metavar="TEXT", help="why; it is kept")
+    _narrowed(command)
+
+
+def _wanted(args: Namespace) -> Wanted:
     from flowapp.pipelines.selectors import get_pipeline
-    from flowapp.quarantine.selectors import list_entries
+    from flowapp.quarantine.selectors import Wanted
     from flowapp.runs.selectors import get_run
 
     workspace = current_workspace()
-    entries = list_entries(
-        workspace,
+    return Wanted(
         pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
         run=get_run(workspace, args.run) if args.run else None,
-        rule=args.rule,
-        limit=args.limit,
-    )
-    return Outcome({"errors": entries}, lambda console: _show_entries(console, entries, args.limit))
+        rule=args.rule, status=args.status, search=args.search,
+    )  # fmt: skip
 
 
-def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int) -> None:
+def _selection(args: Namespace) -> Selection:
+    from flowapp.quarantine.choosing import choose_alike, choose_by_keys, key_of_entry
+    from flowapp.runs.holds import Decider
+
+    workspace, by = current_workspace(), Decider("the command line")
+    narrowed = [name for name in ("pipeline", "run", "rule", "status", "search") if getattr(args, name)]
+    if bool(args.rows) == bool(narrowed):
+        raise UsageError(
+            "name rows, or say what they have in common: --pipeline, --run, --rule …", command="flow errors"
+        )
+    if args.rows:
+        return choose_by_keys(workspace, [key_of_entry(workspace, row) for row in args.rows], by)
+    return choose_alike(workspace, _wanted(args), by)
+
+
+# --- looking ------------------------------------------------------------------------------------------------------
+
+
+def list_errors(args: Namespace) -> Outcome:
+    from flowapp.quarantine.selectors import page_wanted
+    from flowapp.quarantine.values import entry_document
+
+    found = page_wanted(current_workspace(), _wanted(args), limit=args.limit)
+    entries = [entry_document(entry, "admin") for entry in found.entries]
+    document = {"errors": entries, **({"partial": True} if found.is_partial else {})}
+    return Outcome(document, lambda console: _show_entries(console, entries, args.limit, found.is_partial))
+
+
+def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, is_partial: bool) -> None:
     if not entries:
-        show_lines(console, ["No rejected rows here."])
+        show_lines(console, ["No rejected rows here." if not is_partial else "Nothing found among the newest entries."])
         return
     rows = [{**entry, "id": str(entry["id"]), "place": f"{entry['sourceFile']}:{entry['sourceRecord']}"}
             for entry in entries]  # fmt: skip
     show_table(console, COLUMNS, rows)
     tables = ", ".join(sorted({f"{entry['table']} (connection {entry['connection']})" for entry in entries}))
-    show_lines(console, ["", f"Kept in {tables}. The rows in full: --json"])
-    if len(entries) == limit:
+    show_lines(console, ["", f"Kept in {tables}. A row in full: flow errors show ID"])
+    if is_partial:
+        show_lines(console, ["The search stopped before the oldest entries: narrow it down by --run or --rule."])
+    elif len(entries) == limit:
         show_lines(console, [f"There may be more: --limit {limit * 10}"])
+
+
+def show_row(args: Namespace) -> Outcome:
+    from flowapp.quarantine.choosing import key_of_entry
+    from flowapp.quarantine.selectors import list_entries_of_row
+    from flowapp.quarantine.values import entry_document
+    from flowapp.runs.selectors import get_run
+    from ir.errors import FlowError
+
+    workspace = current_workspace()
+    key = key_of_entry(workspace, args.row)
+    run, _, row_id = key.partition(":")
+    entries = list_entries_of_row(workspace, get_run(workspace, run), row_id)
+    if not entries:
+        raise FlowError("error.unknown", f"There is no rejected row {args.row!r} here.",
+                        hint="`flow errors list` shows the newest ones.")  # fmt: skip
+    documents = [entry_document(entry, "admin") for entry in entries]
+    return Outcome({"row": key, "entries": documents}, lambda console: _show_row(console, documents))
+
+
+def _show_row(console: Console, entries: list[dict[str, Any]]) -> None:
+    first = entries[0]
+    place = f"{first['sourceFile']}, record {first['sourceRecord']}"
+    show_lines(console, [f"Row {first['key']}", f"{place}; it was {first['disposition']}; {first['status']}", ""])
+    show_table(console, ENTRY_COLUMNS, entries)
+    fixed = first["fixedRow"] or {}
+    cells = [{"name": name, "value": value, "fixed": fixed[name] if name in fixed and fixed[name] != value else ""}
+             for name, value in first["row"].items()]  # fmt: skip
+    show_lines(console, [""])
+    show_table(console, CELL_COLUMNS, cells)
+
+
+# --- deciding -----------------------------------------------------------------------------------------------------
+
+
+def fix_row(args: Namespace) -> Outcome:
+    from flowapp.runs.models import Purpose
+
+    if args.expression:
+        return _run_over(args, Purpose.MEND, column=args.column or "", expression=args.expression)
+    cells: dict[str, str | None] = dict.fromkeys(args.null)
+    for pair in args.set:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise UsageError(f"{pair!r} is not FIELD=VALUE", command="flow errors fix")
+        cells[name] = value
+    if not cells:
+        raise UsageError("say what to put in: --set FIELD=VALUE, --null FIELD, or --field with --expression",
+                         command="flow errors fix")  # fmt: skip
+    return _decide(args, "fix", cells)
+
+
+def ignore_rows(args: Namespace) -> Outcome:
+    return _decide(args, "ignore")
+
+
+def reopen_rows(args: Namespace) -> Outcome:
+    return _decide(args, "reopen")
+
+
+def _decide(args: Namespace, verb: Any, cells: dict[str, str | None] | None = None) -> Outcome:
+    from flowapp.quarantine.deciding import decide, keys_of
+    from flowapp.runs.holds import Decider
+
+    selection = _selection(args)
+    by_row = None if cells is None else dict.fromkeys(keys_of(selection), cells)
+    done = decide(selection, verb, Decider("the command line"), args.reason, by_row)
+    left = f" {counted(done.left_out, 'row')} stayed: what they are does not allow it." if done.left_out else ""
+    return said({"changed": done.changed, "leftOut": done.left_out}, f"{counted(done.changed, 'row')} changed.{left}")
+
+
+def recheck(args: Namespace) -> Outcome:
+    from flowapp.runs.models import Purpose
+
+    return _run_over(args, Purpose.RECHECK)
+
+
+def replay(args: Namespace) -> Outcome:
+    from flowapp.quarantine.replaying import ALL
+    from flowapp.runs.models import Purpose
+
+    return _run_over(args, Purpose.REPLAY, overwrite=ALL if args.overwrite else ())
+
+
+def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
+    from flowapp.cli.progress import shown_engine
+    from flowapp.quarantine.replaying import ask_for_runs
+    from flowapp.runs.dispatch import run_to_end
+    from flowapp.runs.holds import Decider
+    from flowapp.runs.models import Trigger
+    from flowapp.runs.selectors import run_document
+
+    selection, detach = _selection(args), getattr(args, "detach", False)
+    runs = ask_for_runs(purpose, selection, Trigger.CLI, Decider("the command line"), reason=args.reason, send=detach,
+                        **options)  # fmt: skip
+    if detach:
+        ids = [str(run.pk) for run in runs]
+        return said({"runs": ids, "rows": selection.rows}, f"Queued for a worker: {', '.join(ids)}.",
+                    f"Follow it with: flow runs show {ids[0]}")  # fmt: skip
+    for run in runs:
+        with shown_engine(selection.pipeline.ident, purpose) as engine:
+            run_to_end(run, engine)
+    documents = [run_document(run) for run in runs]
+    status = max(STATUS_BY_STATE[document["state"]] for document in documents)
+    return Outcome({"rows": selection.rows, "runs": documents}, lambda console: _show_runs(console, runs), status)
+
+
+def _show_runs(console: Console, runs: list[Run]) -> None:
+    from flowapp.runs.selectors import run_document
+
+    for run in runs:
+        counts = (run.report or {}).get("rows", {})
+        lines = [f"{counted(n, 'row')} {RESULTS.get(result, result)}" for result, n in counts.items()]
+        show_lines(console, [f"{run.get_purpose_display()} {run.pk}: {run.state}", *(f"  {line}" for line in lines)])
+        if run.error_code:
+            show_lines(console, [f"  {run.error_code}: {run.error_message}", f"  {run.error_hint}"])
+        for rule in run_document(run)["rules"]:
+            if rule["violations"]:
+                show_lines(console, [f"  rule {rule['rule']}: {counted(rule['violations'], 'row')}"])
+
+
+# --- taking away --------------------------------------------------------------------------------------------------
+
+
+def export(args: Namespace) -> Outcome:
+    from flowapp.quarantine.exporting import FORMATS, list_all
+    from flowapp.quarantine.records import note_decision
+    from flowapp.runs.holds import Decider
+
+    workspace, wanted = current_workspace(), _wanted(args)
+    note_decision(workspace, wanted.pipeline, "export", Decider("the command line"), rows=-1,
+                  details={"wanted": wanted.words(), "format": args.format})  # fmt: skip
+    if args.json:
+        entries = [{k: v for k, v in entry.items() if k != "tenant"} for entry in list_all(workspace, wanted)]
+        return Outcome({"errors": entries}, lambda console: None)
+    write, _ = FORMATS[args.format]
+    return Outcome({}, lambda console: sys.stdout.writelines(write(list_all(workspace, wanted))))
+
+
+def purge_rows(args: Namespace) -> Outcome:
+    from flowapp.quarantine.purging import purge, rows_to_purge
+    from flowapp.runs.holds import Decider
+
+    workspace, wanted = current_workspace(), _wanted(args)
+    if args.dry_run:
+        n = rows_to_purge(workspace, wanted, args.older_than_days)
+        return said({"entries": n}, f"{n:,} entries would be thrown away.")
+    n = purge(workspace, wanted, args.older_than_days, Decider("the command line"), args.reason)
+    return said({"entries": n}, f"{n:,} entries are thrown away.")

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 from django.db.models import Count, Max, QuerySet, Sum
+from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import COUNTED, RuleCount
+from flowapp.runs.models import RuleCount
+from flowapp.runs.purposes import LOADS
 
 GROUPS = {
     "pipeline": ("run__pipeline__ident",),
     "rule": ("run__pipeline__ident", "node", "rule", "type", "field", "on_fail"),
     "field": ("run__pipeline__ident", "field"),
+    "day": ("day",),
 }
 """What counts can be told by, and the columns that make a group."""
 MOST_GROUPS = 200
+MOST_DAYS = 90
 
 
 def count_violations(
@@ -30,20 +35,51 @@ def count_violations(
     group that there is not.
     """
     columns = GROUPS[by]
-    groups = _violated(workspace, days, pipeline).values(*columns)
+    found = _violated(workspace, days, pipeline).annotate(day=TruncDate("run__queued_at"))
+    groups = found.values(*columns)
     summed = groups.annotate(
         violations=Sum("violations"), runs=Count("run", distinct=True), newest=Max("run__queued_at")
     )
-    return [
-        {"pipeline": group.pop("run__pipeline__ident"), **group}
-        for group in summed.order_by("-violations", *columns)[:MOST_GROUPS]
-    ]
+    order = ("-day",) if by == "day" else ("-violations", *columns)
+    return [_named(group) for group in summed.order_by(*order)[:MOST_GROUPS]]
+
+
+def _named(group: dict[str, Any]) -> dict[str, Any]:
+    return {"pipeline" if name == "run__pipeline__ident" else name: value for name, value in group.items()}
 
 
 def _violated(workspace: Workspace, days: int, pipeline: Pipeline | None) -> QuerySet[RuleCount]:
     since = timezone.now() - timedelta(days=days)
     found = RuleCount.objects.filter(
-        workspace=workspace, run__workspace=workspace, run__purpose__in=COUNTED, run__queued_at__gte=since,
+        workspace=workspace, run__workspace=workspace, run__purpose__in=LOADS, run__queued_at__gte=since,
         violations__gt=0,
     )  # fmt: skip
     return found.filter(run__pipeline=pipeline) if pipeline else found
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """`height` is in percent of the worst day."""
+
+    day: date
+    violations: int
+    runs: int
+    height: float
+
+    @property
+    def top(self) -> str:
+        return f"{100 - self.height:.1f}"
+
+
+def present_trend(counted: list[dict[str, Any]], days: int) -> list[Day]:
+    """Every day up to today, those without violations too; of a long time the last that have room."""
+    by_day = {group["day"]: group for group in counted}
+    worst = max((group["violations"] for group in counted), default=0) or 1
+    today = timezone.localdate()
+    shown = [today - timedelta(days=back) for back in reversed(range(min(days, MOST_DAYS)))]
+    return [
+        Day(day, found["violations"], found["runs"], 100 * found["violations"] / worst)
+        if (found := by_day.get(day))
+        else Day(day, 0, 0, 0)
+        for day in shown
+    ]

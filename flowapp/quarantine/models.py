@@ -70,3 +70,13 @@ class RowDecision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.rows} rows"
+
+
+class Retention(models.Model):
+    """For how many days a workspace keeps rejected rows; without one they are kept until somebody throws them away."""
+
+    workspace = models.OneToOneField("accounts.Workspace", models.CASCADE, related_name="+")
+    days = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.days} days"

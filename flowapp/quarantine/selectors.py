@@ -10,7 +10,7 @@ import base64
 import binascii
 import heapq
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import groupby, islice
@@ -21,18 +21,20 @@ from django.utils import timezone
 from psycopg import Connection
 
 from executors.postgres.client import connect, translate
-from executors.postgres.quarantine_pages import STATUSES, Narrowed, Page, read_page
-from executors.postgres.quarantined import Owner
+from executors.postgres.ddl import exists as table_exists
+from executors.postgres.quarantine_pages import STATUSES, Narrowed, Page, read_entries, read_page
+from executors.postgres.quarantined import Owner, entry_ids
 from flowapp.accounts.models import Workspace
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
+from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.selectors import get_version
 from flowapp.quarantine.places import Place, places_of
 from flowapp.runs.models import Run
 from ir.errors import FlowError
 
 Entry = dict[str, Any]
-MOST_RULES = 1000
 MOST_RUNS_OF_A_DAY = 2000
 
 
@@ -120,13 +122,18 @@ def _newest(entry: Entry) -> tuple[datetime, int]:
 
 def list_entries_of_row(workspace: Workspace, run: Run, row_id: str) -> list[Entry]:
     """All rules that one row of a run violated, in the order in which they were noted."""
-    wanted = Narrowed(runs=(str(run.pk),), row_id=row_id)
-    found = [
-        entry
-        for place, reached in reach(workspace, places_of(workspace, None, run))
-        for entry in _told(place, _read(reached, workspace, place, wanted, None, MOST_RULES).entries)
-    ]
+    found = list(find_entries(workspace, run, [row_id]))
     return sorted(found, key=lambda entry: entry["id"])
+
+
+def find_entries(workspace: Workspace, run: Run, row_ids: Collection[str]) -> Iterator[Entry]:
+    """All entries of rows of a run, by their row ids."""
+    nodes = [target.id for target in read_document(get_version(run.pipeline, run.version.number).document).targets()]
+    keys = [(str(run.pk), row_id) for row_id in row_ids]
+    for place, reached in reach(workspace, places_of(workspace, None, run)):
+        if table_exists(reached, place.table.schema, place.table.table):
+            ids = entry_ids(reached, owner_of(workspace, place), place.table, keys, nodes, run.attempt)
+            yield from _told(place, _ours(workspace, read_entries(reached, place.table, ids)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +153,8 @@ def _read_all(workspace: Workspace, wanted: Wanted, positions: Mapping[str, int]
 
 
 def _told(place: Place, entries: Iterable[Entry]) -> list[Entry]:
-    more = {"table": str(place.table), "connection": place.connection, "place": place.key}
+    more = {"table": str(place.table), "connection": place.connection, "place": place.key,
+            "place_table": (place.table.schema, place.table.table)}  # fmt: skip
     return [{**entry, **more, "key": f"{entry['runId']}:{entry['rowId']}"} for entry in entries]
 
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from django.urls import path
 
-from flowapp.quarantine import views
+from flowapp.quarantine import views, workbench
 
 app_name = "quarantine"
 
 urlpatterns = [
     path("", views.home, name="home"),
     path("rows/", views.rows, name="rows"),
+    path("rows/select/", workbench.select, name="select"),
+    path("rows/<uuid:run>/<path:row_id>/work/", workbench.work_on, name="work_on"),
     path("rows/<uuid:run>/<path:row_id>/", views.row, name="row"),
+    path("selection/<uuid:selection>/", workbench.selection, name="selection"),
+    path("selection/<uuid:selection>/mend/", workbench.mend, name="mend"),
+    path("selection/<uuid:selection>/compute/", workbench.compute, name="compute"),
+    path("selection/<uuid:selection>/recheck/", workbench.recheck, name="recheck"),
+    path("selection/<uuid:selection>/replay/", workbench.replay, name="replay"),
+    path("selection/<uuid:selection>/change/", workbench.change, name="change"),
+    path("export/", workbench.export, name="export"),
+    path("purge/", workbench.purging, name="purge"),
 ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from flowapp.accounts.roles import is_at_least
 from flowapp.quarantine.selectors import Entry
+from ir.errors import FlowError
 
 ROWS_VIEW = "editor"
 """The lowest role that sees values."""
@@ -16,24 +17,77 @@ ROWS_VIEW = "editor"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A field of a rejected row. `text` is None for NULL; `failing` says that a rule about this field failed."""
+    """A field of a rejected row. `text` is None for NULL; `failing` says that a rule about this field failed, and
+    `mended` what somebody has put in its place."""
 
     name: str
     text: str | None
     failing: bool
+    is_mended: bool = False
+    mended: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """A cell as it may be typed over. `was` is what the source gave, if somebody has mended it since; NULL is None."""
+
+    name: str
+    value: str | None
+    was: str | None
+    is_mended: bool
+    failing: bool
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """A rejected row for mending: by one of its entries."""
+
+    entry: Entry
+    key: str
+    field: str | None
+
+    def cell(self, name: str) -> GridCell:
+        row, fixed = self.entry["row"], self.entry["fixedRow"]
+        before = _text(row.get(name)) if isinstance(row, dict) else None
+        now = _text(fixed.get(name)) if fixed else before
+        label = f"{name} in record {self.entry['sourceRecord']} of {self.entry['sourceFile']}"
+        return GridCell(name, now, before, bool(fixed) and now != before, name == self.field, label)
+
+    @property
+    def can_mend(self) -> bool:
+        return self.entry["disposition"] == "dropped" and self.entry["status"] in ("open", "fixed")
+
+
+def grid_row(entry: Entry) -> GridRow:
+    return GridRow(entry, f"{entry['runId']}:{entry['rowId']}", entry["field"])
 
 
 def may_see_values(role: str) -> bool:
     return is_at_least(role, ROWS_VIEW)
 
 
+def require_values(role: str) -> None:
+    """Raises FlowError for a role that sees no values: who may look for them would see them."""
+    if not may_see_values(role):
+        raise FlowError(
+            "role.too_low",
+            f"This needs the role {ROWS_VIEW}, which sees the values of rejected rows; yours is {role}.",
+            hint="An admin of the workspace can change your role on its Settings page.",
+        )
+
+
 def entry_document(entry: Entry, role: str) -> dict[str, Any]:
     """An entry for the API; rows are null where the role does not show values, and `valuesHidden` says so."""
     seen = may_see_values(role)
-    shown = {name: value for name, value in entry.items() if name != "tenant"}
+    shown = {name: value for name, value in entry.items() if name not in _OURS}
     values = {name: entry[name] if seen else None for name in ("row", "fixedRow")}
     return {**shown, **{name: _time(entry[name]) for name in ("createdAt", "decidedAt")}, **values,
             "valuesHidden": not seen}  # fmt: skip
+
+
+_OURS = frozenset({"tenant", "place_table"})
+"""What programs need not know of an entry."""
 
 
 def _time(moment: datetime | None) -> str | None:
@@ -45,8 +99,13 @@ def cells_of(entries: list[Entry]) -> list[Cell]:
     row = entries[0]["row"]
     failing = {entry["field"] for entry in entries if entry["field"] is not None}
     fields = row if isinstance(row, dict) else {"": row}
-    names = [*fields, *sorted(failing - fields.keys())]
-    return [Cell(name, _text(fields.get(name)), name in failing) for name in names]
+    fixed = entries[0].get("fixedRow") or {}
+    names = [*fields, *sorted((failing | fixed.keys()) - fields.keys())]
+    return [
+        Cell(name, before := _text(fields.get(name)), name in failing,
+             name in fixed and _text(fixed[name]) != before, _text(fixed.get(name)))
+        for name in names
+    ]  # fmt: skip
 
 
 def _text(value: Any) -> str | None:

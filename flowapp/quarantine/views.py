@@ -11,9 +11,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from executors.errors import Failure
+from executors.postgres.quarantine_pages import STATUSES
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.quarantine.counts import GROUPS, count_violations
-from flowapp.quarantine.selectors import list_entries_of_row, page_entries
+from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
+from flowapp.quarantine.forms import wanted_of
+from flowapp.quarantine.selectors import Wanted, list_entries_of_row, page_wanted
 from flowapp.quarantine.values import cells_of, may_see_values
 from flowapp.runs.selectors import get_run
 from flowapp.web.access import page
@@ -32,7 +34,13 @@ def home(request: HtmxRequest) -> HttpResponse:
     ident = request.GET.get("pipeline", "")
     pipeline = get_pipeline(request.workspace, ident) if ident else None
     counts = {by: count_violations(request.workspace, by, days=days, pipeline=pipeline) for by in GROUPS}
-    context = {"counts": counts, "days": days, "days_choices": DAYS, "pipeline": pipeline}
+    context = {
+        "counts": counts,
+        "trend": present_trend(counts["day"], days),
+        "days": days,
+        "days_choices": DAYS,
+        "pipeline": pipeline,
+    }
     return render_page(request, "quarantine/home.html", context)
 
 
@@ -45,26 +53,20 @@ def _days(text: str) -> int:
 @page()
 def rows(request: HtmxRequest) -> HttpResponse:
     """The rejected rows of a pipeline or a run, for one rule or field if one is named."""
-    wanted = _wanted(request)
-    if not wanted["pipeline"] and not wanted["run"]:
+    wanted = wanted_of(request, request.GET)
+    if wanted == Wanted():
         return redirect("quarantine:home", request.workspace.slug)
-    context: dict[str, Any] = {**wanted, "sees_values": may_see_values(request.role)}
+    context: dict[str, Any] = {
+        "wanted": wanted, "pipeline": wanted.pipeline, "run": wanted.run, "statuses": STATUSES,
+        "sees_values": may_see_values(request.role),
+        "narrowed": {name: value for name, value in request.GET.items() if name != "cursor"},
+        "one_pipeline": wanted.pipeline or wanted.run,
+    }  # fmt: skip
     try:
-        context["found"] = page_entries(request.workspace, **wanted, cursor=request.GET.get("cursor", ""))
+        context["found"] = page_wanted(request.workspace, wanted, cursor=request.GET.get("cursor", ""))
     except Failure as error:
         return render_page(request, "quarantine/rows.html", {**context, "error": error}, status=status_of(error))
     return render_page(request, "quarantine/rows.html", context)
-
-
-def _wanted(request: HtmxRequest) -> dict[str, Any]:
-    """Raises FlowError for a pipeline or run that is not of this workspace."""
-    ident, run = request.GET.get("pipeline"), request.GET.get("run")
-    return {
-        "pipeline": get_pipeline(request.workspace, ident) if ident else None,
-        "run": get_run(request.workspace, run) if run else None,
-        "rule": request.GET.get("rule") or None,
-        "field": request.GET.get("field"),
-    }
 
 
 @never_cache

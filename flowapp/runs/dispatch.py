@@ -110,6 +110,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         files_folder=settings.FILES_ROOT / run.workspace.slug,
         approved=kept_of(run),
         backup=purpose_of(run).backup(run),
+        rows=purpose_of(run).rows(run),
         waited=run.waits if can_wait and purpose_of(run).counts else None,
     )
 

@@ -23,6 +23,7 @@ from flowapp.connections.services import POSTGRES, resolve
 from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert, AlertState
+from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.holds import is_kept
 from flowapp.runs.models import ACTIVE, COUNTED, EffectSample, Run, RunLog, State
 from ir.errors import FlowError
@@ -53,6 +54,8 @@ RETENTION = (
     Retention("Files that were left out", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
     Retention("Uploads, as noted here", Upload, "at", 365, Q()),
     Retention("Wrong passwords, as counted", LoginFailures, "until", 1, Q()),
+    Retention("Rejected rows as chosen for work, by their ids", Selection, "made_at", 7, Q()),
+    Retention("Who decided what about rejected rows", RowDecision, "at", 730, Q()),
     Retention("Previews and what they counted", Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
 )
 """Runs that loaded something, commits and committed files are kept: what was loaded is to be answered for."""

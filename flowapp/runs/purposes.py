@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from executors.model import BackupRef, RunJob, RunReport
+from executors.model import BackupRef, RowsRef, RunJob, RunReport
 from executors.ports import Ports
 from flowapp.backups.records import restored_by
+from flowapp.quarantine.records import rows_of
 from flowapp.runs.models import COUNTED, Purpose, Run
 
 Engine = Callable[[RunJob, Ports], RunReport]
@@ -21,7 +22,8 @@ class PurposeSpec:
 
     `loads` says that it loads what comes from the source: it goes through all nodes, and its success says that the
     pipeline works again. `tells_effects` says that the result is what a load would change; `backup` gives what a run
-    puts back. `tag` marks it in lists, and `again` is what the button says that runs the pipeline after it.
+    puts back, `rows` the rejected rows that it is about. `tag` marks it in lists, and `again` is what the button says
+    that runs the pipeline after it.
     """
 
     purpose: Purpose
@@ -34,6 +36,7 @@ class PurposeSpec:
     tag: str = ""
     again: str = "Run again"
     backup: Callable[[Run], BackupRef | None] = lambda run: None
+    rows: Callable[[Run], RowsRef | None] = lambda run: None
 
     @property
     def counts(self) -> bool:
@@ -59,6 +62,20 @@ _SPECS = (
         Purpose.RESTORE, "executors.restore:restore_pipeline", "runs/detail.html", "runs/_live.html",
         skips=frozenset({"list", "scan", "probe", "pass", "check", "guard", "effect", "hooks", "post_hooks"}),
         backup=restored_by, tag="restore", again="Run the pipeline",
+    ),
+    PurposeSpec(
+        Purpose.REPLAY, "executors.replay:replay_rows", "quarantine/run.html", "quarantine/_run.html",
+        skips=frozenset({"list", "scan", "guard", "effect"}), rows=rows_of, tag="replay", again="Run the pipeline",
+    ),
+    PurposeSpec(
+        Purpose.RECHECK, "executors.replay:recheck_rows", "quarantine/run.html", "quarantine/_run.html",
+        skips=frozenset({"list", "scan", "guard", "hooks", "load", "post_hooks", "finish"}), rows=rows_of,
+        tag="recheck",
+    ),
+    PurposeSpec(
+        Purpose.MEND, "executors.mend:mend_rows", "quarantine/run.html", "quarantine/_run.html",
+        skips=frozenset({"list", "scan", "probe", "guard", "check", "effect", "hooks", "post_hooks"}), rows=rows_of,
+        tag="mend",
     ),
     PurposeSpec(
         Purpose.SAMPLE, "executors.sampling:sample_pipeline", "runs/detail.html", "runs/_live.html",

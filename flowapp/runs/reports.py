@@ -29,7 +29,7 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
     return {
         "checks": document["checks"], "quarantine": document["quarantine"], "warnings": warnings,
         "hooks": [hook_document(hook) for hook in report.hooks],
-        "nothingNew": report.nothing_new, **_save_effects(run, report),
+        "nothingNew": report.nothing_new, **_save_effects(run, report), **_save_rows(run, report),
     }  # fmt: skip
 
 
@@ -43,6 +43,20 @@ def _save_effects(run: Run, report: RunReport) -> dict[str, Any]:
             run=run, node=effect.node, defaults={"workspace_id": run.workspace_id, "sealed": sealed, "at": Now()}
         )
     return {"effects": [effect.to_json() for effect in report.effects]}
+
+
+ROWS = ""
+"""What samples of rejected rows are kept under: they belong to no node."""
+
+
+def _save_rows(run: Run, report: RunReport) -> dict[str, Any]:
+    """What became of rejected rows, in numbers. What a check without a load found of each, which may hold values, is
+    kept apart, for a short while."""
+    if report.row_results:
+        sealed = encrypt(json.dumps(report.row_results))
+        values = {"workspace_id": run.workspace_id, "sealed": sealed, "at": Now()}
+        EffectSample.objects.update_or_create(run=run, node=ROWS, defaults=values)
+    return {"rows": report.row_counts} if report.row_counts else {}
 
 
 def hook_document(hook: HookReport) -> dict[str, Any]:

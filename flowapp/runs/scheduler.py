@@ -17,6 +17,7 @@ from flowapp.clock import from_now
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.health.heartbeats import forget_dead
 from flowapp.health.selectors import count_alive
+from flowapp.quarantine.purging import purge_old_rows
 from flowapp.runs.broker import send_run
 from flowapp.runs.holds import expire_holds
 from flowapp.runs.janitor import delete_old_rows, delete_old_samples, drop_old_row_samples, sweep_staging
@@ -121,5 +122,6 @@ STEPS: tuple[tuple[str, Callable[[datetime], object]], ...] = (
     ("forget dead processes", every(3600, "forget_dead", lambda _: forget_dead())),
     ("drop old backups", every(3600, "drop_old_backups", lambda _: drop_old_backups())),
     ("drop old row samples", every(3600, "drop_old_row_samples", lambda _: drop_old_row_samples())),
+    ("purge rejected rows", every(3600, "purge_old_rows", lambda _: purge_old_rows())),
     ("sweep staging", every(3600, "sweep_staging", lambda _: sweep_staging())),
 )

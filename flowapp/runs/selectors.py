@@ -118,6 +118,7 @@ def run_document(run: Run, *, sees_values: bool = True) -> dict[str, Any]:
         "hooks": report.get("hooks", []),
         "error": _error(run),
         **_effects(run, sees_values=sees_values),
+        **_rows(run, sees_values=sees_values),
         **_holds(run),
     }
 
@@ -145,6 +146,16 @@ def _effects(run: Run, *, sees_values: bool) -> dict[str, Any]:
         {**effect, "samples": _samples(run, sealed.get(effect["node"]))} for effect in run.report.get("effects", [])
     ]
     return {"purpose": run.purpose, "nothingNew": bool(run.report.get("nothingNew")), "effects": effects}
+
+
+def _rows(run: Run, *, sees_values: bool) -> dict[str, Any]:
+    """What became of the rejected rows that a run was about. `results` is null where values are not to be seen, or gone
+    by now."""
+    if not run.report or "rows" not in run.report:
+        return {}
+    sealed = EffectSample.objects.filter(run=run, node="").values_list("sealed", flat=True).first()
+    results = _samples(run, sealed if sees_values else None)
+    return {"purpose": run.purpose, "rows": {"counts": run.report["rows"], "results": results}}
 
 
 def _samples(run: Run, sealed: str | None) -> list[dict[str, Any]] | None:

@@ -42,8 +42,8 @@ def fence_and_find(run: Run) -> list[LoadCommit]:
 
 
 def has_loaded_all(run: Run, commits: Sequence[LoadCommit]) -> bool:
-    restored = purpose_of(run).backup(run)
-    targets = {restored.node} if restored else {t.id for t in read_document(run.version.document).targets()}
+    only = purpose_of(run).backup(run) or purpose_of(run).rows(run)
+    targets = {only.node} if only else {t.id for t in read_document(run.version.document).targets()}
     return targets <= {commit.node for commit in commits}
 
 

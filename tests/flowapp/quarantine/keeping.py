@@ -59,6 +59,7 @@ def keep(
     }  # fmt: skip
     values = {**entry, "row": Jsonb(entry["row"])}
     schema, name = table.split(".")
+    row_id = values.pop("rowId", None)
     insert = sql.SQL('INSERT INTO {} ({}, "rowId") VALUES ({}, {})')
     with connect(warehouse, autocommit=True) as connection:
         ensure_quarantine(connection, table)
@@ -68,7 +69,7 @@ def keep(
                     sql.Identifier(schema, name.strip('"')),
                     sql.SQL(", ").join(map(sql.Identifier, values)),
                     sql.SQL(", ").join(map(sql.Literal, values.values())),
-                    sql.Literal(f"{rule}-{i}"),
+                    sql.Literal(row_id or f"{rule}-{i}"),
                 )
             )
     return entry["runId"]

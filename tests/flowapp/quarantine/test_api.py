@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+
 import pytest
 
-from flowapp.runs.models import RuleCount, Trigger
+from flowapp.quarantine.models import RowDecision
+from flowapp.runs.models import RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
 from tests.flowapp.quarantine.keeping import keep
 
@@ -53,6 +58,98 @@ def test_counts_come_by_rule_field_and_pipeline(api, orders):
         return [row["violations"] for row in api("viewer", f"errors/counts/?by={by}").json()["results"]]
 
     assert (counts("rule"), counts("field"), counts("pipeline")) == ([2, 2, 2], [4, 2], [6])
+
+
+@pytest.fixture
+def send(as_):
+    def call(role, method, path, body, workspace="alices-team"):
+        headers = {"X-Flow-Workspace": workspace}
+        return getattr(as_(role), method)(f"/api/{path}", body, content_type="application/json", headers=headers)
+
+    return call
+
+
+def test_a_row_is_mended_ignored_and_opened_again(send, orders, warehouse, table):
+    key = f"{keep(warehouse, orders, table, 'r1', row={'id': '1'})}:r1-0"
+    mended = send("editor", "patch", f"errors/{key}/", {"cells": {"id": "2"}, "revision": 0}).json()["results"][0]
+    assert (mended["status"], mended["row"], mended["fixedRow"], mended["revision"]) == (
+        "fixed",
+        {"id": "1"},
+        {"id": "2"},
+        1,
+    )
+    assert send("editor", "patch", f"errors/{key}/", {"cells": {"id": "3"}, "revision": 0}).status_code == 409
+    ignored = send("editor", "patch", f"errors/{mended['id']}/", {"status": "ignored", "reason": "known"})
+    assert ignored.json()["results"][0]["status"] == "ignored"
+    assert send("editor", "patch", f"errors/{key}/", {"status": "ignored"}).status_code == 422
+    assert send("editor", "patch", f"errors/{key}/", {"status": "open"}).json()["results"][0]["status"] == "fixed"
+
+
+def test_many_rows_are_decided_about_at_once(send, api, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1", n=3)
+    body = {"filter": {"pipeline": "orders", "rule": "r1"}, "action": "ignore", "reason": "known"}
+    assert send("editor", "post", "errors/decide/", body).json() == {"changed": 3, "leftOut": 0}
+    assert len(api("viewer", "errors/?status=ignored").json()["results"]) == 3
+    assert send("editor", "post", "errors/decide/", {**body, "filter": {}}).status_code == 422
+
+
+def test_a_replay_is_asked_for_and_says_what_to_know_before(send, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1", n=2)
+    asked = send("editor", "post", "errors/replay/", {"ids": [f"{run}:r1-0"], "reason": "mended"})
+    assert asked.status_code == 202
+    (replay,) = asked.json()["runs"]
+    assert Run.objects.get(pk=replay).purpose == "replay"
+    assert asked.json()["rows"] == 1
+    again = send("editor", "post", "errors/replay/", {"filter": {"run": run}, "recheck": True}).json()
+    assert Run.objects.get(pk=again["runs"][0]).purpose == "recheck"
+    assert RowDecision.objects.get(run=replay).reason == "mended"
+
+
+def test_a_viewer_changes_replays_searches_and_exports_nothing(send, api, orders, warehouse, table):
+    key = f"{keep(warehouse, orders, table, 'r1')}:r1-0"
+    assert send("viewer", "patch", f"errors/{key}/", {"cells": {"id": "2"}}).status_code == 403
+    for path in ("replay", "mend", "decide"):
+        assert send("viewer", "post", f"errors/{path}/", {"ids": [key]}).status_code == 403
+    assert api("viewer", "errors/?search=1").status_code == 403
+    assert api("viewer", "errors/export/").status_code == 403
+    assert send("editor", "post", "errors/purge/", {}).status_code == 403
+
+
+def test_a_search_finds_text_in_the_row(api, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1", row={"name": "50% off"})
+    keep(warehouse, orders, table, "r2", row={"name": "5 off"})
+    found = api("editor", "errors/?search=50%25").json()
+    assert [entry["ruleId"] for entry in found["results"]] == ["r1"]
+    assert (found["partial"], found["next"]) == (False, None)
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_an_exported_cell_is_text_to_a_spreadsheet(api, orders, warehouse, table, start):
+    keep(warehouse, orders, table, "r1", sourceFile=f"{start}HYPERLINK(1)", row={"name": "=1+1"})
+    answer = api("editor", "errors/export/?file=csv&pipeline=orders")
+    (line,) = list(csv.DictReader(io.StringIO(answer.getvalue().decode(), newline="")))
+    assert line["sourceFile"] == f"'{start}HYPERLINK(1)"
+    assert json.loads(line["row"]) == {"name": "=1+1"}
+    assert RowDecision.objects.get().action == "export"
+
+
+def test_an_export_as_json_holds_rows_as_they_are(api, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1", n=2, row={"name": "<img src=x onerror=alert(1)>"})
+    answer = api("editor", "errors/export/?file=json&rule=r1")
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    assert [entry["row"]["name"] for entry in json.loads(answer.getvalue())] == ["<img src=x onerror=alert(1)>"] * 2
+    assert json.loads(api("editor", "errors/export/?file=json&rule=none").getvalue()) == []
+
+
+def test_old_entries_are_counted_and_then_thrown_away(send, api, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1", n=3, tenant=str(orders.workspace_id))
+    keep(warehouse, orders, table, "r2", run, tenant=str(orders.workspace_id))
+    body = {"filter": {"pipeline": "orders", "rule": "r1"}, "olderThanDays": 0, "reason": "asked for"}
+    assert send("admin", "post", "errors/purge/", {**body, "dryRun": True}).json() == {"entries": 3}
+    assert send("admin", "post", "errors/purge/", {**body, "olderThanDays": 1}).json() == {"entries": 0}
+    assert send("admin", "post", "errors/purge/", body).json() == {"entries": 3}
+    assert [entry["ruleId"] for entry in api("viewer", "errors/").json()["results"]] == ["r2"]
 
 
 def test_what_is_asked_wrongly_or_belongs_to_others_is_told(api, orders):

@@ -20,6 +20,7 @@ from flowapp.connections.services import add_connection
 from flowapp.files.models import LoadUnit
 from flowapp.health.models import Alert
 from flowapp.pipelines.models import Pipeline, PipelineVersion
+from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.models import Run
 from flowapp.watermarks.models import MarkCopy
 from tests.flowapp.conftest import make_document
@@ -34,7 +35,10 @@ MAKES_IT_HERE = {"api:ir"}
 """Puts a document under an id that this workspace has not: it becomes a pipeline of this one."""
 BODIES: dict[str, object] = {"api:restore": '{"version": 1}', "pipelines:fix": {"patch": "[]"}}
 """What is looked at before the thing itself is looked for."""
-OWNED = (Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership, MarkCopy, Backup, Channel)
+OWNED = (
+    Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership, MarkCopy, Backup, Channel,
+    Selection, RowDecision,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -56,6 +60,7 @@ def ids(workspace, person):
                                    schema="public", table="numbers", rows=3, taken_at=now)  # fmt: skip
     add_connection(workspace, "warehouse", ConnectionFields("postgres", "127.0.0.1", 1, "d", "u", "secretword"))
     Channel.objects.create(workspace=workspace, name="pager", kind="webhook", secret="secretword")
+    selection = Selection.objects.create(workspace=workspace, pipeline=pipeline, made_at=now, rows=1)
     _, token = add_token(workspace, "reader", "viewer", days=1)
     member = Membership.objects.get(user=person("admin"))
     return {
@@ -64,6 +69,7 @@ def ids(workspace, person):
         "hook": "load.postHook.0",
         "node": "load",
         "channel": "pager",
+        "selection": selection.pk,
     }  # fmt: skip
 
 

@@ -1,0 +1,123 @@
+"""Decisions about rejected rows: mending, ignoring, and taking either back. Each only where nobody else was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from psycopg import Connection
+
+from executors.postgres.client import connect, translate
+from executors.postgres.names import TableName
+from executors.postgres.quarantine_table import require_workbench
+from executors.postgres.quarantined import KeptRow, Owner, Verb, change_of, change_rows, find_rows
+from executors.rows_intake import fields_of_runs, names_in
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
+from flowapp.quarantine.models import Selection
+from flowapp.quarantine.places import places_of
+from flowapp.quarantine.records import note_decision
+from flowapp.runs.holds import Decider
+from ir.errors import FlowError
+
+LONGEST_REASON = 2000
+LONGEST_CELL = 1_000_000
+NEEDS_REASON = frozenset({"ignore"})
+Cells = Mapping[str, str | None]
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """How many rows were changed, and how many were left as they are: somebody had changed them since they were
+    chosen, or what they are does not allow it."""
+
+    changed: int
+    left_out: int
+
+
+def decide(
+    selection: Selection, verb: Verb, by: Decider, reason: str = "", cells: Mapping[Key, Cells] | None = None
+) -> Decided:
+    """Change the rows of a selection that still are as they were chosen. Raises FlowError.
+
+    With `fix` the rows of which `cells` says nothing are left out.
+    """
+    reason = reason.strip()[:LONGEST_REASON]
+    if verb in NEEDS_REASON and not reason:
+        raise FlowError("errors.reason_required", "Ignoring rows needs a reason.", hint="Say why; it is kept.")
+    _require_cells(cells or {})
+    changed = sum(_decide(part, verb, by, reason, cells) for part in reach_parts(selection))
+    chosen = len(cells) if cells is not None else selection.rows
+    fields = sorted({name for row in (cells or {}).values() for name in row})
+    note_decision(
+        selection.workspace, selection.pipeline, verb, by, rows=changed, left_out=chosen - changed, reason=reason,
+        details={"wanted": selection.wanted, **({"fields": fields} if fields else {})},
+    )  # fmt: skip
+    return Decided(changed, chosen - changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows of a selection in one table, as they stand now, and their revisions as they were chosen."""
+
+    conn: Connection
+    owner: Owner
+    tables: tuple[TableName, ...]
+    table: TableName
+    rows: list[KeptRow]
+    seen: Mapping[int, int]
+    connection: str
+
+
+def reach_parts(selection: Selection) -> Iterator[Part]:
+    """Raises Failure where a database does not answer, or where nothing can be noted about rows."""
+    pipeline = selection.pipeline
+    owner = Owner(str(selection.workspace_id), pipeline.ident)
+    places = places_of(selection.workspace, pipeline, None)
+    for part in selection.parts:
+        table = TableName(part["schema"], part["table"])
+        connection = resolve(get_connection(selection.workspace, part["connection"]))
+        with connect(connection, autocommit=True) as conn, translate():
+            require_workbench(conn, table)
+            others = [place.table for place in places if place.connection == part["connection"]]
+            seen = dict(zip(part["ids"], part["revisions"], strict=True))
+            rows = find_rows(conn, owner, table, part["ids"])
+            yield Part(conn, owner, (table, *others), table, rows, seen, part["connection"])
+
+
+def _decide(part: Part, verb: Verb, by: Decider, reason: str, cells: Mapping[Key, Cells] | None) -> int:
+    rows = [replace(row, revision=part.seen[row.id]) for row in part.rows if cells is None or row.key in cells]
+    if cells:
+        _require_fields(part, rows, cells)
+    with part.conn.transaction():
+        return len(change_rows(part.conn, part.owner, part.tables, rows, change_of(verb, by.words, reason), cells))
+
+
+def _require_cells(cells: Mapping[Key, Cells]) -> None:
+    for row in cells.values():
+        for name, value in row.items():
+            if value is not None and ("\0" in value or len(value) > LONGEST_CELL):
+                raise FlowError("fix.value_unusable", f"The value for {name!r} holds a NUL character or is too long.",
+                                hint="Type another one.")  # fmt: skip
+
+
+def _require_fields(part: Part, rows: Iterable[KeptRow], cells: Mapping[Key, Cells]) -> None:
+    wanted = {name for row in rows for name in cells.get(row.key, ())}
+    known = known_fields(part, rows)
+    if known and (strange := sorted(wanted - known)):
+        raise FlowError("fix.field_unknown", f"These rows have no field {strange[0]!r}.",
+                        hint=f"Their fields are {', '.join(sorted(known))}.")  # fmt: skip
+
+
+def known_fields(part: Part, rows: Iterable[KeptRow]) -> set[str]:
+    """The fields that the source of these rows had: as their runs tell, and as they hold them."""
+    rows = list(rows)
+    nodes = {row.node for row in rows}
+    told = {field.name for node in nodes for field in fields_of_runs(part.conn, {row.run_id for row in rows}, node)}
+    return told | names_in(part.conn, part.table, [row.id for row in rows])
+
+
+def keys_of(selection: Selection) -> list[Key]:
+    """The keys of its rows."""
+    return [row.key for part in reach_parts(selection) for row in part.rows]

@@ -1,0 +1,71 @@
+"""Throwing rejected rows away: when a person asks, with a reason, and when they are past their time."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.utils import timezone
+
+from executors.postgres.quarantine_pages import count_older, delete_older
+from flowapp.accounts.models import Workspace
+from flowapp.quarantine.models import Retention
+from flowapp.quarantine.places import places_of
+from flowapp.quarantine.records import note_decision
+from flowapp.quarantine.selectors import Wanted, narrow, owner_of, reach
+from flowapp.runs.holds import Decider
+from ir.errors import FlowError
+
+logger = logging.getLogger(__name__)
+BY_TIME = Decider("retention")
+
+
+def rows_to_purge(workspace: Workspace, wanted: Wanted, days: int) -> int:
+    """How many entries would go."""
+    before, narrowed = timezone.now() - timedelta(days=days), narrow(workspace, wanted)
+    return sum(
+        count_older(reached, owner_of(workspace, place), place.table, narrowed, before)
+        for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run))
+    )
+
+
+def purge(workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: str) -> int:
+    """Delete what is older; returns how many entries went. What nobody has decided about goes as well. Raises
+    FlowError, and Failure where a database does not answer."""
+    if not reason.strip():
+        raise FlowError("errors.reason_required", "Throwing rows away needs a reason.", hint="Say why; it is kept.")
+    if wanted.search:
+        raise FlowError("purge.search", "Rows are not thrown away by what stands in them.",
+                        hint="Narrow them down by pipeline, run, rule, field or status.")  # fmt: skip
+    before, narrowed = timezone.now() - timedelta(days=days), narrow(workspace, wanted)
+    gone = 0
+    for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+        gone += delete_older(reached, owner_of(workspace, place), place.table, narrowed, before)
+    note_decision(workspace, wanted.pipeline or (wanted.run and wanted.run.pipeline), "purge", by, rows=gone,
+                  reason=reason, details={"wanted": wanted.words(), "olderThanDays": days})  # fmt: skip
+    return gone
+
+
+def set_retention(workspace: Workspace, days: int | None, by: Decider) -> None:
+    """From now on keep rejected rows for so many days; None keeps them until somebody throws them away."""
+    if days is None:
+        Retention.objects.filter(workspace=workspace).delete()
+    else:
+        Retention.objects.update_or_create(workspace=workspace, defaults={"days": days})
+    note_decision(workspace, None, "retention", by, rows=0, details={"days": days})
+
+
+def retention_of(workspace: Workspace) -> int | None:
+    return Retention.objects.filter(workspace=workspace).values_list("days", flat=True).first()
+
+
+def purge_old_rows() -> int:
+    """Delete what is past its time, in every workspace that wants it and whose databases answer."""
+    gone = 0
+    for kept in Retention.objects.select_related("workspace").order_by("pk"):
+        try:
+            if rows_to_purge(kept.workspace, Wanted(), kept.days):
+                gone += purge(kept.workspace, Wanted(), kept.days, BY_TIME, f"Older than {kept.days} days.")
+        except FlowError as error:
+            logger.info("Rejected rows of workspace %s were not thrown away: %s", kept.workspace, error.code)
+    return gone

@@ -1,0 +1,48 @@
+"""What a run over rejected rows is told, and what is kept of who decided what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models.functions import Now
+
+from executors.model import RowsRef
+from flowapp.accounts.models import Workspace
+from flowapp.pipelines.models import Pipeline
+from flowapp.quarantine.models import RowDecision, RowJob
+from flowapp.runs.models import Run
+
+
+def rows_of(run: Run) -> RowsRef | None:
+    """The rejected rows that a run is about."""
+    job = RowJob.objects.filter(run=run).first()
+    if job is None:
+        return None
+    return RowsRef(
+        node=job.node,
+        row_from=job.row_from,
+        tables=[(schema, table, ids) for schema, table, ids in job.tables],
+        overwrite=frozenset(job.overwrite),
+        hashes={(run_id, name): sha256 for run_id, name, sha256 in job.hashes},
+        **{name: job.options.get(name, "") for name in ("column", "expression", "by")},
+        reason=job.reason,
+    )
+
+
+def note_decision(
+    workspace: Workspace,
+    pipeline: Pipeline | None,
+    action: str,
+    by: Any,
+    *,
+    rows: int,
+    reason: str = "",
+    left_out: int = 0,
+    run: Run | None = None,
+    details: dict[str, Any] | None = None,
+) -> RowDecision:
+    """Keep who did what, when and why, in names and numbers. `by` is a `Decider`."""
+    return RowDecision.objects.create(
+        workspace=workspace, pipeline=pipeline, run=run, action=action, at=Now(), by=by.user, by_words=by.words[:300],
+        reason=reason[:2000], rows=rows, left_out=left_out, details=details or {},
+    )  # fmt: skip

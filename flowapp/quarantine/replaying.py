@@ -1,0 +1,147 @@
+"""Asking for runs over rejected rows: replays, checks without a load, and expressions that mend."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from django.db import transaction
+
+from executors.postgres.quarantined import KeptRow
+from flowapp.files.models import LoadUnit, UnitState
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.selectors import get_version
+from flowapp.quarantine.deciding import Part, reach_parts
+from flowapp.quarantine.models import RowJob, Selection
+from flowapp.quarantine.records import note_decision
+from flowapp.runs.holds import Decider
+from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.runs.services import queue_for
+from ir.errors import FlowError
+from ir.expressions import ExpressionError, parse_expression
+from ir.load_modes import load_mode
+
+ALL = "all"
+"""For `overwrite`: every row may replace the one that has its key."""
+
+
+@dataclass(slots=True)
+class _Group:
+    """Rows that one run can take: of one target, in one form."""
+
+    tables: dict[tuple[str, str], list[int]] = field(default_factory=lambda: defaultdict(list))
+    rows: list[KeptRow] = field(default_factory=list)
+    connection: str = ""
+
+
+def ask_for_runs(
+    purpose: Purpose,
+    selection: Selection,
+    trigger: Trigger,
+    by: Decider,
+    *,
+    reason: str = "",
+    overwrite: Collection[str] | str = (),
+    column: str = "",
+    expression: str = "",
+    send: bool = True,
+) -> list[Run]:
+    """A run for each target and form of the chosen rows, of the newest version. Raises FlowError, and Failure where the
+    rows cannot be asked for.
+
+    `overwrite` are keys of rows that may replace those of the target with their key, or `all`.
+    """
+    pipeline = selection.pipeline
+    if purpose == Purpose.MEND:
+        _require_expression(column, expression)
+    groups = _group(selection)
+    targets = {t.id: t for t in read_document(get_version(pipeline).document).targets()}
+    for (node, _), group in groups.items():
+        target = targets.get(node)
+        if target is None or target.connection != group.connection:
+            raise FlowError(
+                "replay.elsewhere",
+                f"These rows were rejected on their way to {node!r} over {group.connection!r}; the newest version has "
+                f"{'no such target' if target is None else f'that target over {target.connection!r}'}.",
+                hint="Give the pipeline that target back, or ignore the rows.",
+            )
+    options = {"column": column, "expression": expression, "by": by.words, "selection": str(selection.pk)}
+    runs = []
+    with transaction.atomic():
+        for (node, row_from), group in groups.items():
+            run = queue_for(purpose, pipeline, trigger, user=by.user, send=send)
+            RowJob.objects.create(
+                workspace_id=run.workspace_id, run=run, node=node, row_from=row_from, reason=reason.strip()[:2000],
+                tables=[[schema, table, ids] for (schema, table), ids in group.tables.items()],
+                overwrite=_allowed(group, overwrite), hashes=_hashes(pipeline, group.rows), options=options,
+            )  # fmt: skip
+            if purpose != Purpose.RECHECK:
+                note_decision(
+                    selection.workspace, pipeline, purpose, by, rows=len(group.rows), reason=reason, run=run,
+                    details={"wanted": selection.wanted, **({"fields": [column]} if column else {})},
+                )  # fmt: skip
+            runs.append(run)
+    return runs
+
+
+def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
+    """What a person should know of these targets before rows are replayed into them."""
+    told = []
+    for target in read_document(get_version(pipeline).document).targets():
+        mode = load_mode(target.load_mode)
+        table = f"{target.schema_}.{target.table}"
+        if target.id not in nodes:
+            continue
+        if mode.replaces_all_rows:
+            told.append(f"{table} is replaced as a whole by each run that has something new: these rows stay until "
+                        "the next one.")  # fmt: skip
+        if mode.needs_key:
+            told.append(f"Rows of {table} with the same key are newer and stay as they are, unless you tick them.")
+        if mode.keeps_mark:
+            told.append(f"Rows are added to {table} past its mark, which does not move.")
+    return told
+
+
+def _require_expression(column: str, expression: str) -> None:
+    if not column or not expression.strip():
+        raise FlowError("mend.incomplete", "A field and an expression are needed.", hint="For example: trim(name).")
+    try:
+        parse_expression(expression)
+    except ExpressionError as error:
+        raise FlowError(error.code, error.message, hint=error.hint) from error
+
+
+def _group(selection: Selection) -> dict[tuple[str, str], _Group]:
+    groups: dict[tuple[str, str], _Group] = defaultdict(_Group)
+    for part in reach_parts(selection):
+        _sort_in(part, groups)
+    if not groups:
+        raise FlowError("errors.no_rows", "None of the chosen rows is there any more.", hint="Choose rows again.")
+    return dict(groups)
+
+
+def _sort_in(part: Part, groups: dict[tuple[str, str], _Group]) -> None:
+    for row in part.rows:
+        group = groups[row.node, row.row_from]
+        group.tables[part.table.schema, part.table.table].append(row.id)
+        group.rows.append(row)
+        group.connection = part.connection
+
+
+def _allowed(group: _Group, overwrite: Collection[str] | str) -> list[int]:
+    if overwrite == ALL:
+        return [row.id for row in group.rows]
+    return [row.id for row in group.rows if f"{row.run_id}:{row.row_id}" in overwrite]
+
+
+def _hashes(pipeline: Pipeline, rows: list[KeptRow]) -> list[list[str]]:
+    """The SHA-256 of the files that the rows came from, where just one file of that name was loaded."""
+    names = {row.source_file for row in rows if row.source_file}
+    found: dict[str, set[str]] = defaultdict(set)
+    units = LoadUnit.objects.filter(pipeline=pipeline, name__in=names).exclude(state=UnitState.SKIPPED)
+    for name, sha256 in units.values_list("name", "sha256"):
+        found[name].add(sha256)
+    pairs = {(row.run_id, row.source_file) for row in rows if row.source_file and len(found[row.source_file]) == 1}
+    return [[run, name, next(iter(found[name]))] for run, name in sorted(pairs)]

@@ -1,0 +1,229 @@
+"""The pages on which rejected rows are worked on: choosing, mending, deciding, replaying, taking away."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from executors.errors import Failure
+from executors.postgres.quarantine_pages import read_entries
+from flowapp.accounts.models import User
+from flowapp.quarantine.choosing import choose_alike, choose_by_keys
+from flowapp.quarantine.deciding import decide, known_fields, reach_parts
+from flowapp.quarantine.exporting import FORMATS, export_response
+from flowapp.quarantine.forms import wanted_of
+from flowapp.quarantine.models import RowDecision, Selection
+from flowapp.quarantine.purging import purge, retention_of, rows_to_purge, set_retention
+from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
+from flowapp.quarantine.values import GridRow, grid_row, require_values
+from flowapp.runs.holds import Decider
+from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.web.access import page
+from flowapp.web.errors import status_of
+from flowapp.web.htmx import HtmxRequest, render_page
+from ir.errors import FlowError
+
+GRID_ROWS = 50
+"""Rows that are shown for mending by hand; decisions are about all chosen ones."""
+DECISIONS_SHOWN = 100
+VERBS = {"ignore": "ignored", "reopen": "open again", "revert": "as they were"}
+
+
+@require_POST
+@page(role="editor")
+def select(request: HtmxRequest) -> HttpResponse:
+    """Freeze what was ticked, or all that is alike, and go to work on it."""
+    if request.POST.get("all"):
+        selection = choose_alike(request.workspace, wanted_of(request, request.POST), decider(request))
+    else:
+        selection = choose_by_keys(request.workspace, request.POST.getlist("row"), decider(request))
+    return _to(request, selection)
+
+
+@never_cache
+@require_GET
+@page(role="editor")
+def selection(request: HtmxRequest, selection: UUID) -> HttpResponse:
+    found = _get(request, selection)
+    context: dict[str, Any] = {"selection": found, "pipeline": found.pipeline, "formats": FORMATS}
+    try:
+        context |= _grid(found)
+    except Failure as error:
+        return render_page(request, "quarantine/selection.html", {**context, "error": error}, status=status_of(error))
+    return render_page(request, "quarantine/selection.html", context)
+
+
+def _grid(selection: Selection) -> dict[str, Any]:
+    """The first rows with their cells, how many there are of each status, and what to know before a replay."""
+    statuses: dict[str, int] = {}
+    nodes: set[str] = set()
+    fields: dict[str, None] = {}
+    rows: list[GridRow] = []
+    for part in reach_parts(selection):
+        for row in part.rows:
+            statuses[row.status] = statuses.get(row.status, 0) + 1
+            nodes.add(row.node)
+        shown = part.rows[: GRID_ROWS - len(rows)]
+        if shown:
+            entries = read_entries(part.conn, part.table, [row.id for row in shown])
+            rows += [grid_row(entry) for entry in sorted(entries, key=lambda entry: entry["id"])]
+            fields |= dict.fromkeys(sorted(known_fields(part, shown)))
+    failing = [name for name in fields if any(row.field == name for row in rows)]
+    columns = [*failing, *(name for name in fields if name not in failing)]
+    return {
+        "statuses": statuses, "columns": columns, "notes": says_before_replay(selection.pipeline, nodes),
+        "grid": [(row, [row.cell(name) for name in columns]) for row in rows],
+        "more": selection.rows - len(rows), "can_replay": statuses.get("open", 0) + statuses.get("fixed", 0),
+    }  # fmt: skip
+
+
+@require_POST
+@page(role="editor")
+def mend(request: HtmxRequest, selection: UUID) -> HttpResponse:
+    """Put in the cells of the grid that were changed."""
+    found = _get(request, selection)
+    cells: dict[tuple[str, str], dict[str, str | None]] = {}
+    for name, value in request.POST.items():
+        kind, _, rest = name.partition("|")
+        key, _, field = rest.partition("|")
+        if kind == "cell" and value != request.POST.get(f"was|{rest}", ""):
+            run, _, row_id = key.partition(":")
+            cells.setdefault((run, row_id), {})[field] = str(value)
+    if not cells:
+        messages.info(request, "No cell was changed.")
+        return _to(request, found)
+    done = decide(found, "fix", decider(request), request.POST.get("reason", ""), cells)
+    _tell(request, done.changed, done.left_out, "mended")
+    return _again(request, found)
+
+
+@require_POST
+@page(role="editor")
+def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
+    """Let a worker compute an expression for a field of all rows."""
+    return _run(request, selection, Purpose.MEND, column=request.POST.get("field", ""),
+                expression=request.POST.get("expression", ""))  # fmt: skip
+
+
+@require_POST
+@page(role="editor")
+def recheck(request: HtmxRequest, selection: UUID) -> HttpResponse:
+    return _run(request, selection, Purpose.RECHECK)
+
+
+@require_POST
+@page(role="editor")
+def replay(request: HtmxRequest, selection: UUID) -> HttpResponse:
+    """`overwrite` are the keys of the rows that were ticked."""
+    return _run(request, selection, Purpose.REPLAY, overwrite=request.POST.getlist("overwrite"))
+
+
+@require_POST
+@page(role="editor")
+def change(request: HtmxRequest, selection: UUID) -> HttpResponse:
+    """Ignore all rows, or take that or their mends back."""
+    found, verb = _get(request, selection), request.POST.get("verb", "")
+    if verb not in VERBS:
+        raise Http404("No such decision.")
+    done = decide(found, cast("Any", verb), decider(request), request.POST.get("reason", ""))
+    _tell(request, done.changed, done.left_out, VERBS[verb])
+    return _again(request, found)
+
+
+@require_POST
+@page(role="editor")
+def work_on(request: HtmxRequest, run: UUID, row_id: str) -> HttpResponse:
+    """A row by itself."""
+    return _to(request, choose_by_keys(request.workspace, [f"{run}:{row_id}"], decider(request)))
+
+
+@require_GET
+@page(role="editor")
+def export(request: HtmxRequest) -> HttpResponseBase:
+    require_values(request.role)
+    kind = request.GET.get("file", "csv")
+    if kind not in FORMATS:
+        raise Http404("No such format.")
+    return export_response(request, request.workspace, wanted_of(request, request.GET), kind, decider(request))
+
+
+@require_http_methods(["GET", "POST"])
+@page(role="admin")
+def purging(request: HtmxRequest) -> HttpResponse:
+    """What is kept for how long, and throwing it away: first it says what would go."""
+    context: dict[str, Any] = {
+        "kept_days": retention_of(request.workspace),
+        "decisions": RowDecision.objects.filter(workspace=request.workspace).select_related("pipeline", "run")
+        .order_by("-at", "id")[:DECISIONS_SHOWN],
+    }  # fmt: skip
+    if request.method == "POST":
+        if "keep" in request.POST:
+            days = request.POST.get("days", "")
+            set_retention(request.workspace, int(days) if days.isdigit() and int(days) else None, decider(request))
+            messages.success(request, "It is noted how long rejected rows are kept.")
+            return redirect("quarantine:purge", request.workspace.slug)
+        wanted, days = wanted_of(request, request.POST), request.POST.get("older", "")
+        reason = request.POST.get("reason", "").strip()
+        if not days.isdigit() or not reason:
+            raise FlowError("errors.reason_required", "Throwing rows away needs a number of days and a reason.",
+                            hint="Say why; it is kept.")  # fmt: skip
+        if "sure" in request.POST:
+            gone = purge(request.workspace, wanted, int(days), decider(request), reason)
+            messages.success(request, f"{gone:,} entries are thrown away.")
+            return redirect("quarantine:purge", request.workspace.slug)
+        context |= {"would_go": rows_to_purge(request.workspace, wanted, int(days)), "older": days, "reason": reason,
+                    "wanted": wanted}  # fmt: skip
+    return render_page(request, "quarantine/purge.html", context)
+
+
+def decider(request: HtmxRequest) -> Decider:
+    return Decider(str(request.user), cast("User", request.user))
+
+
+def _get(request: HtmxRequest, key: UUID) -> Selection:
+    with contextlib.suppress(Selection.DoesNotExist):
+        return Selection.objects.select_related("pipeline", "workspace").get(workspace=request.workspace, pk=key)
+    raise Http404("No such selection.")
+
+
+def _to(request: HtmxRequest, selection: Selection) -> HttpResponseRedirect:
+    return redirect("quarantine:selection", request.workspace.slug, selection.pk)
+
+
+def _again(request: HtmxRequest, selection: Selection) -> HttpResponse:
+    """The same rows, as they are now: whoever changed them has seen them."""
+    parts = [
+        {"connection": part.connection, "schema": part.table.schema, "table": part.table.table,
+         "ids": [row.id for row in part.rows], "revisions": [row.revision for row in part.rows]}
+        for part in reach_parts(selection)
+    ]  # fmt: skip
+    Selection.objects.filter(pk=selection.pk).update(parts=parts)
+    return _to(request, selection)
+
+
+def _run(request: HtmxRequest, key: UUID, purpose: Purpose, **options: Any) -> HttpResponse:
+    found = _get(request, key)
+    runs: list[Run] = ask_for_runs(
+        purpose, found, Trigger.MANUAL, decider(request), reason=request.POST.get("reason", ""), **options
+    )
+    for other in runs[1:]:
+        messages.info(request, f"Run {other.number} takes the rows of {other.row_job.node}.")
+    return redirect("runs:detail", request.workspace.slug, runs[0].pk)
+
+
+def _tell(request: HtmxRequest, changed: int, left_out: int, what: str) -> None:
+    if changed:
+        messages.success(request, f"{changed:,} {'row is' if changed == 1 else 'rows are'} {what}.")
+    if left_out:
+        messages.warning(
+            request,
+            f"{left_out:,} {'row stays' if left_out == 1 else 'rows stay'} as they are: somebody has changed them "
+            "meanwhile, or what they are does not allow it.",
+        )

@@ -1,0 +1,122 @@
+"""Mending, ignoring and taking either back: only where nobody else was faster, and noted without values."""
+
+from __future__ import annotations
+
+import pytest
+
+from executors.errors import Failure
+from executors.model import Connection
+from flowapp.quarantine.choosing import choose_alike, choose_by_keys
+from flowapp.quarantine.deciding import decide
+from flowapp.quarantine.models import RowDecision
+from flowapp.quarantine.selectors import Wanted, list_entries
+from flowapp.runs.holds import Decider
+from ir.errors import FlowError
+from tests.flowapp.quarantine.keeping import keep
+
+pytestmark = pytest.mark.django_db
+
+ANN, BOB = Decider("ann"), Decider("bob")
+
+
+@pytest.fixture
+def table(schema) -> str:
+    return f'{schema}."My Orders"'
+
+
+@pytest.fixture
+def kept(alices, orders, warehouse: Connection, table):
+    """Three rejected rows of one run, the first with two entries; gives their keys."""
+    run = keep(warehouse, orders, table, "r1", n=3, row={"id": "1", "name": None}, field="name")
+    keep(warehouse, orders, table, "r2", run, rowId="r1-0", row={"id": "1", "name": None})
+    return [f"{run}:r1-{n}" for n in range(3)]
+
+
+def now(alices, key: str) -> list[tuple[str, object, str | None]]:
+    return [(e["status"], e["fixedRow"], e["fixedBy"]) for e in list_entries(alices) if e["key"] == key]
+
+
+def mend(alices, key: str, by: Decider = ANN, selection=None, **cells: str | None):
+    chosen = selection or choose_by_keys(alices, [key], by)
+    return decide(chosen, "fix", by, cells={tuple(key.split(":")): cells})
+
+
+def test_a_mended_cell_stands_over_the_original_in_every_entry_of_the_row(alices, kept):
+    assert mend(alices, kept[0], name="Bob").changed == 1
+    assert now(alices, kept[0]) == [("fixed", {"id": "1", "name": "Bob"}, "ann")] * 2
+    assert {str(e["row"]) for e in list_entries(alices)} == {"{'id': '1', 'name': None}"}
+    assert now(alices, kept[1]) == [("open", None, None)]
+
+
+def test_mends_add_up_and_can_be_taken_back(alices, kept):
+    mend(alices, kept[0], name="Bob")
+    mend(alices, kept[0], id="2")
+    assert now(alices, kept[0])[0][1] == {"id": "2", "name": "Bob"}
+    assert decide(choose_by_keys(alices, kept[:1], ANN), "revert", ANN).changed == 1
+    assert now(alices, kept[0])[0] == ("open", None, None)
+
+
+def test_of_two_people_who_saw_the_same_row_the_second_changes_nothing(alices, kept):
+    seen_by_bob = choose_by_keys(alices, kept[:1], BOB)
+    mend(alices, kept[0], name="Ann's")
+    done = mend(alices, kept[0], BOB, seen_by_bob, name="Bob's")
+    assert (done.changed, done.left_out) == (0, 1)
+    assert now(alices, kept[0])[0][1] == {"id": "1", "name": "Ann's"}
+
+
+def test_ignoring_needs_a_reason_and_can_be_taken_back(alices, kept):
+    with pytest.raises(FlowError) as caught:
+        decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "  ")
+    assert caught.value.code == "errors.reason_required"
+    assert decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "test data").changed == 3
+    assert {e["status"] for e in list_entries(alices)} == {"ignored"}
+    assert {e["reason"] for e in list_entries(alices)} == {"test data"}
+    assert decide(choose_by_keys(alices, kept, ANN), "reopen", ANN).changed == 3
+    assert {e["status"] for e in list_entries(alices)} == {"open"}
+
+
+def test_a_row_that_was_loaded_is_not_mended(alices, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1", disposition="loaded")
+    assert mend(alices, f"{run}:r1-0", id="2").changed == 0
+
+
+def test_what_is_put_in_must_be_a_field_and_a_value(alices, kept):
+    with pytest.raises(FlowError, match=r"fix\.field_unknown"):
+        mend(alices, kept[0], nonsense="x")
+    with pytest.raises(FlowError, match=r"fix\.value_unusable"):
+        mend(alices, kept[0], name="a\0b")
+
+
+def test_decisions_are_kept_without_values(alices, kept):
+    mend(alices, kept[0], name="SECRET")
+    decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "test data")
+    noted = list(RowDecision.objects.order_by("at"))
+    assert [(d.action, d.rows, d.left_out, d.by_words, d.reason) for d in noted] == [
+        ("fix", 1, 0, "ann", ""), ("ignore", 3, 0, "ann", "test data"),
+    ]  # fmt: skip
+    assert noted[0].details["fields"] == ["name"]
+    assert "SECRET" not in str([d.details for d in noted])
+
+
+def test_rows_are_chosen_by_what_they_have_in_common_and_stay_as_chosen(alices, orders, warehouse, table, kept):
+    chosen = choose_alike(alices, Wanted(pipeline=orders, rule="r1", search="name"), ANN)
+    keep(warehouse, orders, table, "r1", n=2)
+    assert (chosen.rows, chosen.is_whole) == (3, True)
+    assert chosen.wanted == {"pipeline": "orders", "rule": "r1", "searched": True}
+    assert decide(chosen, "ignore", ANN, "test data").changed == 3
+
+
+def test_rows_of_others_cannot_be_chosen(alices, kept, django_user_model):
+    from flowapp.accounts.services import ensure_workspace
+
+    with pytest.raises(FlowError, match=r"run\.unknown"):
+        choose_by_keys(ensure_workspace("bobs"), kept, BOB)
+    with pytest.raises(FlowError, match=r"error\.unknown"):
+        choose_by_keys(alices, [kept[0].replace("r1-0", "r1-9")], ANN)
+
+
+def test_a_database_that_is_down_is_told(alices, kept):
+    chosen = choose_by_keys(alices, kept, ANN)
+    alices.connections.update(port=1)
+    with pytest.raises(Failure, match=r"target\.unreachable"):
+        decide(chosen, "ignore", ANN, "test data")

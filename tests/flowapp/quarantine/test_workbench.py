@@ -1,0 +1,151 @@
+"""The pages on which rejected rows are worked on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from flowapp.quarantine.models import RowDecision, Selection
+from flowapp.quarantine.selectors import list_entries
+from flowapp.runs.models import Run
+from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.reading import HOSTILE, assert_harmless, words
+
+pytestmark = pytest.mark.django_db
+ERRORS = "/w/alices-team/errors/"
+
+
+@pytest.fixture
+def table(schema) -> str:
+    return f'{schema}."My Orders"'
+
+
+@pytest.fixture
+def run(orders, warehouse, table) -> str:
+    """The run of three rejected rows."""
+    return keep(warehouse, orders, table, "r1", n=3, row={"id": "1", "name": None}, field="name")
+
+
+@pytest.fixture
+def chosen(as_, run) -> str:
+    """The address of a selection of the first two."""
+    answer = as_("editor").post(f"{ERRORS}rows/select/", {"row": [f"{run}:r1-0", f"{run}:r1-1"], "run": run})
+    assert answer.status_code == 302
+    return answer["Location"]
+
+
+def test_ticked_rows_become_a_selection_with_their_cells(as_, chosen):
+    page = words(as_("editor").get(chosen))
+    assert "2 chosen rows" in page
+    assert "Replay 2 rows" in page
+    assert Selection.objects.get().rows == 2
+
+
+def test_all_rows_that_match_can_be_chosen(as_, run):
+    as_("editor").post(f"{ERRORS}rows/select/", {"all": "1", "run": run, "rule": "r1"})
+    assert Selection.objects.get().rows == 3
+
+
+def test_only_cells_that_were_typed_over_are_mended(as_, alices, run, chosen):
+    key = f"{run}:r1-0"
+    form = {f"was|{key}|name": "", f"cell|{key}|name": "Bob", f"was|{key}|id": "1", f"cell|{key}|id": "1"}
+    page = words(as_("editor").post(f"{chosen}mend/", form, follow=True))
+    assert "1 row is mended." in page
+    (mended,) = [e["fixedRow"] for e in list_entries(alices) if e["fixedRow"]]
+    assert mended == {"id": "1", "name": "Bob"}
+    assert "was NULL" in page
+
+
+def test_rows_are_ignored_with_a_reason_and_opened_again(as_, alices, chosen):
+    client = as_("editor")
+    page = words(client.post(f"{chosen}change/", {"verb": "ignore", "reason": "test data"}, follow=True))
+    assert "2 rows are ignored." in page
+    assert "ignored 2" in page
+    assert "2 rows are open again." in words(client.post(f"{chosen}change/", {"verb": "reopen"}, follow=True))
+    assert {e["status"] for e in list_entries(alices)} == {"open"}
+
+
+@pytest.mark.parametrize(("action", "purpose"), [("recheck", "recheck"), ("replay", "replay"), ("compute", "mend")])
+def test_runs_over_the_rows_are_asked_for_and_have_a_page(as_, chosen, action, purpose):
+    client = as_("editor")
+    answer = client.post(f"{chosen}{action}/", {"field": "name", "expression": "trim(name)"})
+    run = Run.objects.get(purpose=purpose)
+    assert answer["Location"].endswith(f"/runs/{run.pk}/")
+    Run.objects.filter(pk=run.pk).update(state="succeeded", report={"rows": {"loaded": 1, "fails": 1}})
+    page = words(client.get(answer["Location"]))
+    assert "1 still fail a rule" in page
+
+
+def test_a_row_says_who_mended_it_and_what_the_last_replay_found(as_, orders, warehouse, table, run):
+    keep(
+        warehouse, orders, table, "r2", run, status="fixed", decidedBy="ann", replayRun=run, replayResult="fails",
+        row={"name": "<b>"}, fixedRow='{"name": "Bob"}',
+    )  # fmt: skip
+    page = words(as_("editor").get(f"{ERRORS}rows/{run}/r2-0/"))
+    assert "fixed by ann" in page
+    assert "mended Bob" in page
+
+
+def test_nothing_in_a_row_runs_on_the_workbench(as_, orders, warehouse, table):
+    row = {"name": HOSTILE, HOSTILE: "value"}
+    run = keep(warehouse, orders, table, "r1", row=row, field="name", message=HOSTILE, sourceFile=HOSTILE)
+    client = as_("editor")
+    chosen = client.post(f"{ERRORS}rows/select/", {"row": f"{run}:r1-0"})["Location"]
+    assert_harmless(client.get(chosen))
+    assert_harmless(client.get(f"{ERRORS}rows/", {"run": run, "search": HOSTILE}))
+    assert_harmless(client.get(f"{ERRORS}rows/{run}/r1-0/"))
+
+
+def test_a_selection_says_when_the_warehouse_is_down(as_, alices, chosen):
+    alices.connections.update(port=1)
+    answer = as_("editor").get(chosen)
+    assert answer.status_code == 503
+    assert "The rows cannot be shown" in words(answer)
+
+
+def test_viewers_do_not_get_to_the_workbench_and_strangers_not_to_selections(as_, run, chosen):
+    client = as_("viewer")
+    assert client.get(chosen).status_code == 403
+    assert client.post(f"{ERRORS}rows/select/", {"row": f"{run}:r1-0"}).status_code == 403
+    assert client.get(f"{ERRORS}export/").status_code == 403
+    assert client.get(f"{ERRORS}rows/?run={run}&search=1").status_code == 403
+    assert not re.search("checkbox", client.get(f"{ERRORS}rows/?run={run}").content.decode())
+    assert as_("stranger").get(chosen.replace("alices-team", "bobs-team")).status_code == 404
+
+
+def test_purging_says_first_what_would_go(as_, alices, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1", n=2, tenant=str(alices.pk))
+    client = as_("admin")
+    form = {"pipeline": "orders", "older": "0", "reason": "asked for"}
+    page = words(client.post(f"{ERRORS}purge/", form))
+    assert "2 entries older than 0 days of orders would be gone for good" in page
+    assert len(list_entries(alices)) == 2
+    page = words(client.post(f"{ERRORS}purge/", {**form, "sure": "1"}, follow=True))
+    assert "2 entries are thrown away." in page
+    assert list_entries(alices) == []
+    assert RowDecision.objects.get(action="purge").reason == "asked for"
+    assert as_("editor").get(f"{ERRORS}purge/").status_code == 403
+
+
+def test_how_long_rows_are_kept_is_set_and_kept_to(as_, alices, orders, warehouse, table):
+    from flowapp.quarantine.purging import purge_old_rows
+
+    keep(warehouse, orders, table, "r1", tenant=str(alices.pk))
+    keep(warehouse, orders, table, "old", tenant=str(alices.pk), createdAt="2020-01-01")
+    assert purge_old_rows() == 0
+    as_("admin").post(f"{ERRORS}purge/", {"keep": "1", "days": "30"})
+    assert purge_old_rows() == 1
+    assert [e["ruleId"] for e in list_entries(alices)] == ["r1"]
+
+
+def test_days_are_shown_with_their_violations(as_, orders, run):
+    from flowapp.runs.models import RuleCount
+
+    found = Run.objects.get(pk=run)
+    RuleCount.objects.create(
+        workspace=found.workspace, run=found, position=0, node="check", rule="r1", type="notNull", field="name",
+        on_fail="skip", violations=5,
+    )  # fmt: skip
+    assert f"{found.queued_at:%Y-%m-%d}: 5 violations in 1 run" in words(as_("viewer").get(ERRORS))
+    assert "violates r1" in words(as_("viewer").get(f"{ERRORS}rows/?pipeline=orders&day={found.queued_at:%Y-%m-%d}"))
