@@ -68,33 +68,37 @@ def _profile(name: str, values: Sequence[Any]) -> ColumnProfile:
     texts = [_text(value) for value in values]
     filled = [text for text in texts if text]
     counts = Counter(filled)
-    kind, strangers = _kind_of(filled)
-    good = [text for text in counts if _is_of(text, kind)] if kind in ("integer", "float") else list(counts)
+    kind, is_strange = _kind_of(counts)
+    good = [text for text, is_one in zip(counts, is_strange, strict=True) if not is_one]
     least, most = _bounds(kind, good)
     lengths = [len(text) for text in filled] or [0]
     return ColumnProfile(
-        name, len(values), sum(text is None for text in texts), sum(text == "" for text in texts), len(counts), kind,
-        any(isinstance(value, str) for value in values), strangers, least, most, min(lengths), max(lengths),
-        tuple(counts.most_common()),
-    )  # fmt: skip
+        name=name,
+        rows=len(values),
+        nulls=sum(text is None for text in texts),
+        empties=sum(text == "" for text in texts),
+        distinct=len(counts),
+        kind=kind,
+        is_text=any(isinstance(value, str) for value in values),
+        strangers=len(filled) - sum(counts[text] for text in good),
+        least=least,
+        most=most,
+        shortest=min(lengths),
+        longest=max(lengths),
+        common=tuple(counts.most_common()),
+    )
 
 
-def _kind_of(filled: Sequence[str]) -> tuple[str, int]:
-    """The narrowest type that at most one in a hundred values is none of, and how many those are."""
-    if not filled:
-        return "string", 0
-    array = pa.array(filled, pa.string())
-    for kind in GUESSED:
+def _kind_of(counts: Counter[str]) -> tuple[str, list[bool]]:
+    """The narrowest type that at most one in a hundred values is none of, and which of the texts are none."""
+    array, total = pa.array(list(counts), pa.string()), counts.total()
+    for kind in GUESSED if counts else ():
         rule = FieldType(type="fieldType", field="x", expected=kind, onFail="warn")  # type: ignore[arg-type, call-arg]
-        strangers = row_rule_mask(rule, array).true_count
-        if strangers * 100 <= len(filled):
+        strangers: list[bool] = row_rule_mask(rule, array).to_pylist()
+        strange = sum(count for count, is_one in zip(counts.values(), strangers, strict=True) if is_one)
+        if strange * 100 <= total:
             return kind, strangers
-    return "string", 0
-
-
-def _is_of(text: str, kind: str) -> bool:
-    rule = FieldType(type="fieldType", field="x", expected=kind, onFail="warn")  # type: ignore[arg-type, call-arg]
-    return not row_rule_mask(rule, pa.array([text], pa.string())).true_count
+    return "string", [False] * len(counts)
 
 
 def _bounds(kind: str, texts: Sequence[str]) -> tuple[Decimal | str | None, Decimal | str | None]:

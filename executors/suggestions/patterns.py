@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 MOST_SHAPES = 2
 LONGEST = 40
-_CLASSES = (("A", "[A-Z]"), ("a", "[a-z]"), ("9", "[0-9]"))
+LONGEST_WORD = 8
+LETTERS, SPECIAL = "Aa", ".^$*+?{}[]\\|()"
+_CLASSES = {"A": "[A-Z]", "a": "[a-z]", "9": "[0-9]"}
 
 
 def pattern_of(texts: Sequence[tuple[str, int]]) -> str | None:
     """One pattern for all texts, each with how often it is there; None if they have too little in common."""
     if any(len(text) > LONGEST or not text.isascii() for text, _ in texts):
         return None
-    shapes: dict[tuple[str, ...], list[tuple[int, ...]]] = defaultdict(list)
+    shapes: dict[tuple[str, ...], list[list[str]]] = defaultdict(list)
     for text, _ in texts:
-        runs = [(sign, len(list(group))) for sign, group in groupby(map(_class, text))]
-        shapes[tuple(sign for sign, _ in runs)].append(tuple(length for _, length in runs))
+        runs = [(sign, "".join(run)) for sign, run in groupby(text, _class)]
+        shapes[tuple(sign for sign, _ in runs)].append([run for _, run in runs])
     if len(shapes) > MOST_SHAPES:
         return None
-    patterns = [_pattern(shape, lengths) for shape, lengths in sorted(shapes.items())]
+    patterns = [_pattern(shape, runs) for shape, runs in sorted(shapes.items())]
     return f"^{patterns[0]}$" if len(patterns) == 1 else f"^({'|'.join(patterns)})$"
 
 
@@ -34,12 +35,16 @@ def _class(sign: str) -> str:
     return "9" if "0" <= sign <= "9" else sign
 
 
-def _pattern(shape: Sequence[str], lengths: Iterable[tuple[int, ...]]) -> str:
-    named = dict(_CLASSES)
-    spans = [(min(column), max(column)) for column in zip(*lengths, strict=True)]
-    return "".join(
-        named.get(sign, re.escape(sign)) + _times(least, most) for sign, (least, most) in zip(shape, spans, strict=True)
-    )
+def _pattern(shape: Sequence[str], texts: Sequence[Sequence[str]]) -> str:
+    return "".join(_part(sign, set(runs)) for sign, runs in zip(shape, zip(*texts, strict=True), strict=True))
+
+
+def _part(sign: str, runs: set[str]) -> str:
+    """Letters that are always the same stand as they are; digits may go on counting."""
+    if sign in LETTERS and len(runs) == 1 and len(next(iter(runs))) <= LONGEST_WORD:
+        return next(iter(runs))
+    lengths = [len(run) for run in runs]
+    return _CLASSES.get(sign, f"\\{sign}" if sign in SPECIAL else sign) + _times(min(lengths), max(lengths))
 
 
 def _times(least: int, most: int) -> str:

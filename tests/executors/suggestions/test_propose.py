@@ -67,8 +67,9 @@ def test_few_values_again_and_again_are_a_list():
 
 
 @pytest.mark.parametrize(("texts", "pattern"), [
-    (["AB-123", "XY-999"], "^[A-Z]{2}\\-[0-9]{3}$"), (["N1", "N12345"], "^[A-Z][0-9]{1,5}$"),
-    (["A1", "1A"], "^([0-9][A-Z]|[A-Z][0-9])$"), (["a b", "a", "1", "A"], None), (["ä1", "ö2"], None),
+    (["AB-123", "XY-999"], "^[A-Z]{2}-[0-9]{3}$"), (["N1", "N12345"], "^N[0-9]{1,5}$"),
+    (["a.1", "b.22"], r"^[a-z]\.[0-9]{1,2}$"),
+    (["A1", "B1", "1A", "1B"], "^([0-9][A-Z]|[A-Z][0-9])$"), (["a b", "a", "1", "A"], None), (["ä1", "ö2"], None),
     (["x" * 41], None),
 ])  # fmt: skip
 def test_a_shape_becomes_a_pattern(texts, pattern):
