@@ -26,7 +26,8 @@ class ApprovedLoad(TargetLoad):
         super().__init__(job, ports, report, session, lane.path, lane.connection, reading, lane.hooks)
         self._staged_by = kept
         self._tables = staging.staging_tables(job.run_id, self._target.id, kept.attempt)
-        self._result, self._checked, self._aside = kept.result, list(kept.checks), kept.aside
+        self._result, self._checked = kept.result, list(kept.checks)
+        self._window.aside = kept.aside
         self._rules = self._counted_rules()
 
     def run(self) -> LoadCommit:
@@ -51,8 +52,8 @@ class ApprovedLoad(TargetLoad):
         columns = plan_stage_columns(self._target, kept.working, dest)
         if columns != kept.columns:
             raise self._lost("The table's columns have changed since.")
-        self._open_window()
-        if self._mark_now() != kept.mark:
+        self._window.open()
+        if self._window.mark_now() != kept.mark:
             raise self._lost("The mark was moved since.")
         return dest, columns
 

@@ -37,11 +37,7 @@ from executors.postgres.meta import marker_of
 from executors.postgres.preview import count_effect, count_null_rates
 from executors.postgres.read import ReadSession
 from executors.postgres.refused import refuse_rows
-from executors.postgres.set_aside import set_aside
-from executors.postgres.ties import have_columns_changed
-from executors.postgres.windows import NOTHING_ASIDE, Window, open_window
-from executors.pushdown import source_column
-from executors.reading import Bound, Reading
+from executors.reading import Reading
 from executors.rules import require_rule_columns
 from executors.secrets import seal
 from executors.spark.columns import compile_path
@@ -49,6 +45,7 @@ from executors.spark.compiled import Compiled
 from executors.spark.one_pass import PassPlan, run_pass
 from executors.spark.session import RunSession
 from executors.target_hooks import TargetHooks
+from executors.target_window import TargetWindow
 from ir.checks import Check
 from ir.load_modes import load_mode
 from ir.pipeline import Path
@@ -82,14 +79,13 @@ class TargetLoad:
         self._working: tuple[SourceField, ...] = ()
         self._is_held = False
         self._now = datetime.now(UTC)
-        self._window: Window | None = None
-        self._aside = NOTHING_ASIDE
+        self._window = TargetWindow(job, ports, conn, path)
 
     def run(self) -> LoadCommit:
         working = self._working = self._compiled.fields
         require_rule_columns(self._path.validates, [column.name for column in working])
-        self._open_window()
-        self._narrow()
+        self._window.open()
+        self._reading = self._window.narrow(self._reading)
         with ready_table(self._conn, self._target, working) as (dest, columns):
             self._probe(dest, columns)
             staging.create_staging(self._conn, self._tables, columns)
@@ -156,42 +152,14 @@ class TargetLoad:
     def _refuse(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         """Take out the staged rows that are behind the mark; then those that the table itself would refuse, which count
         like those of one more task."""
-        self._set_aside(dest, columns)
+        if window := self._window.open():
+            self._step("mark")
+            self._window.set_aside(self._load_plan(dest, columns), window)
         self._step("refuse")
         refused = refuse_rows(self._conn, self._load_plan(dest, columns), self._target.on_type_mismatch)
         if refused is not None:
             self._result = PassResult((*self._result.tasks, refused))
             self._count_rules()
-
-    def _open_window(self) -> None:
-        """Before a missing table is made, which would hide that it is missing; then again, for what was made."""
-        if self._window is None and load_mode(self._target.load_mode).keeps_mark:
-            self._window = open_window(self._conn, self._job.tenant, self._job.pipeline.id, self._target)
-
-    def _narrow(self) -> None:
-        """Spare the source the rows that would be set aside."""
-        window, narrow = self._window, self._reading.narrow
-        if narrow is None or window is None or window.bound is None:
-            return
-        if column := source_column(self._path, window.column):
-            self._reading = narrow(Bound(column, window.type, window.bound))
-
-    def _set_aside(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
-        self._open_window()
-        if self._window is None:
-            return
-        self._step("mark")
-        plan = self._load_plan(dest, columns)
-        if have_columns_changed(plan, self._window):
-            self._ports.events.log("warning", _COLUMNS_CHANGED, self._target.id)
-        self._aside = set_aside(self._conn, plan, self._window)
-        if self._aside.rows:
-            self._ports.events.log(
-                "info",
-                f"Rows behind the mark: {self._aside.below_bound:,} below the bound, {self._aside.read_again:,} at or "
-                "above it that were loaded before.",
-                self._target.id,
-            )
 
     def _count_rules(self) -> None:
         self._rules = self._counted_rules()
@@ -284,14 +252,9 @@ class TargetLoad:
             records=self._read,
             result=self._result,
             checks=tuple(self._checked),
-            aside=self._aside,
-            mark=self._mark_now(),
+            aside=self._window.aside,
+            mark=self._window.mark_now(),
         )
-
-    def _mark_now(self) -> tuple[int, int] | None:
-        """What tells whether the mark is the one that rows were set aside for."""
-        stored = self._window and self._window.stored
-        return (stored.id, stored.revision) if stored else None
 
     def _guard_empty(self) -> None:
         """Rows are counted as the tasks reported them: a staging that lost its rows is not an empty source."""
@@ -313,12 +276,12 @@ class TargetLoad:
             columns=columns,
             tables=self._tables,
             winners=self._result.winners,
-            staged=self._result.total("rows_staged") - self._aside.rows,
+            staged=self._result.total("rows_staged") - self._window.aside.rows,
             rejected=self._result.total("rows_rejected"),
             load_mode=self._target.load_mode,
             upsert_key=self._target.upsert_key or (),
-            window=self._window,
-            aside=self._aside,
+            window=self._window.found,
+            aside=self._window.aside,
             backs_up=self._target.backup_before_load,
             order_by=self._target.order_by or self._target.watermark_column,
             keeps_order=self._reading.keeps_order,
@@ -374,12 +337,6 @@ class TargetLoad:
             staging.drop_staging(self._conn, self._tables)
         except Failure as trouble:
             self._ports.events.log("warning", f"Staging is left for the next sweep: {trouble.message}", self._target.id)
-
-
-_COLUMNS_CHANGED = (
-    "The columns of the rows are others than those hashed at the mark: which rows at or above it are loaded already is "
-    "told from what the table holds."
-)
 
 
 def quarantine_tables(path: Path) -> dict[str, str]:

@@ -57,7 +57,7 @@ class TargetPreview(TargetLoad):
         share = Share(self._reading.identities, [*nodes, target], self._rules)
         put_share(self._report, self._target.id, share)
         warn_of_shares(self._report)
-        behind = behind_warnings(self._target.id, self._aside.below_bound, self._reading.units)
+        behind = behind_warnings(self._target.id, self._window.aside.below_bound, self._reading.units)
         add_warnings(self._report, [*check_warnings(self._checked), *behind])
         if dest.row_triggers:
             add_warnings(self._report, [_triggers(self._target.id)])
