@@ -25,7 +25,9 @@ def read_page(name: str) -> SafeString | None:
     path = _folder() / f"{name}.md"
     if not re.fullmatch("[a-z-]+", name) or not path.is_file():
         return None
-    return mark_safe(MarkdownIt("js-default").render(path.read_text()))  # noqa: S308
+    html = MarkdownIt("js-default").render(path.read_text())
+    # What scrolls sideways can be reached by the keyboard.
+    return mark_safe(html.replace("<pre>", '<pre tabindex="0">'))  # noqa: S308
 
 
 def link_docs(text: str) -> SafeString:
