@@ -12,7 +12,8 @@ from pyspark.daemon import manager
 import executors.spark.scan
 import executors.spark.sink  # noqa: F401
 
-IDLE_SECONDS = 120
+IDLE_SECONDS = 90
+"""Longer than Spark keeps an idle worker (70 s): had that one died, Spark would ask this process to kill it, or fail."""
 
 
 def main() -> None:
@@ -29,20 +30,26 @@ def _is_of_one_session() -> bool:
 
 
 def _end_when_idle(seconds: int) -> None:
-    """Have this process end when it forked no worker for so long and none is left. Spark starts another if need be.
+    """Have this process end when it had no worker for so long. Spark starts another if need be.
 
     It ends as it does when Spark closes its input, for it looks there before it lets a client in: no client is let in
     and then left without a worker, and one that still waits outside tries again.
     """
     from_spark, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    had_workers = True
 
     def look(signal_number: int, frame: object) -> None:
-        if _has_workers():
+        nonlocal had_workers
+        have_workers = _has_workers()
+        if have_workers or had_workers:
+            had_workers = have_workers
             signal.alarm(seconds)
         else:
             os.dup2(nothing, 0)
 
     def stay() -> None:
+        nonlocal had_workers
+        had_workers = True
         os.dup2(from_spark, 0)
         signal.alarm(seconds)
 
