@@ -31,7 +31,8 @@ _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 _CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_CANCELLED", "was cancelled", "cancelled part of")
 _LOST = ("Answer from Java side is empty", "Error while sending or receiving", "UNAVAILABLE", "Connection refused",
          "stopped SparkContext", "SparkContext has been shut down", "SparkContext was shut down", "NO_ACTIVE_SESSION",
-         "JAVA_GATEWAY_EXITED", "SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED")  # fmt: skip
+         "JAVA_GATEWAY_EXITED", "SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED",
+         "DEADLINE_EXCEEDED")  # fmt: skip
 # What py4j says, and no more, when the JVM went away before it answered; what it answers with is always quoted.
 _NO_ANSWER = re.compile(r"An error occurred while calling \S+\s*\Z")
 _WORKER_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")

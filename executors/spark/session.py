@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -19,6 +19,7 @@ from executors.spark import java
 from executors.spark.address import is_local, master, remote
 from executors.spark.errors import interrupted, translate
 from executors.spark.probe import probe_cluster, warm_workers
+from executors.spark.spares import before_pyspark_at_exit, keep_spare, release, release_spares, take_spare
 
 T = TypeVar("T")
 Mode = Literal["inline", "worker"]
@@ -45,17 +46,17 @@ def get_session(mode: Mode = "inline") -> SparkSession:
     """
     global _base
     with _LOCK, translate():
-        if _base is None:
-            server = remote()
+        server = remote()
+        if _base is None or (server and _base.client.is_closed):
             _base = SparkSession.builder.remote(server).getOrCreate() if server else _start(mode)
-            _apply_settings(_base)
+            _prepare(_base)
         return _base
 
 
 class RunSession:
     """A session of its own for one run: settings, views and cancelling do not touch other runs.
 
-    It starts when it is first needed; a small run never needs it. Leaving the block gives it back.
+    It starts when it is first needed; a small run never needs it. Leaving the block gives it back to runs to come.
     """
 
     def __init__(self) -> None:
@@ -67,24 +68,28 @@ class RunSession:
         return self
 
     def __exit__(self, *error: object) -> None:
-        # On classic Spark this would stop the application; a server keeps workers and a channel for every session.
-        if self._session is not None and remote():
-            self._session.stop()
+        session, self._session = self._session, None
+        if session is None or not remote():
+            return  # on classic Spark nothing is kept for a session, and stopping it would stop the application
+        if self._interrupts:  # looked at last: an interruption that comes later finds no session
+            release(session)
+        else:
+            keep_spare(session)
 
     def start(self) -> SparkSession:
         """The session itself. Raises what `get_session` raises."""
         with self._lock, translate():
             if self._session is None:
-                self._session = get_session().newSession()
-                _apply_settings(self._session)
+                self._session = _take_session()
             return self._session
 
     def interrupt(self) -> None:
         """End all that runs in it; its caller sees `Cancelled`. Safe from another thread, and when idle."""
         self._interrupts += 1
-        if self._session is not None:
+        session = self._session
+        if session is not None:
             with translate():
-                self._session.interruptAll()
+                session.interruptAll()
 
     def watched(self, steps: Iterator[T]) -> Iterator[T]:
         """The steps of work that is done in this process, until it is interrupted: then `Cancelled` is raised."""
@@ -100,17 +105,19 @@ def warm_up() -> None:
 
     Where Spark runs on other machines this also proves that they can do the work; raises what `probe_cluster` raises.
     """
-    warm_workers(get_session("worker"))
-    if not is_local():
-        probe_cluster(get_session())
+    get_session("worker")
+    with RunSession() as session:
+        warm_workers(session.start())
+        if not is_local():
+            probe_cluster(session.start())
 
 
 def answers() -> bool:
     """Whether the application was started and answers. Takes as long as that answer does."""
-    session = _base
     try:
         with translate():
-            return session is not None and bool(session.version)
+            # A server that was started again ends the session it is asked in; the next answer comes from a new one.
+            return _base is not None and bool(get_session().conf.get("spark.sql.ansi.enabled"))
     except Failure:
         return False
 
@@ -124,9 +131,31 @@ def stop_session(patience: float = 20) -> None:
     with _LOCK:
         session, _base = _base, None
         if session is not None:
+            if remote():
+                release_spares()
+                release(session)
+                return
             with _ignoring_a_dead_jvm():
                 session.stop()
             _end_gateway(patience)
+
+
+def _take_session() -> SparkSession:
+    """A spare one, if there is one that the server still knows, else a new one; with our settings."""
+    if spare := take_spare():
+        with suppress(Failure), translate():
+            _apply_settings(spare)
+            return spare
+    session = get_session().newSession()
+    _prepare(session)
+    return session
+
+
+def _prepare(session: SparkSession) -> None:
+    """What every session of ours gets when it is new, before anything may fail."""
+    if remote():
+        before_pyspark_at_exit(stop_session)
+    _apply_settings(session)
 
 
 def _apply_settings(session: SparkSession) -> None:

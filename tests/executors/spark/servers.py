@@ -21,9 +21,9 @@ LOOPBACK = "127.0.0.1"
 
 
 @contextmanager
-def connect_server(folder: Path, keys: str) -> Iterator[str]:
+def connect_server(folder: Path, keys: str, port: int | None = None) -> Iterator[str]:
     """The address of a Spark Connect server whose tasks can open what `keys` sealed."""
-    port = _free_port()
+    port = port or free_port()
     settings = {
         "spark.connect.grpc.binding.address": LOOPBACK,
         "spark.connect.grpc.binding.port": str(port),
@@ -43,7 +43,7 @@ def connect_server(folder: Path, keys: str) -> Iterator[str]:
 @contextmanager
 def standalone_cluster(folder: Path, keys: str) -> Iterator[str]:
     """The address of a master that has one worker with two cores."""
-    port, worker_port = _free_port(), _free_port()
+    port, worker_port = free_port(), free_port()
     spark_class = str(WHEEL / "bin" / "spark-class")
     address = ["--host", LOOPBACK, "--port"]
     master = [spark_class, "org.apache.spark.deploy.master.Master", *address, str(port), "--webui-port", "0"]
@@ -104,7 +104,7 @@ def _listening(port: int, patience: float = 120) -> Iterator[None]:
     yield
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from py4j.protocol import ERROR, get_return_value  # type: ignore[import-untyped]
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 
 from executors.errors import Failure, TargetBusy, Terminal, Transient
@@ -75,6 +76,12 @@ def test_a_java_process_that_went_away_is_no_fault_of_the_run() -> None:
     """py4j turns a connection that broke off under a call into an answer without content."""
     with pytest.raises(Failure) as lost, translate("load"):
         get_return_value(ERROR, None, "o55", "collectToPython")
+    assert (type(lost.value), lost.value.code) == (Transient, "spark.lost")
+
+
+def test_a_server_that_does_not_answer_in_time_is_no_fault_of_the_run() -> None:
+    with pytest.raises(Failure) as lost, translate("load"):
+        raise SparkConnectGrpcException("StatusCode.DEADLINE_EXCEEDED: RPC deadline exceeded.")
     assert (type(lost.value), lost.value.code) == (Transient, "spark.lost")
 
 
