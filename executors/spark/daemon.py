@@ -13,7 +13,7 @@ import executors.spark.scan
 import executors.spark.sink  # noqa: F401
 
 IDLE_SECONDS = 90
-"""Longer than Spark keeps an idle worker (70 s): had that one died, Spark would ask this process to kill it, or fail."""
+"""Longer than Spark keeps an idle worker (70 s): had it died, Spark would ask this process to kill it, or fail."""
 
 
 def main() -> None:
