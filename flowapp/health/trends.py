@@ -35,12 +35,18 @@ class Chart:
         return json.dumps(self.values)
 
     @property
+    def expected(self) -> str:
+        """The band in words."""
+        return f"expected {self.band.words} {self.unit}" if self.band else ""
+
+    @property
     def words(self) -> str:
         """The chart for those who cannot see it."""
         known = [value for value in self.values if value is not None]
         if not known:
             return f"{self.title}: no numbers"
-        return f"{self.title}: last {known[-1]:,}, least {min(known):,}, most {max(known):,} {self.unit}"
+        expected = f"; {self.expected}" if self.band else ""
+        return f"{self.title}: last {known[-1]:,}, least {min(known):,}, most {max(known):,} {self.unit}{expected}"
 
 
 @dataclass(frozen=True, slots=True)

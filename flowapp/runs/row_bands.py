@@ -26,6 +26,11 @@ class RowBand:
     least: float | None
     most: float | None
 
+    @property
+    def words(self) -> str:
+        bounds = (("at least", self.least), ("at most", self.most))
+        return " and ".join(f"{word} {bound:,.0f}" for word, bound in bounds if bound is not None)
+
     def holds(self, rows: int) -> bool:
         return (self.least is None or rows >= self.least) and (self.most is None or rows <= self.most)
 
@@ -69,16 +74,11 @@ def _watch(run: Run, target: Target, rows: int, band: RowBand | None) -> None:
     raise_alert(
         "rows.out_of_band", "warning",
         f"{target.schema_}.{target.table} got {counted(rows, 'row')}; the last {band.runs} loads had {band.mean:,.0f} "
-        f"on average, and {_words(band)} are expected.",
+        f"on average, and {band.words} are expected.",
         "Compare the source with what it usually holds. If this is how it will be from now on, widen "
         "expectedRowCountDelta on the target.",
         pipeline=run.pipeline, run=run, node=target.id,
     )  # fmt: skip
-
-
-def _words(band: RowBand) -> str:
-    bounds = (("at least", band.least), ("at most", band.most))
-    return " and ".join(f"{word} {bound:,.0f}" for word, bound in bounds if bound is not None)
 
 
 def _loaded(commit: CommitRecord) -> int:

@@ -26,8 +26,8 @@ function dataOf(values, bounds) {
 
 function optionsOf(place, bounds, tell) {
   // As a canvas takes it: the browser works out what a variable and its mixtures come to.
-  const colour = (name) => {
-    place.style.color = `var(--tblr-${name})`;
+  const colour = (name, percent = 100) => {
+    place.style.color = `color-mix(in srgb, var(--tblr-${name}) ${percent}%, transparent)`;
     return getComputedStyle(place).color;
   };
   const line = { stroke: colour("link-color"), width: 1.5, spanGaps: false, points: { size: 5, fill: colour("link-color") } };
@@ -39,6 +39,7 @@ function optionsOf(place, bounds, tell) {
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     series: [{}, line, ...bounds.filter((value) => value !== null).map(() => bound)],
+    bands: bounds.includes(null) ? [] : [{ series: [3, 2], fill: colour("secondary", 12) }],
     axes: [{ show: false }, yAxis(colour)],
     hooks: { setCursor: [({ cursor, data }) => tell(cursor.idx ?? data[0].length - 1)] },
   };

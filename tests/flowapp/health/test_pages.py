@@ -240,6 +240,8 @@ def test_the_band_of_a_pipeline_that_expects_one_is_drawn(as_, save):
 
     page = as_("viewer").get(HEALTH).content.decode()
     assert 'data-least="50.0" data-most="150.0"' in page
+    assert "most 120 rows; expected at least 50 and at most 150 rows" in page
+    assert "Expected at least 50 and at most 150 rows, by the last 3 loads." in page
 
 
 def test_charts_are_of_one_pipeline_on_demand_and_of_none_before_anything_ran(as_, pipeline):
