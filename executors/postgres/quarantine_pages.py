@@ -70,7 +70,8 @@ def read_page(
     have = _columns_of(conn, table)
     if not have:
         return Page([], None)
-    query = _Query(owner, table, narrowed, before, limit if narrowed.search is None else SLICE)
+    most = limit if narrowed.search is None else SLICE
+    query = _Query(owner, table, narrowed, before, most, tells="tenant" in have)
     try:
         with conn.transaction():
             conn.execute("SELECT set_config('statement_timeout', %s, true)", [f"{SECONDS}s"])
@@ -103,7 +104,7 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> 
     query = sql.SQL("SELECT {} FROM {} AS q WHERE {} ORDER BY q.id").format(
         sql.SQL(", ").join(sql.Identifier("q", name) for name in every if name in have),
         table.identifier,
-        sql.SQL(" AND ").join(_conditions(owner, narrowed)),
+        sql.SQL(" AND ").join(_conditions(owner, narrowed, tells="tenant" in have)),
     )
     with translate(), conn.transaction(), conn.cursor("flow_export", row_factory=dict_row) as cursor:
         cursor.itersize = AT_ONCE
@@ -114,7 +115,7 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> 
 @translate()
 def count_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime) -> int:
     """How many entries are older than that."""
-    if not _columns_of(conn, table):
+    if "tenant" not in _columns_of(conn, table):
         return 0
     row = conn.execute(
         sql.SQL("SELECT count(*) FROM {} AS q WHERE {}").format(table.identifier, _older(owner, narrowed, before))
@@ -125,7 +126,7 @@ def count_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, 
 @translate()
 def delete_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime) -> int:
     """Delete the entries older than that, some at a time, so that nobody waits for long; returns how many went."""
-    if not _columns_of(conn, table):
+    if "tenant" not in _columns_of(conn, table):
         return 0
     statement = sql.SQL("DELETE FROM {0} WHERE id IN (SELECT q.id FROM {0} AS q WHERE {1} LIMIT {2})").format(
         table.identifier, _older(owner, narrowed, before), sql.Literal(AT_ONCE)
@@ -143,11 +144,11 @@ def _older(owner: Owner, narrowed: Narrowed, before: datetime) -> sql.Composed:
     return sql.SQL(" AND ").join([*_conditions(owner, narrowed), mine, older])
 
 
-def _conditions(owner: Owner, narrowed: Narrowed) -> list[sql.Composable]:
+def _conditions(owner: Owner, narrowed: Narrowed, *, tells: bool = True) -> list[sql.Composable]:
     """The same in one go, for who reads all of it."""
     n = narrowed
     named = {"ruleId": n.rule, "field": n.field, "status": n.status, "replayRun": n.replay_run}
-    conditions: list[sql.Composable] = [owner.holds("q")]
+    conditions: list[sql.Composable] = [owner.holds("q", tells=tells)]
     conditions += [
         sql.SQL("q.{} = {}").format(sql.Identifier(name), sql.Literal(value))
         for name, value in named.items()
@@ -207,6 +208,7 @@ class _Query:
     narrowed: Narrowed
     before: int | None
     most: int
+    tells: bool = True
 
     def ids(self) -> sql.Composed:
         return sql.SQL(
@@ -243,7 +245,7 @@ class _Query:
 
     def _arm(self) -> sql.Composed:
         n = self.narrowed
-        conditions: list[sql.Composable] = [self.owner.holds("q")]
+        conditions: list[sql.Composable] = [self.owner.holds("q", tells=self.tells)]
         if n.runs is not None:
             conditions.append(sql.SQL('q."runId" = r.run AND q.id BETWEEN r.lo AND r.hi'))
         if self._by_status:

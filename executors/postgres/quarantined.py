@@ -32,10 +32,10 @@ class Owner:
     tenant: str
     pipeline: str
 
-    def holds(self, entry: str) -> sql.Composed:
-        return sql.SQL('{0}."pipelineId" = {1} AND ({0}.tenant = {2} OR {0}.tenant IS NULL)').format(
-            sql.Identifier(entry), sql.Literal(self.pipeline), sql.Literal(self.tenant)
-        )
+    def holds(self, entry: str, *, tells: bool = True) -> sql.Composed:
+        """A condition on an entry. `tells` says that the table has the workspace at all."""
+        mine = '{0}."pipelineId" = {1}' + (" AND ({0}.tenant = {2} OR {0}.tenant IS NULL)" if tells else "")
+        return sql.SQL(mine).format(sql.Identifier(entry), sql.Literal(self.pipeline), sql.Literal(self.tenant))
 
 
 @dataclass(frozen=True, slots=True)

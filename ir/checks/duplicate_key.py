@@ -12,4 +12,5 @@ class DuplicateKey(SomeColumns):
     """
 
     kind = "duplicateKey"
+    judges_rows = True
     sketch = REPEATED

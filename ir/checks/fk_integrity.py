@@ -14,6 +14,7 @@ class FkIntegrity(OneColumn):
     """Every value that is not NULL stands in the reference column."""
 
     kind = "fkIntegrity"
+    judges_rows = True
     sketch = (
         "SELECT count(*) FROM input AS s WHERE s.{column} IS NOT NULL"
         " AND NOT EXISTS (SELECT FROM {table} AS r WHERE r.{ref_column} = s.{column})"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executors.errors import Failure, Transient
+from executors.errors import Failure, LeaseLost, Transient
 from executors.mend import mend_rows
 from executors.model import BackupRef, RowsRef, RunReport
 from executors.postgres.client import connect
@@ -94,6 +94,20 @@ def test_a_row_is_loaded_once_however_often_it_is_replayed(loaded: World) -> Non
     report = replay(loaded, loaded.document(), chosen)
     assert report.row_counts == {"already": 2}
     assert report.nothing_new
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_two_replays_at_once_load_each_row_once(loaded: World) -> None:
+    chosen = ids(loaded)
+
+    def press_as_well(step: str, node: str | None) -> None:
+        if step == "load":
+            loaded.memory.on_step = lambda step, node: None
+            assert replay(loaded, loaded.document(), chosen).row_counts == {"loaded": 2}
+
+    loaded.memory.on_step = press_as_well
+    with pytest.raises(LeaseLost):
+        replay(loaded, loaded.document(), chosen)
     assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
@@ -253,3 +267,35 @@ def test_a_restore_gives_replayed_rows_back_to_quarantine(world: World) -> None:
     assert [state for state, *_ in states(world)] == ["open", "open"]
     assert replay(world, document).row_counts == {"loaded": 2}
     assert world.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_checks_of_the_whole_do_not_judge_a_few_rows_but_those_of_each_row_do(loaded: World) -> None:
+    checks = {"rowCount": {"min": 1000, "onFail": "abort"}, "duplicateKey": {"columns": ["id"], "onFail": "abort"}}
+    assert replay(loaded, loaded.document(checks=checks), ids(loaded)[:1]).row_counts == {"loaded": 1}
+    loaded.sql("insert into t values (4, 'Dee')")
+    with pytest.raises(Failure) as caught:
+        replay(loaded, loaded.document(checks=checks))
+    assert caught.value.code == "check.abort"
+    assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_limits_of_rules_do_not_stop_a_replay(loaded: World) -> None:
+    report = replay(loaded, loaded.document(rules=[{**NOT_NULL, "maxViolations": 0}]))
+    assert report.row_counts == {"fails": 2}
+
+
+def test_rows_taken_by_a_filter_stay_open(loaded: World) -> None:
+    report = replay(loaded, loaded.document(ops=[{"op": "filter", "where": "id = '2'"}]))
+    assert report.row_counts == {"loaded": 1, "filtered": 1}
+    assert [state for state, *_ in states(loaded)] == ["replayed", "open"]
+    assert reconciles(report)
+
+
+def test_the_hash_of_the_file_and_the_record_come_along(world: World) -> None:
+    world.write("a.csv", ROWS)
+    world.run(world.document(rules=[NOT_NULL]))
+    ((name, sha256),) = world.sql('select distinct "sourceFile", _source_file_hash from rejected, t')
+    ((run,),) = world.sql('select distinct "runId" from rejected')
+    replay(world, world.document(), hashes={(run, name): sha256})
+    assert world.sql("select distinct _source_file_hash from t") == [(sha256,)]
+    assert world.sql("select id, _source_record from t order by id")[1] == ("2", 2)

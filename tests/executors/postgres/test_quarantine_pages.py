@@ -1,0 +1,104 @@
+"""Pages of quarantine entries: whatever they are narrowed by, by index, and searched within bounds."""
+
+from __future__ import annotations
+
+import uuid
+
+import psycopg
+import pytest
+
+from executors.errors import Terminal
+from executors.postgres import quarantine_pages
+from executors.postgres.names import TableName
+from executors.postgres.quarantine import ensure_quarantine
+from executors.postgres.quarantine_pages import Narrowed, read_all, read_page
+from executors.postgres.quarantined import Owner
+
+TENANT = str(uuid.uuid4())
+OWNER = Owner(TENANT, "orders")
+
+MAKE = """
+INSERT INTO {} ("pipelineId", "runId", "nodeId", "ruleId", "row", "rowId", field, message, severity, disposition,
+    attempt, "targetNode", "sourceFile", "sourceRecord", "rowFrom", status, tenant)
+SELECT 'orders', 'run' || i %% 3, 'check', 'rule' || i %% 4, jsonb_build_object('n', 'text ' || i), i::text,
+    'f' || i %% 2,
+    'm', 'skip', 'dropped', 1, 'load', 'a.csv', i, 'source',
+    (ARRAY['open', 'ignored'])[1 + i %% 2], %s
+FROM generate_series(1, %s) AS i"""
+
+
+def connect_to_same(conn: psycopg.Connection) -> psycopg.Connection:
+    return psycopg.connect(conn.info.dsn, password=conn.info.password, autocommit=True)
+
+
+@pytest.fixture
+def table(conn, schema) -> TableName:
+    """A hundred entries of three runs, four rules and two fields."""
+    name = TableName(schema, "rejected")
+    ensure_quarantine(conn, str(name))
+    conn.execute(MAKE.format(f"{schema}.rejected"), [TENANT, 100])
+    return name
+
+
+def every(conn, table, narrowed: Narrowed, limit: int = 7) -> list[int]:
+    found, before = [], None
+    while True:
+        page = read_page(conn, OWNER, table, narrowed, before, limit)
+        found += [entry["sourceRecord"] for entry in page.entries]
+        before = page.reached
+        if before is None:
+            return found
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "fits"),
+    [
+        (Narrowed(), lambda i: True),
+        (Narrowed(runs=("run1",)), lambda i: i % 3 == 1),
+        (Narrowed(runs=("run1", "run2")), lambda i: i % 3),
+        (Narrowed(runs=()), lambda i: False),
+        (Narrowed(rule="rule2"), lambda i: i % 4 == 2),
+        (Narrowed(field="f1"), lambda i: i % 2),
+        (Narrowed(status="ignored"), lambda i: i % 2),
+        (Narrowed(status="replayed"), lambda i: False),
+        (Narrowed(runs=("run0",), rule="rule3", status="ignored"), lambda i: i % 3 == 0 and i % 4 == 3),
+        (Narrowed(search="TEXT 1"), lambda i: str(i).startswith("1")),
+        (Narrowed(runs=("run1",), search="ext 1"), lambda i: i % 3 == 1 and str(i).startswith("1")),
+        (Narrowed(search="100%"), lambda i: False),
+    ],
+)
+def test_pages_give_what_fits_once_and_newest_first(conn, table, narrowed, fits):
+    wanted = [i for i in range(100, 0, -1) if fits(i)]
+    assert every(conn, table, narrowed) == wanted
+    assert [entry["sourceRecord"] for entry in read_all(conn, OWNER, table, narrowed)] == wanted[::-1]
+
+
+def test_a_search_stops_at_its_bound_and_goes_on_from_there(conn, table, monkeypatch):
+    monkeypatch.setattr(quarantine_pages, "SLICE", 30)
+    page = read_page(conn, OWNER, table, Narrowed(search="text 1"), None, 50)
+    (newest,) = page.entries
+    assert (newest["sourceRecord"], newest["id"] - page.reached) == (100, 29)
+    assert every(conn, table, Narrowed(search="text 7"), 50) == [*range(79, 69, -1), 7]
+
+
+def test_what_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
+    monkeypatch.setattr(quarantine_pages, "SECONDS", 1)
+    with connect_to_same(conn) as other, other.transaction():
+        other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(Terminal) as caught:
+            read_page(conn, OWNER, table, Narrowed(), None, 5)
+    assert caught.value.code == "errors.gave_up"
+
+
+def test_a_table_of_an_older_release_is_read_as_it_is(conn, table):
+    conn.execute(f'ALTER TABLE {table} DROP COLUMN revision, DROP COLUMN "replayRun", DROP COLUMN tenant')
+    page = read_page(conn, OWNER, table, Narrowed(rule="rule2"), None, 2)
+    assert [(e["sourceRecord"], e["tenant"], e["revision"]) for e in page.entries] == [
+        (98, None, None),
+        (94, None, None),
+    ]
+
+
+def test_entries_of_others_are_not_read(conn, table):
+    assert read_page(conn, Owner(str(uuid.uuid4()), "orders"), table, Narrowed(), None, 5).entries == []
+    assert read_page(conn, Owner(TENANT, "returns"), table, Narrowed(), None, 5).entries == []
