@@ -28,6 +28,8 @@ _LATER = ("tenant", "targetNode", "attempt", "fixedRow", "fixedBy", "revision", 
           "replayRun", "replayResult", "replayRules")  # fmt: skip
 """Columns that a table of an older release may lack; they are NULL then."""
 
+EVERY = (*COLUMNS, *_LATER)
+
 SLICE = 100_000
 """Entries that one search looks into at most."""
 AT_ONCE = 5000
@@ -64,7 +66,7 @@ def read_page(
     narrowed: Narrowed,
     before: int | None,
     limit: int,
-    columns: Sequence[str] = (*COLUMNS, *_LATER),
+    columns: Sequence[str] = EVERY,
 ) -> Page:
     """Up to `limit` entries below the id `before`. Raises Terminal `errors.gave_up` when it would take too long."""
     have = _columns_of(conn, table)
@@ -96,13 +98,12 @@ def read_page(
 
 def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> Iterator[dict[str, Any]]:
     """Every entry, oldest first, by a cursor of the server: none of them is held here for long."""
-    every = (*COLUMNS, *_LATER)
     have = _columns_of(conn, table)
     if not have:
         return
-    lacking = dict.fromkeys(name for name in every if name not in have)
+    lacking = dict.fromkeys(name for name in EVERY if name not in have)
     query = sql.SQL("SELECT {} FROM {} AS q WHERE {} ORDER BY q.id").format(
-        sql.SQL(", ").join(sql.Identifier("q", name) for name in every if name in have),
+        sql.SQL(", ").join(sql.Identifier("q", name) for name in EVERY if name in have),
         table.identifier,
         sql.SQL(" AND ").join(_conditions(owner, narrowed, tells="tenant" in have)),
     )
@@ -171,9 +172,8 @@ def like(text: str) -> str:
 def read_entries(conn: Conn, table: TableName, ids: Sequence[int]) -> list[dict[str, Any]]:
     """Entries by their ids, newest first."""
     have = _columns_of(conn, table)
-    every = (*COLUMNS, *_LATER)
-    lacking = dict.fromkeys(name for name in every if name not in have)
-    return [{**entry, **lacking} for entry in _entries(conn, table, ids, [name for name in every if name in have])]
+    lacking = dict.fromkeys(name for name in EVERY if name not in have)
+    return [{**entry, **lacking} for entry in _entries(conn, table, ids, [name for name in EVERY if name in have])]
 
 
 def _columns_of(conn: Conn, table: TableName) -> set[str]:

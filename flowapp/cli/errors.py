@@ -218,7 +218,7 @@ def replay(args: Namespace) -> Outcome:
 def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
     from flowapp.cli.progress import shown_engine
     from flowapp.quarantine.replaying import ask_for_runs
-    from flowapp.runs.dispatch import run_to_end
+    from flowapp.runs.dispatch import rows_inline
     from flowapp.runs.holds import Decider
     from flowapp.runs.models import Trigger
     from flowapp.runs.selectors import run_document
@@ -230,9 +230,8 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
         ids = [str(run.pk) for run in runs]
         return said({"runs": ids, "rows": selection.rows}, f"Queued for a worker: {', '.join(ids)}.",
                     f"Follow it with: flow runs show {ids[0]}")  # fmt: skip
-    for run in runs:
-        with shown_engine(selection.pipeline.ident, purpose) as engine:
-            run_to_end(run, engine)
+    with shown_engine(selection.pipeline.ident, purpose) as engine:
+        runs = rows_inline(runs, engine)
     documents = [run_document(run) for run in runs]
     status = max(STATUS_BY_STATE[document["state"]] for document in documents)
     return Outcome({"rows": selection.rows, "runs": documents}, lambda console: _show_runs(console, runs), status)

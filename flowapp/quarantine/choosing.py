@@ -14,7 +14,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.places import places_of
-from flowapp.quarantine.selectors import Entry, Wanted, find_entries, page_wanted, reach
+from flowapp.quarantine.selectors import KEYS, Entry, Wanted, find_entries, page_wanted, reach
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Run
 from flowapp.runs.selectors import get_run
@@ -60,7 +60,7 @@ def choose_alike(workspace: Workspace, wanted: Wanted, by: Decider) -> Selection
     entries: list[Entry] = []
     cursor, more = "", True
     while more and len(entries) < MOST_ENTRIES:
-        page = page_wanted(workspace, wanted, cursor=cursor, limit=AT_ONCE)
+        page = page_wanted(workspace, wanted, cursor=cursor, limit=AT_ONCE, columns=KEYS)
         entries += page.entries
         cursor, more = page.next, bool(page.next) and not (page.is_partial and not page.entries)
     if not entries:

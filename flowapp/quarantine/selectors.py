@@ -10,7 +10,7 @@ import base64
 import binascii
 import heapq
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import groupby, islice
@@ -22,7 +22,7 @@ from psycopg import Connection
 
 from executors.postgres.client import connect, translate
 from executors.postgres.ddl import exists as table_exists
-from executors.postgres.quarantine_pages import STATUSES, Narrowed, Page, read_entries, read_page
+from executors.postgres.quarantine_pages import EVERY, STATUSES, Narrowed, Page, read_entries, read_page
 from executors.postgres.quarantined import Owner, entry_ids
 from flowapp.accounts.models import Workspace
 from flowapp.connections.selectors import get_connection
@@ -36,6 +36,8 @@ from ir.errors import FlowError
 
 Entry = dict[str, Any]
 MOST_RUNS_OF_A_DAY = 2000
+KEYS = ("id", "runId", "rowId", "createdAt", "tenant", "revision")
+"""By which entries are put in order, told apart and recognised as ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +95,15 @@ def page_entries(workspace: Workspace, *, cursor: str = "", limit: int = 50, **w
     return page_wanted(workspace, Wanted(**wanted), cursor=cursor, limit=limit)
 
 
-def page_wanted(workspace: Workspace, wanted: Wanted, *, cursor: str = "", limit: int = 50) -> Entries:
-    """As `page_entries`."""
+def page_wanted(
+    workspace: Workspace, wanted: Wanted, *, cursor: str = "", limit: int = 50, columns: Sequence[str] = EVERY
+) -> Entries:
+    """As `page_entries`. `columns` are those that are told of an entry, `KEYS` among them."""
     if wanted.status is not None and wanted.status not in STATUSES:
         raise FlowError("errors.status_unknown", f"There is no status {wanted.status!r}.",
                         hint=f"Statuses: {', '.join(STATUSES)}.")  # fmt: skip
     positions = _decode(cursor)
-    read = list(_read_all(workspace, wanted, positions, limit + 1))
+    read = list(_read_all(workspace, wanted, positions, limit + 1, columns))
     merged = heapq.merge(*(found.entries for found in read), key=_newest, reverse=True)
     shown = list(islice(merged, limit))
     more = partial = False
@@ -145,10 +149,12 @@ class _Found:
     looked_to: int | None = None
 
 
-def _read_all(workspace: Workspace, wanted: Wanted, positions: Mapping[str, int], limit: int) -> Iterator[_Found]:
+def _read_all(
+    workspace: Workspace, wanted: Wanted, positions: Mapping[str, int], limit: int, columns: Sequence[str]
+) -> Iterator[_Found]:
     narrowed = narrow(workspace, wanted)
     for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
-        page = _read(reached, workspace, place, narrowed, positions.get(place.key), limit)
+        page = _read(reached, workspace, place, narrowed, positions.get(place.key), limit, columns)
         yield _Found(place, _told(place, page.entries), page.reached)
 
 
@@ -193,14 +199,20 @@ def owner_of(workspace: Workspace, place: Place) -> Owner:
 
 
 def _read(
-    reached: Connection, workspace: Workspace, place: Place, narrowed: Narrowed, before: int | None, limit: int
+    reached: Connection,
+    workspace: Workspace,
+    place: Place,
+    narrowed: Narrowed,
+    before: int | None,
+    limit: int,
+    columns: Sequence[str],
 ) -> Page:
     """Entries of this workspace. Those that do not say whose they are, for an older release wrote them, are told by
     their runs, and read on from until enough are found; but a search ends at its bound."""
     owner = owner_of(workspace, place)
     found: list[Entry] = []
     while True:
-        page = read_page(reached, owner, place.table, narrowed, before, limit - len(found))
+        page = read_page(reached, owner, place.table, narrowed, before, limit - len(found), columns)
         found += _ours(workspace, page.entries)
         before = page.reached
         if before is None or len(found) >= limit or narrowed.search is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
@@ -21,7 +21,7 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.runs.endings import cancelled, end_badly, end_well
 from flowapp.runs.holds import kept_of
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run
-from flowapp.runs.models import RESTING, Run, Trigger
+from flowapp.runs.models import RESTING, Purpose, Run, Trigger
 from flowapp.runs.ports import make_ports
 from flowapp.runs.purposes import Engine, purpose_of
 from flowapp.runs.recovery import adopt_inline, take_back_lost
@@ -128,15 +128,16 @@ def run_inline(
 
     Runs that an earlier such process left behind when it was killed are finished first. Raises as `queue_run` does.
     """
-    _finish_left_behind(pipeline, engine)
+    _finish_left_behind(pipeline, Purpose.LOAD, engine)
     run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
     return run_to_end(run, engine)
 
 
-def _finish_left_behind(pipeline: Pipeline, engine: Engine | None) -> None:
+def _finish_left_behind(pipeline: Pipeline, purpose: Purpose, engine: Engine | None) -> None:
+    """`engine` is for runs of that purpose; others need their own."""
     take_back_lost(pipeline)
     for left_behind in adopt_inline(pipeline):
-        run_to_end(left_behind, engine)
+        run_to_end(left_behind, engine if left_behind.purpose == purpose else None)
 
 
 def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine: Engine | None = None) -> Run:
@@ -146,8 +147,15 @@ def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine
 
 def restore_inline(backup: Backup, reason: str, *, engine: Engine | None = None) -> Run:
     """Put a backup back in this process, after the runs that are under way. Raises as `restore_backup` does."""
-    _finish_left_behind(backup.pipeline, engine)
+    _finish_left_behind(backup.pipeline, Purpose.RESTORE, engine)
     return run_to_end(restore_backup(backup, reason, Trigger.CLI, send=False), engine)
+
+
+def rows_inline(runs: Sequence[Run], engine: Engine | None = None) -> list[Run]:
+    """Execute runs over rejected rows, all for one purpose, in this process, after those that are under way."""
+    if runs:
+        _finish_left_behind(runs[0].pipeline, Purpose(runs[0].purpose), engine)
+    return [run_to_end(run, engine) for run in runs]
 
 
 def run_to_end(run: Run, engine: Engine | None = None) -> Run:
