@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 
@@ -28,14 +25,12 @@ from executors.model import (
     StageColumn,
 )
 from executors.ports import Ports
-from executors.postgres import checks, quarantine, staging
-from executors.postgres.checks.custom_sql import MOST_SECONDS
-from executors.postgres.client import interrupt
+from executors.postgres import quarantine, staging
+from executors.postgres.checks import Staged
 from executors.postgres.ddl import Conn
 from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.preview import count_effect, count_null_rates
-from executors.postgres.read import ReadSession
 from executors.postgres.refused import refuse_rows
 from executors.reading import Reading
 from executors.rules import require_rule_columns
@@ -44,9 +39,9 @@ from executors.spark.columns import compile_path
 from executors.spark.compiled import Compiled
 from executors.spark.one_pass import PassPlan, run_pass
 from executors.spark.session import RunSession
+from executors.target_checks import TargetChecks, stop_on_broken
 from executors.target_hooks import TargetHooks
 from executors.target_window import TargetWindow
-from ir.checks import Check
 from ir.load_modes import load_mode
 from ir.pipeline import Path
 from ir.rules import rule_id
@@ -79,6 +74,7 @@ class TargetLoad:
         self._working: tuple[SourceField, ...] = ()
         self._is_held = False
         self._now = datetime.now(UTC)
+        self._checks = TargetChecks(job, path, conn, self._now, hooks.interruption)
         self._window = TargetWindow(job, ports, conn, path)
 
     def run(self) -> LoadCommit:
@@ -118,15 +114,7 @@ class TargetLoad:
         self._step("probe")
         for table in dict.fromkeys(self._kept.values()):
             quarantine.ensure_quarantine(self._conn, table)
-        checks.probe_checks(self._staged(dest, columns), self._checks())
-
-    def _checks(self) -> list[tuple[str, str, Check]]:
-        return [
-            (validate.id, kind, check)
-            for validate in self._path.validates
-            if validate.dataset_level is not None
-            for kind, check in validate.dataset_level.checks()
-        ]
+        self._checks.probe(self._staged(dest, columns))
 
     # --- the pass ---------------------------------------------------------------------------------------------
 
@@ -175,37 +163,11 @@ class TargetLoad:
     def _check(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         """Run the dataset checks on the staged rows."""
         self._step("check")
-        checked = checks.run_checks(self._staged(dest, columns), self._checks())
-        self._checked = [replace(check, target=self._target.id) for check in checked]
-        if broken := [c for c in self._checked if not c.ok and c.on_fail == "abort"]:
-            raise Terminal(
-                "check.abort",
-                f"{'; '.join(f'{c.check}: {c.message}' for c in broken)}. Nothing was loaded.",
-                node=broken[0].node,
-                hint="Mend the source, or let the check warn instead of abort.",
-            )
+        self._checked = self._checks.run(self._staged(dest, columns))
+        stop_on_broken(self._checked)
 
-    def _staged(self, dest: Destination, columns: tuple[StageColumn, ...]) -> checks.Staged:
-        """What checks look at."""
-        return checks.Staged(
-            conn=self._conn,
-            tables=self._tables,
-            winners=self._result.winners,
-            columns=columns,
-            working=self._working,
-            dest=dest,
-            adds_rows=load_mode(self._target.load_mode).adds_rows,
-            now=self._now,
-            open_session=self._read_only_session,
-        )
-
-    @contextmanager
-    def _read_only_session(self) -> Iterator[Conn]:
-        """A session for what people wrote, ended with the run."""
-        session = ReadSession(self._job.run_id, MOST_SECONDS)
-        connection = self._job.connections[self._target.connection]
-        with session.open(connection) as conn, self._hooks.interruption.by(lambda: interrupt(conn)):
-            yield conn
+    def _staged(self, dest: Destination, columns: tuple[StageColumn, ...]) -> Staged:
+        return self._checks.look_at(self._tables, self._working, dest, columns, self._result.winners)
 
     # --- the load ---------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from executors.destination import table_to_look_at
 from executors.effects import Effect
 from executors.markers import add_warnings, behind_warnings, check_warnings, put_share, warn_of_shares
 from executors.model import Destination, NodeReport, RunWarning, Share, StageColumn
-from executors.postgres import checks, staging
+from executors.postgres import staging
 from executors.postgres.preview import count_effect, refuse_repeats
 from executors.rules import require_rule_columns
 from executors.spark.columns import plan_columns
@@ -24,7 +24,7 @@ class TargetPreview(TargetLoad):
         require_rule_columns(self._path.validates, [column.name for column in working])
         with table_to_look_at(self._conn, self._target, working, self._tables) as (dest, columns):
             self._step("probe")
-            checks.probe_checks(self._staged(dest, columns), self._checks())
+            self._checks.probe(self._staged(dest, columns))
             staging.create_staging(self._conn, self._tables, columns)
             try:
                 self._pass(columns)

@@ -45,7 +45,7 @@ class RowRule(Spec):
     id: Id | None = None
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        if self.field is not None and self.field == "":
+        if self.field == "":
             yield from check_identifier(self.field, at / "field", "column")
         if self.when is not None:
             yield from check_expression(self.when, at / "when")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from executors.errors import Terminal
+from executors.errors import Cancelled, Terminal
 from tests.executors.conformance.world import FORMATS, World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -111,6 +113,25 @@ def test_what_cannot_run_stops_the_run_before_the_source_is_read(ready: World) -
         ready.run(ready.document(columns=COLUMNS, checks=checks))
     assert (stopped.value.code, stopped.value.node) == ("check.query_failed", "check")
     assert "pass" not in [step for step, _ in ready.memory.steps]
+
+
+def test_a_run_that_is_cancelled_ends_its_query_within_seconds(ready: World) -> None:
+    def cancel() -> None:
+        ready.memory.stop = Cancelled("run.cancelled", "enough")
+        assert ready.memory.interrupt
+        ready.memory.interrupt()
+
+    def on_step(step: str, node: str | None) -> None:
+        if step == "check":
+            threading.Timer(1, cancel).start()
+
+    ready.memory.on_step = on_step
+    slow = "SELECT 1 FROM generate_series(1, 1000000000) AS n WHERE n < 0"
+    started = time.monotonic()
+    with pytest.raises(Cancelled):
+        ready.run(ready.document(columns=COLUMNS, checks={"customSql": {"query": slow, "onFail": "warn"}}))
+    assert time.monotonic() - started < 30
+    assert ready.rows() == []
 
 
 def test_a_preview_checks_without_a_table(world: World) -> None:

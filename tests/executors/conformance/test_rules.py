@@ -67,6 +67,33 @@ def test_rows_are_told_apart_by_condition_and_expression(ready: World) -> None:
     assert (target_of(report).rows_loaded, target_of(report).rows_rejected, reconciles(report)) == (9, 1, True)
 
 
+ODD = [{"id": 1, "age": None, "mail": None}, {"id": 2, "age": "-1", "mail": ""}, {"id": 3, "age": "151", "mail": "a@b"},
+       {"id": 4, "age": "150", "mail": "a@b.c"}, {"id": 5, "age": "abc", "mail": "x"},
+       {"id": 6, "age": "NaN", "mail": " "}]  # fmt: skip
+ON_ODD = {
+    "range": ({"type": "range", "field": "age", "min": 0, "max": 150}, [2, 3, 5, 6]),
+    "whole": ({"type": "fieldType", "field": "age", "expected": "integer"}, [5, 6]),
+    "regex": ({"type": "regex", "field": "mail", "pattern": "^.+@.+$"}, [2, 5, 6]),
+    "short": ({"type": "maxLength", "field": "mail", "max": 3}, [4]),
+    "mail": ({"type": "email", "field": "mail"}, [2, 3, 5, 6]),
+    # The load stores '' as NULL.
+    "there": ({"type": "notNull", "field": "mail"}, [1, 2]),
+}
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_null_empty_and_nonsense_have_one_verdict_in_preview_run_and_quarantine(world: World, format: str) -> None:
+    world.write("a", FORMATS[format](ODD))
+    rules = [{**rule, "id": name, "onFail": "warn"} for name, (rule, _) in ON_ODD.items()]
+    document = world.document(format=format, rules=rules)
+    previewed, ran = world.preview(document), world.run(document)
+    counts = {name: len(rows) for name, (_, rows) in ON_ODD.items()}
+    assert {rule.rule_id: rule.violations for rule in previewed.rules} == counts
+    assert {rule.rule_id: rule.violations for rule in ran.rules} == counts
+    kept = world.sql('select "ruleId", array_agg("sourceRecord"::int order by "sourceRecord") from rejected group by 1')
+    assert dict(kept) == {name: rows for name, (_, rows) in ON_ODD.items()}
+
+
 def test_a_limit_that_is_not_passed_lets_the_run_go_on(ready: World) -> None:
     report = ready.run(ready.document(rules=[{**NOT_NULL, "maxViolations": 2, "maxViolationPct": 20}]))
     assert (target_of(report).rows_loaded, target_of(report).rows_rejected) == (8, 2)

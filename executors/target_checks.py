@@ -1,0 +1,86 @@
+"""The dataset checks of one target in one attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+
+from executors.errors import Terminal
+from executors.hooks.base import Interruption
+from executors.model import CheckReport, Destination, RunJob, SourceField, StageColumn
+from executors.postgres.checks import BoundCheck, Staged, probe_checks, run_checks
+from executors.postgres.checks.custom_sql import MOST_SECONDS
+from executors.postgres.client import interrupt
+from executors.postgres.ddl import Conn
+from executors.postgres.read import ReadSession
+from executors.postgres.staging import StagingTables
+from ir.load_modes import load_mode
+from ir.pipeline import Path
+
+
+class TargetChecks:
+    """What the validate nodes of a path ask of the staged rows; `now` is the run's clock, `interruption` ends a session
+    beside that of the load."""
+
+    def __init__(self, job: RunJob, path: Path, conn: Conn, now: datetime, interruption: Interruption) -> None:
+        self._job, self._target, self._conn = job, path.target, conn
+        self._now, self._interruption = now, interruption
+        self._checks = bound_checks(path)
+
+    def look_at(
+        self,
+        tables: StagingTables,
+        working: Sequence[SourceField],
+        dest: Destination,
+        columns: Sequence[StageColumn],
+        winners: Sequence[int],
+    ) -> Staged:
+        """The rows that these tasks have staged; before the pass there are no tasks."""
+        return Staged(
+            conn=self._conn,
+            tables=tables,
+            winners=winners,
+            columns=columns,
+            working=working,
+            dest=dest,
+            adds_rows=load_mode(self._target.load_mode).adds_rows,
+            now=self._now,
+            open_session=self._read_only_session,
+        )
+
+    def probe(self, staged: Staged) -> None:
+        """Raises Terminal for what would only be found out after the pass."""
+        probe_checks(staged, self._checks)
+
+    def run(self, staged: Staged) -> list[CheckReport]:
+        return [replace(report, target=self._target.id) for report in run_checks(staged, self._checks)]
+
+    @contextmanager
+    def _read_only_session(self) -> Iterator[Conn]:
+        """A session for what people wrote, ended with the run."""
+        session = ReadSession(self._job.run_id, MOST_SECONDS)
+        connection = self._job.connections[self._target.connection]
+        with session.open(connection) as conn, self._interruption.by(lambda: interrupt(conn)):
+            yield conn
+
+
+def bound_checks(path: Path) -> list[BoundCheck]:
+    return [
+        (validate.id, kind, check)
+        for validate in path.validates
+        if validate.dataset_level is not None
+        for kind, check in validate.dataset_level.checks()
+    ]
+
+
+def stop_on_broken(reports: Sequence[CheckReport]) -> None:
+    """Raise Terminal `check.abort` for the checks that do not hold and abort."""
+    if broken := [report for report in reports if not report.ok and report.on_fail == "abort"]:
+        raise Terminal(
+            "check.abort",
+            f"{'; '.join(f'{report.check}: {report.message}' for report in broken)}. Nothing was loaded.",
+            node=broken[0].node,
+            hint="Mend the source, or let the check warn instead of abort.",
+        )
