@@ -45,7 +45,8 @@ FULL = {
     "errors": "errors/", "rejected-rows": "errors/rows/?run={done}", "files": "files/", "upload": "files/upload/",
     "health": "health/", "connections": "connections/", "connection": "connections/named/warehouse/",
     "connection-add": "connections/add/", "webhook-add": "connections/add/webhook/", "channels": "channels/",
-    "channel-add": "channels/add/webhook/", "settings": "settings/", "search": "search/?q=fl",
+    "channel-add": "channels/add/webhook/", "suggestions": "suggestions/nyc-flights/check/",
+    "trace": "trace/nyc-flights/", "settings": "settings/", "search": "search/?q=fl",
 }  # fmt: skip
 
 
@@ -236,6 +237,11 @@ def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str
     barriers += take(page, "rejected-row", first)
     barriers += take(page, "not-found", "/w/alices-team/runs/nowhere/")
     barriers += take(page, "docs", "/docs/hooks/")
+    page.goto(f"/w/alices-team/errors/rows/?run={runs['done']}")
+    page.get_by_role("checkbox").first.check()
+    page.get_by_role("button", name="Work on the ticked rows").click()
+    page.wait_for_url("**/errors/selection/**")
+    barriers += take(page, "selection", page.url)
     sign_in(page, role="viewer")
     barriers += take(page, "forbidden", "/w/alices-team/connections/add/")
     assert not barriers, "\n".join(barriers)
