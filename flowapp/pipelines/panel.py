@@ -107,6 +107,8 @@ LABELS = {
 }  # fmt: skip
 DOCS = {"Hooks": "hooks"}
 """By group: the page of `docs/` that says more."""
+FOLDED = {"validate": ("Condition and limits", frozenset({"when", "maxViolations", "maxViolationPct"}))}
+"""By kind of node: which fields of an item stand under a title of their own."""
 CLOSED = ("What", "Columns", "Columns of a table that does not exist yet", "Hooks")
 """Groups that are opened when they are needed."""
 
@@ -184,7 +186,7 @@ class SettingsPanel:
 
 
 def _has_diagnostics(made: Field) -> bool:
-    return bool(made.diagnostics) or any(map(_has_diagnostics, made.children))
+    return bool(made.diagnostics) or any(map(_has_diagnostics, (*made.children, *made.folded)))
 
 
 def node_panel(view: DraftView, ident: str) -> NodePanel:
@@ -240,7 +242,8 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     labels = LABELS | ({"config": "Rows"} if _needs_connection(node) else {})
     help_texts = HELP | HELP_OF.get(str(node.get("kind")), {})
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
-    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), help_texts, labels)
+    fold = FOLDED.get(str(node.get("kind")), ("", frozenset()))
+    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), help_texts, labels, *fold)
 
 
 def is_available(name: str, tag: str) -> bool:

@@ -33,7 +33,8 @@ class Option:
 
 @dataclass
 class Field:
-    """A field as its template shows it. `template` is that of its widget; `children` are fields below it."""
+    """A field as its template shows it. `template` is that of its widget; `children` are fields below it, `folded`
+    those that are opened under the title `fold`."""
 
     name: str
     label: str
@@ -49,6 +50,8 @@ class Field:
     suggestions: str = ""
     number: int = 0
     help: str = ""
+    folded: list[Field] = field(default_factory=list)
+    fold: str = ""
 
     @property
     def template(self) -> str:
@@ -76,13 +79,18 @@ class Field:
         return [child for child in self.children if not child.children and not child.diagnostics]
 
     @property
+    def is_unfolded(self) -> bool:
+        return any(child.present or child.diagnostics for child in self.folded)
+
+    @property
     def is_invalid(self) -> bool:
         return any(d.severity == "error" for d in self.diagnostics)
 
 
 @dataclass(frozen=True)
 class FormRules:
-    """What a schema does not say: which values a text field offers, and which kinds cannot be chosen or are hidden."""
+    """What a schema does not say: which values a text field offers, which kinds cannot be chosen or are hidden, and
+    which fields of an item stand `folded` under a title of their own."""
 
     options: Callable[[Pointer, str], Sequence[Option] | None] = lambda at, name: None
     suggestions: Callable[[str, Schema], str] = lambda name, schema: ""
@@ -90,6 +98,8 @@ class FormRules:
     hidden: frozenset[str] = frozenset()
     help: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
+    fold: str = ""
+    folded: frozenset[str] = frozenset()
 
 
 class FormMaker:
@@ -231,7 +241,10 @@ class FormMaker:
         label = " ".join(name for name in names if isinstance(name, str) and name) or f"{number + 1}"
         made = Field(str(number), label, at, "item", number=number, value=tag)
         made.help = _first_line(self.tree.resolve(schema, value).schema)
-        made.children = self.fields(schema, value, at)
+        children = self.fields(schema, value, at)
+        made.children = [child for child in children if child.name not in self.rules.folded]
+        made.folded = [child for child in children if child.name in self.rules.folded]
+        made.fold = self.rules.fold
         made.diagnostics = self.take(at, below=False)
         return made
 

@@ -86,6 +86,13 @@ def test_a_rule_is_added_filled_in_and_says_what_it_is(kind, act, node):
     assert rule.keys() >= {"field", *RULE_FIELDS[kind]}
 
 
+def test_condition_and_limits_are_folded_away_until_they_are_used(act, node):
+    page = act("append", "/nodes/2/rowLevel", tag="notNull")
+    assert page.index("Condition and limits") < page.index('path": "/nodes/2/rowLevel/0/when')
+    assert '-fold" open' not in page
+    assert '-fold" open' in act("set", "/nodes/2/rowLevel/0/when", value="id >")
+
+
 def test_listed_values_are_read_as_numbers_or_texts_and_shown_as_they_are_read(act, node):
     act("append", "/nodes/2/rowLevel", tag="oneOf")
     page = act("set", "/nodes/2/rowLevel/0/values", line=RULE_FIELDS["oneOf"]["values"])
