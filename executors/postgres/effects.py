@@ -37,7 +37,7 @@ def effect_of(plan: LoadPlan, *, before: int, inserted: int, **counts: Any) -> E
 
 
 def count_rows(conn: Conn, plan: LoadPlan) -> int:
-    return one_number(conn, sql.SQL("SELECT count(*) FROM {}").format(plan.target.identifier))
+    return one_number(conn, sql.SQL("SELECT count(*) FROM {}").format(own_rows(plan)))
 
 
 def telling_key(conn: Conn, plan: LoadPlan) -> UniqueKey | None:
@@ -75,7 +75,7 @@ def match_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed,
 
 def null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:
     """By column; empty where the target or staging has no row to compare with."""
-    before, staged = _count_nulls(conn, plan, plan.target.identifier), _count_nulls(conn, plan, winning_rows(plan))
+    before, staged = _count_nulls(conn, plan, own_rows(plan)), _count_nulls(conn, plan, winning_rows(plan))
     if not before[0] or not staged[0]:
         return {}
     return {

@@ -145,17 +145,25 @@ def _from_table(error: psycopg.Error, state: str) -> Failure:
 def _constraint(error: psycopg.Error) -> Failure:
     diag = error.diag
     table = f"{diag.schema_name}.{diag.table_name}" if diag.table_name else "the target"
+    if error.sqlstate == "23514" and diag.constraint_name is None:
+        message = f"{table} refused a row: no partition takes it."
+        return Terminal("target.constraint", message, hint="Add a partition for it, or correct the source.")
     what = f"constraint {diag.constraint_name!r}" if diag.constraint_name else type(error).__name__
     column = f", column {diag.column_name!r}" if diag.column_name else ""
     return Terminal(
         "target.constraint",
         f"{table} refused a row: {what}{column}.",
-        hint="Correct the source, or set onTypeMismatch to skip to put such rows into quarantine.",
+        hint="Correct the source. With onTypeMismatch skip such rows go to quarantine if they can be told before the "
+        "load: types, CHECK on loaded columns, foreign keys, and keys that are neither partial, deferrable nor on "
+        "expressions.",
     )
 
 
 def _forbidden(error: psycopg.Error) -> Failure:
     primary = error.diag.message_primary or "permission denied"
+    if "row-level security" in primary:
+        hint = "A policy of the table forbids it: change the policy, or load as a role that it does not bind."
+        return Terminal("target.forbidden", f"The connection's user may not do this: {primary}.", hint=hint)
     match = re.search(r"permission denied for (?:relation )?(\w+)(?: (.+))?$", primary)
     grant = _GRANTS.get(match[1]) if match else None
     hint = (

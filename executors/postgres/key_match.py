@@ -72,9 +72,7 @@ def undecided_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, order_by: str) ->
 
 
 def own_rows(plan: LoadPlan) -> sql.Composed:
-    """The target without tables that inherit from it, to whose rows its unique index says nothing."""
-    only = sql.SQL("ONLY " if plan.dest.kind == "table" else "")
-    return sql.SQL("{}{}").format(only, plan.target.identifier)
+    return plan.target.own_rows(plan.dest.kind)
 
 
 def same_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:

@@ -31,6 +31,11 @@ class TableName:
     def identifier(self) -> sql.Identifier:
         return sql.Identifier(self.schema, self.table)
 
+    def own_rows(self, kind: str) -> sql.Composed:
+        """The table of that kind without those that inherit from it: their rows are not its own, and no index or key
+        of its own knows of them. The rows of a partitioned table are in its partitions."""
+        return sql.SQL("{}{}").format(sql.SQL("ONLY " if kind == "table" else ""), self.identifier)
+
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
 

@@ -11,6 +11,7 @@ from psycopg import sql
 from executors.model import StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan, staged_value
+from executors.postgres.names import TableName
 from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.unique_keys import UniqueKey, list_unique_keys
 from executors.postgres.valid_input import is_valid_input
@@ -30,7 +31,8 @@ WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'c' AND c.conkey <> '{}'
 _FOREIGN_KEYS = """
 SELECT c.conname, rn.nspname, r.relname, array_agg(a.attname ORDER BY k.place), array_agg(ra.attname ORDER BY k.place),
        array_agg(opn.nspname ORDER BY k.place), array_agg(op.oprname ORDER BY k.place),
-       array_agg(cn.nspname ORDER BY k.place), array_agg(co.collname ORDER BY k.place)
+       array_agg(cn.nspname ORDER BY k.place), array_agg(co.collname ORDER BY k.place),
+       CASE r.relkind WHEN 'r' THEN 'table' ELSE 'partitioned table' END
 FROM pg_constraint c
 JOIN pg_class t ON t.oid = c.conrelid JOIN pg_namespace n ON n.oid = t.relnamespace
 JOIN pg_class r ON r.oid = c.confrelid JOIN pg_namespace rn ON rn.oid = r.relnamespace
@@ -43,7 +45,11 @@ LEFT JOIN pg_collation co ON co.oid = ra.attcollation LEFT JOIN pg_namespace cn 
 WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'f' AND c.conparentid = 0 AND c.confrelid <> c.conrelid
       AND coalesce((to_jsonb(c)->>'conenforced')::boolean, true)
       AND has_schema_privilege(rn.oid, 'USAGE') AND has_table_privilege(r.oid, 'SELECT')
-GROUP BY c.oid, c.conname, rn.nspname, r.relname ORDER BY c.conname"""
+GROUP BY c.oid, c.conname, rn.nspname, r.relname, r.relkind ORDER BY c.conname"""
+
+
+_CUTTING = ("name", '"char"')
+"""Types that cut what is too long, even without a cast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +105,12 @@ def _marks(conn: Conn, plan: LoadPlan) -> list[Refusal]:
 
 
 def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
-    """A condition: the staged text is a value of the column's type. `numeric(p,s)` would round without a word."""
+    """A condition: the staged text is a value of the column's type. `numeric(p,s)` would round without a word, `name`
+    and `"char"` would cut."""
     value, dest = sql.Identifier("s", column.name), plan.destination_column(column.name)
     valid = is_valid_input(conn, value, dest.declared)
+    if dest.base in _CUTTING:
+        return sql.SQL("{0} IS NOT DISTINCT FROM {0}::{1}::text").format(value, sql.SQL(dest.base))
     if dest.base != "numeric" or dest.declared == dest.base:
         return valid
     return sql.SQL("CASE WHEN {} THEN {} IS NOT DISTINCT FROM {} ELSE false END").format(
@@ -139,7 +148,7 @@ def _foreign_keys(conn: Conn, plan: LoadPlan, values: dict[str, sql.Composed]) -
 
 
 def _foreign_key(row: tuple[Any, ...], values: dict[str, sql.Composed]) -> Refusal:
-    name, schema, table, columns, ref_columns, op_schemas, ops, coll_schemas, colls = row
+    name, schema, table, columns, ref_columns, op_schemas, ops, coll_schemas, colls, kind = row
     given = sql.SQL(" AND ").join(sql.SQL("{} IS NOT NULL").format(values[c]) for c in columns)
     same = []
     for i, column in enumerate(columns):
@@ -152,7 +161,7 @@ def _foreign_key(row: tuple[Any, ...], values: dict[str, sql.Composed]) -> Refus
             )
         )
     condition = sql.SQL("{} AND NOT EXISTS (SELECT FROM {} AS r WHERE {})").format(
-        given, sql.Identifier(schema, table), sql.SQL(" AND ").join(same)
+        given, TableName(schema, table).own_rows(kind), sql.SQL(" AND ").join(same)
     )
     field = columns[0] if len(columns) == 1 else None
     return Refusal("foreignKey", name, field, f"refers to no row of {schema}.{table}", condition)
@@ -198,4 +207,4 @@ def _repeats_target(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
     same = sql.SQL(" AND ").join(
         c.equals(sql.Identifier("x", c.name), staged_value(plan, plan.stage_column(c.name))) for c in key.columns
     )
-    return sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {})").format(plan.target.identifier, same)
+    return sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {})").format(plan.target.own_rows(plan.dest.kind), same)

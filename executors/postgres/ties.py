@@ -107,7 +107,7 @@ def highest_known(conn: Conn, plan: LoadPlan, ties: Ties) -> str | None:
     """The highest value that a known row may have. After a mark was set back that is above the mark."""
     window = ties.window
     if ties.mark is None or window.mark is None:
-        return highest_in_table(conn, plan.target, window.column, window.type)
+        return highest_in_table(conn, own_rows(plan), window.column, window.type)
     query = sql.SQL(
         "SELECT greatest(max({}), {})::text FROM flow_meta.watermark_ties AS t WHERE t.watermark = {}"
     ).format(window.type.of(sql.SQL("t.value").format()), window.value(window.mark), sql.Literal(ties.mark))

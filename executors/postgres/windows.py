@@ -68,7 +68,9 @@ def open_window(conn: Conn, tenant: str, pipeline: str, target: Target) -> Windo
         if stored is not None:
             _require_same(stored, kind, target)
         column = str(target.watermark_column)
-        mark = stored.value if stored is not None else highest_in_table(conn, key.table, column, kind)
+        mark = (
+            stored.value if stored is not None else highest_in_table(conn, key.table.own_rows(dest.kind), column, kind)
+        )
         bound, is_known = _bound(conn, kind, mark, lag, stored.known_from if stored is not None else None)
     return Window(key, column, kind, lag, stored, mark, bound, is_known)
 
@@ -86,10 +88,10 @@ def require_unmoved(conn: Conn, window: Window) -> None:
         )
 
 
-def highest_in_table(conn: Conn, table: TableName, column: str, kind: MarkType) -> str | None:
+def highest_in_table(conn: Conn, rows: sql.Composed, column: str, kind: MarkType) -> str | None:
     """The highest value of a column as text; infinity and NaN are above everything and count for nothing."""
     value = kind.of(sql.Identifier("x", column))
-    query = sql.SQL("SELECT max({})::text FROM {} AS x WHERE {}").format(value, table.identifier, kind.is_finite(value))
+    query = sql.SQL("SELECT max({})::text FROM {} AS x WHERE {}").format(value, rows, kind.is_finite(value))
     row = conn.execute(query).fetchone()
     return row[0] if row else None
 

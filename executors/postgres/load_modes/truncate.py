@@ -13,7 +13,7 @@ from executors.postgres.load_plan import LoadPlan, ModeCounts
 
 def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
     # No CASCADE: tables that refer to this one are not ours to empty. `lock_timeout` bounds the wait.
-    conn.execute(sql.SQL("TRUNCATE TABLE {}").format(plan.target.identifier))
+    conn.execute(sql.SQL("TRUNCATE TABLE {}").format(plan.target.own_rows(plan.dest.kind)))
     return insert_staged(conn, plan)
 
 

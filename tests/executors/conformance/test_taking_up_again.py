@@ -347,3 +347,25 @@ def test_a_run_whose_table_another_load_holds_reads_nothing(world: World, one: d
     assert [step for step, _ in world.memory.steps] == ["start"]
     world.run(one)
     assert world.rows() == [(1, "Ann")]
+
+
+def test_a_target_that_went_back_to_an_older_state_is_not_loaded_until_a_person_says_so(world: World) -> None:
+    world.sql("create table t (id int primary key)")
+    world.write("a", "id\n1\n")
+    world.run(world.document())
+    world.write("b", "id\n2\n")
+    world.run(world.document())
+    lost = world.memory.commits["load"].run_id
+    world.sql("delete from flow_meta.load_commits where run_id = %s", lost)
+    world.sql("delete from t where id = 2")
+    world.memory.steps.clear()
+
+    with pytest.raises(Terminal) as stopped:
+        world.run(world.document())
+    assert (stopped.value.code, lost in stopped.value.message) == ("target.went_back", True)
+    assert [step for step, _ in world.memory.steps] == ["start"]
+    assert world.rows() == [(1,)]
+
+    del world.memory.commits["load"]
+    world.run(world.document())
+    assert world.rows() == [(1,), (2,)]

@@ -175,6 +175,11 @@ def test_the_first_load_goes_on_from_what_the_table_holds(incremental, table, ma
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,), (3,), (4,), (9,)]
 
 
+def test_the_first_load_does_not_begin_at_rows_of_inheriting_tables(incremental, table, make, rows):
+    make("CREATE TABLE heir () INHERITS (t); INSERT INTO heir VALUES (9, '2027-01-01 00:00:00')")
+    assert incremental.run(FIRST) == (2, 0, 0)
+
+
 def test_the_first_load_of_an_empty_table_loads_all(incremental, table):
     assert incremental.run([(0, datetime.datetime(1, 1, 1)), *FIRST]) == (3, 0, 0)
 

@@ -55,6 +55,8 @@ def test_a_table_that_refuses_nothing_needs_no_look(loading, make):
         ("positive", "1", "-1"),
         ("interval", "1 day", "one day"),
         ("int4range", "[1,2)", "[2,1)"),
+        ("name", "x" * 63, "x" * 64),
+        ('"char"', "x", "xy"),
     ],
 )
 def test_text_that_is_no_value_of_the_type_is_skipped(loading, make, rows, declared, good, bad):
@@ -187,6 +189,18 @@ def test_foreign_keys_are_looked_for(loading, make, rows, kind, known, unknown):
     assert found(refuse(load, "skip")) == [("foreignKey:has_parent", "foreignKey", "p", "skip", 1)]
     load.commit()
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (3,)]
+
+
+def test_rows_of_inheriting_tables_are_neither_repeated_nor_referred_to(loading, make, rows):
+    make("CREATE TABLE parent (p integer PRIMARY KEY); CREATE TABLE step () INHERITS (parent)")
+    make("INSERT INTO step VALUES (5)")
+    make("CREATE TABLE t (id integer PRIMARY KEY, p integer REFERENCES parent)")
+    make("CREATE TABLE heir () INHERITS (t); INSERT INTO heir VALUES (1, NULL)")
+    load = loading("t", "id integer", "p integer")
+    load.stage([(1, None), (2, 5)])
+    assert [rule for rule, *_ in found(refuse(load, "skip"))] == ["foreignKey:t_p_fkey"]
+    load.commit()
+    assert rows("SELECT id FROM ONLY t") == [(1,)]
 
 
 def test_repeated_keys_are_skipped_but_the_first_in_source_order_stays(loading, make, rows):

@@ -52,3 +52,37 @@ def test_a_reader_that_holds_the_table_bounds_the_wait(load, warehouse, schema, 
             load.commit()
     assert find_commits(load.conn, load.run.run_id) == []
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,)]
+
+
+def test_rows_of_inheriting_tables_stay(load, make, rows):
+    make("CREATE TABLE heir () INHERITS (t); INSERT INTO heir VALUES (9)")
+    load.stage([(7,)])
+    assert load.commit().loaded == 1
+    assert rows("SELECT id FROM ONLY t") == [(7,)]
+    assert rows("SELECT id FROM heir") == [(9,)]
+
+
+def test_a_partitioned_table_is_replaced_as_a_whole(loading, make, rows):
+    make("CREATE TABLE p (id integer) PARTITION BY RANGE (id)")
+    make("CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10); INSERT INTO p VALUES (1)")
+    load = loading("p", "id integer", mode="truncate")
+    load.stage([(7,)])
+    assert load.commit().loaded == 1
+    assert rows("SELECT id FROM p") == [(7,)]
+
+
+def test_a_row_that_no_partition_takes_is_told_as_such(loading, make):
+    make("CREATE TABLE p (id integer) PARTITION BY RANGE (id)")
+    load = loading("p", "id integer", mode="truncate")
+    load.stage([(7,)])
+    with pytest.raises(Terminal, match="no partition takes it"):
+        load.commit()
+
+
+def test_a_row_that_a_policy_forbids_is_told_as_such(load, make):
+    make("ALTER TABLE t ENABLE ROW LEVEL SECURITY; ALTER TABLE t FORCE ROW LEVEL SECURITY")
+    make("CREATE POLICY small ON t USING (id < 5)")
+    load.stage([(7,)])
+    with pytest.raises(Terminal) as refused:
+        load.commit()
+    assert (refused.value.code, "policy" in refused.value.hint) == ("target.forbidden", True)
