@@ -32,6 +32,7 @@ EVERY = (*COLUMNS, *_LATER)
 
 SLICE = 100_000
 """Entries that one search looks into at most."""
+HIGHEST = 2**63 - 1
 AT_ONCE = 5000
 """Entries that are fetched or deleted in one go."""
 SECONDS = 5
@@ -244,22 +245,47 @@ class _Query:
         )
 
     def _arm(self) -> sql.Composed:
-        n = self.narrowed
+        """From an index whose columns lead to the id, as a range of all of them: with equal signs the planner would see
+        that the id alone gives the order, and walk through the primary key past whatever is not wanted."""
+        n, leads = self.narrowed, self._leads()
+        columns = sql.SQL(", ").join(sql.Identifier("q", name) for name in (*leads, "id"))
         conditions: list[sql.Composable] = [self.owner.holds("q", tells=self.tells)]
-        if n.runs is not None:
-            conditions.append(sql.SQL('q."runId" = r.run AND q.id BETWEEN r.lo AND r.hi'))
-        if self._by_status:
-            conditions.append(sql.SQL("q.status = s.status"))
-        elif n.status is not None:
-            conditions.append(sql.SQL("q.status = {}").format(sql.Literal(n.status)))
-        named = {"ruleId": n.rule, "field": n.field, "replayRun": n.replay_run}
+        for sign, end in ((">=", self._least()), ("<=", self._most())):
+            ends = sql.SQL(", ").join([*leads.values(), end])
+            conditions.append(sql.SQL("({}) {} ({})").format(columns, sql.SQL(sign), ends))
+        if n.runs is not None and "runId" not in leads:
+            conditions.append(sql.SQL('q."runId" = r.run'))
+        if n.replay_run is not None:
+            conditions.append(sql.SQL('q."replayRun" IS NOT NULL'))
+        named = {"ruleId": n.rule, "field": n.field, "status": None if self._by_status else n.status}
         conditions += [
             sql.SQL("q.{} = {}").format(sql.Identifier(name), sql.Literal(value))
             for name, value in named.items()
-            if value is not None
+            if value is not None and name not in leads
         ]
-        if self.before is not None:
-            conditions.append(sql.SQL("q.id < {}").format(sql.Literal(self.before)))
-        return sql.SQL("SELECT q.id FROM {} AS q WHERE {} ORDER BY q.id DESC LIMIT {}").format(
-            self.table.identifier, sql.SQL(" AND ").join(conditions), sql.Literal(self.most)
+        order = sql.SQL(", ").join(sql.SQL("q.{} DESC").format(sql.Identifier(name)) for name in (*leads, "id"))
+        return sql.SQL("SELECT q.id FROM {} AS q WHERE {} ORDER BY {} LIMIT {}").format(
+            self.table.identifier, sql.SQL(" AND ").join(conditions), order, sql.Literal(self.most)
         )
+
+    def _leads(self) -> dict[str, sql.Composable]:
+        """The columns before the id, but for the pipeline, of the index that serves."""
+        n = self.narrowed
+        if n.replay_run is not None:
+            return {"replayRun": sql.Literal(n.replay_run)}
+        if not self._by_status:
+            return {"runId": sql.SQL("r.run")}
+        first: dict[str, sql.Composable] = {}
+        if n.rule is not None:
+            first = {"ruleId": sql.Literal(n.rule)}
+        elif n.field is not None:
+            first = {"field": sql.Literal(n.field)}
+        return {**first, "status": sql.SQL("s.status")}
+
+    def _least(self) -> sql.Composable:
+        return sql.SQL("r.lo" if self.narrowed.runs is not None else "0::bigint")
+
+    def _most(self) -> sql.Composable:
+        below = sql.SQL("NULL" if self.before is None else "{}").format(sql.Literal((self.before or 0) - 1))
+        highest = sql.SQL("r.hi" if self.narrowed.runs is not None else "{}").format(sql.Literal(HIGHEST))
+        return sql.SQL("least({}::bigint, {}::bigint)").format(highest, below)

@@ -22,7 +22,7 @@ from pathlib import Path
 from executors.model import Connection
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
-from tests.bench import floors, peers
+from tests.bench import floors, peers, quarantine
 from tests.bench.memory import PeakMemory
 from tests.bench.processes import (
     flow,
@@ -196,6 +196,11 @@ def small(bench: Bench) -> None:
     )
 
 
+def rejected_pages(bench: Bench) -> None:
+    """Pages of rejected rows with ten times the rows behind them."""
+    quarantine.run(bench.warehouse, 10 * bench.rows, times=40)
+
+
 def tools(bench: Bench) -> None:
     """What a user would pick instead, as whole processes, where they are installed (PEER_PYTHON)."""
     python = os.environ.get("PEER_PYTHON")
@@ -223,6 +228,7 @@ CASES: dict[str, Callable[[Bench], None]] = {
         incremental,
         growth,
         small,
+        rejected_pages,
         tools,
     )
 }
