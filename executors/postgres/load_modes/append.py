@@ -16,6 +16,7 @@ from executors.postgres.load_plan import (
     staged_values,
     winning_rows,
 )
+from executors.postgres.rewrite_rules import refuse_replaced_inserts
 
 
 def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
@@ -30,4 +31,4 @@ def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
     return ModeCounts(inserted=conn.execute(statement).rowcount)
 
 
-HANDLER = LoadHandler("append", ("INSERT",), insert_staged, effect=effects.added)
+HANDLER = LoadHandler("append", ("INSERT",), insert_staged, effect=effects.added, inspect=refuse_replaced_inserts)

@@ -16,6 +16,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.append import insert_staged
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import LoadPlan, ModeCounts, winning_rows
+from executors.postgres.rewrite_rules import refuse_replaced_inserts
 from executors.postgres.ties import Ties, columns_now, keep_ties, mark_value, ties_of
 from executors.postgres.watermarks import note_change, write_mark
 from executors.postgres.windows import Window, require_unmoved
@@ -73,4 +74,7 @@ def _count_past_mark(conn: Conn, plan: LoadPlan) -> Effect:
     return effects.effect_of(plan, before=before, inserted=plan.staged, behind_mark=plan.aside.rows)
 
 
-HANDLER = LoadHandler("incremental_watermark", ("INSERT", "SELECT"), _add_past_mark, effect=_count_past_mark)
+HANDLER = LoadHandler(
+    "incremental_watermark", ("INSERT", "SELECT"), _add_past_mark, effect=_count_past_mark,
+    inspect=refuse_replaced_inserts,
+)  # fmt: skip

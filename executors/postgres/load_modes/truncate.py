@@ -9,6 +9,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.append import insert_staged
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import LoadPlan, ModeCounts
+from executors.postgres.rewrite_rules import refuse_replaced_inserts
 
 
 def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
@@ -17,4 +18,6 @@ def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
     return insert_staged(conn, plan)
 
 
-HANDLER = LoadHandler("truncate", ("INSERT", "TRUNCATE"), _replace_all, effect=effects.replaced)
+HANDLER = LoadHandler(
+    "truncate", ("INSERT", "TRUNCATE"), _replace_all, effect=effects.replaced, inspect=refuse_replaced_inserts
+)

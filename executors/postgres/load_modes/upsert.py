@@ -30,6 +30,7 @@ from executors.postgres.load_plan import (
     staged_values,
     winning_rows,
 )
+from executors.postgres.rewrite_rules import refuse_any_rule
 from executors.postgres.staging import TASK, is_winner, one_number
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
 
@@ -191,4 +192,4 @@ def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Compose
     return sql.SQL("RETURNING t.xmax = 0 AS is_new").format()
 
 
-HANDLER = LoadHandler("upsert", ("INSERT", "SELECT", "UPDATE"), _merge, effect=_effect)
+HANDLER = LoadHandler("upsert", ("INSERT", "SELECT", "UPDATE"), _merge, effect=_effect, inspect=refuse_any_rule)
