@@ -81,6 +81,7 @@ class TargetLoad:
         working = self._working = self._compiled.fields
         require_rule_columns(self._path.validates, [column.name for column in working])
         self._window.open()
+        add_warnings(self._report, self._window.warnings())
         self._reading = self._window.narrow(self._reading)
         with ready_table(self._conn, self._target, working) as (dest, columns):
             self._probe(dest, columns)

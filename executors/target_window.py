@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executors.model import RunJob
+from executors.model import RunJob, RunWarning
 from executors.ports import Ports
 from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan
@@ -29,6 +29,16 @@ class TargetWindow:
         if self.found is None and load_mode(self._target.load_mode).keeps_mark:
             self.found = open_window(self._conn, self._job.tenant, self._job.pipeline.id, self._target)
         return self.found
+
+    def warnings(self) -> list[RunWarning]:
+        """What the user of the connection may not see, a load cannot take into account."""
+        if self.found is None or not self.found.may_miss_rows:
+            return []
+        text = (
+            f"Row security is active on {self.found.key.table} for the connection's user: rows that it may not see are "
+            "neither counted for the mark nor known as loaded."
+        )
+        return [RunWarning("watermark.rows_may_be_hidden", self._target.id, text)]
 
     def narrow(self, reading: Reading) -> Reading:
         """Spare the source the rows that would be set aside."""

@@ -22,7 +22,8 @@ from ir.watermarks import Lag, lag_fault, parse_lag
 class Window:
     """`mark` is the stored mark, else the highest value of the table, else None. `bound` is the mark less the lag:
     a source that can filter need not send rows below it. Both are texts of the mark's type. `is_known` says that the
-    stored hashes reach down to the bound, so that the table need not be asked."""
+    stored hashes reach down to the bound, so that the table need not be asked; `may_miss_rows` that it is asked and row
+    security may keep rows of it from the connection's user."""
 
     key: MarkKey
     column: str
@@ -32,6 +33,7 @@ class Window:
     mark: str | None
     bound: str | None
     is_known: bool
+    may_miss_rows: bool = False
 
     def value(self, text: str | None) -> sql.Composed:
         return self.type.literal(text)
@@ -72,7 +74,8 @@ def open_window(conn: Conn, tenant: str, pipeline: str, target: Target) -> Windo
             stored.value if stored is not None else highest_in_table(conn, key.table.own_rows(dest.kind), column, kind)
         )
         bound, is_known = _bound(conn, kind, mark, lag, stored.known_from if stored is not None else None)
-    return Window(key, column, kind, lag, stored, mark, bound, is_known)
+        may_miss_rows = not is_known and _has_row_security(conn, key.table)
+    return Window(key, column, kind, lag, stored, mark, bound, is_known, may_miss_rows)
 
 
 def require_unmoved(conn: Conn, window: Window) -> None:
@@ -86,6 +89,11 @@ def require_unmoved(conn: Conn, window: Window) -> None:
             f"The mark of {window.key.table} was set or reset while this load was on its way; nothing was loaded.",
             hint="The next attempt begins at the new mark.",
         )
+
+
+def _has_row_security(conn: Conn, table: TableName) -> bool:
+    row = conn.execute("SELECT row_security_active(%s)", [table.identifier.as_string(conn)]).fetchone()
+    return bool(row and row[0])
 
 
 def highest_in_table(conn: Conn, rows: sql.Composed, column: str, kind: MarkType) -> str | None:

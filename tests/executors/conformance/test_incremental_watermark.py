@@ -275,6 +275,18 @@ def test_a_new_table_does_not_begin_at_the_mark_of_the_one_that_is_gone(updates:
     assert load(updates).rows_loaded == 2
 
 
+def test_a_first_mark_that_may_miss_rows_hidden_by_policies_is_warned_about(world: World) -> None:
+    world.sql("create table t (id int, name text); insert into t values (9, 'hidden')")
+    world.sql("alter table t enable row level security; alter table t force row level security")
+    world.sql("create policy p on t using (name <> 'hidden')")
+    world.write("a", "id,name\n1,a\n")
+    report = world.run(world.document(mode="incremental_watermark"))
+    assert [warning.code for warning in report.warnings] == ["watermark.rows_may_be_hidden"]
+
+    world.write("b", "id,name\n2,b\n")
+    assert world.run(world.document(mode="incremental_watermark")).warnings == []
+
+
 def test_a_new_column_does_not_load_rows_again(updates: World) -> None:
     updates.write("a", HEADER + FIRST)
     load(updates)
