@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
@@ -17,6 +19,7 @@ from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
 from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.selectors import Wanted, list_entries_of_row, page_wanted
 from flowapp.quarantine.values import cells_of, may_see_values
+from flowapp.runs.models import Purpose
 from flowapp.runs.selectors import get_run
 from flowapp.web.access import page
 from flowapp.web.errors import status_of
@@ -56,6 +59,10 @@ def rows(request: HtmxRequest) -> HttpResponse:
     wanted = wanted_of(request, request.GET)
     if wanted == Wanted():
         return redirect("quarantine:home", request.workspace.slug)
+    if wanted.run is not None and wanted.run.purpose == Purpose.REPLAY:  # what it kept back stays with the run before
+        rows = reverse("quarantine:rows", args=[request.workspace.slug])
+        query = urlencode({"pipeline": wanted.run.pipeline.ident, "replay": wanted.run.pk})
+        return redirect(f"{rows}?{query}")
     context: dict[str, Any] = {
         "wanted": wanted, "pipeline": wanted.pipeline, "run": wanted.run, "statuses": STATUSES,
         "sees_values": may_see_values(request.role),

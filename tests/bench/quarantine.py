@@ -38,7 +38,7 @@ INSERT INTO bench_quarantine.rejected ("pipelineId", "runId", "nodeId", "ruleId"
     message, severity, disposition, attempt, "targetNode", "sourceFile", "sourceRecord", "rowFrom", status, tenant)
 SELECT 'bench-quarantine', (%(runs)s::text[])[CASE WHEN i * 2 <= %(rows)s THEN 1 ELSE 2 + i %% %(others)s END], 'check',
     CASE WHEN i %% 1000000 = 7 THEN 'rare' ELSE (%(rules)s::text[])[1 + i %% 4] END,
-    jsonb_build_object('order_id', i, 'amount', (i::bigint * 7919 %% 100003)::text, 'note', md5(i::text), 'country', 'DE'),
+    jsonb_build_object('order_id', i, 'amount', (i::bigint * 7919 %% 100003)::text, 'note', md5(i::text), 'land', 'DE'),
     now() - make_interval(mins => ((%(rows)s - i) / 250)::int), md5(i::text || '-'), 'f' || i %% 4, 'must not be empty',
     'skip', 'dropped', 1, 'load', 'orders.csv', i, 'source', CASE WHEN i %% 97 = 3 THEN 'ignored' ELSE 'open' END,
     %(tenant)s

@@ -1,0 +1,131 @@
+"""Asking for runs over rejected rows: which runs, of what, and what is refused at once."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from executors.model import RunReport
+from flowapp.files.models import LoadUnit
+from flowapp.pipelines.services import save_version
+from flowapp.quarantine.choosing import choose_alike, choose_by_keys
+from flowapp.quarantine.models import RowJob
+from flowapp.quarantine.records import rows_of
+from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
+from flowapp.quarantine.selectors import Wanted
+from flowapp.runs import dispatch
+from flowapp.runs.holds import Decider
+from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.runs.targets import has_loaded_all
+from ir.errors import FlowError
+from tests.flowapp.quarantine.keeping import DEMO, keep, save
+
+pytestmark = pytest.mark.django_db
+ANN = Decider("ann")
+
+
+@pytest.fixture
+def table(schema) -> str:
+    return f'{schema}."My Orders"'
+
+
+def ask(purpose: Purpose, selection, **options):
+    return ask_for_runs(purpose, selection, Trigger.MANUAL, ANN, send=False, **options)
+
+
+def test_rows_as_the_source_gave_them_and_as_they_came_to_the_node_go_by_runs_of_their_own(
+    alices, orders, warehouse, table
+):
+    keep(warehouse, orders, table, "r1", n=2)
+    keep(warehouse, orders, table, "r2", rowFrom="input")
+    runs = ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=orders), ANN))
+    assert {(run.purpose, run.row_job.node, run.row_job.row_from) for run in runs} == {
+        ("replay", "load", "source"), ("replay", "load", "input"),
+    }  # fmt: skip
+    assert sorted(len(rows_of(run).tables[0][2]) for run in runs) == [1, 2]
+    assert all(run.version.number == orders.latest_number for run in runs)
+
+
+def test_what_may_replace_newer_rows_and_which_files_they_came_from_goes_along(alices, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1", n=2)
+    LoadUnit.objects.create(workspace=alices, pipeline=orders, node="src", name="a.csv", sha256="ab" * 32, size=1,
+                            state="committed", changed_at=timezone.now())  # fmt: skip
+    chosen = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    (some,) = ask(Purpose.REPLAY, chosen, overwrite=[f"{run}:r1-0"])
+    (every,) = ask(Purpose.REPLAY, chosen, overwrite=ALL)
+    assert (len(rows_of(some).overwrite), len(rows_of(every).overwrite)) == (1, 2)
+    assert rows_of(some).hashes == {(run, "a.csv"): "ab" * 32}
+
+
+def test_a_target_that_is_gone_or_elsewhere_is_told_at_once(alices, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1", targetNode="gone")
+    with pytest.raises(FlowError, match=r"replay\.elsewhere"):
+        ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=orders), ANN))
+    assert RowJob.objects.count() == 0
+
+
+def test_an_expression_is_checked_before_a_run_is_asked_for(alices, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1")
+    chosen = choose_by_keys(alices, [f"{run}:r1-0"], ANN)
+    for expression in ("", "trim(", "reflect('java.lang.System', 'exit')", "(SELECT 1)"):
+        with pytest.raises(FlowError):
+            ask(Purpose.MEND, chosen, column="id", expression=expression)
+    assert RowJob.objects.count() == 0
+
+
+def test_a_replay_is_done_when_its_own_target_is(alices, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1")
+    (run,) = ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=orders), ANN))
+    commit = type("Commit", (), {"node": "load"})
+    assert has_loaded_all(run, [commit])
+    assert not has_loaded_all(run, [])
+
+
+def test_a_replay_that_a_killed_command_left_behind_is_finished_by_its_own_engine(
+    alices, orders, warehouse, table, monkeypatch
+):
+    keep(warehouse, orders, table, "r1")
+    chosen = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    (left,), (checked,) = ask(Purpose.REPLAY, chosen), ask(Purpose.RECHECK, chosen)
+    Run.objects.filter(pk=left.pk).update(queued_at=timezone.now() - timedelta(hours=1))
+    ran = []
+
+    def engine_of(purpose):
+        return lambda job, ports: (ran.append((purpose, job.run_id)), RunReport())[1]
+
+    monkeypatch.setattr(dispatch, "engine_for", lambda run: engine_of(run.purpose))
+    dispatch.rows_inline([checked], engine_of("recheck"))
+    assert ran == [("replay", str(left.pk)), ("recheck", str(checked.pk))]
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("append", 0),
+        ("truncate", "is replaced as a whole"),
+        ("upsert", "same key"),
+        ("incremental_watermark", "its mark"),
+    ],
+)
+def test_what_to_know_before_is_said_by_mode(alices, schema, mode, said):
+    document = json.loads(json.dumps(DEMO)) | {"id": mode.replace("_", "-")}
+    target = document["nodes"][-1]
+    for name in ("upsertKey", "watermarkColumn", "expectedRowCountDelta", "failOnEmptySource"):
+        target.pop(name, None)
+    target["loadMode"] = mode
+    target |= {"upsert": {"upsertKey": ["year"]}, "incremental_watermark": {"watermarkColumn": "day"}}.get(mode, {})
+    pipeline = save_version(alices, json.dumps(document)).pipeline
+    notes = says_before_replay(pipeline, {target["id"]})
+    assert (said in notes[0]) if said else notes == []
+
+
+def test_pipelines_that_share_a_table_do_not_get_each_others_rows(alices, orders, warehouse, table):
+    returns = save(alices, "returns", table)
+    keep(warehouse, orders, table, "r1")
+    keep(warehouse, returns, table, "r2")
+    (run,) = ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=returns), ANN))
+    assert run.pipeline == returns
+    assert [len(ids) for _, _, ids in rows_of(run).tables] == [1]
