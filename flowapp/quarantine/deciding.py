@@ -11,7 +11,7 @@ from executors.postgres.client import connect, translate
 from executors.postgres.names import TableName
 from executors.postgres.quarantine_table import require_workbench
 from executors.postgres.quarantined import KeptRow, Owner, Verb, change_of, change_rows, find_rows
-from executors.rows_intake import fields_of_runs, names_in
+from executors.rows_intake import fields_of_runs, names_in, tables_of_runs
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.quarantine.models import Selection
@@ -80,9 +80,10 @@ def reach_parts(selection: Selection) -> Iterator[Part]:
         connection = resolve(get_connection(selection.workspace, part["connection"]))
         with connect(connection, autocommit=True) as conn, translate():
             require_workbench(conn, table)
-            others = [place.table for place in places if place.connection == part["connection"]]
             seen = dict(zip(part["ids"], part["revisions"], strict=True))
             rows = find_rows(conn, owner, table, part["ids"])
+            others = [place.table for place in places if place.connection == part["connection"]]
+            others += tables_of_runs(conn, {row.run_id for row in rows})
             yield Part(conn, owner, (table, *others), table, rows, seen, part["connection"])
 
 

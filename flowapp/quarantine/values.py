@@ -38,6 +38,16 @@ class GridCell:
     failing: bool
     label: str
 
+    @property
+    def has_lines(self) -> bool:
+        """A one-line field would take the line breaks out."""
+        return "\n" in (self.value or "") or "\r" in (self.value or "")
+
+    def is_other(self, typed: str) -> bool:
+        """Whether what a form sent is another value. Browsers send every line break as CR LF; an empty field is NULL
+        where there was one."""
+        return _lines(typed) != _lines(self.value or "")
+
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
@@ -57,6 +67,10 @@ class GridRow:
     @property
     def can_mend(self) -> bool:
         return self.entry["disposition"] == "dropped" and self.entry["status"] in ("open", "fixed")
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def grid_row(entry: Entry) -> GridRow:

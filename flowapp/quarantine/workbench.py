@@ -30,8 +30,9 @@ from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.errors import FlowError
 
-GRID_ROWS = 50
-"""Rows that are shown for mending by hand; decisions are about all chosen ones."""
+GRID_ROWS, GRID_CELLS = 50, 800
+"""Rows and cells that are shown for mending by hand; decisions are about all chosen rows. A form that sends more than
+1,000 fields is refused."""
 DECISIONS_SHOWN = 100
 VERBS = {"ignore": "ignored", "reopen": "open again", "revert": "as they were"}
 
@@ -71,10 +72,11 @@ def _grid(selection: Selection) -> dict[str, Any]:
             statuses[row.status] = statuses.get(row.status, 0) + 1
             nodes.add(row.node)
         shown = part.rows[: GRID_ROWS - len(rows)]
+        fields |= dict.fromkeys(sorted(known_fields(part, shown)))
+        shown = shown[: max(1, GRID_CELLS // max(len(fields), 1)) - len(rows)]
         if shown:
             entries = read_entries(part.conn, part.table, [row.id for row in shown])
             rows += [grid_row(entry) for entry in sorted(entries, key=lambda entry: entry["id"])]
-            fields |= dict.fromkeys(sorted(known_fields(part, shown)))
     failing = [name for name in fields if any(row.field == name for row in rows)]
     columns = [*failing, *(name for name in fields if name not in failing)]
     return {
@@ -89,19 +91,31 @@ def _grid(selection: Selection) -> dict[str, Any]:
 def mend(request: HtmxRequest, selection: UUID) -> HttpResponse:
     """Put in the cells of the grid that were changed."""
     found = _get(request, selection)
-    cells: dict[tuple[str, str], dict[str, str | None]] = {}
-    for name, value in request.POST.items():
-        kind, _, rest = name.partition("|")
-        key, _, field = rest.partition("|")
-        if kind == "cell" and value != request.POST.get(f"was|{rest}", ""):
-            run, _, row_id = key.partition(":")
-            cells.setdefault((run, row_id), {})[field] = str(value)
+    cells = _typed(found, {name: str(value) for name, value in request.POST.items() if name.startswith("cell|")})
     if not cells:
         messages.info(request, "No cell was changed.")
         return _to(request, found)
     done = decide(found, "fix", decider(request), request.POST.get("reason", ""), cells)
     _tell(request, done.changed, done.left_out, "mended")
     return _again(request, found)
+
+
+def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str], dict[str, str | None]]:
+    """The cells that are not as they were. Where somebody else has changed a row meanwhile, so has its revision, and
+    the row is left as it is."""
+    cells: dict[tuple[str, str], dict[str, str | None]] = {}
+    by_key: dict[str, dict[str, str]] = {}
+    for name, value in given.items():
+        _, key, field = name.split("|", 2)
+        by_key.setdefault(key, {})[field] = value
+    for part in reach_parts(selection):
+        ids = [row.id for row in part.rows if f"{row.run_id}:{row.row_id}" in by_key]
+        for row in map(grid_row, read_entries(part.conn, part.table, ids)):
+            changed = {f: v for f, v in by_key[row.key].items() if row.cell(f).is_other(v)}
+            if changed:
+                run, _, row_id = row.key.partition(":")
+                cells[run, row_id] = dict(changed)
+    return cells
 
 
 @require_POST

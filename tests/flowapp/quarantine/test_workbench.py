@@ -49,12 +49,34 @@ def test_all_rows_that_match_can_be_chosen(as_, run):
 
 def test_only_cells_that_were_typed_over_are_mended(as_, alices, run, chosen):
     key = f"{run}:r1-0"
-    form = {f"was|{key}|name": "", f"cell|{key}|name": "Bob", f"was|{key}|id": "1", f"cell|{key}|id": "1"}
+    form = {f"cell|{key}|name": "Bob", f"cell|{key}|id": "1"}
     page = words(as_("editor").post(f"{chosen}mend/", form, follow=True))
     assert "1 row is mended." in page
     (mended,) = [e["fixedRow"] for e in list_entries(alices) if e["fixedRow"]]
     assert mended == {"id": "1", "name": "Bob"}
     assert "was NULL" in page
+
+
+def test_a_value_of_several_lines_stays_as_it_is(as_, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "lines", row={"note": "\none\ntwo", "other": "a\rb"}, field="note")
+    client = as_("editor")
+    chosen = client.post(f"{ERRORS}rows/select/", {"row": f"{run}:lines-0"})["Location"]
+    assert "<textarea" in client.get(chosen).content.decode()
+    key = f"cell|{run}:lines-0|"
+    sent = {f"{key}note": "\r\none\r\ntwo", f"{key}other": "a\r\nb"}
+    assert "No cell was changed." in words(client.post(f"{chosen}mend/", sent, follow=True))
+
+
+def test_a_wide_row_does_not_make_a_form_that_is_refused(as_, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "wide", n=30, row={f"c{n}": str(n) for n in range(90)}, field="c7")
+    client = as_("editor")
+    chosen = client.post(f"{ERRORS}rows/select/", {"all": "1", "run": run})["Location"]
+    page = client.get(chosen).content.decode()
+    names = re.findall(r'name="(cell\|[^"]*)"', page)
+    assert 0 < len(names) <= 800
+    assert "No cell was changed." in words(
+        client.post(f"{chosen}mend/", {n: n.rsplit("c")[-1] for n in names}, follow=True)
+    )
 
 
 def test_rows_are_ignored_with_a_reason_and_opened_again(as_, alices, chosen):
