@@ -22,14 +22,16 @@ from ir.queries import Query, QueryRefused, read_query
 from ir.words import counted
 
 MOST_SECONDS = 300
+_RAISED = (errors.RaiseException, errors.PlpgsqlError, errors.AssertFailure, errors.NoDataFound, errors.TooManyRows)
+"""What functions raise, of the class of statements that cannot run."""
 
 
 def run(staged: Staged, check: CustomSql) -> Outcome:
     query = _allowed(check)
     try:
         rows = _count(staged, query, sql.SQL("SELECT {} FROM {}").format(_columns(staged), staged.rows))
-    except errors.DataError as error:
-        # The server's own words may hold a value.
+    except (errors.DataError, *_RAISED) as error:
+        # The server's own words, and those of a function that raises, may hold a value.
         return Outcome(f"the query ended in an error of the class {type(error).__name__} (SQLSTATE {error.sqlstate})")
     said = f": {check.message}" if check.message else ""
     return Outcome(f"the query gives {counted(rows, 'row')}{said}" if rows else None, rows)
@@ -71,6 +73,8 @@ def _one_number(conn: Conn, statement: sql.Composed) -> int:
         row = conn.execute(statement).fetchone()
     except errors.QueryCanceled as error:
         raise _failed(f"it was interrupted; it may take {MOST_SECONDS} seconds") from error
+    except _RAISED:
+        raise
     except psycopg.ProgrammingError as error:
         # Of this class the server's words name what the query names.
         raise _failed(str(error.diag.message_primary)) from error

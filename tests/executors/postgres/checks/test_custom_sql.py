@@ -107,3 +107,14 @@ def test_a_query_that_takes_too_long_is_ended(load, checking):
     slow = "SELECT count(*) FROM generate_series(1, 100000000) AS a, generate_series(1, 1000) AS b"
     with pytest.raises(Terminal, match="interrupted"):
         checking.run(load, query(slow))
+
+
+def test_what_a_function_raises_is_not_told(load, checking, make, schema):
+    make(
+        f"CREATE FUNCTION {schema}.strict(t text) RETURNS text STABLE LANGUAGE plpgsql"
+        " AS $$ BEGIN RAISE EXCEPTION 'bad value %', t; END $$"
+    )
+    check = query(f'SELECT FROM input WHERE {schema}.strict("C") IS NULL')
+    checking.probe(load, check)
+    report = checking.run(load, check)
+    assert report.message == "the query ended in an error of the class RaiseException (SQLSTATE P0001)"
