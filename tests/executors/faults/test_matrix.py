@@ -40,6 +40,8 @@ FORKS = multiprocessing.get_context("forkserver")
 """Attempts begin as copies of a process that has everything imported."""
 FORKS.set_forkserver_preload([carry_out.__module__])
 
+PATIENCE = 300
+"""Seconds for a step that an attempt is to reach: Spark may have to be started first, and the machine be busy."""
 IN_PASS, IN_TRANSACTION = "in the pass", "in the transaction"
 STEPS = (
     "scan", "probe", "pass", IN_PASS, "refuse", "check", "guard", "load", IN_TRANSACTION, AFTER_COMMIT, "finish",
@@ -160,7 +162,7 @@ class Attempt:
         return self._hear()
 
     def _hear(self) -> str:
-        assert self._pipe.poll(120), "nothing was heard of it"
+        assert self._pipe.poll(PATIENCE), "nothing was heard of it"
         try:
             return str(self._pipe.recv())
         except EOFError:
@@ -183,7 +185,7 @@ def at(world: World, attempt: Attempt, step: str) -> Iterator[None]:
         table = {IN_PASS: attempt.rejects, IN_TRANSACTION: sql.Identifier("flow_meta", "load_commits")}[step]
         holder.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table))
         ending = pool.submit(attempt.go_on)
-        assert wait_until(lambda: ending.done() or attempt.has_sessions("wait_event_type = 'Lock'"), 60)
+        assert wait_until(lambda: ending.done() or attempt.has_sessions("wait_event_type = 'Lock'"), PATIENCE)
         assert not ending.done(), f"it did not get there: {ending.result()}"
         yield
         holder.rollback()
