@@ -20,6 +20,7 @@ from executors.postgres.quarantine_table import require_workbench
 from executors.postgres.quarantined import KeptRow, Owner, find_rows
 from executors.reading import Origin, Reading
 from executors.secrets import seal
+from ir.load_modes import LOAD_MODES, load_mode
 from ir.nodes import Source
 from ir.types import STRING, ColumnType
 
@@ -45,42 +46,64 @@ class Choice:
     rows: dict[Place, Chosen] = field(default_factory=dict)
     origins: dict[tuple[str, str], int] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
+    beside: tuple[TableName, ...] = ()
+    """Tables that hold other entries of these rows, or may: what becomes of a row is noted in all of them."""
 
     @property
     def tables(self) -> list[TableName]:
-        return list(dict.fromkeys(chosen.table for chosen in self.rows.values()))
+        return list(dict.fromkeys((*(chosen.table for chosen in self.rows.values()), *self.beside)))
 
 
 @translate()
-def choose_rows(conn: Conn, owner: Owner, ref: RowsRef) -> Choice:
-    """What can be replayed of what was chosen. Raises Terminal `quarantine.unusable`."""
-    choice, seen = Choice(), set()
+def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, *, replaces: bool = False) -> Choice:
+    """What can be replayed of what was chosen; `replaces` says that each load of the target takes the place of what it
+    held. Raises Terminal `quarantine.unusable`."""
+    choice = Choice()
+    found = _find(conn, owner, ref, choice)
+    replaced = runs_replaced(conn, owner, ref.node, {chosen.row.run_id for chosen in found}, replaces=replaces)
+    for chosen in found:
+        row = chosen.row
+        if reason := _why_not(row, ref, replaced):
+            choice.left_out[reason] += 1
+        else:
+            origin = (row.run_id, str(row.source_file))
+            seq = choice.origins.setdefault(origin, len(choice.origins))
+            choice.rows[seq, int(row.source_record or 0)] = chosen
+    choice.left_out = +choice.left_out
+    choice.beside = _ready_tables(conn, {run for run, _ in choice.origins})
+    return choice
+
+
+def _find(conn: Conn, owner: Owner, ref: RowsRef, choice: Choice) -> list[Chosen]:
+    """Each row once, whatever table it was chosen from."""
+    found: dict[tuple[str, str], Chosen] = {}
     for schema, name, ids in ref.tables:
         table = TableName(schema, name)
         require_workbench(conn, table)
         rows = find_rows(conn, owner, table, ids)
         choice.left_out["gone"] += len(set(ids)) - len(rows)
         for row in rows:
-            if row.key in seen:
-                continue
-            seen.add(row.key)
-            if reason := _why_not(row, ref):
-                choice.left_out[reason] += 1
-            else:
-                origin = (row.run_id, str(row.source_file))
-                seq = choice.origins.setdefault(origin, len(choice.origins))
-                choice.rows[seq, int(row.source_record or 0)] = Chosen(table, row)
-    choice.left_out = +choice.left_out
-    return choice
+            found.setdefault(row.key, Chosen(table, row))
+    return list(found.values())
 
 
-def _why_not(row: KeptRow, ref: RowsRef) -> str | None:
+def _ready_tables(conn: Conn, runs: Collection[str]) -> tuple[TableName, ...]:
+    tables = tuple(table for table in tables_of_runs(conn, runs) if exists(conn, table.schema, table.table))
+    for table in tables:
+        require_workbench(conn, table)
+    return tables
+
+
+def _why_not(row: KeptRow, ref: RowsRef, replaced: Collection[str]) -> str | None:
     if row.status == "replayed":
         return "already"
     if row.status == "ignored":
         return "ignored"
     if row.disposition != "dropped":
-        return row.disposition
+        # A result of the replay is called `loaded` as well.
+        return "was_loaded" if row.disposition == "loaded" else row.disposition
+    if row.run_id in replaced:
+        return "replaced"
     if row.node != ref.node or row.row_from != ref.row_from or row.source_file is None or row.source_record is None:
         return "unfit"
     return None
@@ -95,7 +118,9 @@ class RowsIntake:
 
     def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
         owner = Owner(self._job.tenant, self._job.pipeline.id)
-        self.choice = choose_rows(lane.connection, owner, self._ref)
+        targets = [target for target in self._job.pipeline.targets() if target.id == self._ref.node]
+        replaces = any(load_mode(target.load_mode).replaces_all_rows for target in targets)
+        self.choice = choose_rows(lane.connection, owner, self._ref, replaces=replaces)
         if not self.choice.rows:
             return None
         connection = self._job.connections[lane.path.target.connection]
@@ -170,6 +195,37 @@ def fields_of_runs(conn: Conn, runs: Collection[str], node: str) -> tuple[Source
             new = SourceField(name, ColumnType.parse(kind), as_text)
             found[name] = new if found.get(name, new) == new else SourceField(name, STRING)
     return tuple(found.values())
+
+
+def tables_of_runs(conn: Conn, runs: Collection[str]) -> list[TableName]:
+    """The quarantine tables of these runs, as their commit markers tell: each validate node may have one of its own,
+    and the newest version others."""
+    if not exists(conn, "flow_meta", "load_commits"):
+        return []
+    rows = conn.execute(
+        "SELECT DISTINCT t.name FROM flow_meta.load_commits AS c"
+        " CROSS JOIN jsonb_array_elements_text(c.counts -> 'told' -> 'tables') AS t(name)"
+        " WHERE c.run_id = ANY(%s) AND NOT c.counts ? 'replay' ORDER BY 1",
+        [list(runs)],
+    ).fetchall()
+    return [TableName.parse(name) for (name,) in rows]
+
+
+def runs_replaced(conn: Conn, owner: Owner, node: str, runs: Collection[str], *, replaces: bool) -> set[str]:
+    """Those of the runs after which a load has replaced all that the target held: it has read their rows again, or
+    these are wanted no more. `replaces` is for markers of older releases, which do not tell their mode."""
+    if not exists(conn, "flow_meta", "load_commits"):
+        return set()
+    rows = conn.execute(
+        "SELECT c.run_id FROM flow_meta.load_commits AS c WHERE c.run_id = ANY(%(runs)s) AND c.node = %(node)s"
+        " AND c.tenant = %(tenant)s AND c.pipeline = %(pipeline)s AND c.token < ("
+        "  SELECT max(n.token) FROM flow_meta.load_commits AS n WHERE n.tenant = %(tenant)s"
+        "  AND n.pipeline = %(pipeline)s AND n.node = %(node)s AND n.undone_by IS NULL"
+        "  AND NOT n.counts ?| ARRAY['replay', 'restored'] AND coalesce(n.counts ->> 'mode' = ANY(%(modes)s), %(so)s))",
+        {"runs": list(runs), "node": node, "tenant": owner.tenant, "pipeline": owner.pipeline,
+         "modes": [name for name, mode in LOAD_MODES.items() if mode.replaces_all_rows], "so": replaces},
+    ).fetchall()  # fmt: skip
+    return {run for (run,) in rows}
 
 
 def _identity(run: str, name: str) -> str:

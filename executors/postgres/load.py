@@ -104,8 +104,8 @@ def _counts_of(commit: LoadCommit) -> LoadCounts:
 def _marker(conn: Conn, plan: LoadPlan, counts: LoadCounts, done: ModeCounts) -> dict[str, object]:
     table = table_identity(conn, plan.target.schema, plan.target.table)
     node = {**plan.node_counts, **counts.node_fields()}
-    return {"load": counts.to_json(), "node": node, "told": plan.told, "table": table, "mark": done.mark,
-            "hooks": [asdict(hook) for hook in plan.hooks_ran()]}  # fmt: skip
+    return {"load": counts.to_json(), "mode": plan.load_mode, "node": node, "told": plan.told, "table": table,
+            "mark": done.mark, "hooks": [asdict(hook) for hook in plan.hooks_ran()]}  # fmt: skip
 
 
 def _apply_settings(conn: Conn, plan: LoadPlan) -> None:

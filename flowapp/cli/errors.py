@@ -28,7 +28,8 @@ RESULTS = {
     "loaded": "loaded", "fails": "still fail a rule", "exists": "have a key that the table holds already",
     "filtered": "are filtered away", "already": "were replayed before", "ignored": "are ignored",
     "was_loaded": "were loaded in spite of it", "not_loaded": "belong to a run that loaded nothing",
-    "gone": "are gone", "unfit": "cannot be replayed", "mended": "mended",
+    "replaced": "belong to a load that a later one has replaced", "gone": "are gone",
+    "unfit": "cannot be replayed", "mended": "mended",
 }  # fmt: skip
 
 
@@ -265,8 +266,13 @@ def export(args: Namespace) -> Outcome:
     if args.json:
         entries = [{k: v for k, v in entry.items() if k != "tenant"} for entry in list_all(workspace, wanted)]
         return Outcome({"errors": entries}, lambda console: None)
-    write, _ = FORMATS[args.format]
-    return Outcome({}, lambda console: sys.stdout.writelines(write(list_all(workspace, wanted))))
+
+    def show(console: Console) -> None:
+        """As it comes, past the console, which would wrap it."""
+        sys.stdout.writelines(FORMATS[args.format][0](list_all(workspace, wanted)))
+        sys.stdout.flush()
+
+    return Outcome({}, show)
 
 
 def purge_rows(args: Namespace) -> Outcome:

@@ -299,3 +299,56 @@ def test_the_hash_of_the_file_and_the_record_come_along(world: World) -> None:
     replay(world, world.document(), hashes={(run, name): sha256})
     assert world.sql("select distinct _source_file_hash from t") == [(sha256,)]
     assert world.sql("select id, _source_record from t order by id")[1] == ("2", 2)
+
+
+def in_two_tables(world: World) -> dict[str, Any]:
+    """Two validate nodes, each with a quarantine of its own; a row may have entries in both."""
+    document = world.document(rules=[{**NOT_NULL, "onFail": "warn"}])
+    second = {"id": "second", "kind": "validate", "inputs": ["check"], "rowLevel": [{**NOT_NULL, "id": "again"}],
+              "quarantine": {"enabled": True, "table": f"{world.schema}.rejected2"}}  # fmt: skip
+    document["nodes"][-1]["inputs"] = ["second"]
+    document["nodes"].insert(-1, second)
+    return document
+
+
+def test_a_row_with_entries_in_two_tables_is_loaded_once_by_whichever_it_is_chosen(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    world.run(in_two_tables(world))
+    (other,) = {tuple(row[0] for row in world.sql("select id from rejected2 order by id"))}
+    assert replay(world, world.document()).row_counts == {"loaded": 2}
+    ref = RowsRef("load", "source", [(world.schema, "rejected2", list(other))])
+    assert replay_rows(world.job(world.document(), rows=ref), world.memory.ports()).row_counts == {"already": 2}
+    assert world.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_an_expression_mends_all_entries_of_a_row_in_whichever_table(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    world.run(in_two_tables(world))
+    ref = rows_ref(world, ids(world), column="name", expression="'Bob'")
+    mend_rows(world.job(world.document(), rows=ref), world.memory.ports())
+    fixed = [("fixed", 1, "Bob")] * 2
+    for table in ("rejected", "rejected2"):
+        assert world.sql(f"select status, revision, \"fixedRow\" ->> 'name' from {table}") == fixed
+
+
+@pytest.mark.parametrize("mode", ["truncate", "blue_green"])
+def test_rows_that_a_later_load_has_read_again_are_not_added_to_what_it_loaded(world: World, mode: str) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    world.run(world.document(mode=mode, rules=[NOT_NULL]))
+    world.write("b.csv", "id,name\n5,Eve\n")
+    world.run(world.document(mode=mode))
+    assert world.rows("id") == [(1,), (2,), (3,), (4,), (5,)]
+    assert replay(world, world.document(mode=mode)).row_counts == {"replaced": 2}
+    assert world.rows("id") == [(1,), (2,), (3,), (4,), (5,)]
+    assert replay(world, world.document()).row_counts == {"replaced": 2}, "whatever the mode is now"
+
+
+def test_rows_that_were_loaded_with_a_warning_do_not_count_as_loaded_by_the_replay(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    world.run(world.document(rules=[{**NOT_NULL, "onFail": "warn"}]))
+    assert replay(world, world.document()).row_counts == {"was_loaded": 2}
+    assert world.rows("id") == [(1,), (2,), (3,), (4,)]
