@@ -7,6 +7,8 @@ time limit, closed afterwards.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import psycopg
 from psycopg import errors, sql
@@ -14,7 +16,6 @@ from psycopg import errors, sql
 from executors.errors import Terminal
 from executors.model import StageColumn
 from executors.postgres.checks.base import CheckHandler, Outcome, Staged, as_type
-from executors.postgres.ddl import Conn
 from executors.postgres.queries import changing_functions
 from ir.checks import CustomSql
 from ir.checks.custom_sql import FORBIDDEN, STAGED
@@ -24,13 +25,14 @@ from ir.words import counted
 MOST_SECONDS = 300
 _RAISED = (errors.RaiseException, errors.PlpgsqlError, errors.AssertFailure, errors.NoDataFound, errors.TooManyRows)
 """What functions raise, of the class of statements that cannot run."""
+_OF_DATA = (errors.DataError, *_RAISED)
 
 
 def run(staged: Staged, check: CustomSql) -> Outcome:
     query = _allowed(check)
     try:
-        rows = _count(staged, query, sql.SQL("SELECT {} FROM {}").format(_columns(staged), staged.rows))
-    except (errors.DataError, *_RAISED) as error:
+        rows = int(_ask(staged, _counting(query, sql.SQL("SELECT {} FROM {}").format(_columns(staged), staged.rows))))
+    except _OF_DATA as error:
         # The server's own words, and those of a function that raises, may hold a value.
         return Outcome(f"the query ended in an error of the class {type(error).__name__} (SQLSTATE {error.sqlstate})")
     said = f": {check.message}" if check.message else ""
@@ -38,7 +40,8 @@ def run(staged: Staged, check: CustomSql) -> Outcome:
 
 
 def probe(staged: Staged, check: CustomSql) -> None:
-    """Whether the database knows all that the query names, and takes its functions for stable."""
+    """Whether the database knows all that the query names, and takes its functions for stable. The query is planned,
+    not run."""
     query = _allowed(check)
     with staged.open_session() as conn:
         if changing := changing_functions(conn, query):
@@ -48,7 +51,10 @@ def probe(staged: Staged, check: CustomSql) -> None:
                 "otherwise each time.",
                 hint="Take it out. If it does neither, its owner can say so: ALTER FUNCTION … STABLE.",
             )
-    _count(staged, query, sql.SQL("SELECT {} WHERE false").format(_no_columns(staged)))
+    counting = _counting(query, sql.SQL("SELECT {} WHERE false").format(_no_columns(staged)))
+    # A constant such as 1 / 0 fails already when it is planned; the check will say so.
+    with suppress(*_OF_DATA):
+        _ask(staged, sql.SQL("EXPLAIN {}").format(counting))
 
 
 def _allowed(check: CustomSql) -> Query:
@@ -59,18 +65,18 @@ def _allowed(check: CustomSql) -> Query:
         raise Terminal(refused.code, refused.message, hint="Change the check and save the pipeline.") from None
 
 
-def _count(staged: Staged, query: Query, rows: sql.Composed) -> int:
+def _counting(query: Query, rows: sql.Composed) -> sql.Composed:
     # The line break ends a comment that the query may end in.
-    statement = sql.SQL("WITH {} AS ({}) SELECT count(*) FROM ({}\n) AS q").format(
+    return sql.SQL("WITH {} AS ({}) SELECT count(*) FROM ({}\n) AS q").format(
         sql.Identifier(STAGED), rows, sql.SQL(query.text)
     )
-    with staged.open_session() as conn:
-        return _one_number(conn, statement)
 
 
-def _one_number(conn: Conn, statement: sql.Composed) -> int:
+def _ask(staged: Staged, statement: sql.Composed) -> Any:
+    """The first value that a statement gives."""
     try:
-        row = conn.execute(statement).fetchone()
+        with staged.open_session() as conn:
+            row = conn.execute(statement).fetchone()
     except errors.QueryCanceled as error:
         raise _failed(f"it was interrupted; it may take {MOST_SECONDS} seconds") from error
     except _RAISED:
@@ -78,7 +84,7 @@ def _one_number(conn: Conn, statement: sql.Composed) -> int:
     except psycopg.ProgrammingError as error:
         # Of this class the server's words name what the query names.
         raise _failed(str(error.diag.message_primary)) from error
-    return int(row[0]) if row else 0
+    return row[0] if row else 0
 
 
 def _columns(staged: Staged) -> sql.Composed:

@@ -104,9 +104,16 @@ def test_what_the_guard_refuses_is_refused_again_at_the_run(load, checking, text
 
 
 def test_a_query_that_takes_too_long_is_ended(load, checking):
-    slow = "SELECT count(*) FROM generate_series(1, 100000000) AS a, generate_series(1, 1000) AS b"
+    slow = query("SELECT 1 FROM generate_series(1, 100000) AS a, generate_series(1, 100000) AS b WHERE a + b < 0")
+    checking.probe(load, slow)  # which does not run it
     with pytest.raises(Terminal, match="interrupted"):
-        checking.run(load, query(slow))
+        checking.run(load, slow)
+
+
+def test_an_error_of_a_constant_fails_the_check_as_well(load, checking):
+    check = query("SELECT 1 WHERE 1 / 0 > 0")
+    checking.probe(load, check)
+    assert checking.run(load, check).message.startswith("the query ended in an error of the class DivisionByZero")
 
 
 def test_what_a_function_raises_is_not_told(load, checking, make, schema):
