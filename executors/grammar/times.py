@@ -105,12 +105,25 @@ def _from_year_one(days: pa.Array) -> bool:
     return first is None or first >= _FIRST_DAY
 
 
+def _are_whole_seconds(values: pa.Array) -> bool:
+    """Whether all are as long as a date with a time to the second. Of such texts a cast takes nothing but these."""
+    lengths = pc.min_max(pc.binary_length(values))
+    return bool(lengths["min"].as_py() == lengths["max"].as_py() == len("2001-02-03 04:05:06"))
+
+
 def parse_time(values: pa.Array, to: ColumnType) -> Parsed:
     return read_in_stages(values, pa.time64("us"), [(f"^{_PLAIN_TIME}$", _cast_time)], time_of)
 
 
 def parse_timestamp(values: pa.Array, to: ColumnType) -> Parsed:
     arrow = pa.timestamp("us")
+    if _are_whole_seconds(values):
+        try:
+            moments = pc.cast(values, arrow)
+        except pa.ArrowInvalid:
+            moments = None
+        if moments is not None and _from_year_one(pc.cast(moments, pa.date32(), safe=False)):
+            return moments, none_bad(len(values))
     return read_in_stages(values, arrow, [(f"^{_PLAIN_TIMESTAMP}$", _cast_to(arrow))], timestamp_of)
 
 

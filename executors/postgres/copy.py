@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from types import TracebackType
 
 import psycopg
@@ -14,15 +15,17 @@ from executors.errors import Terminal
 from executors.model import Connection
 from executors.postgres.client import connect, translate
 from executors.postgres.meta import STAGING
-from executors.postgres.staging import TASK, StagingTables
+from executors.postgres.staging import TASK, StagingTables, attach, create_task_table
 from executors.rejects import REJECT_SCHEMA
+
+_REJECTS_OF_TASK = REJECT_SCHEMA.append(pa.field(TASK, pa.int64()))
 
 
 class StageWriter:
     """Writes what one task produces: good rows and rejects, each by a COPY of its own.
 
     Use as a context manager; without `commit()` nothing is kept. `schema` is that of the good batches:
-    `_flow_file int32`, `_flow_record int64` and the stage columns by name. The writer adds `_flow_task`.
+    `_flow_file int32`, `_flow_record int64` and the stage columns by name. What is written tells of its task.
     """
 
     def __init__(self, connection: Connection, tables: StagingTables, schema: pa.Schema, task: int) -> None:
@@ -36,13 +39,13 @@ class StageWriter:
 
     def write_good(self, batch: pa.RecordBatch) -> None:
         if self._good is None:
-            self._good = self._open(self._tables.good, self._schema)
+            self._good = _GoodStream(self._connection, self._tables, self._schema, self._task)
         self._good.write(batch)
 
     def write_rejects(self, batch: pa.RecordBatch) -> None:
         if self._rejects is None:
-            self._rejects = self._open(self._tables.rejects, REJECT_SCHEMA)
-        self._rejects.write(batch)
+            self._rejects = _RejectStream(self._connection, self._tables, _REJECTS_OF_TASK, self._task)
+        self._rejects.write(batch.append_column(TASK, pa.repeat(pa.scalar(self._task, pa.int64()), batch.num_rows)))
 
     def commit(self) -> None:
         """End both streams, then commit both. A task that fails between the two is no winner: its rows never count."""
@@ -57,33 +60,32 @@ class StageWriter:
             if stream is not None:
                 stream.close()
 
-    def _open(self, table: str, schema: pa.Schema) -> _Stream:
-        return _Stream(self._connection, table, schema, self._task, f"flow run {self._tables.run_id}".strip())
 
-
-class _Stream:
+class _Stream(ABC):
     """One connection in one COPY."""
 
-    def __init__(self, connection: Connection, table: str, schema: pa.Schema, task: int, application: str) -> None:
-        self._task = task
-        self._schema = schema.append(pa.field(TASK, pa.int64()))
-        self._encoder = ArrowToPostgresBinaryEncoder(self._schema)
-        self._conn = connect(connection, application_name=application)
+    def __init__(self, connection: Connection, tables: StagingTables, schema: pa.Schema, task: int) -> None:
+        self._tables, self._schema, self._task = tables, schema, task
+        self._encoder = ArrowToPostgresBinaryEncoder(schema)
+        self._conn = connect(connection, application_name=f"flow run {tables.run_id}".strip())
         try:
             with translate():
-                _require_types(self._conn, table, self._schema)
-                self._copy_block = self._conn.cursor().copy(_copy_statement(table, self._schema))
+                self._table = self._open_table()
+                self._copy_block = self._conn.cursor().copy(_copy_statement(self._table, schema))
                 self._copy: psycopg.Copy = self._copy_block.__enter__()
                 self._copy.write(self._encoder.write_header())
         except BaseException:
             self._conn.close()
             raise
 
+    @abstractmethod
+    def _open_table(self) -> sql.Identifier:
+        """The table to write to, in the stream's transaction."""
+
     def write(self, batch: pa.RecordBatch) -> None:
-        tasks = pa.array([self._task], pa.int64()).take(pa.repeat(0, batch.num_rows))
-        columns = [batch.column(name) for name in self._schema.names[:-1]]
+        columns = [batch.column(name) for name in self._schema.names]
         with translate():
-            self._copy.write(self._encoder.write_batch(pa.record_batch([*columns, tasks], schema=self._schema)))
+            self._copy.write(self._encoder.write_batch(pa.record_batch(columns, schema=self._schema)))
 
     def finish(self) -> None:
         with translate():
@@ -99,9 +101,31 @@ class _Stream:
         self._conn.close()
 
 
-def _copy_statement(table: str, schema: pa.Schema) -> sql.Composed:
+class _GoodStream(_Stream):
+    """Fills a table of the task's own, which is nothing to anybody before the task commits."""
+
+    def _open_table(self) -> sql.Identifier:
+        _require_types(self._conn, self._tables.good, self._schema)
+        columns = {field.name: _postgres_name(field.type) or "" for field in self._schema}
+        return create_task_table(self._conn, self._tables, self._task, columns)
+
+    def finish(self) -> None:
+        super().finish()
+        with translate():
+            attach(self._conn, self._tables, self._table)
+
+
+class _RejectStream(_Stream):
+    """Rejected rows of all tasks share a table: they are few."""
+
+    def _open_table(self) -> sql.Identifier:
+        _require_types(self._conn, self._tables.rejects, self._schema)
+        return self._tables.rejects_identifier
+
+
+def _copy_statement(table: sql.Identifier, schema: pa.Schema) -> sql.Composed:
     names = sql.SQL(", ").join(map(sql.Identifier, schema.names))
-    return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(sql.Identifier(STAGING, table), names)
+    return sql.SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(table, names)
 
 
 def _require_types(conn: psycopg.Connection[TupleRow], table: str, schema: pa.Schema) -> None:

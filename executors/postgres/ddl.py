@@ -37,7 +37,8 @@ def ensure_schema(conn: Conn, schema: str) -> None:
 
 
 def create_table(conn: Conn, name: sql.Identifier, body: sql.Composable, *, unlogged: bool = False) -> None:
-    """Create a table that PUBLIC may not touch, whatever the default privileges say. Only inside `ddl`."""
+    """Create a table that PUBLIC may not touch, whatever the default privileges say. Only inside `ddl`, unless nobody
+    else can make one of that name."""
     kind = sql.SQL("UNLOGGED TABLE" if unlogged else "TABLE")
     conn.execute(sql.SQL("CREATE {} {} ({})").format(kind, name, body))
     conn.execute(sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(name))

@@ -19,7 +19,7 @@ from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
 from executors.postgres.refused import find_repeats
 from executors.postgres.samples import keep_samples
-from executors.postgres.staging import require_staging
+from executors.postgres.staging import require_rejected, require_staging
 from executors.postgres.table_lock import lock_table
 
 __all__ = ["LoadCounts", "LoadFile", "LoadPlan", "RunRef", "commit_load"]
@@ -48,11 +48,14 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
             return _counts_of(committed)
         lock_table(conn, plan.target, plan.run.node)
         _apply_settings(conn, plan)
-        require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
+        if _tells_lost_rows(plan):
+            require_rejected(conn, plan.tables, plan.winners, plan.rejected, plan.run.node)
+        else:
+            _require_staging(conn, plan)
         with recorded(conn) as statements:
             done, backup = _run_mode(conn, plan)
         keep_samples(conn, plan)
-        counts = _reconciled(plan, done)
+        counts = _reconciled(conn, plan, done)
         settled = (plan.settle or _keep_rejects)(conn, plan, counts)
         counts = replace(counts, quarantine_rows=settled.rows, quarantine_entries=settled.entries)
         marker = {**_marker(conn, plan, counts, done), "sql": statements, "backup": backup and asdict(backup),
@@ -113,11 +116,21 @@ def _apply_settings(conn: Conn, plan: LoadPlan) -> None:
         conn.execute("SELECT set_config(%s, %s, true)", [name, value])
 
 
-def _reconciled(plan: LoadPlan, done: ModeCounts) -> LoadCounts:
+def _tells_lost_rows(plan: LoadPlan) -> bool:
+    """Whether good rows need not be counted before the load: it takes all back if they are not as many as reported."""
+    return load_handler(plan.load_mode).counts_staged and not plan.dest.row_triggers
+
+
+def _require_staging(conn: Conn, plan: LoadPlan) -> None:
+    require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
+
+
+def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
     """Every staged row must be accounted for; rows may only be missing where a row trigger can swallow them."""
     loaded = done.inserted + done.updated + done.unchanged
     missing = plan.staged - done.replaced - loaded
     if missing < 0 or (missing and not plan.dest.row_triggers):
+        _require_staging(conn, plan)
         raise Terminal(
             "rows.lost",
             f"{plan.staged:,} rows were staged, but the database counts {loaded:,} loaded and {done.replaced:,} "

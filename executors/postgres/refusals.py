@@ -191,8 +191,9 @@ def _repeats_staged(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
     given = sql.SQL(" AND ").join(sql.SQL("{} IS NOT NULL").format(v) for v in values)
     collated = sql.SQL(", ").join(c.collated(v) for c, v in zip(key.columns, values, strict=True))
     return sql.SQL(
-        "s.ctid IN (SELECT q.ctid FROM (SELECT w.ctid, row_number() OVER (PARTITION BY {keys}"
-        " ORDER BY w.{file}, w.{record}) AS n FROM {rows} AS w WHERE {winner} AND {given}) AS q WHERE q.n > 1)"
+        "(s.tableoid, s.ctid) IN (SELECT q.tableoid, q.ctid FROM (SELECT w.tableoid, w.ctid,"
+        " row_number() OVER (PARTITION BY {keys} ORDER BY w.{file}, w.{record}) AS n"
+        " FROM {rows} AS w WHERE {winner} AND {given}) AS q WHERE q.n > 1)"
     ).format(
         keys=collated,
         file=sql.Identifier(FILE),

@@ -56,11 +56,13 @@ def _delete_known(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, highest: s
     highest known value can be known, so that the others need no hash."""
     return sql.SQL(
         "WITH gone AS (DELETE FROM {staged} AS d USING ("
-        " SELECT c.at, c.value FROM ("
+        " SELECT c.part, c.at, c.value FROM ("
         "  SELECT h.*, row_number() OVER (PARTITION BY h.hash ORDER BY h.file, h.record) AS place FROM ("
-        "   SELECT s.ctid AS at, s.{file} AS file, s.{record} AS record, {value} AS value, {hash} AS hash"
+        "   SELECT s.tableoid AS part, s.ctid AS at, s.{file} AS file, s.{record} AS record, {value} AS value,"
+        "   {hash} AS hash"
         "   FROM {staged} AS s WHERE {winner} AND {value} >= {bound} AND {value} <= {highest}) AS h) AS c"
-        " JOIN {known} AS k ON k.hash = c.hash AND c.place <= k.n) AS again WHERE d.ctid = again.at"
+        " JOIN {known} AS k ON k.hash = c.hash AND c.place <= k.n) AS again"
+        " WHERE d.tableoid = again.part AND d.ctid = again.at"
         " RETURNING again.value) SELECT count(*), max(value)::text FROM gone"
     ).format(
         staged=plan.tables.good_identifier,

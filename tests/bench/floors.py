@@ -40,6 +40,22 @@ def swap(dsn: str, csv: Path) -> float:
     return time.perf_counter() - start
 
 
+def replace_all(dsn: str, csv: Path) -> float:
+    """Seconds of COPY into an UNLOGGED table, and of TRUNCATE and INSERT into a table with a key that was full."""
+    with psycopg.connect(dsn, autocommit=True) as c:
+        c.execute("drop table if exists truncate_stage, truncate_target")
+        c.execute(f"create table truncate_target ({peers.DDL}, primary key (order_id))")
+        c.execute("insert into truncate_target select * from bench_full")
+    start = time.perf_counter()
+    with psycopg.connect(dsn) as c:
+        c.execute(f"create unlogged table truncate_stage ({peers.DDL})")
+        peers.copy(c, "truncate_stage", str(csv))
+        c.execute("truncate truncate_target")
+        c.execute("insert into truncate_target select * from truncate_stage")
+        c.execute("drop table truncate_stage")
+    return time.perf_counter() - start
+
+
 def past_mark(dsn: str, csv: Path, held: str) -> float:
     """Seconds of COPY into an UNLOGGED table and of INSERT of the rows past the highest moment in the target, which
     holds what stands in the table `held`."""

@@ -31,4 +31,6 @@ def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
     return ModeCounts(inserted=conn.execute(statement).rowcount)
 
 
-HANDLER = LoadHandler("append", ("INSERT",), insert_staged, effect=effects.added, inspect=refuse_replaced_inserts)
+HANDLER = LoadHandler(
+    "append", ("INSERT",), insert_staged, effect=effects.added, inspect=refuse_replaced_inserts, counts_staged=True
+)

@@ -17,7 +17,8 @@ class LoadHandler:
 
     `effect` counts by queries alone what `load` would change. `inspect` looks at an existing table before the source is
     read: it refuses what the mode cannot load, and answers with what it has found out. `calls_before_swap` says that
-    it calls the plan's `before_swap`, before it changes the table or keeps writers off it.
+    it calls the plan's `before_swap`, before it changes the table or keeps writers off it. `counts_staged` says that
+    `load` counts the winning rows as it goes: what staging has lost is missed there, unless a trigger took it.
     """
 
     mode: str
@@ -26,3 +27,4 @@ class LoadHandler:
     effect: Callable[[Conn, LoadPlan], Effect]
     inspect: Callable[[Conn, Destination], Destination] = lambda conn, dest: dest
     calls_before_swap: bool = False
+    counts_staged: bool = False

@@ -19,5 +19,6 @@ def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
 
 
 HANDLER = LoadHandler(
-    "truncate", ("INSERT", "TRUNCATE"), _replace_all, effect=effects.replaced, inspect=refuse_replaced_inserts
-)
+    "truncate", ("INSERT", "TRUNCATE"), _replace_all, effect=effects.replaced, inspect=refuse_replaced_inserts,
+    counts_staged=True,
+)  # fmt: skip

@@ -63,6 +63,28 @@ def test_emptied_staging_stops_the_load(loading, make, rows, conn):
     assert find_commits(conn, load.run.run_id) == []
 
 
+def test_a_task_whose_rows_are_gone_stops_the_load(loading, make, rows, conn):
+    make("CREATE TABLE t (id integer)")
+    load = loading("t", "id integer")
+    load.stage([(1,)], task=1)
+    load.stage([(2,)], task=2)
+    conn.execute(f"TRUNCATE flow_staging.{load.tables.good}_2")
+    with pytest.raises(Transient, match=r"staging\.lost"):
+        load.commit()
+    assert rows("SELECT * FROM t") == []
+
+
+def test_lost_rows_are_not_taken_for_swallowed_ones(loading, make, conn):
+    make("CREATE TABLE t (id integer)")
+    make("CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'")
+    make("CREATE TRIGGER pass BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION pass()")
+    load = loading("t", "id integer")
+    load.stage([(1,)])
+    conn.execute(f"TRUNCATE flow_staging.{load.tables.good}")
+    with pytest.raises(Transient, match=r"staging\.lost"):
+        load.commit()
+
+
 def test_emptied_rejects_stop_the_load(loading, make, conn):
     make("CREATE TABLE t (id integer)")
     load = loading("t", "id integer")

@@ -169,3 +169,51 @@ def test_rejects_and_good_rows_of_a_task_are_counted_by_winner(loading, make, co
     assert count_staged(conn, load.tables, [1, 3]) == (2, 1)
     owner = conn.execute("SELECT obj_description(%s::regclass)", [f"flow_staging.{load.tables.good}"]).fetchone()
     assert json.loads(owner[0])["run"] == load.run.run_id
+
+
+def _tables_like(conn, name):
+    found = conn.execute("SELECT relname FROM pg_class WHERE relkind = 'r' AND starts_with(relname, %s)", [name])
+    return {table for (table,) in found.fetchall()}
+
+
+def test_a_task_fills_a_table_of_its_own_that_goes_with_the_pair(loading, make, conn):
+    make("CREATE TABLE t (id integer)")
+    load = loading("t", "id integer")
+    load.stage([(1,)], task=1)
+    load.stage([(2,)], task=2)
+    good = load.tables.good
+    assert _tables_like(conn, good) == {good, f"{good}_1", f"{good}_2"}
+    drop_staging(conn, load.tables)
+    assert _tables_like(conn, good) == set()
+
+
+def test_a_task_that_does_not_commit_leaves_no_table(loading, make, warehouse, conn):
+    make("CREATE TABLE t (id integer)")
+    load = loading("t", "id integer")
+    batch = _batch(load.columns[0], [1])
+    with StageWriter(warehouse, load.tables, batch.schema, 1) as writer:
+        writer.write_good(batch)
+    assert _tables_like(conn, load.tables.good) == {load.tables.good}
+
+
+def test_nobody_else_may_read_what_a_task_has_staged(loading, make, conn):
+    make("CREATE TABLE t (id integer)")
+    load = loading("t", "id integer")
+    load.stage([(1,)], task=1)
+    granted = conn.execute(
+        "SELECT count(*) FROM pg_class c, aclexplode(c.relacl) AS a WHERE c.relname = %s AND a.grantee <> c.relowner",
+        [f"{load.tables.good}_1"],
+    ).fetchone()
+    assert granted == (0,)
+
+
+def test_staging_that_is_dropped_while_a_task_writes_keeps_nothing_of_it(loading, make, warehouse, conn):
+    make("CREATE TABLE t (id integer)")
+    load = loading("t", "id integer")
+    batch = _batch(load.columns[0], [1])
+    with StageWriter(warehouse, load.tables, batch.schema, 1) as writer:
+        writer.write_good(batch)
+        drop_staging(conn, load.tables)
+        with pytest.raises((Terminal, Transient)):
+            writer.commit()
+    assert _tables_like(conn, load.tables.good) == set()

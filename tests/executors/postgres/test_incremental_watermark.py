@@ -109,6 +109,17 @@ def test_a_source_that_sends_no_row_below_the_bound_gives_the_same(incremental, 
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,), (3,), (4,)]
 
 
+def test_rows_read_again_by_one_task_take_no_rows_of_another_with_them(incremental, table, rows):
+    incremental.run(FIRST)
+    load = incremental._loading("t", *incremental.columns, mode=MODE, watermark_column="upd")
+    window = open_window(incremental.conn, TENANT, load.run.pipeline, load.target)
+    load.stage([FIRST[0]], task=1)
+    load.stage([LATE[0]], task=2, first=2)
+    counts = load.commit(**incremental.aside(load, window))
+    assert (counts.loaded, counts.read_again) == (1, 1)
+    assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,), (3,)]
+
+
 def test_two_equal_rows_stay_two(incremental, table, rows):
     twin = (1, at("10:00:00"))
     assert incremental.run([twin, twin]) == (2, 0, 0)

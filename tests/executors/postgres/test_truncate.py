@@ -35,6 +35,15 @@ def test_a_failed_insert_leaves_the_old_rows(load, rows):
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,)]
 
 
+def test_staging_that_has_lost_rows_leaves_the_old_rows(load, rows, conn):
+    load.stage([(7,)], task=1)
+    load.stage([(8,)], task=2)
+    conn.execute(f"TRUNCATE flow_staging.{load.tables.good}_1")
+    with pytest.raises(Transient, match=r"staging\.lost"):
+        load.commit()
+    assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,)]
+
+
 def test_a_table_that_others_refer_to_is_refused_and_not_emptied(load, make, rows):
     make("CREATE TABLE child (id integer REFERENCES t)")
     load.stage([(7,)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executors.errors import Terminal
+from executors.errors import Terminal, Transient
 from executors.postgres.load import LoadFile
 
 
@@ -31,6 +31,16 @@ def test_rows_are_inserted_updated_and_left_alone(loading, table, make, rows):
     assert numbers(counts) == (1, 1, 2, 0, 0)
     assert counts.loaded == 4
     assert rows("SELECT * FROM t ORDER BY k") == [(1, "changed"), (2, "b"), (3, None), (4, "new")]
+
+
+def test_staging_that_has_lost_rows_changes_nothing(loading, table, rows, conn):
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "changed")], task=1)
+    load.stage([(2, "b")], task=2)
+    conn.execute(f"TRUNCATE flow_staging.{load.tables.good}_2")
+    with pytest.raises(Transient, match=r"staging\.lost"):
+        load.commit()
+    assert rows("SELECT * FROM t") == [(1, "a")]
 
 
 def test_an_equal_row_is_not_written(loading, table, rows):
@@ -77,7 +87,9 @@ def test_columns_that_the_source_lacks_keep_their_values(loading, make, rows):
 
 
 def test_where_a_row_came_from_alone_makes_no_row_different(loading, make, rows):
-    make("CREATE TABLE t (k integer PRIMARY KEY, v text, _source_file_hash text, _flow_run uuid, _source_record bigint)")
+    make(
+        "CREATE TABLE t (k integer PRIMARY KEY, v text, _source_file_hash text, _flow_run uuid, _source_record bigint)"
+    )
     make("INSERT INTO t VALUES (1, 'a', 'old'), (2, 'b', 'old')")
     load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
     load.stage([(1, "a"), (2, "changed")])

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from executors.postgres.staging import create_staging
 from executors.types import travel_of
 from ir.checks import (
     Cardinality,
@@ -57,7 +58,7 @@ def load(make: Any, loading: Any) -> Any:
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(rows)
 def test_what_checks_observe(load: Any, checking: Any, given_rows: list[tuple[Any, ...]]) -> None:
-    load.conn.execute(f"TRUNCATE flow_staging.{load.tables.good}".encode())
+    create_staging(load.conn, load.tables, load.columns)
     load.winners.clear()
     load.stage(given_rows)
     duck = duckdb.connect()
