@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import datetime
+from itertools import chain, islice
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -15,17 +16,17 @@ from django.http import HttpRequest, StreamingHttpResponse
 
 from executors.postgres.quarantine_pages import read_all
 from flowapp.accounts.models import Workspace
+from flowapp.batches import in_batches
 from flowapp.quarantine.places import places_of
 from flowapp.quarantine.records import note_decision
-from flowapp.quarantine.selectors import Entry, Wanted, narrow, owner_of, reach
+from flowapp.quarantine.selectors import Entry, Wanted, narrow, only_ours, owner_of, reach
 from flowapp.runs.holds import Decider
-from flowapp.runs.models import Run
 
 FIELDS = ("pipelineId", "runId", "rowId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
           "sourceFile", "sourceRecord", "createdAt", "fixedBy", "reason")  # fmt: skip
 """What is told of an entry beside its row."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet compute a cell instead of showing it."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""What makes a spreadsheet compute a cell instead of showing it; some take the wide signs for the others."""
 _AT_ONCE = 500
 
 
@@ -34,12 +35,13 @@ def export_response(
 ) -> StreamingHttpResponse:
     """A download of all that is wanted. Raises FlowError, and Failure where a database does not answer at once."""
     write, content_type = FORMATS[kind]
-    chunks = write(list_all(workspace, wanted))
-    first = next(chunks, "")
+    entries = list_all(workspace, wanted)
+    # A file that holds its head alone would pass for one of no rows.
+    first = list(islice(entries, 1))
     note_decision(workspace, wanted.pipeline or (wanted.run and wanted.run.pipeline), "export", by, rows=-1,
                   details={"wanted": wanted.words(), "format": kind})  # fmt: skip
-    whole = _with_first(first, chunks)
-    content = _in_thread(whole) if isinstance(request, ASGIRequest) else whole
+    chunks = write(chain(first, entries))
+    content = _in_thread(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(content, content_type=content_type)
     response.headers["Content-Disposition"] = f'attachment; filename="rejected-rows.{kind}"'
     response.headers["X-Content-Type-Options"] = "nosniff"
@@ -50,19 +52,9 @@ def list_all(workspace: Workspace, wanted: Wanted) -> Iterator[Entry]:
     """Every entry, the oldest of a table first."""
     narrowed = narrow(workspace, wanted)
     places = places_of(workspace, wanted.pipeline, wanted.run)
-    known = _known_runs(workspace, wanted)
     for place, reached in reach(workspace, places):
-        for entry in read_all(reached, owner_of(workspace, place), place.table, narrowed):
-            if entry["tenant"] is not None or entry["runId"] in known:
-                yield entry
-
-
-def _known_runs(workspace: Workspace, wanted: Wanted) -> frozenset[str]:
-    """By which entries are told whose an older release has written."""
-    runs = Run.objects.filter(workspace=workspace)
-    if wanted.pipeline is not None:
-        runs = runs.filter(pipeline=wanted.pipeline)
-    return frozenset(str(key) for key in runs.values_list("pk", flat=True))
+        for some in in_batches(read_all(reached, owner_of(workspace, place), place.table, narrowed)):
+            yield from only_ours(workspace, some)
 
 
 def as_csv(entries: Iterable[Entry]) -> Iterator[str]:
@@ -105,11 +97,6 @@ FORMATS: dict[str, tuple[Callable[[Iterable[Entry]], Iterator[str]], str]] = {
     "csv": (as_csv, "text/csv; charset=utf-8"),
     "json": (as_json, "application/json"),
 }
-
-
-def _with_first(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 async def _in_thread(chunks: Iterator[str]) -> AsyncIterator[str]:

@@ -137,7 +137,7 @@ def find_entries(workspace: Workspace, run: Run, row_ids: Collection[str]) -> It
     for place, reached in reach(workspace, places_of(workspace, None, run)):
         if table_exists(reached, place.table.schema, place.table.table):
             ids = entry_ids(reached, owner_of(workspace, place), place.table, keys, nodes, run.attempt)
-            yield from _told(place, _ours(workspace, read_entries(reached, place.table, ids)))
+            yield from _told(place, only_ours(workspace, read_entries(reached, place.table, ids)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +213,14 @@ def _read(
     found: list[Entry] = []
     while True:
         page = read_page(reached, owner, place.table, narrowed, before, limit - len(found), columns)
-        found += _ours(workspace, page.entries)
+        found += only_ours(workspace, page.entries)
         before = page.reached
         if before is None or len(found) >= limit or narrowed.search is not None:
             return Page(found, None if len(found) >= limit and narrowed.search is None else before)
 
 
-def _ours(workspace: Workspace, entries: list[Entry]) -> list[Entry]:
+def only_ours(workspace: Workspace, entries: list[Entry]) -> list[Entry]:
+    """Without those of which an older release did not note whose they are, and whose runs are not known here."""
     untold = {entry["runId"] for entry in entries if entry["tenant"] is None}
     keys = [key for text in untold if (key := _uuid(text))]
     known = {str(key) for key in Run.objects.filter(workspace=workspace, pk__in=keys).values_list("pk", flat=True)}

@@ -123,7 +123,7 @@ def test_a_search_finds_text_in_the_row(api, orders, warehouse, table):
     assert (found["partial"], found["next"]) == (False, None)
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"])
 def test_an_exported_cell_is_text_to_a_spreadsheet(api, orders, warehouse, table, start):
     keep(warehouse, orders, table, "r1", sourceFile=f"{start}HYPERLINK(1)", row={"name": "=1+1"})
     answer = api("editor", "errors/export/?file=csv&pipeline=orders")
@@ -140,6 +140,14 @@ def test_an_export_as_json_holds_rows_as_they_are(api, orders, warehouse, table)
     assert answer.headers["Content-Disposition"].startswith("attachment")
     assert [entry["row"]["name"] for entry in json.loads(answer.getvalue())] == ["<img src=x onerror=alert(1)>"] * 2
     assert json.loads(api("editor", "errors/export/?file=json&rule=none").getvalue()) == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "json"])
+def test_an_export_from_a_database_that_is_down_is_no_file_without_rows(api, alices, orders, warehouse, table, kind):
+    keep(warehouse, orders, table, "r1")
+    alices.connections.update(port=1)
+    assert api("editor", f"errors/export/?file={kind}&pipeline=orders").status_code == 503
+    assert not RowDecision.objects.exists()
 
 
 def test_old_entries_are_counted_and_then_thrown_away(send, api, orders, warehouse, table):
