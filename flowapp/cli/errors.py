@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from argparse import ArgumentParser, Namespace
-from typing import TYPE_CHECKING, Any
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -24,6 +26,8 @@ COLUMNS = {"id": "ID", "pipelineId": "PIPELINE", "ruleId": "RULE", "field": "FIE
            "place": "FILE:RECORD", "disposition": "ROW WAS", "status": "STATUS"}  # fmt: skip
 ENTRY_COLUMNS = {"ruleId": "RULE", "nodeId": "NODE", "field": "FIELD", "message": "MESSAGE", "severity": "ON FAIL"}
 CELL_COLUMNS = {"name": "FIELD", "value": "VALUE", "fixed": "MENDED"}
+MEMORY_BYTES = 16 << 20
+"""What an export holds in memory; more goes through a file."""
 RESULTS = {
     "loaded": "loaded", "fails": "still fail a rule", "exists": "have a key that the table holds already",
     "filtered": "are filtered away", "already": "were replayed before", "ignored": "are ignored",
@@ -263,16 +267,21 @@ def export(args: Namespace) -> Outcome:
     workspace, wanted = current_workspace(), _wanted(args)
     note_decision(workspace, wanted.pipeline, "export", Decider("the command line"), rows=-1,
                   details={"wanted": wanted.words(), "format": args.format})  # fmt: skip
-    if args.json:
+    if getattr(args, "json", False):
         entries = [{k: v for k, v in entry.items() if k != "tenant"} for entry in list_all(workspace, wanted)]
         return Outcome({"errors": entries}, lambda console: None)
 
-    def show(console: Console) -> None:
-        """As it comes, past the console, which would wrap it."""
-        sys.stdout.writelines(FORMATS[args.format][0](list_all(workspace, wanted)))
-        sys.stdout.flush()
+    # Read while the databases are there, printed past the console, which would wrap it.
+    kept = SpooledTemporaryFile(max_size=MEMORY_BYTES, mode="w+", newline="")  # noqa: SIM115 - `_copy_out` closes it
+    kept.writelines(FORMATS[args.format][0](list_all(workspace, wanted)))
+    return Outcome({}, lambda console: _copy_out(kept))
 
-    return Outcome({}, show)
+
+def _copy_out(kept: IO[str]) -> None:
+    with kept:
+        kept.seek(0)
+        shutil.copyfileobj(kept, sys.stdout)
+    sys.stdout.flush()
 
 
 def purge_rows(args: Namespace) -> Outcome:
