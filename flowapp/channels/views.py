@@ -28,7 +28,8 @@ from ir.errors import FlowError
 
 FIELD_OF = {
     "channel.name_invalid": "name", "channel.name_taken": "name", "channel.secret_invalid": "secret",
-    "channel.recipients_invalid": "to", "channel.password_in_clear": "security", "connection.url_invalid": "url",
+    "channel.recipients_invalid": "to", "channel.password_in_clear": "security",
+    "channel.login_invalid": "password", "connection.url_invalid": "url",
     "connection.headers_invalid": "headers", "connection.host_invalid": "host",
 }  # fmt: skip
 """Where a refusal is shown; others are shown above the form."""

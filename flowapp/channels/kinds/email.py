@@ -57,6 +57,11 @@ def check(mailbox: Mailbox) -> None:
         )  # fmt: skip
     for address in (mailbox.sender, *mailbox.to):
         _require_address(address)
+    if not (mailbox.user + mailbox.password).isascii():
+        raise InvalidChannel(
+            "channel.login_invalid", "User and password of a mail server hold plain letters, digits and signs.",
+            hint="Give the mail server's account a password without umlauts and the like.",
+        )  # fmt: skip
     if mailbox.password and mailbox.security == "none":
         raise InvalidChannel(
             "channel.password_in_clear", "A password would cross the network for all to read.",

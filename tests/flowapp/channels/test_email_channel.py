@@ -161,3 +161,12 @@ def test_secrets_of_channels_are_rotated_with_all_others(mails, settings):
     settings.ENCRYPTION_KEYS = [new]
     channel.refresh_from_db()
     assert send_test(channel).state == "delivered"
+
+
+def test_a_login_that_no_mail_can_be_sent_with_is_refused_at_once(mails):
+    with pytest.raises(InvalidChannel) as caught:
+        mails(password="pässword")
+    assert caught.value.code == "channel.login_invalid"
+    assert "pässword" not in f"{caught.value.message} {caught.value.hint}"
+    with pytest.raises(InvalidChannel):
+        replace_secret(mails(), "pässword")
