@@ -23,6 +23,7 @@ from flowapp.pipelines.selectors import get_version
 from flowapp.runs.models import ACTIVE, Purpose, Run
 from ir.errors import FlowError
 from ir.nodes import Target
+from ir.pointers import ROOT
 from ir.rules import RULES, RowRule
 
 SOURCE, LOAD = "source", "load"
@@ -119,13 +120,18 @@ def read_rule(spec: Any) -> RowRule:
     if kind not in RULES:
         raise FlowError("rule.unknown_type", f"There is no rule {kind!r}.", hint=f"Rules: {', '.join(RULES)}.")
     try:
-        return RULES[kind].model_validate({"onFail": "warn", **spec})
+        rule = RULES[kind].model_validate({"onFail": "warn", **spec})
     except ValidationError as wrong:
         first = wrong.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise FlowError(
             "rule.invalid", f"{where or kind}: {first['msg']}.", hint="See the schema of the rule."
         ) from None
+    # What the types let through, such as a pattern that is none, would end the trial.
+    for found in rule.check(ROOT):
+        if found.severity == "error":
+            raise FlowError(found.code, found.message, hint=found.hint)
+    return rule
 
 
 def try_on_samples(rule: RowRule, samples: Sequence[Sample], target: Target) -> list[SampleTrial]:

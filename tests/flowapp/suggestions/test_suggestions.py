@@ -7,7 +7,7 @@ import json
 import pytest
 
 from flowapp.pipelines.drafts import open_draft, view_draft
-from flowapp.suggestions.selectors import list_proposals, list_samples, node_of, read_rule, target_of
+from flowapp.suggestions.selectors import list_proposals, list_samples, node_of, read_rule, rules_of, target_of
 from flowapp.suggestions.services import accept, take_sample
 from ir.errors import FlowError
 from tests.flowapp.cli.conftest import flow
@@ -149,3 +149,18 @@ def test_a_sample_is_taken_by_the_real_engine_whatever_was_loaded(checked, flow,
 
 def test_a_rule_is_read_as_a_document_has_it():
     assert read_rule({"type": "range", "field": "a", "min": 1}).on_fail == "warn"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"type": "regex", "field": "a", "pattern": "("},
+        {"type": "jsonSchema", "field": "a", "schema": {"type": "nope"}},
+        {"type": "range", "field": "a", "min": "abc"},
+        {"type": "range", "field": "a", "min": "1", "max": "2020-01-01"},
+    ],
+)
+def test_a_rule_that_no_run_would_take_is_not_tried(rule):
+    with pytest.raises(FlowError):
+        read_rule(rule)
+    assert list(rules_of({"rowLevel": [rule]})) == []
