@@ -41,6 +41,8 @@ def base_url(process_environment: dict[str, str]) -> Iterator[str]:
     environment = {**process_environment, "FLOW_BIND": f"{LOOPBACK}:{port}"}
     command = [sys.executable, "-m", "uvicorn", "flowapp.asgi:application", "--lifespan", "off", "--port", port]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as web:
-        assert wait_until(lambda: web_answers(LOOPBACK, int(port)), 60), "the web process did not come up"
-        yield f"http://{LOOPBACK}:{port}"
-        web.terminate()
+        try:
+            assert wait_until(lambda: web_answers(LOOPBACK, int(port)), 60), "the web process did not come up"
+            yield f"http://{LOOPBACK}:{port}"
+        finally:
+            web.terminate()
