@@ -70,7 +70,7 @@ def choose_alike(workspace: Workspace, wanted: Wanted, by: Decider) -> Selection
 
 def key_of_entry(workspace: Workspace, ident: str) -> str:
     """The key of a row, by itself or by the number of one of its entries. Raises FlowError."""
-    if not ident.isdigit():
+    if not ident.isdecimal():
         return ident
     found = set(_keys_of_number(workspace, int(ident)))
     if len(found) > 1:

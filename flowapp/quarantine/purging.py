@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -18,11 +18,12 @@ from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
 BY_TIME = Decider("retention")
+MOST_DAYS = 36_500
 
 
 def rows_to_purge(workspace: Workspace, wanted: Wanted, days: int) -> int:
     """How many entries would go."""
-    before, narrowed = timezone.now() - timedelta(days=days), narrow(workspace, wanted)
+    before, narrowed = _before(days), narrow(workspace, wanted)
     return sum(
         count_older(reached, owner_of(workspace, place), place.table, narrowed, before)
         for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run))
@@ -37,7 +38,7 @@ def purge(workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: 
     if wanted.search:
         raise FlowError("purge.search", "Rows are not thrown away by what stands in them.",
                         hint="Narrow them down by pipeline, run, rule, field or status.")  # fmt: skip
-    before, narrowed = timezone.now() - timedelta(days=days), narrow(workspace, wanted)
+    before, narrowed = _before(days), narrow(workspace, wanted)
     gone = 0
     for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
         gone += delete_older(reached, owner_of(workspace, place), place.table, narrowed, before)
@@ -51,8 +52,16 @@ def set_retention(workspace: Workspace, days: int | None, by: Decider) -> None:
     if days is None:
         Retention.objects.filter(workspace=workspace).delete()
     else:
+        _before(days)
         Retention.objects.update_or_create(workspace=workspace, defaults={"days": days})
     note_decision(workspace, None, "retention", by, rows=0, details={"days": days})
+
+
+def _before(days: int) -> datetime:
+    """The moment so many days ago; raises FlowError where no calendar goes back so far."""
+    if not 0 <= days <= MOST_DAYS:
+        raise FlowError("purge.days_invalid", f"{days:,} days are too many.", hint=f"Give up to {MOST_DAYS:,}.")
+    return timezone.now() - timedelta(days=days)
 
 
 def retention_of(workspace: Workspace) -> int | None:

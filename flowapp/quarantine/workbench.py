@@ -180,12 +180,12 @@ def purging(request: HtmxRequest) -> HttpResponse:
     if request.method == "POST":
         if "keep" in request.POST:
             days = request.POST.get("days", "")
-            set_retention(request.workspace, int(days) if days.isdigit() and int(days) else None, decider(request))
+            set_retention(request.workspace, int(days) if days.isdecimal() and int(days) else None, decider(request))
             messages.success(request, "It is noted how long rejected rows are kept.")
             return redirect("quarantine:purge", request.workspace.slug)
         wanted, days = wanted_of(request, request.POST), request.POST.get("older", "")
         reason = request.POST.get("reason", "").strip()
-        if not days.isdigit() or not reason:
+        if not days.isdecimal() or not reason:
             raise FlowError("errors.reason_required", "Throwing rows away needs a number of days and a reason.",
                             hint="Say why; it is kept.")  # fmt: skip
         if "sure" in request.POST:

@@ -150,6 +150,16 @@ def test_an_export_from_a_database_that_is_down_is_no_file_without_rows(api, ali
     assert not RowDecision.objects.exists()
 
 
+@pytest.mark.parametrize("days", [36_501, 10**12])
+def test_no_calendar_is_left_behind(send, orders, days):
+    wish = {"filter": {}, "olderThanDays": days, "reason": "old", "dryRun": True}
+    assert send("admin", "post", "errors/purge/", wish).json()["code"] == "purge.days_invalid"
+
+
+def test_a_number_that_is_none_is_no_row(send, orders):
+    assert send("editor", "patch", "errors/²/", {"status": "ignored"}).status_code == 404
+
+
 def test_old_entries_are_counted_and_then_thrown_away(send, api, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", n=3, tenant=str(orders.workspace_id))
     keep(warehouse, orders, table, "r2", run, tenant=str(orders.workspace_id))
