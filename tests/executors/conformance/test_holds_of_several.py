@@ -29,7 +29,7 @@ def test_a_server_that_crashes_before_the_approval_has_the_source_read_and_judge
     crash(own_world)
     with pytest.raises(Held) as again:
         approve(own_world, document, held, run_id)
-    assert own_world.sql("select count(*) from t") == [(9,)]
+    assert own_world.sql("select count(*) from t") == [(10,)]
     approve(own_world, document, again.value, run_id, attempt=3)
     assert own_world.rows() == [(1, "new")]
 
