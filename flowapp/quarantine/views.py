@@ -19,7 +19,8 @@ from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
 from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.selectors import Wanted, list_entries_of_row, page_wanted
 from flowapp.quarantine.values import cells_of, may_see_values
-from flowapp.runs.models import Purpose
+from flowapp.runs.models import Purpose, Run
+from flowapp.runs.purposes import purpose_of
 from flowapp.runs.selectors import get_run
 from flowapp.web.access import page
 from flowapp.web.errors import status_of
@@ -59,10 +60,8 @@ def rows(request: HtmxRequest) -> HttpResponse:
     wanted = wanted_of(request, request.GET)
     if wanted == Wanted():
         return redirect("quarantine:home", request.workspace.slug)
-    if wanted.run is not None and wanted.run.purpose == Purpose.REPLAY:  # what it kept back stays with the run before
-        rows = reverse("quarantine:rows", args=[request.workspace.slug])
-        query = urlencode({"pipeline": wanted.run.pipeline.ident, "replay": wanted.run.pk})
-        return redirect(f"{rows}?{query}")
+    if wanted.run is not None and purpose_of(wanted.run).rows(wanted.run):
+        return _rows_it_had(request, wanted.run)
     context: dict[str, Any] = {
         "wanted": wanted, "pipeline": wanted.pipeline, "run": wanted.run, "statuses": STATUSES,
         "sees_values": may_see_values(request.role),
@@ -74,6 +73,12 @@ def rows(request: HtmxRequest) -> HttpResponse:
     except Failure as error:
         return render_page(request, "quarantine/rows.html", {**context, "error": error}, status=status_of(error))
     return render_page(request, "quarantine/rows.html", context)
+
+
+def _rows_it_had(request: HtmxRequest, run: Run) -> HttpResponse:
+    """A run over rejected rows keeps none of its own: what it kept back stays with the run that rejected it."""
+    wanted = {"pipeline": run.pipeline.ident} | ({"replay": run.pk} if run.purpose == Purpose.REPLAY else {})
+    return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{urlencode(wanted)}")
 
 
 @never_cache

@@ -68,9 +68,9 @@ def test_ignoring_needs_a_reason_and_can_be_taken_back(alices, kept):
     with pytest.raises(FlowError) as caught:
         decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "  ")
     assert caught.value.code == "errors.reason_required"
-    assert decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "test data").changed == 3
+    assert decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "100% test data, %s").changed == 3
     assert {e["status"] for e in list_entries(alices)} == {"ignored"}
-    assert {e["reason"] for e in list_entries(alices)} == {"test data"}
+    assert {e["reason"] for e in list_entries(alices)} == {"100% test data, %s"}
     assert decide(choose_by_keys(alices, kept, ANN), "reopen", ANN).changed == 3
     assert {e["status"] for e in list_entries(alices)} == {"open"}
 
@@ -89,10 +89,10 @@ def test_what_is_put_in_must_be_a_field_and_a_value(alices, kept):
 
 def test_decisions_are_kept_without_values(alices, kept):
     mend(alices, kept[0], name="SECRET")
-    decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "test data")
+    decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "100% test data, %s")
     noted = list(RowDecision.objects.order_by("at"))
     assert [(d.action, d.rows, d.left_out, d.by_words, d.reason) for d in noted] == [
-        ("fix", 1, 0, "ann", ""), ("ignore", 3, 0, "ann", "test data"),
+        ("fix", 1, 0, "ann", ""), ("ignore", 3, 0, "ann", "100% test data, %s"),
     ]  # fmt: skip
     assert noted[0].details["fields"] == ["name"]
     assert "SECRET" not in str([d.details for d in noted])
@@ -103,7 +103,7 @@ def test_rows_are_chosen_by_what_they_have_in_common_and_stay_as_chosen(alices, 
     keep(warehouse, orders, table, "r1", n=2)
     assert (chosen.rows, chosen.is_whole) == (3, True)
     assert chosen.wanted == {"pipeline": "orders", "rule": "r1", "searched": True}
-    assert decide(chosen, "ignore", ANN, "test data").changed == 3
+    assert decide(chosen, "ignore", ANN, "100% test data, %s").changed == 3
 
 
 def test_rows_of_others_cannot_be_chosen(alices, kept, django_user_model):
@@ -119,4 +119,4 @@ def test_a_database_that_is_down_is_told(alices, kept):
     chosen = choose_by_keys(alices, kept, ANN)
     alices.connections.update(port=1)
     with pytest.raises(Failure, match=r"target\.unreachable"):
-        decide(chosen, "ignore", ANN, "test data")
+        decide(chosen, "ignore", ANN, "100% test data, %s")

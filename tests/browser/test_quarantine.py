@@ -1,0 +1,147 @@
+"""The workbench for rejected rows: a whole way through it with a real engine and table, and what it looks like."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from executors.model import Connection
+from executors.postgres.client import connect
+from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.people import sign_in
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
+ERRORS = "/w/alices-team/errors/"
+HOSTILE = "<img src=x onerror=alert(1)>"
+PICTURES = os.environ.get("FLOW_TEST_PICTURES")
+"""A folder for pictures of what the test has seen."""
+
+
+@pytest.fixture
+def people(settings: Any, tmp_path: Path, warehouse: Connection, schema: str, page: Page) -> Callable[[], list[Any]]:
+    """A run has loaded one of four rows into a table with a key; gives what the table holds."""
+    from flowapp.accounts.services import ensure_workspace
+    from flowapp.connections.fields import ConnectionFields
+    from flowapp.connections.services import add_connection
+    from flowapp.pipelines.services import save_version
+    from flowapp.runs.dispatch import run_inline
+    from tests.flowapp.conftest import make_document
+
+    sign_in(page)
+    settings.FILES_ROOT = tmp_path
+    w, team = warehouse, ensure_workspace("alices-team")
+    add_connection(team, "warehouse", ConnectionFields("postgres", w.host, w.port, w.database, w.user, w.password))
+    folder = tmp_path / "alices-team" / "in"
+    folder.mkdir(parents=True)
+    (folder / "people.csv").write_text(f"id,name,city\n1,Ann,Oslo\n2,,{HOSTILE}\n3,,Rome\n4,,Bonn\n")
+    source, target = make_document(schema=schema)["nodes"]
+    check = {
+        "id": "check", "kind": "validate", "inputs": ["files"],
+        "rowLevel": [{"id": "named", "type": "notNull", "field": "name", "onFail": "skip"}],
+        "quarantine": {"enabled": True, "table": f"{schema}.rejected"},
+    }  # fmt: skip
+    target |= {"inputs": ["check"], "loadMode": "upsert", "upsertKey": ["id"], "table": "people"}
+    document = make_document("people", schema=schema, nodes=[source, check, target])
+    pipeline = save_version(team, json.dumps(document)).pipeline
+    with connect(warehouse, autocommit=True) as conn:
+        conn.execute(f"CREATE TABLE {schema}.people (id integer PRIMARY KEY, name text, city text)")
+        assert run_inline(pipeline).state == "succeeded_with_warnings"
+        conn.execute(f"INSERT INTO {schema}.people VALUES (3, 'Newer', 'Rome')")
+
+    def held() -> list[Any]:
+        with connect(warehouse, autocommit=True) as conn:
+            return conn.execute(f"SELECT id, name FROM {schema}.people ORDER BY id").fetchall()
+
+    return held
+
+
+def work_off() -> None:
+    """Do what a worker would do next."""
+    from flowapp.runs.dispatch import run_to_end
+    from flowapp.runs.models import Run, State
+
+    for run in Run.objects.filter(state=State.QUEUED):
+        run_to_end(run)
+
+
+def look(page: Page, name: str) -> None:
+    """Nothing for axe to find and nothing wider than the window, wide and narrow, light and dark."""
+    for width in (1280, 390):
+        for colours in ("light", "dark"):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
+            assert find_barriers(page) == [], name
+            assert sideways(page) <= 0, name
+            if PICTURES:
+                page.screenshot(path=f"{PICTURES}/{name}-{width}-{colours}.png", full_page=True)
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
+    page: Page, people: Callable[[], list[Any]]
+) -> None:
+    complaints = Complaints(page)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.goto(ERRORS)
+    expect(page.get_by_role("heading", name="By day")).to_be_visible()
+    look(page, "landing")
+    page.get_by_role("link", name="violations in people").click()
+    look(page, "rows")
+    for box in page.get_by_role("checkbox", name="Tick the row").all():
+        box.check()
+    page.get_by_role("button", name="Work on the ticked rows").click()
+    expect(page.get_by_role("heading", name="3 chosen rows")).to_be_visible()
+    expect(page.get_by_text("Rows of", exact=False).first).to_be_visible()
+
+    page.get_by_label("name in record 2 of in/people.csv").fill("Bob")
+    page.get_by_label("name in record 3 of in/people.csv").fill("Cy")
+    page.get_by_role("button", name="Save what was typed").click()
+    expect(page.get_by_text("2 rows are mended.")).to_be_visible()
+    look(page, "workbench")
+
+    page.get_by_role("button", name="Check again").click()
+    work_off()
+    page.reload()
+    expect(page.get_by_text("the table holds the key with other values")).to_be_visible()
+    expect(page.get_by_text("Newer → Cy")).to_be_visible()
+    look(page, "recheck")
+    assert people() == [(1, "Ann"), (3, "Newer")]
+    page.get_by_role("checkbox", name="Let record 3 of in/people.csv replace the row with its key").check()
+    page.get_by_role("button", name="Replay these rows").click()
+    page.wait_for_url("**/runs/**")
+    work_off()
+    page.reload()
+    expect(page.get_by_text("2 loaded", exact=False).first).to_be_visible()
+    look(page, "replay")
+    assert people() == [(1, "Ann"), (2, "Bob"), (3, "Cy")]
+
+    page.get_by_role("link", name="Work on them").click()
+    page.get_by_label("Why they need not be loaded").fill("nobody knows the name")
+    page.get_by_role("button", name="Ignore 1 row").click()
+    expect(page.get_by_text("1 row is ignored.")).to_be_visible()
+    page.goto(f"{ERRORS}rows/?pipeline=people&status=replayed")
+    page.get_by_role("link", name="Show").first.click()
+    expect(page.get_by_text("mended", exact=False).first).to_be_visible()
+    look(page, "row")
+    page.goto(f"{ERRORS}purge/")
+    look(page, "purge")
+    assert complaints == []
+
+
+def test_the_workbench_is_used_by_keyboard_alone(page: Page, people: Callable[[], list[Any]]) -> None:
+    page.goto(f"{ERRORS}rows/?pipeline=people")
+    page.get_by_role("checkbox", name="Tick the row").first.focus()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Work on the ticked rows").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="1 chosen row")).to_be_visible()
+    page.get_by_label("name in record").focus()
+    page.keyboard.type("Dee")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("1 row is mended.")).to_be_visible()
