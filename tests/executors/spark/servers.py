@@ -30,6 +30,7 @@ def connect_server(folder: Path, keys: str, port: int | None = None) -> Iterator
         "spark.driver.host": LOOPBACK,
         "spark.driver.bindAddress": LOOPBACK,
         "spark.ui.enabled": "false",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
         # Connect gives every session Python workers of its own.
         "spark.python.daemon.module": "executors.spark.daemon",
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
