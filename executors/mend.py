@@ -25,7 +25,8 @@ from ir.pipeline import Path
 def mend_rows(job: RunJob, ports: Ports) -> RunReport:
     """Compute the job's expression for each of its rows and put the value into the row's field; the original stays.
 
-    All rows are mended or none. Returns what was done; raises the `Failure` that ended it.
+    All rows are mended or none; those that an attempt before this one has mended are not computed
+    again. Returns what was done; raises the `Failure` that ended it.
     """
     ref, report = rows_of(job), RunReport()
     target = _target_of(job, ref)
@@ -51,21 +52,21 @@ def _mend(
     reading = intake.read(Lane(path, conn, TargetHooks(job, ports, report, target)), [])
     report.row_counts = dict(intake.choice.left_out)
     if reading is None:
-        report.nothing_new = True
+        report.nothing_new = not report.row_counts.get("mended")
         return
     ports.events.step("pass", target.id)
     values = evaluate(session, path, reading, ref.column)
     ports.events.step("load", target.id)
     with translate(target.id), conn.transaction():
         changed = _write(job, conn, intake.choice, ref, values)
-    report.row_counts["mended"] = changed
+    report.row_counts["mended"] = report.row_counts.get("mended", 0) + changed
     if left := len(intake.choice.rows) - changed:
         report.row_counts["unfit"] = report.row_counts.get("unfit", 0) + left
 
 
 def _write(job: RunJob, conn: Conn, choice: Choice, ref: RowsRef, values: dict[Place, str | None]) -> int:
     """Rows that cannot be read as such, and those that somebody has changed meanwhile, are left as they are."""
-    owner, change = Owner(job.tenant, job.pipeline.id), change_of("fix", ref.by, ref.reason)
+    owner, change = Owner(job.tenant, job.pipeline.id), change_of("fix", ref.by, ref.reason, job.run_id)
     rows = {place: chosen.row for place, chosen in choice.rows.items() if place in values}
     cells = {row.key: {ref.column: _held(values[place])} for place, row in rows.items()}
     return len(change_rows(conn, owner, choice.tables, list(rows.values()), change, cells))

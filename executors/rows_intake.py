@@ -55,15 +55,15 @@ class Choice:
 
 
 @translate()
-def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, *, replaces: bool = False) -> Choice:
-    """What can be replayed of what was chosen; `replaces` says that each load of the target takes the place of what it
+def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, replaces: bool = False) -> Choice:
+    """What `run` can take of what was chosen; `replaces` says that each load of the target takes the place of what it
     held. Raises Terminal `quarantine.unusable`."""
     choice = Choice()
     found = _find(conn, owner, ref, choice)
     replaced = runs_replaced(conn, owner, ref.node, {chosen.row.run_id for chosen in found}, replaces=replaces)
     for chosen in found:
         row = chosen.row
-        if reason := _why_not(row, ref, replaced):
+        if reason := "mended" if row.mend_run == run else _why_not(row, ref, replaced):
             choice.left_out[reason] += 1
         else:
             origin = (row.run_id, str(row.source_file))
@@ -120,7 +120,7 @@ class RowsIntake:
         owner = Owner(self._job.tenant, self._job.pipeline.id)
         targets = [target for target in self._job.pipeline.targets() if target.id == self._ref.node]
         replaces = any(load_mode(target.load_mode).replaces_all_rows for target in targets)
-        self.choice = choose_rows(lane.connection, owner, self._ref, replaces=replaces)
+        self.choice = choose_rows(lane.connection, owner, self._ref, self._job.run_id, replaces=replaces)
         if not self.choice.rows:
             return None
         connection = self._job.connections[lane.path.target.connection]

@@ -130,13 +130,19 @@ def delete_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed,
     """Delete the entries older than that, some at a time, so that nobody waits for long; returns how many went."""
     if "tenant" not in _columns_of(conn, table):
         return 0
-    statement = sql.SQL("DELETE FROM {0} WHERE id IN (SELECT q.id FROM {0} AS q WHERE {1} LIMIT {2})").format(
-        table.identifier, _older(owner, narrowed, before), sql.Literal(AT_ONCE)
+    # By id: each look goes on behind the last one instead of stepping over what is deleted already.
+    statement = sql.SQL(
+        "WITH gone AS (DELETE FROM {0} WHERE id = ANY (ARRAY("
+        "SELECT q.id FROM {0} AS q WHERE {1} AND q.id > {2} ORDER BY q.id LIMIT {3})) RETURNING id)"
+        " SELECT count(*), max(id) FROM gone"
     )
-    gone = 0
-    while found := conn.execute(statement).rowcount:
-        gone += found
-    return gone
+    gone, last, older = 0, -1, _older(owner, narrowed, before)
+    while True:
+        found = conn.execute(statement.format(table.identifier, older, sql.Literal(last), sql.Literal(AT_ONCE)))
+        count, last = found.fetchone() or (0, None)
+        if last is None:
+            return gone
+        gone += count
 
 
 def _older(owner: Owner, narrowed: Narrowed, before: datetime) -> sql.Composed:

@@ -50,10 +50,11 @@ _WORKBENCH = {
     "replayRun": "text",
     "replayResult": "text",
     "replayRules": "text[]",
+    "mendRun": "text",
 }
 """Columns for who works on rejected rows. `revision` goes up with every change of a row's entries; `replayRun` is the
-last run that replayed the row, `replayResult` what came of it and `replayRules` which rules still failed. A table that
-lacks them takes rejects all the same."""
+last run that replayed the row, `replayResult` what came of it and `replayRules` which rules still failed; `mendRun` is
+the run that computed `fixedRow`. A table that lacks them takes rejects all the same."""
 
 _ADDED = frozenset({"tenant", *_WORKBENCH})
 """Columns that older releases did not make; a table is given them."""

@@ -53,6 +53,7 @@ class KeptRow:
     source_file: str | None
     source_record: int | None
     row_from: str
+    mend_run: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -62,7 +63,8 @@ class KeptRow:
 
 _ROW = (
     'q.id, q."runId" AS run_id, q."targetNode" AS node, q.attempt, q."rowId" AS row_id, q.status, q.disposition,'
-    ' q.revision, q."sourceFile" AS source_file, q."sourceRecord" AS source_record, q."rowFrom" AS row_from'
+    ' q.revision, q."sourceFile" AS source_file, q."sourceRecord" AS source_record, q."rowFrom" AS row_from,'
+    ' q."mendRun" AS mend_run'
 )
 
 
@@ -126,11 +128,13 @@ _FIXED_ROW = sql.SQL(
 ).format(escaped=sql.Literal(ESCAPED_KEY))
 
 
-def change_of(verb: Verb, by: str, reason: str) -> Change:
+def change_of(verb: Verb, by: str, reason: str, run: str | None = None) -> Change:
+    """`run` is the one that computes the values of a fix."""
     who = {"decidedBy": sql.Literal(by), "decidedAt": sql.SQL("now()"), "reason": sql.Literal(reason or None)}
     match verb:
         case "fix":
-            fixed = {"fixedRow": _FIXED_ROW, "fixedBy": sql.Literal(by), "status": sql.SQL("'fixed'")}
+            fixed = {"fixedRow": _FIXED_ROW, "fixedBy": sql.Literal(by), "status": sql.SQL("'fixed'"),
+                     "mendRun": sql.Literal(run)}  # fmt: skip
             return Change(("open", "fixed"), {**who, **fixed}, only_dropped=True)
         case "revert":
             nothing = {"fixedRow": sql.SQL("NULL"), "fixedBy": sql.SQL("NULL"), "status": sql.SQL("'open'")}
@@ -156,21 +160,21 @@ def change_rows(
     changed: set[tuple[str, str]] = set()
     for table in dict.fromkeys(tables):
         if exists(conn, table.schema, table.table):
-            values = _values(rows, cells or {})
-            changed |= set(conn.execute(_update(owner, table, change), values).fetchall())
+            changed |= set(conn.execute(_update(owner, table, change, _values(rows, cells or {}))).fetchall())
     return changed
 
 
-def _update(owner: Owner, table: TableName, change: Change) -> sql.Composed:
+def _update(owner: Owner, table: TableName, change: Change, values: Mapping[str, Any]) -> sql.Composed:
+    """All values as literals: beside parameters a % in one of them, such as in a reason, would be taken for another."""
     sets = sql.SQL(", ").join(
         sql.SQL("{} = {}").format(sql.Identifier(name), value) for name, value in change.sets.items()
     )
     return sql.SQL(
         "UPDATE {table} AS q SET {sets}, revision = q.revision + {step}"
-        " FROM ROWS FROM (unnest(%(runs)s::text[]), unnest(%(nodes)s::text[]), unnest(%(attempts)s::int[]),"
-        " unnest(%(rows)s::text[]), unnest(%(revisions)s::int[]), unnest(%(cells)s::jsonb[]))"
+        " FROM ROWS FROM (unnest({runs}::text[]), unnest({nodes}::text[]), unnest({attempts}::int[]),"
+        " unnest({rows}::text[]), unnest({revisions}::int[]), unnest({cells}::jsonb[]))"
         " AS k(run, node, attempt, row_id, revision, cells)"
-        ' CROSS JOIN LATERAL (SELECT coalesce(e."fixedRow", e.row - %(marks)s::text[]) AS base FROM {table} AS e'
+        ' CROSS JOIN LATERAL (SELECT coalesce(e."fixedRow", e.row - {marks}::text[]) AS base FROM {table} AS e'
         ' WHERE e."runId" = k.run AND e."targetNode" = k.node AND e.attempt = k.attempt AND e."rowId" = k.row_id'
         " LIMIT 1) AS b"
         ' WHERE q."runId" = k.run AND q."targetNode" = k.node AND q.attempt = k.attempt AND q."rowId" = k.row_id'
@@ -183,6 +187,7 @@ def _update(owner: Owner, table: TableName, change: Change) -> sql.Composed:
         owned=owner.holds("q"),
         before=sql.Literal(list(change.before)),
         dropped=sql.SQL("q.disposition = 'dropped'" if change.only_dropped else "true"),
+        **{name: sql.Literal(value) for name, value in values.items()},
     )
 
 

@@ -352,3 +352,14 @@ def test_rows_that_were_loaded_with_a_warning_do_not_count_as_loaded_by_the_repl
     world.run(world.document(rules=[{**NOT_NULL, "onFail": "warn"}]))
     assert replay(world, world.document()).row_counts == {"was_loaded": 2}
     assert world.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_an_attempt_that_takes_over_mends_no_row_twice(loaded: World) -> None:
+    ref = rows_ref(loaded, ids(loaded), column="name", expression="concat(coalesce(name, ''), 'x')")
+    first = loaded.job(loaded.document(), rows=ref)
+    again = loaded.job(loaded.document(), first.run_id, attempt=2, rows=ref)
+    for job in (first, again):
+        assert mend_rows(job, loaded.memory.ports()).row_counts == {"mended": 2}
+    assert loaded.sql("select revision, \"fixedRow\" ->> 'name' from rejected") == [(1, "x")] * 2
+    mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
+    assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected") == [("xx",)] * 2
