@@ -19,7 +19,7 @@ from flowapp.accounts.models import User
 from flowapp.api.permissions import workspace_role
 from flowapp.api.queries import read_query
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.quarantine.choosing import choose_alike, choose_by_keys, key_of_entry
+from flowapp.quarantine.choosing import MOST_KEYS, choose_alike, choose_by_keys, key_of_entry
 from flowapp.quarantine.counts import GROUPS, count_violations
 from flowapp.quarantine.deciding import decide
 from flowapp.quarantine.exporting import FORMATS, export_response
@@ -145,7 +145,7 @@ def _changed(key: str) -> FlowError:
 class RowsChosen(serializers.Serializer[Any]):
     """Rows by their keys, or those that have something in common."""
 
-    ids = serializers.ListField(child=serializers.CharField(), required=False)
+    ids = serializers.ListField(child=serializers.CharField(), required=False, max_length=MOST_KEYS)
     filter = Narrowing(required=False)
     reason = serializers.CharField(default="", allow_blank=True, max_length=2000)
 

@@ -40,10 +40,14 @@ def purge(workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: 
                         hint="Narrow them down by pipeline, run, rule, field or status.")  # fmt: skip
     before, narrowed = _before(days), narrow(workspace, wanted)
     gone = 0
-    for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
-        gone += delete_older(reached, owner_of(workspace, place), place.table, narrowed, before)
-    note_decision(workspace, wanted.pipeline or (wanted.run and wanted.run.pipeline), "purge", by, rows=gone,
-                  reason=reason, details={"wanted": wanted.words(), "olderThanDays": days})  # fmt: skip
+    try:
+        for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+            gone += delete_older(reached, owner_of(workspace, place), place.table, narrowed, before)
+    finally:
+        # What is gone is gone, also where another database does not answer.
+        if gone:
+            note_decision(workspace, wanted.pipeline or (wanted.run and wanted.run.pipeline), "purge", by, rows=gone,
+                          reason=reason, details={"wanted": wanted.words(), "olderThanDays": days})  # fmt: skip
     return gone
 
 

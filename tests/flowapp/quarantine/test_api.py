@@ -8,6 +8,10 @@ import json
 
 import pytest
 
+from flowapp.connections.fields import ConnectionFields
+from flowapp.connections.services import add_connection
+from flowapp.pipelines.selectors import get_version
+from flowapp.pipelines.services import save_version
 from flowapp.quarantine.models import RowDecision
 from flowapp.runs.models import RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
@@ -158,6 +162,17 @@ def test_no_calendar_is_left_behind(send, orders, days):
 
 def test_a_number_that_is_none_is_no_row(send, orders):
     assert send("editor", "patch", "errors/²/", {"status": "ignored"}).status_code == 404
+
+
+def test_what_was_thrown_away_is_noted_although_another_database_is_down(send, alices, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1", n=2, tenant=str(alices.pk), createdAt="2020-01-01T00:00:00Z")
+    document = json.loads(get_version(orders).document) | {"id": "others"}
+    document["nodes"][-1]["connection"] = "yonder"
+    add_connection(alices, "yonder", ConnectionFields("postgres", "127.0.0.1", 1, "d", "u", "p"))
+    save_version(alices, json.dumps(document))
+    wish = {"filter": {}, "olderThanDays": 30, "reason": "old"}
+    assert send("admin", "post", "errors/purge/", wish).status_code == 503
+    assert RowDecision.objects.get().rows == 2
 
 
 def test_old_entries_are_counted_and_then_thrown_away(send, api, orders, warehouse, table):
