@@ -54,20 +54,23 @@ class Backup:
 class RowsRef:
     """Which rejected rows of which target node: `tables` holds (schema, table, ids of entries, one for each row).
 
-    `row_from` is `source` or `input`: as the source gave them, or as they came to the node. `overwrite` are ids of rows
-    that may replace rows of the target with their key. `hashes` gives the SHA-256 of their files, by (run, name), where
-    it is known. `column` and `expression` are what a mending run computes, `by` is who asked for it.
+    `row_from` is `source` or `input`: as the source gave them, or as they came to the node. `overwrite` are the names
+    (`run:row`, for ids may be those of another table too) of rows that may replace rows of the target with their key.
+    `hashes` gives the SHA-256 of their files, by (run, name), where it is known. `column` and `expression` are what a
+    mending run computes, `by` is who asked for it. `revisions`, if given, are those of the entries when it was asked
+    for: a row that was changed since is left out.
     """
 
     node: str
     row_from: str
     tables: Sequence[tuple[str, str, Sequence[int]]]
-    overwrite: frozenset[int] = frozenset()
+    overwrite: frozenset[str] = frozenset()
     hashes: Mapping[tuple[str, str], str] = field(default_factory=dict)
     column: str = ""
     expression: str = ""
     by: str = ""
     reason: str = ""
+    revisions: Sequence[Sequence[int]] = ()
 
 
 @dataclass(frozen=True, slots=True)

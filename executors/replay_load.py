@@ -42,7 +42,7 @@ class RejectedRows:
     @property
     def allowed(self) -> frozenset[Place]:
         """Where the rows stand that may replace others."""
-        return frozenset(place for place, chosen in self.choice.rows.items() if chosen.row.id in self.ref.overwrite)
+        return frozenset(place for place, chosen in self.choice.rows.items() if chosen.row.name in self.ref.overwrite)
 
 
 class _OfRejectedRows(TargetLoad):
@@ -90,6 +90,8 @@ class ReplayLoad(_OfRejectedRows):
             tables=tuple(choice.tables),
             allowed=self._rows.allowed,
             left_out=dict(choice.left_out),
+            by=self._rows.ref.by,
+            reason=self._rows.ref.reason,
             window=window,
         )
 
@@ -144,7 +146,7 @@ class RecheckLoad(_OfRejectedRows, TargetPreview):
     def _told(self, place: Place, verdict: Verdict) -> dict[str, Any]:
         row = self._rows.choice.rows[place].row
         return {
-            "key": f"{row.run_id}:{row.row_id}", "id": row.id, "sourceFile": row.source_file,
+            "key": row.name, "id": row.id, "sourceFile": row.source_file,
             "sourceRecord": row.source_record, "result": verdict.result, "rules": list(verdict.rules),
             "conflict": self._conflicts.get(place),
         }  # fmt: skip

@@ -33,10 +33,11 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A row of the reading, and the table that keeps it."""
+    """A row of the reading, and the table that keeps it. `seen` is the revision that it must have, if any."""
 
     table: TableName
     row: KeptRow
+    seen: int | None = None
 
 
 @dataclass(slots=True)
@@ -63,7 +64,7 @@ def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, replaces: b
     replaced = runs_replaced(conn, owner, ref.node, {chosen.row.run_id for chosen in found}, replaces=replaces)
     for chosen in found:
         row = chosen.row
-        if reason := "mended" if row.mend_run == run else _why_not(row, ref, replaced):
+        if reason := "mended" if row.mend_run == run else _why_not(chosen, ref, replaced):
             choice.left_out[reason] += 1
         else:
             origin = (row.run_id, str(row.source_file))
@@ -77,13 +78,14 @@ def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, replaces: b
 def _find(conn: Conn, owner: Owner, ref: RowsRef, choice: Choice) -> list[Chosen]:
     """Each row once, whatever table it was chosen from."""
     found: dict[tuple[str, str], Chosen] = {}
-    for schema, name, ids in ref.tables:
+    for number, (schema, name, ids) in enumerate(ref.tables):
         table = TableName(schema, name)
         require_workbench(conn, table)
         rows = find_rows(conn, owner, table, ids)
         choice.left_out["gone"] += len(set(ids)) - len(rows)
+        seen = dict(zip(ids, ref.revisions[number], strict=True)) if ref.revisions else {}
         for row in rows:
-            found.setdefault(row.key, Chosen(table, row))
+            found.setdefault(row.key, Chosen(table, row, seen.get(row.id)))
     return list(found.values())
 
 
@@ -94,7 +96,8 @@ def _ready_tables(conn: Conn, runs: Collection[str]) -> tuple[TableName, ...]:
     return tables
 
 
-def _why_not(row: KeptRow, ref: RowsRef, replaced: Collection[str]) -> str | None:
+def _why_not(chosen: Chosen, ref: RowsRef, replaced: Collection[str]) -> str | None:
+    row = chosen.row
     if row.status == "replayed":
         return "already"
     if row.status == "ignored":
@@ -104,6 +107,8 @@ def _why_not(row: KeptRow, ref: RowsRef, replaced: Collection[str]) -> str | Non
         return "was_loaded" if row.disposition == "loaded" else row.disposition
     if row.run_id in replaced:
         return "replaced"
+    if chosen.seen not in (None, row.revision):
+        return "changed"
     if row.node != ref.node or row.row_from != ref.row_from or row.source_file is None or row.source_record is None:
         return "unfit"
     return None

@@ -60,6 +60,11 @@ class KeptRow:
         """What tells it from all other rows."""
         return self.run_id, self.row_id
 
+    @property
+    def name(self) -> str:
+        """The same in one word."""
+        return f"{self.run_id}:{self.row_id}"
+
 
 _ROW = (
     'q.id, q."runId" AS run_id, q."targetNode" AS node, q.attempt, q."rowId" AS row_id, q.status, q.disposition,'

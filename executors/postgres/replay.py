@@ -110,14 +110,17 @@ def _is_in(places: Collection[Place]) -> sql.Composed:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """`settle` of a replay's load plan. `left_out` counts the rows that were chosen and could not be read; `window` is
-    that of an incremental target, whose mark must not move and must know the rows that the table gains."""
+    """`settle` of a replay's load plan. `left_out` counts the rows that were chosen and could not be read; `by` is who
+    asked for it; `window` is that of an incremental target, whose mark must not move and must know the rows that the
+    table gains."""
 
     owner: Owner
     rows: Mapping[Place, KeptRow]
     tables: tuple[TableName, ...]
     allowed: frozenset[Place]
     left_out: Mapping[str, int]
+    by: str = ""
+    reason: str = ""
     window: Window | None = None
 
     def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> Settled:
@@ -141,7 +144,8 @@ class Settlement:
     def _claim(self, conn: Conn, plan: LoadPlan, rows: list[KeptRow]) -> None:
         run = sql.Literal(plan.run.run_id)
         sets = {"status": sql.SQL("'replayed'"), "replayRun": run, "replayResult": sql.SQL("'loaded'"),
-                "replayRules": sql.SQL("NULL")}  # fmt: skip
+                "replayRules": sql.SQL("NULL"), "decidedBy": sql.Literal(self.by or None),
+                "decidedAt": sql.SQL("now()"), "reason": sql.Literal(self.reason or None)}  # fmt: skip
         change = Change(("open", "fixed"), sets, only_dropped=True)
         claimed = change_rows(conn, self.owner, self.tables, rows, change)
         if missing := len(rows) - len(claimed):

@@ -32,8 +32,8 @@ class Selection(models.Model):
 class RowJob(models.Model):
     """What a run does with rejected rows. `tables` maps quarantine tables to ids of entries, one for each row.
 
-    `row_from` says what the rows are: as the source gave them, or as they came to the node. `overwrite` are ids of rows
-    that may replace rows of the target with their key. `options` is what a mending run computes.
+    `row_from` says what the rows are: as the source gave them, or as they came to the node. `overwrite` are names of
+    rows that may replace rows of the target with their key. `options` is what a mending run computes.
     """
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")

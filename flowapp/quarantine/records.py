@@ -26,6 +26,7 @@ def rows_of(run: Run) -> RowsRef | None:
         hashes={(run_id, name): sha256 for run_id, name, sha256 in job.hashes},
         **{name: job.options.get(name, "") for name in ("column", "expression", "by")},
         reason=job.reason,
+        revisions=job.options.get("revisions", ()),
     )
 
 

@@ -31,7 +31,7 @@ ALL = "all"
 class _Group:
     """Rows that one run can take: of one target, in one form."""
 
-    tables: dict[tuple[str, str], list[int]] = field(default_factory=lambda: defaultdict(list))
+    tables: dict[tuple[str, str], list[KeptRow]] = field(default_factory=lambda: defaultdict(list))
     rows: list[KeptRow] = field(default_factory=list)
     connection: str = ""
 
@@ -74,8 +74,9 @@ def ask_for_runs(
             run = queue_for(purpose, pipeline, trigger, user=by.user, send=send)
             RowJob.objects.create(
                 workspace_id=run.workspace_id, run=run, node=node, row_from=row_from, reason=reason.strip()[:2000],
-                tables=[[schema, table, ids] for (schema, table), ids in group.tables.items()],
-                overwrite=_allowed(group, overwrite), hashes=_hashes(pipeline, group.rows), options=options,
+                tables=[[schema, table, [row.id for row in rows]] for (schema, table), rows in group.tables.items()],
+                overwrite=_allowed(group, overwrite), hashes=_hashes(pipeline, group.rows),
+                options={**options, **_as_seen(purpose, group)},
             )  # fmt: skip
             if purpose != Purpose.RECHECK:
                 note_decision(
@@ -125,15 +126,21 @@ def _group(selection: Selection) -> dict[tuple[str, str], _Group]:
 def _sort_in(part: Part, groups: dict[tuple[str, str], _Group]) -> None:
     for row in part.rows:
         group = groups[row.node, row.row_from]
-        group.tables[part.table.schema, part.table.table].append(row.id)
+        group.tables[part.table.schema, part.table.table].append(row)
         group.rows.append(row)
         group.connection = part.connection
 
 
-def _allowed(group: _Group, overwrite: Collection[str] | str) -> list[int]:
-    if overwrite == ALL:
-        return [row.id for row in group.rows]
-    return [row.id for row in group.rows if f"{row.run_id}:{row.row_id}" in overwrite]
+def _allowed(group: _Group, overwrite: Collection[str] | str) -> list[str]:
+    names = [row.name for row in group.rows]
+    return names if overwrite == ALL else sorted(set(names) & set(overwrite))
+
+
+def _as_seen(purpose: Purpose, group: _Group) -> dict[str, list[list[int]]]:
+    """An expression that is asked for twice by two presses is computed once: the second finds the rows changed."""
+    if purpose != Purpose.MEND:
+        return {}
+    return {"revisions": [[row.revision for row in rows] for rows in group.tables.values()]}
 
 
 def _hashes(pipeline: Pipeline, rows: list[KeptRow]) -> list[list[str]]:

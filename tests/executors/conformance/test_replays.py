@@ -83,8 +83,9 @@ def test_a_mended_row_is_loaded_and_the_original_stays(loaded: World) -> None:
 
 
 def test_the_rules_are_those_of_now(loaded: World) -> None:
-    report = replay(loaded, loaded.document())
+    report = replay(loaded, loaded.document(), by="ann", reason="100% sure")
     assert report.row_counts == {"loaded": 2}
+    assert loaded.sql('select distinct "decidedBy", reason from rejected') == [("ann", "100% sure")]
     assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
@@ -162,7 +163,8 @@ def test_a_newer_row_with_the_same_key_is_kept_unless_it_is_ticked(world: World)
     assert report.row_counts == {"exists": 1, "fails": 1}
     assert reconciles(report)
     assert world.sql("select name from t where id = 2") == [("Newer",)]
-    report = replay(world, document, overwrite=frozenset(ids(world)))
+    names = [f"{run}:{row_id}" for run, row_id in world.sql('select "runId", "rowId" from rejected')]
+    report = replay(world, document, overwrite=frozenset(names))
     assert report.row_counts == {"loaded": 1, "fails": 1}
     assert world.sql("select name from t where id = 2") == [("Mended",)]
 
@@ -363,3 +365,11 @@ def test_an_attempt_that_takes_over_mends_no_row_twice(loaded: World) -> None:
     assert loaded.sql("select revision, \"fixedRow\" ->> 'name' from rejected") == [(1, "x")] * 2
     mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
     assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected") == [("xx",)] * 2
+
+
+def test_rows_that_were_changed_since_an_expression_was_asked_for_are_not_mended(loaded: World) -> None:
+    ref = rows_ref(loaded, ids(loaded), column="name", expression="'x'", revisions=[[0, 0]])
+    mend(loaded, name="Bob")
+    report = mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
+    assert report.row_counts == {"changed": 1, "mended": 1}
+    assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected order by id") == [("Bob",), ("x",)]

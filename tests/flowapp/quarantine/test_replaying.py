@@ -60,6 +60,14 @@ def test_what_may_replace_newer_rows_and_which_files_they_came_from_goes_along(a
     assert rows_of(some).hashes == {(run, "a.csv"): "ab" * 32}
 
 
+def test_an_expression_is_for_the_rows_as_they_are_when_it_is_asked_for(alices, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1", n=2, revision=3)
+    chosen = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    (mending,) = ask(Purpose.MEND, chosen, column="id", expression="trim(id)")
+    (replay,) = ask(Purpose.REPLAY, chosen)
+    assert (rows_of(mending).revisions, rows_of(replay).revisions) == ([[3, 3]], ())
+
+
 def test_a_target_that_is_gone_or_elsewhere_is_told_at_once(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", targetNode="gone")
     with pytest.raises(FlowError, match=r"replay\.elsewhere"):
