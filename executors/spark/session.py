@@ -56,7 +56,8 @@ def get_session(mode: Mode = "inline") -> SparkSession:
 class RunSession:
     """A session of its own for one run: settings, views and cancelling do not touch other runs.
 
-    It starts when it is first needed; a small run never needs it. Leaving the block gives it back to runs to come.
+    It starts when it is first needed; a small run never needs it. Leaving the block gives it back to runs to come,
+    unless the run was interrupted or has failed.
     """
 
     def __init__(self) -> None:
@@ -67,11 +68,13 @@ class RunSession:
     def __enter__(self) -> RunSession:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         session, self._session = self._session, None
         if session is None or not remote():
             return  # on classic Spark nothing is kept for a session, and stopping it would stop the application
-        if self._interrupts:  # looked at last: an interruption that comes later finds no session
+        # Looked at last: an interruption that comes later finds no session. After an error something of the run may
+        # still be at work in the server, which ends it with its session.
+        if self._interrupts or kind is not None:
             release(session)
         else:
             keep_spare(session)

@@ -8,7 +8,10 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,6 +20,7 @@ from executors.errors import Cancelled
 from executors.spark import java
 from executors.spark.errors import translate
 from executors.spark.session import SESSION_SETTINGS, RunSession
+from executors.spark.spares import take_spare
 
 
 def test_every_run_session_has_our_settings(spark: SparkSession) -> None:
@@ -54,6 +58,22 @@ def test_interrupting_a_run_ends_its_work_and_no_other(spark: SparkSession, tmp_
         ours.start().range(0, 1, 1, 1).mapInArrow(sleeper(began), "id long").collect()
     thread.join()
     assert other.start().range(3).count() == 3
+
+
+@pytest.mark.parametrize(("ends_with", "kept"), [(None, True), (ValueError("broken"), False)])
+def test_a_session_of_a_server_serves_the_next_run_unless_its_run_has_failed(
+    monkeypatch: pytest.MonkeyPatch, ends_with: Exception | None, kept: bool
+) -> None:
+    """What a failed run has left at work in the server ends with its session."""
+    monkeypatch.setattr("executors.spark.session.remote", lambda: "sc://here")
+    ended: list[str] = []
+    client = SimpleNamespace(set_retry_policies=lambda policies: None)
+    mine: Any = SimpleNamespace(client=client, stop=lambda: ended.append("mine"))
+    with suppress(ValueError), RunSession() as session:
+        session._session = mine
+        if ends_with:
+            raise ends_with
+    assert (take_spare() is mine, ended) == (kept, [] if kept else ["mine"])
 
 
 def test_interrupting_an_idle_session_does_nothing(spark: SparkSession) -> None:
