@@ -57,16 +57,7 @@ def ask_for_runs(
     if purpose == Purpose.MEND:
         _require_expression(column, expression)
     groups = _group(selection)
-    targets = {t.id: t for t in read_document(get_version(pipeline).document).targets()}
-    for (node, _), group in groups.items():
-        target = targets.get(node)
-        if target is None or target.connection != group.connection:
-            raise FlowError(
-                "replay.elsewhere",
-                f"These rows were rejected on their way to {node!r} over {group.connection!r}; the newest version has "
-                f"{'no such target' if target is None else f'that target over {target.connection!r}'}.",
-                hint="Give the pipeline that target back, or ignore the rows.",
-            )
+    _require_targets(pipeline, groups)
     options = {"column": column, "expression": expression, "by": by.words, "selection": str(selection.pk)}
     runs = []
     with transaction.atomic():
@@ -112,6 +103,19 @@ def _require_expression(column: str, expression: str) -> None:
         parse_expression(expression)
     except ExpressionError as error:
         raise FlowError(error.code, error.message, hint=error.hint) from error
+
+
+def _require_targets(pipeline: Pipeline, groups: dict[tuple[str, str], _Group]) -> None:
+    targets = {t.id: t for t in read_document(get_version(pipeline).document).targets()}
+    for (node, _), group in groups.items():
+        target = targets.get(node)
+        if target is None or target.connection != group.connection:
+            raise FlowError(
+                "replay.elsewhere",
+                f"These rows were rejected on their way to {node!r} over {group.connection!r}; the newest version has "
+                f"{'no such target' if target is None else f'that target over {target.connection!r}'}.",
+                hint="Give the pipeline that target back, or ignore the rows.",
+            )
 
 
 def _group(selection: Selection) -> dict[tuple[str, str], _Group]:
