@@ -373,3 +373,21 @@ def test_rows_that_were_changed_since_an_expression_was_asked_for_are_not_mended
     report = mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
     assert report.row_counts == {"changed": 1, "mended": 1}
     assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected order by id") == [("Bob",), ("x",)]
+
+
+def test_run_recheck_and_replay_judge_a_value_alike(world: World) -> None:
+    world.sql("create table t (id int, age text)")
+    world.write("a.csv", 'id,age\n1,\n2,-1\n3,151\n4,150\n5,abc\n6,NaN\n7,""\n')
+    document = world.document(rules=[{"type": "range", "field": "age", "min": 0, "max": 150, "onFail": "skip"}])
+    world.run(document)
+    rejected = world.sql("select row ->> 'id' from rejected order by id")
+    assert {"2", "3", "5", "6"} <= {key for (key,) in rejected}
+    assert {"1", "4"}.isdisjoint(key for (key,) in rejected)
+    assert recheck(world, document).row_counts == {"fails": len(rejected)}
+    assert replay(world, document).row_counts == {"fails": len(rejected)}
+
+
+def test_replays_of_rows_that_fail_keep_no_row_twice(loaded: World) -> None:
+    for _ in range(2):
+        replay(loaded, loaded.document(rules=[NOT_NULL]))
+    assert len(ids(loaded)) == 2
