@@ -222,10 +222,12 @@ def runs_replaced(conn: Conn, owner: Owner, node: str, runs: Collection[str], *,
     if not exists(conn, "flow_meta", "load_commits"):
         return set()
     rows = conn.execute(
-        "SELECT c.run_id FROM flow_meta.load_commits AS c WHERE c.run_id = ANY(%(runs)s) AND c.node = %(node)s"
-        " AND c.tenant = %(tenant)s AND c.pipeline = %(pipeline)s AND c.token < ("
+        "WITH theirs AS (SELECT c.run_id, c.token FROM flow_meta.load_commits AS c WHERE c.run_id = ANY(%(runs)s)"
+        "  AND c.node = %(node)s AND c.tenant = %(tenant)s AND c.pipeline = %(pipeline)s)"
+        " SELECT t.run_id FROM theirs AS t WHERE t.token < ("
         "  SELECT max(n.token) FROM flow_meta.load_commits AS n WHERE n.tenant = %(tenant)s"
-        "  AND n.pipeline = %(pipeline)s AND n.node = %(node)s AND n.undone_by IS NULL"
+        "  AND n.pipeline = %(pipeline)s AND n.node = %(node)s AND n.token > (SELECT min(token) FROM theirs)"
+        "  AND n.undone_by IS NULL"
         "  AND NOT n.counts ?| ARRAY['replay', 'restored'] AND coalesce(n.counts ->> 'mode' = ANY(%(modes)s), %(so)s))",
         {"runs": list(runs), "node": node, "tenant": owner.tenant, "pipeline": owner.pipeline,
          "modes": [name for name, mode in LOAD_MODES.items() if mode.replaces_all_rows], "so": replaces},
