@@ -1,0 +1,89 @@
+"""A sample of the source: rows as they reach the first rule, from any source, and nothing is taken or loaded."""
+
+from __future__ import annotations
+
+import pytest
+
+from executors import sampling
+from executors.errors import Failure
+from executors.sampling import sample_pipeline
+from tests.executors.conformance.world import World
+
+OPS = [
+    {"op": "rename", "columns": {"no": "id"}},
+    {"op": "cast", "columns": {"id": "integer"}},
+    {"op": "derive", "columns": {"double": "id * 2"}},
+    {"op": "filter", "where": "id <> 3"},
+    {"op": "deduplicate", "keys": ["name"]},
+]
+
+
+def sample(world: World, **document):
+    """The rows that were kept: (file, record, row)."""
+    world.sample_report = sample_pipeline(world.job(world.document(**document)), world.memory.ports())
+    return kept(world)
+
+
+def kept(world: World):
+    rows = world.sql(
+        "select source_file, source_record, row from flow_meta.samples where tenant = %s and kind = 'source'"
+        " order by id",
+        world.tenant,
+    )
+    return [tuple(row) for row in rows]
+
+
+def test_rows_come_behind_the_ops_and_before_the_rules(world: World) -> None:
+    world.write("a", "no,name\n1,Ann\n2,Bob\n3,Cy\nx,Di\n5,Ann\n")
+    rows = sample(world, ops=OPS, rules=[{"type": "maxLength", "field": "name", "max": 1, "onFail": "abort"}])
+    assert [(record, row["id"], row["double"]) for _, record, row in rows] == [
+        (1, 1, 2), (2, 2, 4), (4, None, None), (5, 5, 10),
+    ]  # fmt: skip
+    assert world.sql("select to_regclass('t')") == [(None,)]
+    assert world.memory.commits == {}
+
+
+def test_what_was_loaded_before_is_looked_at_and_stays_where_it_is(world: World) -> None:
+    world.write("a", "id,name\n1,Ann\n2,Bob\n")
+    world.run(world.document())
+    assert len(sample(world)) == 2
+    world.write("b", "id,name\n3,Cy\n")
+    assert len(sample(world)) == 3
+    assert world.run(world.document()).nodes[-1].rows_loaded == 1
+
+
+def test_a_sample_ends_where_it_is_large_enough(world: World, monkeypatch) -> None:
+    monkeypatch.setattr(sampling, "MOST_ROWS", 10)
+    world.write("a", "id,name\n" + "".join(f"{n},N{n}\n" for n in range(5000)))
+    assert len(sample(world)) == 10
+
+
+def test_rows_of_a_database_are_sampled_as_they_are(world: World) -> None:
+    world.sql("create table s (id int primary key, name text, amount numeric(10,2), day date, ok boolean)")
+    world.sql(
+        "insert into s select n, 'N' || n, n + 0.5, date '2026-01-01' + n, mod(n, 2) = 0 from generate_series(1, 50) n"
+    )
+    report = sample_pipeline(world.job(world.table_document()), world.memory.ports())
+    assert report.row_counts == {"load": 50}
+    assert kept(world)[0][2] == {"id": 1, "name": "N1", "amount": "1.50", "day": "2026-01-02", "ok": False}
+
+
+def test_without_its_folder_a_source_cannot_be_sampled(world: World) -> None:
+    with pytest.raises(Failure) as stopped:
+        sample(world)
+    assert stopped.value.code == "source.path_missing"
+
+
+def test_values_that_json_cannot_hold_are_kept_all_the_same(world: World) -> None:
+    world.write("a", 'id,name\n1,"a\0b"\n2,é\n')
+    assert [row["name"] for *_, row in sample(world)][-1] == "é"
+
+
+def test_a_large_table_is_not_read_to_its_end(world: World, monkeypatch) -> None:
+    monkeypatch.setattr(sampling, "MOST_ROWS", 10)
+    world.sql("create table s (id int primary key, name text)")
+    world.sql("insert into s select n, repeat('x', 100) from generate_series(1, 200000) n")
+    report = sample_pipeline(world.job(world.table_document()), world.memory.ports())
+    assert report.row_counts == {"load": 10}
+    reading = "select count(*) from pg_stat_activity where state = 'active' and query like 'COPY%%' and datname = %s"
+    assert world.sql(reading, world.warehouse.database) == [(0,)]
