@@ -18,8 +18,10 @@ from executors.postgres.kept_rows import MARKS, PART_ROWS, KeptPart, KeptReader
 from executors.postgres.names import TableName
 from executors.postgres.quarantine_table import require_workbench
 from executors.postgres.quarantined import KeptRow, Owner, find_rows
+from executors.postgres.repeated_rejects import find_repeats
 from executors.reading import Origin, Reading
 from executors.secrets import seal
+from ir.connectors import CONNECTORS
 from ir.load_modes import LOAD_MODES, load_mode
 from ir.nodes import Source
 from ir.types import STRING, ColumnType
@@ -56,16 +58,28 @@ class Choice:
 
 
 @translate()
-def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, replaces: bool = False) -> Choice:
-    """What `run` can take of what was chosen; `replaces` says that each load of the target takes the place of what it
-    held. Raises Terminal `quarantine.unusable`."""
+def choose_rows(
+    conn: Conn, owner: Owner, ref: RowsRef, run: str, *, replaces: bool = False, rereads: bool = False
+) -> Choice:
+    """What `run` can take of what was chosen. Raises Terminal `quarantine.unusable`.
+
+    `replaces` says that each load of the target takes the place of what it held, `rereads` that runs read rows again
+    that earlier ones have read.
+    """
     choice = Choice()
     found = _find(conn, owner, ref, choice)
     replaced = runs_replaced(conn, owner, ref.node, {chosen.row.run_id for chosen in found}, replaces=replaces)
+    fit: list[Chosen] = []
     for chosen in found:
-        row = chosen.row
-        if reason := "mended" if row.mend_run == run else _why_not(chosen, ref, replaced):
+        if reason := "mended" if chosen.row.mend_run == run else _why_not(chosen, ref, replaced):
             choice.left_out[reason] += 1
+        else:
+            fit.append(chosen)
+    repeats = _repeats(conn, owner, ref, fit) if rereads else set()
+    for chosen in fit:
+        row = chosen.row
+        if row.name in repeats:
+            choice.left_out["repeated"] += 1
         else:
             origin = (row.run_id, str(row.source_file))
             seq = choice.origins.setdefault(origin, len(choice.origins))
@@ -73,6 +87,14 @@ def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, replaces: b
     choice.left_out = +choice.left_out
     choice.beside = _ready_tables(conn, {run for run, _ in choice.origins})
     return choice
+
+
+def _repeats(conn: Conn, owner: Owner, ref: RowsRef, fit: Sequence[Chosen]) -> set[str]:
+    rows: dict[TableName, list[KeptRow]] = {}
+    for chosen in fit:
+        rows.setdefault(chosen.table, []).append(chosen.row)
+    tables = dict.fromkeys((*rows, *_ready_tables(conn, {chosen.row.run_id for chosen in fit})))
+    return find_repeats(conn, owner, ref.node, rows, tables)
 
 
 def _find(conn: Conn, owner: Owner, ref: RowsRef, choice: Choice) -> list[Chosen]:
@@ -124,8 +146,13 @@ class RowsIntake:
     def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
         owner = Owner(self._job.tenant, self._job.pipeline.id)
         targets = [target for target in self._job.pipeline.targets() if target.id == self._ref.node]
-        replaces = any(load_mode(target.load_mode).replaces_all_rows for target in targets)
-        self.choice = choose_rows(lane.connection, owner, self._ref, self._job.run_id, replaces=replaces)
+        modes = [load_mode(target.load_mode) for target in targets]
+        keeps_mark = any(mode.keeps_mark for mode in modes) and not self._ref.column
+        self.choice = choose_rows(
+            lane.connection, owner, self._ref, self._job.run_id,
+            replaces=any(mode.replaces_all_rows for mode in modes),
+            rereads=keeps_mark and not CONNECTORS[lane.path.source.connector].keeps_order,
+        )  # fmt: skip
         if not self.choice.rows:
             return None
         connection = self._job.connections[lane.path.target.connection]

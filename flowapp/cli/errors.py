@@ -33,7 +33,8 @@ RESULTS = {
     "filtered": "are filtered away", "already": "were replayed before", "ignored": "are ignored",
     "was_loaded": "were loaded in spite of it", "not_loaded": "belong to a run that loaded nothing",
     "replaced": "belong to a load that a later one has replaced", "gone": "are gone",
-    "changed": "were changed meanwhile", "unfit": "cannot be replayed", "mended": "mended",
+    "changed": "were changed meanwhile", "repeated": "were rejected by several runs, and are loaded once",
+    "unfit": "cannot be replayed", "mended": "mended",
 }  # fmt: skip
 
 

@@ -185,6 +185,19 @@ def test_the_mark_stays_and_the_source_does_not_load_the_row_again(world: World)
     assert world.rows("id") == [(1,), (2,), (3,), (3,)]
 
 
+def test_a_row_that_each_run_has_rejected_again_is_loaded_once(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.sql("create table s (id int, name text)")
+    world.sql("insert into s values (1, 'Ann'), (3, null), (3, null), (3, 'Cy')")
+    mode = {"mode": "incremental_watermark"}
+    for _ in range(3):
+        world.run(world.table_document(rules=[NOT_NULL], **mode))
+    assert len(ids(world)) == 6, "those at the mark are read each time"
+    assert replay(world, world.table_document(**mode)).row_counts == {"loaded": 2, "repeated": 4}
+    assert replay(world, world.table_document(**mode)).row_counts == {"already": 2, "repeated": 4}
+    assert world.rows("id") == [(1,), (3,), (3,), (3,)]
+
+
 def test_a_recheck_writes_nothing(loaded: World) -> None:
     mend(loaded, name="Bob")
     before = loaded.sql("select * from rejected order by id")
