@@ -101,7 +101,7 @@ def look_in_samples(conn: Conn, tenant: str, pipeline: str, target: str, key: Ma
         return Looked()
     query = sql.SQL(
         "SELECT run_id, source_file, source_record, row, taken_at FROM flow_meta.samples"
-        " WHERE tenant = {} AND pipeline = {} AND node = {} AND {} ORDER BY id DESC"
+        " WHERE tenant = {} AND pipeline = {} AND node = {} AND kind = 'load' AND {} ORDER BY id DESC"
     ).format(sql.Literal(tenant), sql.Literal(pipeline), sql.Literal(target), _same_texts(key))
     return _look(conn, query)
 

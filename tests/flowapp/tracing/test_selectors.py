@@ -64,6 +64,11 @@ def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, ta
         [checked.workspace_id, checked.ident, str(run.pk), Jsonb({"id": 4, "name": "Di"}),
          checked.ident, str(run.pk), Jsonb({"id": 4})],
     )  # fmt: skip
+    database.execute(
+        "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, kind, row)"
+        " VALUES (%s, %s, 'load', %s, 'source', %s)",
+        [checked.workspace_id, checked.ident, str(run.pk), Jsonb({"id": 4, "name": "only seen"})],
+    )
     (sight,) = places(checked, id="4")[0]["samples"].sights
     assert (sight.run, sight.file, sight.record, sight.values["name"]) == (run, "a.csv", 3, "Di")
 
