@@ -126,8 +126,11 @@ def count_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, 
 
 
 @translate()
-def delete_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime) -> int:
-    """Delete the entries older than that, some at a time, so that nobody waits for long; returns how many went."""
+def delete_older(
+    conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime, most: int | None = None
+) -> int:
+    """Delete the entries older than that, some at a time, so that nobody waits for long, until about `most` are gone;
+    returns how many went."""
     if "tenant" not in _columns_of(conn, table):
         return 0
     # By id: each look goes on behind the last one instead of stepping over what is deleted already.
@@ -137,12 +140,13 @@ def delete_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed,
         " SELECT count(*), max(id) FROM gone"
     )
     gone, last, older = 0, -1, _older(owner, narrowed, before)
-    while True:
+    while most is None or gone < most:
         found = conn.execute(statement.format(table.identifier, older, sql.Literal(last), sql.Literal(AT_ONCE)))
         count, last = found.fetchone() or (0, None)
         if last is None:
-            return gone
+            break
         gone += count
+    return gone
 
 
 def _older(owner: Owner, narrowed: Narrowed, before: datetime) -> sql.Composed:

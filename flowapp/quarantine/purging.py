@@ -19,6 +19,8 @@ from ir.errors import FlowError
 logger = logging.getLogger(__name__)
 BY_TIME = Decider("retention")
 MOST_DAYS = 36_500
+MOST_BY_TIME = 500_000
+"""Entries of one table that go at once when they are past their time: whoever does it has other chores."""
 
 
 def rows_to_purge(workspace: Workspace, wanted: Wanted, days: int) -> int:
@@ -30,9 +32,9 @@ def rows_to_purge(workspace: Workspace, wanted: Wanted, days: int) -> int:
     )
 
 
-def purge(workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: str) -> int:
-    """Delete what is older; returns how many entries went. What nobody has decided about goes as well. Raises
-    FlowError, and Failure where a database does not answer."""
+def purge(workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: str, most: int | None = None) -> int:
+    """Delete what is older, of each table about `most` entries at the most; returns how many went. What nobody has
+    decided about goes as well. Raises FlowError, and Failure where a database does not answer."""
     if not reason.strip():
         raise FlowError("errors.reason_required", "Throwing rows away needs a reason.", hint="Say why; it is kept.")
     if wanted.search:
@@ -42,7 +44,7 @@ def purge(workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: 
     gone = 0
     try:
         for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
-            gone += delete_older(reached, owner_of(workspace, place), place.table, narrowed, before)
+            gone += delete_older(reached, owner_of(workspace, place), place.table, narrowed, before, most)
     finally:
         # What is gone is gone, also where another database does not answer.
         if gone:
@@ -77,8 +79,8 @@ def purge_old_rows() -> int:
     gone = 0
     for kept in Retention.objects.select_related("workspace").order_by("pk"):
         try:
-            if rows_to_purge(kept.workspace, Wanted(), kept.days):
-                gone += purge(kept.workspace, Wanted(), kept.days, BY_TIME, f"Older than {kept.days} days.")
+            why = f"Older than {kept.days} days."
+            gone += purge(kept.workspace, Wanted(), kept.days, BY_TIME, why, MOST_BY_TIME)
         except FlowError as error:
             logger.info("Rejected rows of workspace %s were not thrown away: %s", kept.workspace, error.code)
     return gone

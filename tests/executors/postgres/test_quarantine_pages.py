@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -11,7 +12,7 @@ from executors.errors import Terminal
 from executors.postgres import quarantine_pages
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import ensure_quarantine
-from executors.postgres.quarantine_pages import Narrowed, read_all, read_page
+from executors.postgres.quarantine_pages import Narrowed, delete_older, read_all, read_page
 from executors.postgres.quarantined import Owner
 
 TENANT = str(uuid.uuid4())
@@ -102,3 +103,13 @@ def test_a_table_of_an_older_release_is_read_as_it_is(conn, table):
 def test_entries_of_others_are_not_read(conn, table):
     assert read_page(conn, Owner(str(uuid.uuid4()), "orders"), table, Narrowed(), None, 5).entries == []
     assert read_page(conn, Owner(TENANT, "returns"), table, Narrowed(), None, 5).entries == []
+
+
+def test_old_entries_go_some_at_a_time_and_no_others(conn, table, monkeypatch):
+    monkeypatch.setattr(quarantine_pages, "AT_ONCE", 7)
+    later, narrowed = datetime.now(UTC) + timedelta(days=1), Narrowed(rule="rule1")
+    assert delete_older(conn, OWNER, table, narrowed, datetime(2020, 1, 1, tzinfo=UTC)) == 0
+    assert delete_older(conn, Owner(str(uuid.uuid4()), "orders"), table, narrowed, later) == 0
+    assert delete_older(conn, OWNER, table, narrowed, later, most=10) == 14
+    assert delete_older(conn, OWNER, table, narrowed, later) == 11
+    assert conn.execute(f"select count(*) from {table}").fetchone() == (75,)
