@@ -168,22 +168,26 @@ def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables:
 
 
 _COUNT_AS_LOADED = """
-UPDATE {0} AS q SET disposition = CASE WHEN EXISTS (
-    SELECT FROM {0} AS s WHERE s."runId" = q."runId" AND s."targetNode" = q."targetNode" AND s."rowId" = q."rowId"
-    AND s.severity = 'skip'
-) THEN 'dropped' ELSE 'loaded' END
+UPDATE {0} AS q SET disposition = CASE WHEN {2} THEN 'dropped' ELSE 'loaded' END
 WHERE tenant = %s AND "pipelineId" = %s AND "targetNode" = %s AND "runId" = ANY(%s::text[]) AND {1}
 AND disposition = 'not_loaded'"""
 
+_IS_SKIPPED = """EXISTS (
+    SELECT FROM {} AS s WHERE s."runId" = q."runId" AND s."targetNode" = q."targetNode" AND s."rowId" = q."rowId"
+    AND s.severity = 'skip'
+)"""
+
 
 def count_as_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
-    """Let the open entries of loads that count again be what they were: of a row that a rule skipped, dropped."""
-    for name in map(TableName.parse, tables):
-        if exists(conn, name.schema, name.table):
-            conn.execute(
-                sql.SQL(_COUNT_AS_LOADED).format(name.identifier, _UNDECIDED),
-                [run.tenant, run.pipeline, run.node, list(run_ids)],
-            )
+    """Let the open entries of loads that count again be what they were: of a row that a rule skipped, dropped. The
+    entry that says so may stand in another of their tables."""
+    names = [name for name in map(TableName.parse, tables) if exists(conn, name.schema, name.table)]
+    is_skipped = sql.SQL(" OR ").join(sql.SQL(_IS_SKIPPED).format(name.identifier) for name in names)
+    for name in names:
+        conn.execute(
+            sql.SQL(_COUNT_AS_LOADED).format(name.identifier, _UNDECIDED, is_skipped),
+            [run.tenant, run.pipeline, run.node, list(run_ids)],
+        )
 
 
 @translate()

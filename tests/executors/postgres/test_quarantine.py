@@ -9,7 +9,7 @@ import pytest
 
 from executors.errors import LeaseLost, Terminal
 from executors.postgres.meta import raise_fence
-from executors.postgres.quarantine import ensure_quarantine, keep_rejects
+from executors.postgres.quarantine import count_as_loaded, count_as_not_loaded, ensure_quarantine, keep_rejects
 
 
 @pytest.fixture
@@ -198,3 +198,18 @@ def test_a_table_that_refuses_rows_is_found_out_before_the_read(conn, make, sche
 def test_a_name_that_is_no_table_is_refused(conn, name):
     with pytest.raises(Terminal, match=r"table\.name_unreadable"):
         ensure_quarantine(conn, name)
+
+
+def test_a_load_that_counts_again_has_dropped_what_another_of_its_tables_says_it_has(load, conn, dlq, schema):
+    tables = [dlq, f"{schema}_dlq.second"]
+    for table in tables:
+        ensure_quarantine(conn, table)
+    load.reject({"record": 3, "severity": "warn"}, {"record": 3, "node": "second"})
+    load.reject({"record": 2, "severity": "warn", "disposition": "loaded"})
+    load.commit(quarantine=dict(zip(("check", "second"), tables, strict=True)))
+    before = [entries(conn, table, '"sourceRecord", disposition') for table in tables]
+    count_as_not_loaded(conn, load.run, [load.run.run_id], tables)
+    assert {row for (row,) in entries(conn, dlq, "disposition")} == {"not_loaded"}
+    count_as_loaded(conn, load.run, [load.run.run_id], tables)
+    assert [entries(conn, table, '"sourceRecord", disposition') for table in tables] == before
+    assert before == [[(2, "loaded"), (3, "dropped")], [(3, "dropped")]]
