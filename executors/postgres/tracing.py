@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
+from psycopg.types.json import set_json_loads
 
 from executors.errors import Failure
 from executors.model import Destination
@@ -20,6 +23,8 @@ from executors.postgres.names import TableName
 from executors.postgres.plan import FILLED
 
 SECONDS, MOST_FOUND = 5, 20
+EXACT = partial(json.loads, parse_float=str)
+"""Numbers with a point are texts as the database writes them: a float would tell other digits."""
 Row = Mapping[str, Any]
 
 _ENTRY = (
@@ -62,7 +67,7 @@ def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Looked
         sql.SQL("t.{} = {}::{}").format(sql.Identifier(n), sql.Literal(value), sql.SQL(known[n].base or "text"))
         for n, value in key.items()
     ]
-    query = sql.SQL("SELECT to_jsonb(t.*) AS row FROM {} AS t WHERE {}").format(
+    query = sql.SQL("SELECT to_json(t.*) AS row FROM {} AS t WHERE {}").format(
         name.identifier, sql.SQL(" AND ").join(wanted)
     )
     found = _look(conn, query)
@@ -96,7 +101,7 @@ def look_in_quarantine(
 
 @translate()
 def look_in_samples(conn: Conn, tenant: str, pipeline: str, target: str, key: Mapping[str, str]) -> Looked:
-    """The rows of late loads that were kept as samples."""
+    """The rows of recent loads that were kept as samples."""
     if not exists(conn, META, "samples"):
         return Looked()
     query = sql.SQL(
@@ -118,7 +123,9 @@ def _look(conn: Conn, query: sql.Composed) -> Looked:
         with conn.transaction():
             conn.execute("SET TRANSACTION READ ONLY")
             conn.execute(sql.SQL("SET LOCAL statement_timeout = {}").format(sql.Literal(SECONDS * 1000)))
-            rows = conn.cursor(row_factory=dict_row).execute(bounded).fetchall()
+            cursor = conn.cursor(row_factory=dict_row)
+            set_json_loads(EXACT, cursor)
+            rows = cursor.execute(bounded).fetchall()
     except psycopg.errors.QueryCanceled:
         return Looked(trouble=f"It was not searched within {SECONDS} s.")
     except psycopg.errors.DataError:

@@ -52,7 +52,7 @@ def _lines(trace: dict[str, Any]) -> Iterator[str]:
             yield f"    {place['note']}"
     if not trace["found"]:
         for out in trace["leftOutLately"]:
-            yield f"  Of late runs {out['rows']:,} rows were {out['why']}."
+            yield f"  Of recent loads {out['rows']:,} rows were {out['why']}."
 
 
 def _where(row: dict[str, Any]) -> str:

@@ -33,14 +33,14 @@ from flowapp.files.models import LoadUnit
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
-from flowapp.runs.models import NodeRun, Run
+from flowapp.runs.models import NodeRun, Purpose, Run
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
 from ir.nodes import Target
 from ir.pipeline import Pipeline as Document
 
 MOST_COLUMNS = 10
-LATE_RUNS = 10
+RECENT_LOADS = 10
 LEFT_OUT = {
     "rows_filtered": "left out by filters",
     "rows_replaced": "replaced by later rows of the same key",
@@ -78,7 +78,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TargetTrace:
-    """What is known of the row at one target. `left_out` counts, in words, the rows that late runs kept out."""
+    """What is known of the row at one target. `left_out` counts, in words, the rows that recent loads kept out."""
 
     node: str
     places: tuple[Place, ...]
@@ -145,7 +145,7 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
             for kept in _quarantines(document, target)
         ]  # fmt: skip
         samples = look.place(
-            f"samples of late loads, kept {KEPT_DAYS} days", "samples",
+            f"samples of recent loads, kept {KEPT_DAYS} days", "samples",
             lambda conn: look_in_samples(conn, str(pipeline.workspace_id), pipeline.ident, target.id, key),
             look.sample,
         )  # fmt: skip
@@ -250,8 +250,10 @@ def _lack(found: Looked) -> str:
 
 
 def _left_out(pipeline: Pipeline, target: Target) -> Iterable[tuple[str, int]]:
-    late = Run.counted.filter(pipeline=pipeline).order_by("-queued_at").values_list("pk", flat=True)[:LATE_RUNS]
-    nodes = NodeRun.objects.filter(run__in=list(late), node=target.id)
+    """Of loads alone: a replay rejects rows that a load has rejected before."""
+    loads = Run.objects.filter(pipeline=pipeline, purpose=Purpose.LOAD).order_by("-queued_at")
+    recent = list(loads.values_list("pk", flat=True)[:RECENT_LOADS])
+    nodes = NodeRun.objects.filter(run__in=recent, node=target.id)
     sums = nodes.aggregate(**{name: Sum(name) for name in LEFT_OUT})
     return [(words, sums[name]) for name, words in LEFT_OUT.items() if sums[name]]
 

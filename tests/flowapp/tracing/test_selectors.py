@@ -8,7 +8,8 @@ from psycopg.types.json import Jsonb
 
 from executors.postgres import tracing
 from flowapp.files.models import LoadUnit
-from flowapp.runs.models import NodeRun
+from flowapp.runs.models import NodeRun, Purpose, Run, Trigger
+from flowapp.runs.services import queue_run
 from flowapp.tracing.selectors import list_targets, trace_document, trace_row
 from ir.errors import FlowError
 from tests.flowapp.quarantine.keeping import keep
@@ -115,12 +116,30 @@ def test_a_missing_table_and_a_dead_database_are_told_apart(checked, connected):
     assert all(place.trouble for place in found.values())
 
 
-def test_where_nothing_is_found_late_runs_say_what_they_left_out(checked, run, table):
+def test_where_nothing_is_found_recent_loads_say_what_they_left_out(checked, run, table):
     table()
     NodeRun.objects.create(workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_filtered=12,
                            rows_replaced=0)  # fmt: skip
     _, trace = places(checked, id="1")
     assert (trace.is_found, trace.left_out) == (False, (("left out by filters", 12),))
+
+
+def test_what_a_replay_rejects_is_no_further_row_that_was_left_out(checked, run, table):
+    table()
+    again = queue_run(checked, Trigger.CLI, send=False)
+    Run.objects.filter(pk=again.pk).update(purpose=Purpose.REPLAY)
+    for one in (run, again):
+        NodeRun.objects.create(workspace=one.workspace, run=one, position=1, node="load", kind="target",
+                               rows_rejected=3)  # fmt: skip
+    assert places(checked, id="1")[1].left_out == (("rejected", 3),)
+
+
+def test_numbers_are_told_with_the_digits_that_the_table_holds(checked, table, database, schema):
+    table((1, "Ann", 5))
+    database.execute(f'ALTER TABLE "{schema}".numbers ADD COLUMN amount numeric(40, 12)')
+    database.execute(f'UPDATE "{schema}".numbers SET amount = 12345678901234567890.123456789010')
+    (sight,) = places(checked, id="1")[0]["table"].sights
+    assert list(sight.values.items()) == [("id", 1), ("name", "Ann"), ("amount", "12345678901234567890.123456789010")]
 
 
 def test_hostile_columns_and_values_are_names_and_values(checked, table):
