@@ -114,12 +114,13 @@ def places(refs: Sequence[RecordRef], names: Mapping[int, str]) -> str:
 
 
 _SAID = {
-    "skip": ("rows.rejected", " rejected"),
-    "warn": ("rows.warned", ", loaded unless another rule rejected them"),
+    "skip": ("rows.rejected", " rejected", " rejected"),
+    "warn": ("rows.warned", ", loaded unless another rule rejected it", ", loaded unless another rule rejected them"),
 }
+"""By what a rule does: the code of its warning, and the words after one row and after more."""
 
 
-VIOLATIONS = frozenset(code for code, _ in _SAID.values())
+VIOLATIONS = frozenset(code for code, *_ in _SAID.values())
 """The codes of `violation_warnings`."""
 
 
@@ -129,7 +130,7 @@ def violation_warnings(rules: Sequence[RuleCount]) -> list[RunWarning]:
         RunWarning(
             _SAID[rule.on_fail][0],
             rule.node,
-            f"{_rule_text(rule)}: {counted(rule.violations, 'row')}{_SAID[rule.on_fail][1]}.",
+            f"{_rule_text(rule)}: {counted(rule.violations, 'row')}{_SAID[rule.on_fail][min(rule.violations, 2)]}.",
         )
         for rule in rules
         if rule.violations and rule.on_fail in _SAID
@@ -143,9 +144,8 @@ def node_reports(path: Path, read: int, result: PassResult) -> list[NodeReport]:
     nodes: list[Source | Transform | Validate] = [path.source, *path.transforms, *path.validates]
     for node in nodes:
         left = read - rejected[node.id] - filtered[node.id]
-        reports.append(
-            NodeReport(node.id, node.kind, rows_in=read, rows_out=left, rows_rejected_here=rejected[node.id])
-        )
+        counts = {"rows_filtered": filtered[node.id], "rows_rejected_here": rejected[node.id]}
+        reports.append(NodeReport(node.id, node.kind, rows_in=read, rows_out=left, **counts))
         read = left
     reports[0].rows_read = reports[0].rows_in
     return reports

@@ -267,7 +267,8 @@ class NodeReport:
     """Counts of one node. Those of the load are only set on targets.
 
     `rows_rejected` are all rows that a target did not get for a rule's sake, `rows_rejected_here` those of them that
-    this node itself rejected: over a target's whole way they add up.
+    this node itself rejected: over a target's whole way they add up. `rows_filtered` is of a target's whole way too,
+    and of another node its own. `rows_in` is what the node before passed on.
     """
 
     id: str

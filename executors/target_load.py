@@ -269,12 +269,13 @@ class TargetLoad:
         return self._result.at_nodes("filtered_at").total()
 
     def _node_counts(self) -> dict[str, int]:
+        rejected_here = self._result.at_nodes("dropped_at")[self._target.id]
         return {
-            "rows_in": self._result.total("rows_staged"),
+            "rows_in": self._result.total("rows_staged") + rejected_here,
             "rows_read": self._read,
             "rows_filtered": self._filtered(),
             "rows_rejected": self._result.total("rows_rejected"),
-            "rows_rejected_here": self._result.at_nodes("dropped_at")[self._target.id],
+            "rows_rejected_here": rejected_here,
             "rows_warned": self._result.total("rows_warned"),
         }
 

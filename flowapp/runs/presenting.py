@@ -37,6 +37,10 @@ class Step:
     """`done`, `now` or `to come`"""
 
 
+_LEFT_OUT = ("rowsReplaced", "rowsBehindMark", "rowsSuppressed")
+"""What a target leaves out itself; its filtered rows are those of the nodes before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class NodeBar:
     """A node of the run's version. `counts` is None while it has not finished; `width` is in percent of the longest."""
@@ -47,6 +51,12 @@ class NodeBar:
     width: float
     equation: Equation | None
     failed: bool
+
+    @property
+    def left_out(self) -> int:
+        """The rows that came in and neither went out nor broke a rule here."""
+        counts = self.counts or {}
+        return sum(counts.get(key) or 0 for key in (_LEFT_OUT if self.kind == "target" else ("rowsFiltered",)))
 
 
 @dataclass(frozen=True, slots=True)

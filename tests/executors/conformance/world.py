@@ -9,6 +9,7 @@ import json
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -277,5 +278,16 @@ def reconciles(report: RunReport) -> bool:
     here = [node.rows_rejected_here or 0 for node in report.nodes]
     if len(report.shares) == 1 and sum(here) != t.rows_rejected:
         return False
+    if not all(_adds_up(node) for node in report.nodes):
+        return False
+    if len(report.shares) == 1 and any(a.rows_out != b.rows_in for a, b in pairwise(report.nodes)):
+        return False
     taken = t.rows_filtered + t.rows_rejected + t.rows_replaced + t.rows_behind_mark + t.rows_suppressed + t.rows_loaded
     return t.rows_read == taken and t.rows_loaded == t.rows_inserted + t.rows_updated + t.rows_unchanged
+
+
+def _adds_up(node: NodeReport) -> bool:
+    """Whether each row that came in went out or was left out here."""
+    own = (node.rows_replaced, node.rows_behind_mark, node.rows_suppressed)
+    here = (node.rows_rejected_here, *(own if node.kind == "target" else (node.rows_filtered,)))
+    return node.rows_in == node.rows_out + sum(rows or 0 for rows in here)

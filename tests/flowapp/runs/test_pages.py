@@ -46,12 +46,24 @@ def test_each_node_tells_the_rows_that_it_rejected_itself(as_, queued):
         workspace=queued.workspace, run=queued, position=0, node="check", kind="validate", rows_in=1010, rows_out=1003,
         rows_rejected_here=7,
     )  # fmt: skip
-    load(queued, rows_in=1000, rows_out=1000, rows_rejected_here=3)
+    load(queued, rows_in=1003, rows_out=1000, rows_rejected_here=3, rows_filtered=7)
     text = words(as_("viewer").get(at(queued)))
 
-    assert "check validate 1,010 1,003 7" in text
-    assert "load target 1,000 1,000 3" in text
+    assert "check validate 1,010 1,003 7 0" in text
+    assert "load target 1,003 1,000 3 0" in text
     assert "rejected 10" in text
+
+
+def test_each_node_tells_the_rows_that_it_left_out_itself(as_, queued):
+    NodeRun.objects.create(
+        workspace=queued.workspace, run=queued, position=0, node="shape", kind="transform", rows_in=1010, rows_out=1003,
+        rows_filtered=7, rows_rejected_here=0,
+    )  # fmt: skip
+    load(queued, rows_in=1003, rows_out=1000, rows_rejected_here=0, rows_filtered=7, rows_replaced=2, rows_suppressed=1)
+    text = words(as_("viewer").get(at(queued)))
+
+    assert "shape transform 1,010 1,003 0 7" in text
+    assert "load target 1,003 1,000 0 3" in text
 
 
 def test_runs_are_listed_with_state_and_numbers(as_, queued):
