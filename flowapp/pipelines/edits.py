@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.json_edits import Patch, PatchRefused, resolve_pointer, value_at
-from flowapp.pipelines.skeletons import CONFIGS, new_node
+from flowapp.pipelines.skeletons import CONFIGS, NEW_RULE, new_node
 from flowapp.web.schema_form import read_lines, read_map, read_value
 from flowapp.web.schema_tree import MISSING, Schema, SchemaTree
 from ir.errors import FlowError
@@ -147,6 +147,8 @@ def _append(document: Any, path: str, data: QueryDict) -> Patch:
     schema, value, steps = _schema_at(document, path)
     tree = document_tree()
     item = tree.skeleton(tree.item_of(schema), data.get("tag", ""))
+    if len(steps) == 3 and steps[-1] == "rowLevel":
+        item |= NEW_RULE
     if isinstance(value, list):
         return [{"op": "add", "path": f"{path}/-", "value": item}]
     if value is MISSING:

@@ -113,6 +113,8 @@ CLOSED = ("What", "Columns", "Columns of a table that does not exist yet", "Hook
 """Groups that are opened when they are needed."""
 
 HIDDEN = frozenset({"id", "kind", "inputs", "ui", "loadMode", "$schema", "version", "nodes", "schedule"})
+KEPT = frozenset({"connection"})
+"""Fields that are shown before there is anything to choose: they say where to get it."""
 HOOK_FIELDS = frozenset({"preHook", "postHook"})
 COLUMN_FIELDS = frozenset({"field", "column", "columns", "keys", "orderBy", "watermarkColumn", "upsertKey"})
 MODE_ALIASES = {str(Target.model_fields[name].alias) for name in MODE_FIELDS}
@@ -243,7 +245,7 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
     help_texts = HELP | HELP_OF.get(str(node.get("kind")), {})
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
     fold = FOLDED.get(str(node.get("kind")), ("", frozenset()))
-    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), help_texts, labels, *fold)
+    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), help_texts, labels, *fold, KEPT)
 
 
 def is_available(name: str, tag: str) -> bool:

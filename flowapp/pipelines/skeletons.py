@@ -18,6 +18,8 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "postgres": {"table": {"schema": "public", "name": ""}},
 }  # fmt: skip
 """By source connector: the settings to begin with."""
+NEW_RULE = {"onFail": "skip"}
+"""What a rule begins with that a form adds: the first bad row is put aside, and does not stop the whole load."""
 
 
 def _source(connection: str, pipeline: str) -> dict[str, Any]:

@@ -79,6 +79,11 @@ class Field:
         return [child for child in self.children if not child.children and not child.diagnostics]
 
     @property
+    def is_empty(self) -> bool:
+        """Whether it is to be chosen from what there is, and there is nothing yet."""
+        return self.widget == "select" and not any(option.value for option in self.options)
+
+    @property
     def is_unfolded(self) -> bool:
         return any(child.present or child.diagnostics for child in self.folded)
 
@@ -90,7 +95,8 @@ class Field:
 @dataclass(frozen=True)
 class FormRules:
     """What a schema does not say: which values a text field offers, which kinds cannot be chosen or are hidden, and
-    which fields of an item stand `folded` under a title of their own."""
+    which fields of an item stand `folded` under a title of their own. Fields that are `kept` are shown while
+    there is nothing to choose, too."""
 
     options: Callable[[Pointer, str], Sequence[Option] | None] = lambda at, name: None
     suggestions: Callable[[str, Schema], str] = lambda name, schema: ""
@@ -100,6 +106,7 @@ class FormRules:
     labels: dict[str, str] = field(default_factory=dict)
     fold: str = ""
     folded: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
 
 
 class FormMaker:
@@ -143,7 +150,11 @@ class FormMaker:
         return texts.get(".".join(map(str, at[-2:]))) or texts.get(name, "")
 
     def _is_closed(self, made: Field) -> bool:
-        return bool(made.options) and all(option.disabled or not option.value for option in made.options)
+        return (
+            made.name not in self.rules.kept
+            and bool(made.options)
+            and all(option.disabled or not option.value for option in made.options)
+        )
 
     def _widget(self, name: str, resolved: Resolved, value: Any) -> str:
         if self.rules.options(Pointer(), name) is not None:
@@ -186,9 +197,9 @@ class FormMaker:
             for name in resolved.schema["enum"]
         ]  # fmt: skip
         shown = "" if value is MISSING else _shown(value)
-        if value is not MISSING and shown not in [option.value for option in options]:
+        if shown and shown not in [option.value for option in options]:
             options.append(Option(shown, f"{shown} (unknown)"))
-        if not made.required or value is MISSING:
+        if not made.required or not shown:
             options.insert(0, Option("", f"default: {made.default}" if made.default else "– choose –"))
         for option in options:
             option.chosen = option.value == shown

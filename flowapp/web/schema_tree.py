@@ -101,7 +101,7 @@ class SchemaTree:
         if found.get("type") == "object":
             properties = found.get("properties", {})
             return {name: self.skeleton(properties[name]) for name in found.get("required", ()) if name in properties}
-        return _EMPTY.get(str(found.get("type")), "")
+        return found.get("minimum", _EMPTY.get(str(found.get("type")), ""))
 
     def _deref(self, schema: Schema) -> Schema:
         while "$ref" in schema:

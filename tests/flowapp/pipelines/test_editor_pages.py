@@ -57,6 +57,19 @@ def test_every_tab_works_without_any_version(web, workspace, tab):
     assert web.get(address).status_code == 200
 
 
+@pytest.mark.parametrize("connection", [{}, {"connection": ""}])
+@pytest.mark.parametrize(("role", "next_step"), [("admin", "Add a connection"), ("editor", "Ask an admin")])
+def test_a_target_asks_for_a_connection_before_there_is_any(workspace, person, sign_in, role, next_step, connection):
+    fresh, user = create_pipeline(workspace, "fresh"), person(role)
+    load = {key: value for key, value in make_document()["nodes"][1].items() if key != "connection"} | connection
+    replace_text(open_draft(fresh, user), json.dumps(make_document("fresh", nodes=[load])))
+    address = reverse("pipelines:edit", args=[workspace.slug, "fresh"], query={"tab": "visual", "node": "load"})
+    page = sign_in(user).get(address)
+    assert f"There is no connection yet. {next_step}" in words(page)
+    assert 'path": "/nodes/0/connection"' in page.content.decode()
+    assert "(unknown)" not in words(page).partition("There is no connection yet.")[0].rpartition("Connection")[2]
+
+
 def test_the_islands_get_their_addresses(web, url):
     page = web.get(url()).content.decode()
     assert 'data-draft-url="/api/pipelines/numbers/draft/"' in page
