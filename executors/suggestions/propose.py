@@ -71,21 +71,27 @@ def _not_null(column: ColumnProfile) -> Iterator[Proposal]:
     if missing == 0:
         yield _rule("notNull", column, f"None of {counted(column.rows, 'row')} is empty.")
     elif missing * RARE <= column.rows:
-        yield _rule("notNull", column, f"Only {missing:,} of {counted(column.rows, 'row')} are empty.")
+        are = "is" if missing == 1 else "are"
+        yield _rule("notNull", column, f"Only {missing:,} of {counted(column.rows, 'row')} {are} empty.")
 
 
 def _field_type(column: ColumnProfile) -> Iterator[Proposal]:
     if column.is_text and column.kind != "string" and column.filled >= LEAST_ROWS:
-        others = f", but for {column.strangers:,}" if column.strangers else ""
-        evidence = f"{counted(column.filled, 'value')} can be read as {column.kind}{others}."
+        evidence = f"{_of_kind(column)} can be read as {column.kind}."
         yield _rule("fieldType", column, evidence, expected=column.kind)
+
+
+def _of_kind(column: ColumnProfile) -> str:
+    """How many values are of the column's kind, and of how many where some are not."""
+    fit = column.filled - column.strangers
+    return f"{fit:,} of {counted(column.filled, 'value')}" if column.strangers else counted(fit, "value")
 
 
 def _range(column: ColumnProfile) -> Iterator[Proposal]:
     least, most = column.least, column.most
     if not isinstance(least, Decimal) or not isinstance(most, Decimal) or column.distinct <= MOST_VALUES:
         return
-    evidence = f"{counted(column.filled, 'value')} lie between {least:,f} and {most:,f}; the bounds leave them room."
+    evidence = f"{_of_kind(column)} lie between {least:,f} and {most:,f}; the bounds leave them room."
     yield _rule("range", column, evidence, min=_bound(least, up=False), max=_bound(most, up=True))
 
 

@@ -41,7 +41,7 @@ def of_node(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
     target, held, sampling = target_of(view, node), node_of(view, node), last_sampling(pipeline)
     context: dict[str, Any] = {
         "pipeline": pipeline, "node_id": node, "target": target, "sampling": sampling,
-        "is_going_on": is_going_on(sampling),
+        "is_going_on": is_going_on(sampling), "is_saved": pipeline.versions.exists(),
     }  # fmt: skip
     try:
         samples = list_samples(pipeline, target)

@@ -45,7 +45,7 @@ def test_text_of_one_type_is_proposed_to_be_of_it(values, kind):
 def test_a_stranger_in_a_hundred_is_told_and_many_are_too_many():
     rows = column([str(n) for n in range(300)] + ["n/a"])
     (proposal,) = [p for p in propose(rows) if p.spec.get("type") == "fieldType"]
-    assert (proposal.evidence, proposal.hits) == ("301 values can be read as integer, but for 1.", 1)
+    assert (proposal.evidence, proposal.hits) == ("300 of 301 values can be read as integer.", 1)
     assert ("fieldType", "c") not in rules(column([str(n) for n in range(50)] + ["n/a"] * 5))
 
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from flowapp.pipelines.drafts import open_draft, view_draft
+from flowapp.pipelines.drafts import base_text, open_draft, replace_text, view_draft
+from flowapp.pipelines.services import create_pipeline
 from flowapp.suggestions.selectors import list_proposals, list_samples, node_of, read_rule, rules_of, target_of
 from flowapp.suggestions.services import accept, take_sample
 from ir.errors import FlowError
@@ -91,6 +92,19 @@ def test_the_page_shows_evidence_takes_a_rule_and_tries_those_that_are_there(che
 
 def test_without_a_sample_the_page_says_what_one_is(checked, as_):
     assert "No sample yet" in words(as_("editor").get(PAGE))
+
+
+def test_a_pipeline_that_was_never_saved_is_not_sampled(checked, workspace, person, as_):
+    draft = open_draft(create_pipeline(workspace, "fresh"), person("editor"))
+    replace_text(draft, base_text(checked, 1).replace('"numbers"', '"fresh"', 1))
+    page = as_("editor").get(PAGE.replace("numbers", "fresh"))
+    assert "save the pipeline first" in words(page)
+    assert "Take a sample" not in words(page)
+
+
+def test_the_watching_page_opens_its_button_again(checked, as_):
+    page = as_("editor").get(PAGE, headers={"HX-Request": "true"}).content.decode()
+    assert '<button class="btn btn-primary" type="submit" id="take-sample" hx-swap-oob="true">' in page
 
 
 def test_a_sample_that_is_under_way_is_watched_and_one_that_failed_told(checked, as_):
