@@ -206,9 +206,9 @@ class RowsIntake:
 def names_in(conn: Conn, table: TableName, ids: Collection[int]) -> set[str]:
     """The fields that these entries hold."""
     query = sql.SQL(
-        'SELECT DISTINCT k FROM {}, jsonb_object_keys(coalesce("fixedRow", row)) AS k WHERE id = ANY(%s)'
-    ).format(table.identifier)
-    return {name for (name,) in conn.execute(query, [list(ids)]).fetchall()} - MARKS
+        'SELECT DISTINCT k FROM {}, jsonb_object_keys(coalesce("fixedRow", row)) AS k WHERE id = ANY({}::bigint[])'
+    ).format(table.identifier, sql.Literal(list(ids)))
+    return {name for (name,) in conn.execute(query).fetchall()} - MARKS
 
 
 def fields_of_runs(conn: Conn, runs: Collection[str], node: str) -> tuple[SourceField, ...]:

@@ -57,10 +57,10 @@ class KeptReader:
 
 
 def _find(conn: Conn, part: KeptPart) -> dict[int, tuple[str, str]]:
-    query = sql.SQL('SELECT id, coalesce("fixedRow", row)::text, message FROM {} WHERE id = ANY(%s)').format(
-        part.table.identifier
+    query = sql.SQL('SELECT id, coalesce("fixedRow", row)::text, message FROM {} WHERE id = ANY({}::bigint[])').format(
+        part.table.identifier, sql.Literal([row[0] for row in part.rows])
     )
-    return {entry: (text, why) for entry, text, why in conn.execute(query, [[row[0] for row in part.rows]]).fetchall()}
+    return {entry: (text, why) for entry, text, why in conn.execute(query).fetchall()}
 
 
 def batch_of(rows: Sequence[tuple[int, int, str, str]], fields: Sequence[SourceField]) -> pa.RecordBatch:

@@ -125,12 +125,12 @@ _UNDECIDED = sql.SQL("(status = 'open' OR (status = 'fixed' AND \"fixedRow\" IS 
 
 _REOPEN = """
 UPDATE {} SET status = CASE WHEN "fixedRow" IS NULL THEN 'open' ELSE 'fixed' END, revision = revision + 1
-WHERE tenant = %s AND "pipelineId" = %s AND "targetNode" = %s AND "replayRun" = ANY(%s::text[])
+WHERE tenant = {} AND "pipelineId" = {} AND "targetNode" = {} AND "replayRun" = ANY({}::text[])
 AND status = 'replayed'"""
 
 _CLOSE_AGAIN = """
 UPDATE {} SET status = 'replayed', revision = revision + 1
-WHERE tenant = %s AND "pipelineId" = %s AND "targetNode" = %s AND "replayRun" = ANY(%s::text[])
+WHERE tenant = {} AND "pipelineId" = {} AND "targetNode" = {} AND "replayRun" = ANY({}::text[])
 AND status IN ('open', 'fixed') AND "replayResult" = 'loaded'"""
 
 
@@ -147,8 +147,12 @@ def close_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iter
 def _change_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str], change: str) -> None:
     for name in map(TableName.parse, tables):
         if has_workbench(conn, name):
-            values = [run.tenant, run.pipeline, run.node, list(run_ids)]
-            conn.execute(sql.SQL(change).format(name.identifier), values)
+            conn.execute(sql.SQL(change).format(name.identifier, *_of_runs(run, run_ids)))
+
+
+def _of_runs(run: RunRef, run_ids: Sequence[str]) -> list[sql.Literal]:
+    """As literals: beside parameters a % in the name of a table would be taken for another one."""
+    return [sql.Literal(value) for value in (run.tenant, run.pipeline, run.node, list(run_ids))]
 
 
 def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str]) -> None:
@@ -160,16 +164,15 @@ def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables:
         if exists(conn, name.schema, name.table):
             conn.execute(
                 sql.SQL(
-                    "UPDATE {} SET disposition = 'not_loaded' WHERE tenant = %s AND \"pipelineId\" = %s"
-                    ' AND "targetNode" = %s AND "runId" = ANY(%s::text[]) AND {}'
-                ).format(name.identifier, _UNDECIDED),
-                [run.tenant, run.pipeline, run.node, list(run_ids)],
+                    "UPDATE {} SET disposition = 'not_loaded' WHERE tenant = {} AND \"pipelineId\" = {}"
+                    ' AND "targetNode" = {} AND "runId" = ANY({}::text[]) AND {}'
+                ).format(name.identifier, *_of_runs(run, run_ids), _UNDECIDED)
             )
 
 
 _COUNT_AS_LOADED = """
-UPDATE {0} AS q SET disposition = CASE WHEN {2} THEN 'dropped' ELSE 'loaded' END
-WHERE tenant = %s AND "pipelineId" = %s AND "targetNode" = %s AND "runId" = ANY(%s::text[]) AND {1}
+UPDATE {} AS q SET disposition = CASE WHEN {} THEN 'dropped' ELSE 'loaded' END
+WHERE tenant = {} AND "pipelineId" = {} AND "targetNode" = {} AND "runId" = ANY({}::text[]) AND {}
 AND disposition = 'not_loaded'"""
 
 _IS_SKIPPED = """EXISTS (
@@ -184,10 +187,8 @@ def count_as_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Ite
     names = [name for name in map(TableName.parse, tables) if exists(conn, name.schema, name.table)]
     is_skipped = sql.SQL(" OR ").join(sql.SQL(_IS_SKIPPED).format(name.identifier) for name in names)
     for name in names:
-        conn.execute(
-            sql.SQL(_COUNT_AS_LOADED).format(name.identifier, _UNDECIDED, is_skipped),
-            [run.tenant, run.pipeline, run.node, list(run_ids)],
-        )
+        whose = _of_runs(run, run_ids)
+        conn.execute(sql.SQL(_COUNT_AS_LOADED).format(name.identifier, is_skipped, *whose, _UNDECIDED))
 
 
 @translate()

@@ -197,16 +197,16 @@ def _columns_of(conn: Conn, table: TableName) -> set[str]:
 
 def _search(conn: Conn, table: TableName, ids: Sequence[int], text: str, limit: int) -> list[int]:
     query = sql.SQL(
-        "SELECT q.id FROM {} AS q WHERE q.id = ANY(%s) AND (q.row::text ILIKE %s) ORDER BY q.id DESC LIMIT %s"
-    ).format(table.identifier)
-    return [row[0] for row in conn.execute(query, [list(ids), like(text), limit]).fetchall()]
+        "SELECT q.id FROM {} AS q WHERE q.id = ANY({}::bigint[]) AND (q.row::text ILIKE {}) ORDER BY q.id DESC LIMIT {}"
+    ).format(table.identifier, sql.Literal(list(ids)), sql.Literal(like(text)), sql.Literal(limit))
+    return [row[0] for row in conn.execute(query).fetchall()]
 
 
 def _entries(conn: Conn, table: TableName, ids: Sequence[int], columns: Sequence[str]) -> list[Mapping[str, Any]]:
-    query = sql.SQL("SELECT {} FROM {} WHERE id = ANY(%s) ORDER BY id DESC").format(
-        sql.SQL(", ").join(map(sql.Identifier, columns)), table.identifier
+    query = sql.SQL("SELECT {} FROM {} WHERE id = ANY({}::bigint[]) ORDER BY id DESC").format(
+        sql.SQL(", ").join(map(sql.Identifier, columns)), table.identifier, sql.Literal(list(ids))
     )
-    return list(conn.cursor(row_factory=dict_row).execute(query, [list(ids)]).fetchall())
+    return list(conn.cursor(row_factory=dict_row).execute(query).fetchall())
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,18 +75,30 @@ _ROW = (
 
 def find_rows(conn: Conn, owner: Owner, table: TableName, ids: Collection[int]) -> list[KeptRow]:
     """The rows of these entries, each once, in the order in which they were rejected. Needs the workbench's columns."""
-    query = sql.SQL('SELECT DISTINCT ON (q."runId", q."rowId") {} FROM {} AS q WHERE q.id = ANY(%s) AND {}').format(
-        sql.SQL(_ROW), table.identifier, owner.holds("q")
-    )
-    found = conn.cursor(row_factory=class_row(KeptRow)).execute(query, [list(ids)]).fetchall()
+    query = sql.SQL(
+        'SELECT DISTINCT ON (q."runId", q."rowId") {} FROM {} AS q WHERE q.id = ANY({}::bigint[]) AND {}'
+    ).format(sql.SQL(_ROW), table.identifier, sql.Literal(list(ids)), owner.holds("q"))
+    found = conn.cursor(row_factory=class_row(KeptRow)).execute(query).fetchall()
     return sorted(found, key=lambda row: row.id)
 
 
+def texts_of(conn: Conn, table: TableName, ids: Collection[int], field: str) -> dict[int, str | None]:
+    """What a field of these entries' rows holds now, as text, by entry. Texts that jsonb does not take as they are, are
+    left out."""
+    query = sql.SQL(
+        'SELECT id, b.base ->> {field} FROM {table} CROSS JOIN LATERAL (SELECT coalesce("fixedRow", row) AS base) AS b'
+        " WHERE id = ANY ({ids}::bigint[]) AND NOT coalesce(b.base -> {escaped} ? {field}, false)"
+    ).format(
+        field=sql.Literal(field), table=table.identifier, ids=sql.Literal(list(ids)), escaped=sql.Literal(ESCAPED_KEY)
+    )
+    return dict(conn.execute(query).fetchall())
+
+
 _OF_KEYS = (
-    " FROM ROWS FROM (unnest(%(runs)s::text[]), unnest(%(rows)s::text[])) AS k(run, row_id)"
-    " CROSS JOIN unnest(%(nodes)s::text[]) AS n(node) CROSS JOIN generate_series(1, %(attempts)s) AS a(attempt)"
-    ' JOIN {} AS q ON q."runId" = k.run AND q."targetNode" = n.node AND q.attempt = a.attempt'
-    ' AND q."rowId" = k.row_id WHERE {}'
+    " FROM ROWS FROM (unnest({runs}::text[]), unnest({rows}::text[])) AS k(run, row_id)"
+    " CROSS JOIN unnest({nodes}::text[]) AS n(node) CROSS JOIN generate_series(1, {attempts}) AS a(attempt)"
+    ' JOIN {table} AS q ON q."runId" = k.run AND q."targetNode" = n.node AND q.attempt = a.attempt'
+    ' AND q."rowId" = k.row_id WHERE {owned}'
 )
 """Every entry of these rows, each found by the unique index, which begins with run, node and attempt."""
 
@@ -101,14 +113,16 @@ def entry_ids(
 ) -> list[int]:
     """The entries of rows of which run and row id are known; their target is among `nodes`, and the run had so many
     `attempts`."""
-    query = sql.SQL("SELECT q.id" + _OF_KEYS + " ORDER BY q.id").format(table.identifier, owner.holds("q"))
     values = {
         "runs": [run for run, _ in keys],
         "rows": [row_id for _, row_id in keys],
         "nodes": list(nodes),
         "attempts": max(attempts, 1),
     }
-    return [row[0] for row in conn.execute(query, values).fetchall()]
+    query = sql.SQL("SELECT q.id" + _OF_KEYS + " ORDER BY q.id").format(
+        table=table.identifier, owned=owner.holds("q"), **{name: sql.Literal(value) for name, value in values.items()}
+    )
+    return [row[0] for row in conn.execute(query).fetchall()]
 
 
 @dataclass(frozen=True, slots=True)

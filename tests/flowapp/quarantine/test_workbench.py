@@ -9,7 +9,7 @@ import pytest
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.quarantine.selectors import list_entries
 from flowapp.runs.models import Run
-from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.quarantine.keeping import keep, save
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -171,3 +171,14 @@ def test_days_are_shown_with_their_violations(as_, orders, run):
     )  # fmt: skip
     assert f"{found.queued_at:%Y-%m-%d}: 5 violations in 1 run" in words(as_("viewer").get(ERRORS))
     assert "violates r1" in words(as_("viewer").get(f"{ERRORS}rows/?pipeline=orders&day={found.queued_at:%Y-%m-%d}"))
+
+
+def test_a_table_with_a_percent_sign_in_its_name_is_worked_on_like_others(as_, alices, warehouse, schema):
+    table = f'{schema}."5%s off"'
+    run = keep(warehouse, save(alices, "sales", table), table, "r1", row={"name": "50% off"}, field="name")
+    client = as_("editor")
+    chosen = client.post(f"{ERRORS}rows/select/", {"row": f"{run}:r1-0"})["Location"]
+    assert "50% off" in client.get(chosen).content.decode()
+    ignored = client.post(f"{chosen}change/", {"verb": "ignore", "reason": "100% test"}, follow=True)
+    assert "1 row is ignored." in words(ignored)
+    assert "a.csv" in words(client.get(f"{ERRORS}rows/", {"run": run, "search": "50%"}))
