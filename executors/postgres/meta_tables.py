@@ -110,6 +110,7 @@ TABLES = {
             "source_file": "text",
             "source_record": "bigint",
             "row": "jsonb NOT NULL",
+            "columns": "text[]",
             "taken_at": "timestamptz NOT NULL DEFAULT now()",
         },
         key="tenant, pipeline, node, id",

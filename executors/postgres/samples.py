@@ -40,8 +40,9 @@ def keep_samples(conn: Conn, plan: LoadPlan) -> None:
 def _insert(plan: LoadPlan) -> sql.Composed:
     run = plan.run
     return sql.SQL(
-        "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, source_file, source_record, row)"
-        " SELECT {tenant}, {pipeline}, {node}, {run_id}, f.name, s.{record}, s.row FROM ("
+        "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, source_file, source_record, row, columns)"
+        " SELECT {tenant}, {pipeline}, {node}, {run_id}, f.name, s.{record}, s.row,"
+        " CASE WHEN row_number() OVER () = 1 THEN {columns}::text[] END FROM ("
         "SELECT w.{file}, w.{record}, to_jsonb(w.*) - {hidden}::text[] AS row FROM {good} AS w{sample}"
         " WHERE {winner} AND length((w.*)::text) <= {longest} LIMIT {most}) AS s"
         " LEFT JOIN ROWS FROM (unnest({seqs}::int[]), unnest({names}::text[])) AS f(seq, name) ON f.seq = s.{file}"
@@ -52,6 +53,7 @@ def _insert(plan: LoadPlan) -> sql.Composed:
         run_id=sql.Literal(run.run_id),
         file=sql.Identifier(FILE),
         record=sql.Identifier(RECORD),
+        columns=sql.Literal([column.name for column in plan.columns]),
         hidden=sql.Literal(list(HIDDEN)),
         good=plan.tables.good_identifier,
         sample=_some_pages(plan.staged),
@@ -71,10 +73,12 @@ def _some_pages(staged: int) -> sql.Composable:
 
 def keep_source_sample(conn: Conn, run: RunRef, rows: Sequence[tuple[str, int, Mapping[str, Any]]]) -> None:
     """Keep rows of (file, record, values) as the newest sample of what comes to a target; the one before goes."""
+    kept = [row for row in rows if sum(len(str(value)) for value in row[2].values()) <= LONGEST_ROW]
+    columns = list(dict.fromkeys(name for *_, row in kept for name in row))
+    whose = run.tenant, run.pipeline, run.node, run.run_id
     values = [
-        (run.tenant, run.pipeline, run.node, run.run_id, file, record, Jsonb(_storable(row)))
-        for file, record, row in rows
-        if sum(len(str(value)) for value in row.values()) <= LONGEST_ROW
+        (*whose, file, record, Jsonb(_storable(row)), None if place else columns)
+        for place, (file, record, row) in enumerate(kept)
     ]
     with conn.transaction(), conn.cursor() as cursor:
         cursor.execute(
@@ -82,8 +86,8 @@ def keep_source_sample(conn: Conn, run: RunRef, rows: Sequence[tuple[str, int, M
             [run.tenant, run.pipeline, run.node],
         )
         cursor.executemany(
-            "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, kind, source_file, source_record, row)"
-            " VALUES (%s, %s, %s, %s, 'source', %s, %s, %s)",
+            "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, kind, source_file, source_record, row,"
+            " columns) VALUES (%s, %s, %s, %s, 'source', %s, %s, %s, %s)",
             values,
         )
 
@@ -107,16 +111,22 @@ class KeptRow:
 
 @translate()
 def read_samples(conn: Conn, tenant: str, pipeline: str, node: str) -> list[KeptRow]:
-    """All that is kept for a target, the oldest first."""
+    """All that is kept for a target, the oldest first. The values of a row stand in the order of its sample's columns,
+    which the first row of each sample keeps: a jsonb has an order of its own."""
     with conn.transaction():
         if not exists(conn, META, "samples"):
             return []
         rows = conn.execute(
-            "SELECT run_id, kind, source_file, source_record, row, taken_at FROM flow_meta.samples"
-            " WHERE tenant = %s AND pipeline = %s AND node = %s ORDER BY id",
+            "SELECT run_id, kind, source_file, source_record, row, taken_at, to_jsonb(s) -> 'columns'"
+            " FROM flow_meta.samples AS s WHERE tenant = %s AND pipeline = %s AND node = %s ORDER BY id",
             [tenant, pipeline, node],
         ).fetchall()
-    return [KeptRow(*row) for row in rows]
+    columns = {(run_id, kind): names for run_id, kind, *_, names in rows if names}
+    return [KeptRow(*row[:4], _in_order(row[4], columns.get(row[:2], ())), row[5]) for row in rows]
+
+
+def _in_order(row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    return {name: row[name] for name in dict.fromkeys((*columns, *row)) if name in row}
 
 
 @translate()

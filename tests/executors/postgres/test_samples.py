@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executors.postgres import samples
-from executors.postgres.samples import drop_old_samples
+from executors.postgres.samples import drop_old_samples, keep_source_sample, read_samples
 
 
 @pytest.fixture
@@ -87,3 +87,26 @@ def test_what_is_past_its_time_goes(loading, make, kept, conn, schema):
         )
     assert drop_old_samples(conn) >= 1
     assert [row["id"] for *_, row in kept()] == [2]
+
+
+def test_values_come_back_in_the_order_of_the_columns(loading, make, conn, schema):
+    make("CREATE TABLE t (order_id integer, email text, id text)")
+    load = loading("t", "order_id integer", "email", "id")
+    load.stage([(1, "a@b.c", "x"), (2, "d@e.f", "y")])
+    load.commit()
+    with conn.transaction():
+        keep_source_sample(conn, load.run, [("a.csv", n, {"order_id": "1", "email": "", "id": None}) for n in (1, 2)])
+    rows = read_samples(conn, load.run.tenant, load.run.pipeline, load.run.node)
+    assert [row.kind for row in rows] == ["load", "load", "source", "source"]
+    assert {tuple(row.row) for row in rows} == {("order_id", "email", "id")}
+
+
+def test_samples_of_an_older_release_are_read_in_the_order_of_the_database(loading, make, conn, schema):
+    make("CREATE TABLE t (order_id integer, id text)")
+    load = loading("t", "order_id integer", "id")
+    load.stage([(1, "x")])
+    load.commit()
+    with conn.transaction():
+        conn.execute("UPDATE flow_meta.samples SET columns = NULL WHERE pipeline = %s", [load.run.pipeline])
+    (row,) = read_samples(conn, load.run.tenant, load.run.pipeline, load.run.node)
+    assert list(row.row) == ["id", "order_id"]

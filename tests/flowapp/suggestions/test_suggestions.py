@@ -41,6 +41,12 @@ def test_a_sample_speaks_for_rules_that_the_node_lacks(checked, sampled):
     assert ("notNull", "colour") not in found
 
 
+def test_proposals_come_in_the_order_of_the_columns(checked, sampled):
+    sampled([{"order_id": f"{n:04}", "note": "x", "id": n} for n in range(40)])
+    fields = [field for kind, field in proposals(checked) if kind == "notNull"]
+    assert fields == ["order_id", "note", "id"]
+
+
 def test_an_accepted_rule_is_in_the_draft_and_no_longer_proposed(checked, sampled, person):
     sampled()
     editor = person("editor")
