@@ -63,6 +63,8 @@ def carry_out(kind: type[PipelineRun], job: RunJob, ports: Ports) -> RunReport:
 class PipelineRun:
     """One attempt. `opener` gives the connectors of files."""
 
+    nothing_words = "Nothing new for"
+
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, opener: Opener = load_source) -> None:
         self.job, self.ports, self.report = job, ports, RunReport()
         self.lanes: list[Lane] = []
@@ -195,7 +197,7 @@ class PipelineRun:
         target = lane.path.target
         lane.nothing_new = True
         text = self._intake.nothing_new(lane.path.source)
-        self.ports.events.log("info", f"Nothing new for {target.id}. {text}", target.id)
+        self.ports.events.log("info", f"{self.nothing_words} {target.id}. {text}", target.id)
         nothing = NodeReport.nothing(target.id)
         put_share(self.report, target.id, Share(nodes=[nothing]))
         self.ports.events.node_finished(nothing)

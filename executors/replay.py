@@ -35,6 +35,8 @@ def recheck_rows(job: RunJob, ports: Ports) -> RunReport:
 class Replay(PipelineRun):
     """One attempt. Only the target of the rows takes part."""
 
+    nothing_words = "Nothing to replay into"
+
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
         super().__init__(job, ports, stack)
         self._ref = rows_of(job)

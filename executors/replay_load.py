@@ -13,7 +13,6 @@ from executors.ports import Ports
 from executors.postgres.client import translate
 from executors.postgres.load import LoadFile, commit_load
 from executors.postgres.meta import marker_of
-from executors.postgres.names import quoted
 from executors.postgres.quarantined import Owner
 from executors.postgres.refused import refuse_for
 from executors.postgres.replay import Place, Settlement, Verdict, judge_places, read_conflicts, taken_keys
@@ -77,7 +76,7 @@ class ReplayLoad(_OfRejectedRows):
         self._hooks.before_load(self._node_counts())
         self._step("load")
         plan = self._load_plan(dest, columns)
-        kept_in = [quoted(table.schema, table.table) for table in self._rows.choice.tables]
+        kept_in = [table.written for table in self._rows.choice.tables]
         told = {**plan.told, "tables": kept_in}
         commit_load(self._conn, replace(plan, settle=self._settlement(window), files=self._files(), told=told))
         return marker_of(self._conn, self._ref)

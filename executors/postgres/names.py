@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from psycopg import sql
 
 from executors.errors import Terminal
 from ir.names import MAX_BYTES, parse_table_name
+
+_BARE = re.compile(r'[^".\s]+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,11 @@ class TableName:
         """The table of that kind without those that inherit from it: their rows are not its own, and no index or key
         of its own knows of them. The rows of a partitioned table are in its partitions."""
         return sql.SQL("{}{}").format(sql.SQL("ONLY " if kind == "table" else ""), self.identifier)
+
+    @property
+    def written(self) -> str:
+        """As documents write it: what `parse` reads back, in quotes only where it must be."""
+        return ".".join(part if _BARE.fullmatch(part) else quoted(part) for part in (self.schema, self.table))
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"

@@ -31,10 +31,12 @@ MEMORY_BYTES = 16 << 20
 RESULTS = {
     "loaded": "loaded", "fails": "still fail a rule", "exists": "have a key that the table holds already",
     "filtered": "are filtered away", "already": "were replayed before", "ignored": "are ignored",
-    "was_loaded": "were loaded in spite of it", "not_loaded": "belong to a run that loaded nothing",
+    "was_loaded": "were loaded by their own run, in spite of the rule",
+    "not_loaded": "belong to a run that loaded nothing",
     "replaced": "belong to a load that a later one has replaced", "gone": "are gone",
     "changed": "were changed meanwhile", "repeated": "were rejected by several runs, and are loaded once",
     "unfit": "cannot be replayed", "mended": "mended",
+    "unchanged": "had the value that the expression gives, and stay as they were",
 }  # fmt: skip
 
 

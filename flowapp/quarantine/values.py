@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from executors.postgres.quarantined import KeptRow
 from flowapp.accounts.roles import is_at_least
 from flowapp.quarantine.selectors import Entry
 from ir.errors import FlowError
@@ -48,6 +50,11 @@ class GridCell:
         where there was one."""
         return _lines(typed) != _lines(self.value or "")
 
+    def with_typed(self, given: Mapping[str, str], key: str) -> GridCell:
+        """The same with what a form that was refused holds for it."""
+        typed = given.get(f"cell|{key}|{self.name}")
+        return self if typed is None or not self.is_other(typed) else replace(self, value=typed)
+
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
@@ -67,6 +74,13 @@ class GridRow:
     @property
     def can_mend(self) -> bool:
         return self.entry["disposition"] == "dropped" and self.entry["status"] in ("open", "fixed")
+
+
+def standing_of(row: KeptRow) -> str:
+    """Why nobody can mend or load the row, "" if somebody can."""
+    if row.status in ("ignored", "replayed"):
+        return row.status
+    return "" if row.disposition == "dropped" else row.disposition
 
 
 def _lines(text: str) -> str:

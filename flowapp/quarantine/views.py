@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -17,10 +18,11 @@ from executors.postgres.quarantine_pages import STATUSES
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
 from flowapp.quarantine.forms import wanted_of
-from flowapp.quarantine.selectors import Wanted, list_entries_of_row, page_wanted
+from flowapp.quarantine.selectors import Entry, Wanted, list_entries_of_row, page_wanted
 from flowapp.quarantine.values import cells_of, may_see_values
-from flowapp.runs.models import Purpose, Run
+from flowapp.runs.models import Run
 from flowapp.runs.purposes import purpose_of
+from flowapp.runs.rule_names import names_of, rule_name
 from flowapp.runs.selectors import get_run
 from flowapp.web.access import page
 from flowapp.web.errors import status_of
@@ -44,6 +46,7 @@ def home(request: HtmxRequest) -> HttpResponse:
         "days": days,
         "days_choices": DAYS,
         "pipeline": pipeline,
+        "rule_names": {row["rule"]: rule_name(row["rule"], row["type"], row["field"]) for row in counts["rule"]},
     }
     return render_page(request, "quarantine/home.html", context)
 
@@ -69,15 +72,24 @@ def rows(request: HtmxRequest) -> HttpResponse:
         "one_pipeline": wanted.pipeline or wanted.run,
     }  # fmt: skip
     try:
-        context["found"] = page_wanted(request.workspace, wanted, cursor=request.GET.get("cursor", ""))
+        context["found"] = found = page_wanted(request.workspace, wanted, cursor=request.GET.get("cursor", ""))
     except Failure as error:
         return render_page(request, "quarantine/rows.html", {**context, "error": error}, status=status_of(error))
+    context |= {"rule_names": _names(request, found.entries), "rows": len({entry["key"] for entry in found.entries})}
     return render_page(request, "quarantine/rows.html", context)
+
+
+def _names(request: HtmxRequest, entries: Sequence[Entry]) -> dict[str, str]:
+    """The rules that these entries name, as people know them; a replay tells those that a row failed then."""
+    rules = {rule for entry in entries for rule in (entry["ruleId"], *(entry["replayRules"] or ()))}
+    runs = {run for entry in entries for run in (entry["runId"], entry["replayRun"]) if run}
+    return names_of(request.workspace, runs, rules)
 
 
 def _rows_it_had(request: HtmxRequest, run: Run) -> HttpResponse:
     """A run over rejected rows keeps none of its own: what it kept back stays with the run that rejected it."""
-    wanted = {"pipeline": run.pipeline.ident} | ({"replay": run.pk} if run.purpose == Purpose.REPLAY else {})
+    words = purpose_of(run).over_rows
+    wanted = {"pipeline": run.pipeline.ident} | ({"replay": run.pk} if words and words.loads else {})
     return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{urlencode(wanted)}")
 
 
@@ -94,5 +106,6 @@ def row(request: HtmxRequest, run: UUID, row_id: str) -> HttpResponse:
         return render_page(request, "quarantine/row.html", {**context, "error": error}, status=status_of(error))
     if not entries:
         raise Http404("No such rejected row.")
+    context |= {"rule_names": _names(request, entries)}
     context |= {"entries": entries, "first": entries[0], "cells": cells_of(entries) if context["sees_values"] else []}
     return render_page(request, "quarantine/row.html", context)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any, cast
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -22,7 +26,7 @@ from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.quarantine.purging import purge, retention_of, rows_to_purge, set_retention
 from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
-from flowapp.quarantine.values import GridRow, grid_row, require_values
+from flowapp.quarantine.values import GridRow, grid_row, require_values, standing_of
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Run, Trigger
 from flowapp.web.access import page
@@ -40,36 +44,50 @@ VERBS = {"ignore": "ignored", "reopen": "open again", "revert": "as they were"}
 @require_POST
 @page(role="editor")
 def select(request: HtmxRequest) -> HttpResponse:
-    """Freeze what was ticked, or all that is alike, and go to work on it."""
-    if request.POST.get("all"):
-        selection = choose_alike(request.workspace, wanted_of(request, request.POST), decider(request))
-    else:
-        selection = choose_by_keys(request.workspace, request.POST.getlist("row"), decider(request))
-    return _to(request, selection)
+    """Freeze what was ticked, or all that is alike, and go to work on it; back to the rows where that cannot be."""
+    try:
+        if request.POST.get("all"):
+            chosen = choose_alike(request.workspace, wanted_of(request, request.POST), decider(request))
+        else:
+            chosen = choose_by_keys(request.workspace, request.POST.getlist("row"), decider(request))
+    except FlowError as error:
+        messages.error(request, f"{error.message} {error.hint}".strip())
+        narrowed = urlencode({n: v for n, v in request.POST.items() if n not in ("csrfmiddlewaretoken", "row", "all")})
+        return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{narrowed}#messages")
+    return _to(request, chosen)
 
 
 @never_cache
 @require_GET
 @page(role="editor")
 def selection(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    found = _get(request, selection)
-    context: dict[str, Any] = {"selection": found, "pipeline": found.pipeline, "formats": FORMATS}
+    return _show(request, _get(request, selection))
+
+
+def _show(request: HtmxRequest, found: Selection, refused: FlowError | None = None, at: str = "") -> HttpResponse:
+    """The workbench; after something was `refused`, with that where it was asked for and all that was typed."""
+    context: dict[str, Any] = {
+        "selection": found, "pipeline": found.pipeline, "refused": refused, "at": at,
+        "typed": request.POST if refused else {},
+    }  # fmt: skip
     try:
-        context |= _grid(found)
+        context |= _grid(found, context["typed"])
     except Failure as error:
         return render_page(request, "quarantine/selection.html", {**context, "error": error}, status=status_of(error))
-    return render_page(request, "quarantine/selection.html", context)
+    return render_page(request, "quarantine/selection.html", context, status=status_of(refused) if refused else 200)
 
 
-def _grid(selection: Selection) -> dict[str, Any]:
+def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
     """The first rows with their cells, how many there are of each status, and what to know before a replay."""
     statuses: dict[str, int] = {}
+    standing: Counter[str] = Counter()
     nodes: set[str] = set()
     fields: dict[str, None] = {}
     rows: list[GridRow] = []
     for part in reach_parts(selection):
         for row in part.rows:
             statuses[row.status] = statuses.get(row.status, 0) + 1
+            standing[standing_of(row)] += 1
             nodes.add(row.node)
         shown = part.rows[: GRID_ROWS - len(rows)]
         fields |= dict.fromkeys(sorted(known_fields(part, shown)))
@@ -81,8 +99,9 @@ def _grid(selection: Selection) -> dict[str, Any]:
     columns = [*failing, *(name for name in fields if name not in failing)]
     return {
         "statuses": statuses, "columns": columns, "notes": says_before_replay(selection.pipeline, nodes),
-        "grid": [(row, [row.cell(name) for name in columns]) for row in rows],
-        "more": selection.rows - len(rows), "can_replay": statuses.get("open", 0) + statuses.get("fixed", 0),
+        "grid": [(row, [row.cell(name).with_typed(typed, row.key) for name in columns]) for row in rows],
+        "more": selection.rows - len(rows), "can_replay": standing.pop("", 0), "stay": dict(standing),
+        "can_ignore": statuses.get("open", 0) + statuses.get("fixed", 0),
     }  # fmt: skip
 
 
@@ -95,7 +114,10 @@ def mend(request: HtmxRequest, selection: UUID) -> HttpResponse:
     if not cells:
         messages.info(request, "No cell was changed.")
         return _to(request, found)
-    done = decide(found, "fix", decider(request), request.POST.get("reason", ""), cells)
+    try:
+        done = decide(found, "fix", decider(request), request.POST.get("reason", ""), cells)
+    except FlowError as error:
+        return _show(request, found, error, "cells")
     _tell(request, done.changed, done.left_out, "mended")
     return _again(request, found)
 
@@ -122,21 +144,21 @@ def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str],
 @page(role="editor")
 def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
     """Let a worker compute an expression for a field of all rows."""
-    return _run(request, selection, Purpose.MEND, column=request.POST.get("field", ""),
+    return _run(request, selection, Purpose.MEND, "compute", column=request.POST.get("field", ""),
                 expression=request.POST.get("expression", ""))  # fmt: skip
 
 
 @require_POST
 @page(role="editor")
 def recheck(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    return _run(request, selection, Purpose.RECHECK)
+    return _run(request, selection, Purpose.RECHECK, "try")
 
 
 @require_POST
 @page(role="editor")
 def replay(request: HtmxRequest, selection: UUID) -> HttpResponse:
     """`overwrite` are the keys of the rows that were ticked."""
-    return _run(request, selection, Purpose.REPLAY, overwrite=request.POST.getlist("overwrite"))
+    return _run(request, selection, Purpose.REPLAY, "try", overwrite=request.POST.getlist("overwrite"))
 
 
 @require_POST
@@ -146,7 +168,10 @@ def change(request: HtmxRequest, selection: UUID) -> HttpResponse:
     found, verb = _get(request, selection), request.POST.get("verb", "")
     if verb not in VERBS:
         raise Http404("No such decision.")
-    done = decide(found, cast("Any", verb), decider(request), request.POST.get("reason", ""))
+    try:
+        done = decide(found, cast("Any", verb), decider(request), request.POST.get("reason", ""))
+    except FlowError as error:
+        return _show(request, found, error, "leave")
     _tell(request, done.changed, done.left_out, VERBS[verb])
     return _again(request, found)
 
@@ -222,11 +247,14 @@ def _again(request: HtmxRequest, selection: Selection) -> HttpResponse:
     return _to(request, selection)
 
 
-def _run(request: HtmxRequest, key: UUID, purpose: Purpose, **options: Any) -> HttpResponse:
+def _run(request: HtmxRequest, key: UUID, purpose: Purpose, at: str, **options: Any) -> HttpResponse:
+    """`at` is the part of the page that asks for it."""
     found = _get(request, key)
-    runs: list[Run] = ask_for_runs(
-        purpose, found, Trigger.MANUAL, decider(request), reason=request.POST.get("reason", ""), **options
-    )
+    reason = request.POST.get("reason", "")
+    try:
+        runs: list[Run] = ask_for_runs(purpose, found, Trigger.MANUAL, decider(request), reason=reason, **options)
+    except FlowError as error:
+        return _show(request, found, error, at)
     for other in runs[1:]:
         messages.info(request, f"Run {other.number} takes the rows of {other.row_job.node}.")
     return redirect("runs:detail", request.workspace.slug, runs[0].pk)

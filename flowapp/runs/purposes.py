@@ -16,14 +16,29 @@ Engine = Callable[[RunJob, Ports], RunReport]
 
 
 @dataclass(frozen=True, slots=True)
+class OverRows:
+    """How the page of a run over rejected rows speaks of it. `loads` says that what it finds comes true; `lists` that
+    it tells what it found of each row, from which those that may replace others are chosen."""
+
+    title: str
+    loads: bool = False
+    lists: bool = False
+    note: str = ""
+
+    @property
+    def results(self) -> str:
+        return "What would become of the rows" if self.lists else "What became of the rows"
+
+
+@dataclass(frozen=True, slots=True)
 class PurposeSpec:
     """`engine` is named by dotted path, for it brings Spark. `page` is a template, `fragment` the part of it that
     changes while the run goes on. `skips` are the engine's steps that are never entered.
 
     `loads` says that it loads what comes from the source: it goes through all nodes, and its success says that the
     pipeline works again. `tells_effects` says that the result is what a load would change; `backup` gives what a run
-    puts back, `rows` the rejected rows that it is about. `tag` marks it in lists, and `again` is what the button says
-    that runs the pipeline after it.
+    puts back, `rows` the rejected rows that it is about, and `over_rows` how its page speaks of them. `tag` marks it in
+    lists, and `again` is what the button says that runs the pipeline after it.
     """
 
     purpose: Purpose
@@ -37,6 +52,7 @@ class PurposeSpec:
     again: str = "Run again"
     backup: Callable[[Run], BackupRef | None] = lambda run: None
     rows: Callable[[Run], RowsRef | None] = lambda run: None
+    over_rows: OverRows | None = None
 
     @property
     def counts(self) -> bool:
@@ -66,16 +82,18 @@ _SPECS = (
     PurposeSpec(
         Purpose.REPLAY, "executors.replay:replay_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "guard", "effect"}), rows=rows_of, tag="replay", again="Run the pipeline",
+        over_rows=OverRows("Replay of rejected rows", loads=True),
     ),
     PurposeSpec(
         Purpose.RECHECK, "executors.replay:recheck_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "guard", "hooks", "load", "post_hooks", "finish"}), rows=rows_of,
         tag="recheck",
+        over_rows=OverRows("Rejected rows checked again", lists=True, note="Nothing is loaded or changed."),
     ),
     PurposeSpec(
         Purpose.MEND, "executors.mend:mend_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "probe", "guard", "check", "effect", "hooks", "post_hooks"}), rows=rows_of,
-        tag="mend",
+        tag="mend", over_rows=OverRows("Rejected rows mended", note="Nothing is loaded; the originals stay."),
     ),
     PurposeSpec(
         Purpose.SAMPLE, "executors.sampling:sample_pipeline", "runs/detail.html", "runs/_live.html",

@@ -18,6 +18,7 @@ from flowapp.runs.hooks import ask_for_hook
 from flowapp.runs.models import Trigger
 from flowapp.runs.presenting import present_run, seconds_of
 from flowapp.runs.purposes import purpose_of
+from flowapp.runs.rule_names import rule_name
 from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, sum_loads
 from flowapp.runs.services import cancel_run, queue_preview, queue_run
 from flowapp.web.access import page
@@ -56,7 +57,8 @@ def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
     found = get_run(request.workspace, run)
     spec, sees_values = purpose_of(found), may_see_values(request.role)
     context = present_run(found, whole_log=request.GET.get("log") == "all", sees_values=sees_values)
-    context |= {"fragment": spec.fragment, "sees_values": sees_values}
+    names = {r["rule"]: rule_name(r["rule"], r["type"], r["field"]) for r in context["document"]["rules"]}
+    context |= {"fragment": spec.fragment, "sees_values": sees_values, "rule_names": names}
     return render_page(request, spec.page, context, fragment=spec.fragment)
 
 

@@ -136,6 +136,12 @@ def words(name: str) -> str:
 
 
 @register.filter
+def named(key: str, names: dict[str, str] | None) -> str:
+    """What a name stands for; the name itself where nobody knows."""
+    return (names or {}).get(key, key)
+
+
+@register.filter
 @cache
 def state_badge(state: str | None) -> SafeString:
     """A run's state as colour, icon and words."""

@@ -4,6 +4,7 @@ import { startCopying } from "../copying.js";
 import { startHealth } from "../health.js";
 import { startSearch } from "../search.js";
 import { startThemeButtons } from "../theme_buttons.js";
+import { startTicking } from "../ticking.js";
 import { startTimes } from "../times.js";
 import { startToasts } from "../toasts.js";
 
@@ -14,3 +15,4 @@ startThemeButtons();
 startSearch();
 startConfirming();
 startCopying();
+startTicking();

@@ -1,0 +1,27 @@
+"""Rules as people know them: one without an id of its own by its type and field instead of the hash that Flow gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from flowapp.accounts.models import Workspace
+from flowapp.runs.models import RuleCount
+
+_MADE_UP = re.compile(r"r-[0-9a-f]{12}")
+
+
+def rule_name(rule: str, kind: str, field: str | None) -> str:
+    """`email on contact` where Flow has made the id up, else the id."""
+    if not _MADE_UP.fullmatch(rule):
+        return rule
+    return kind if field is None else f"{kind} on {field}"
+
+
+def names_of(workspace: Workspace, runs: Collection[str], rules: Collection[str]) -> dict[str, str]:
+    """The names of those of the rules whose ids are made up, as these runs have counted them."""
+    made_up = {rule for rule in rules if _MADE_UP.fullmatch(rule)}
+    if not made_up:
+        return {}
+    counted = RuleCount.objects.filter(workspace=workspace, run_id__in=set(runs), rule__in=made_up)
+    return {rule: rule_name(rule, kind, field) for rule, kind, field in counted.values_list("rule", "type", "field")}

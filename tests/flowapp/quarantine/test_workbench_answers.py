@@ -1,0 +1,121 @@
+"""What the workbench answers to what cannot be done: where it was asked for, with what was typed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from flowapp.runs.models import RuleCount, Run
+from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.quarantine.test_workbench import ERRORS, chosen, run, table
+from tests.flowapp.reading import words
+
+__all__ = ["chosen", "run", "table"]
+
+pytestmark = pytest.mark.django_db
+MADE_UP = "r-5cd9b2e41dd6"
+
+
+def test_a_mistyped_expression_is_told_beside_what_was_typed(as_, chosen):
+    answer = as_("editor").post(f"{chosen}compute/", {"field": "name", "expression": "regexp_replace(name, "})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert 'value="regexp_replace(name, "' in page
+    assert '<option value="name" selected>' in page
+    assert re.search(r'id="refused" tabindex="-1" autofocus', page)
+    assert "2 chosen rows" in words(answer)
+    assert not Run.objects.filter(purpose="mend").exists()
+
+
+def test_cells_that_cannot_be_kept_are_there_to_be_typed_again(as_, run, chosen):
+    key = f"{run}:r1-0"
+    answer = as_("editor").post(f"{chosen}mend/", {f"cell|{key}|name": "Bob", f"cell|{key}|strange": "x"})
+    assert answer.status_code == 422
+    assert "no field 'strange'" in words(answer)
+    assert 'value="Bob"' in answer.content.decode()
+
+
+def test_no_tick_leads_back_to_the_rows_and_says_so(as_, orders, run):
+    client = as_("editor")
+    answer = client.post(f"{ERRORS}rows/select/", {"run": run, "status": "open"})
+    assert answer["Location"] == f"{ERRORS}rows/?run={run}&status=open#messages"
+    assert "No row was chosen." in words(client.get(answer["Location"]))
+
+
+def test_only_rows_that_can_go_are_counted_on_the_buttons(as_, orders, warehouse, table, run):
+    keep(warehouse, orders, table, "warned", run, disposition="loaded", row={"id": "9"})
+    client = as_("editor")
+    chosen = client.post(f"{ERRORS}rows/select/", {"all": "1", "run": run})["Location"]
+    page = words(client.get(chosen))
+    assert "Replay 3 rows" in page
+    assert "Compute for 3 rows" in page
+    assert "Ignore 4 rows" in page
+    assert "Left as they are: 1 loaded by their own run, which only warned." in page
+
+
+def test_buttons_that_would_do_nothing_are_off_and_say_why(as_, chosen):
+    client = as_("editor")
+    client.post(f"{chosen}change/", {"verb": "ignore", "reason": "test data"})
+    answer = client.get(chosen)
+    assert answer.content.decode().count('disabled aria-describedby="who-stays"') == 5
+    assert "None of the rows can be mended or loaded. Left as they are: 2 ignored." in words(answer)
+
+
+def test_a_replay_that_had_nothing_left_says_so_and_leads_back_to_the_rows(as_, chosen):
+    client = as_("editor")
+    address = client.post(f"{chosen}replay/")["Location"]
+    Run.objects.filter(purpose="replay").update(state="succeeded", report={"rows": {"already": 2}, "nothingNew": True})
+    answer = client.get(address)
+    assert "none of the rows can be replayed any more" in words(answer)
+    assert "2 left out: replayed before" in words(answer)
+    assert "every matching file" not in words(answer)
+    assert f'<a href="{chosen}">' in answer.content.decode()
+
+
+def test_a_rule_without_an_id_is_told_by_type_and_field(as_, orders, warehouse, table, run):
+    keep(warehouse, orders, table, MADE_UP, run, field="contact", row={"contact": "x"})
+    found = Run.objects.get(pk=run)
+    RuleCount.objects.create(
+        workspace=found.workspace, run=found, position=0, node="check", rule=MADE_UP, type="email", field="contact",
+        on_fail="skip", violations=1,
+    )  # fmt: skip
+    client = as_("editor")
+    for address in (f"{ERRORS}rows/?run={run}&rule={MADE_UP}", f"{ERRORS}rows/{run}/{MADE_UP}-0/", ERRORS,
+                    f"/w/alices-team/runs/{run}/"):  # fmt: skip
+        answer = client.get(address)
+        assert "email on contact" in words(answer)
+        assert MADE_UP not in words(answer)
+        assert f'title="{MADE_UP}"' in answer.content.decode()
+
+
+def test_rows_are_counted_and_ticked_at_once(as_, orders, warehouse, table, run):
+    keep(warehouse, orders, table, "r2", run, rowId="r1-0")
+    answer = as_("editor").get(f"{ERRORS}rows/?run={run}")
+    assert "3 rows, in 4 violations: all that match." in words(answer)
+    assert 'data-tick-all="row"' in answer.content.decode()
+
+
+def test_the_grid_names_fields_as_they_are_and_the_state_of_the_row_apart(as_, chosen):
+    page = as_("editor").get(chosen).content.decode()
+    assert "<th>State of the row</th>" in page
+    assert '<th class="text-break field-name">name</th>' in page
+
+
+@pytest.mark.parametrize(
+    ("action", "title"),
+    [("recheck", "Rejected rows checked again"), ("replay", "Replay of rejected rows"),
+     ("compute", "Rejected rows mended")],
+)  # fmt: skip
+def test_the_page_of_a_run_says_what_it_does_with_the_rows(as_, chosen, action, title):
+    client = as_("editor")
+    address = client.post(f"{chosen}{action}/", {"field": "name", "expression": "trim(name)"})["Location"]
+    page = words(client.get(address))
+    assert f"{title}: run 2 of" in page
+
+
+def test_what_an_expression_left_as_it_was_is_told(as_, chosen):
+    client = as_("editor")
+    address = client.post(f"{chosen}compute/", {"field": "name", "expression": "trim(name)"})["Location"]
+    Run.objects.filter(purpose="mend").update(state="succeeded", report={"rows": {"mended": 1, "unchanged": 1}})
+    assert "1 unchanged: the expression gives the value that was there" in words(client.get(address))
