@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import closing, suppress
 
 from executors.errors import Failure, Terminal
@@ -11,7 +12,7 @@ from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
-from executors.postgres.quarantined import Owner, change_of, change_rows
+from executors.postgres.quarantined import Owner, change_of, change_rows, texts_of
 from executors.replay import rows_of
 from executors.rows_intake import Choice, Place, RowsIntake
 from executors.spark.mending import evaluate
@@ -21,12 +22,15 @@ from ir.nodes import Target, Transform
 from ir.ops import Derive
 from ir.pipeline import Path
 
+Values = dict[Place, str | None]
+"""What the expression gives, by where the row stands in the reading."""
+
 
 def mend_rows(job: RunJob, ports: Ports) -> RunReport:
     """Compute the job's expression for each of its rows and put the value into the row's field; the original stays.
 
-    All rows are mended or none; those that an attempt before this one has mended are not computed
-    again. Returns what was done; raises the `Failure` that ended it.
+    All rows are mended or none; a row whose value comes out as it is stays as it is. Those that an attempt before this
+    one has mended are not computed again. Returns what was done; raises the `Failure` that ended it.
     """
     ref, report = rows_of(job), RunReport()
     target = _target_of(job, ref)
@@ -58,13 +62,29 @@ def _mend(
     values = evaluate(session, path, reading, ref.column)
     ports.events.step("load", target.id)
     with translate(target.id), conn.transaction():
-        changed = _write(job, conn, intake.choice, ref, values)
-    report.row_counts["mended"] = report.row_counts.get("mended", 0) + changed
-    if left := len(intake.choice.rows) - changed:
-        report.row_counts["unfit"] = report.row_counts.get("unfit", 0) + left
+        others = _others(conn, intake.choice, ref, values)
+        changed = _write(job, conn, intake.choice, ref, others)
+    unchanged = len(values) - len(others)
+    unfit = len(intake.choice.rows) - changed - unchanged
+    for result, rows in (("mended", changed), ("unchanged", unchanged), ("unfit", unfit)):
+        if rows:
+            report.row_counts[result] = report.row_counts.get(result, 0) + rows
 
 
-def _write(job: RunJob, conn: Conn, choice: Choice, ref: RowsRef, values: dict[Place, str | None]) -> int:
+def _others(conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> Values:
+    """The values that are not what their rows hold already: a row is not mended by what it had."""
+    held: dict[tuple[str, str], str | None] = {}
+    by_table = defaultdict(list)
+    for place in values:
+        by_table[choice.rows[place].table].append(choice.rows[place].row)
+    for table, rows in by_table.items():
+        texts = texts_of(conn, table, [row.id for row in rows], ref.column)
+        held |= {row.key: texts[row.id] for row in rows if row.id in texts}
+    keys = {place: choice.rows[place].row.key for place in values}
+    return {place: value for place, value in values.items() if keys[place] not in held or held[keys[place]] != value}
+
+
+def _write(job: RunJob, conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> int:
     """Rows that cannot be read as such, and those that somebody has changed meanwhile, are left as they are."""
     owner, change = Owner(job.tenant, job.pipeline.id), change_of("fix", ref.by, ref.reason, job.run_id)
     rows = {place: chosen.row for place, chosen in choice.rows.items() if place in values}
