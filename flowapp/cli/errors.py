@@ -263,7 +263,7 @@ def _show_runs(console: Console, runs: list[Run]) -> None:
 
 
 def export(args: Namespace) -> Outcome:
-    from flowapp.quarantine.exporting import FORMATS, list_all
+    from flowapp.quarantine.exporting import FORMATS, fields_of, list_all
     from flowapp.quarantine.records import note_decision
     from flowapp.runs.holds import Decider
 
@@ -276,7 +276,7 @@ def export(args: Namespace) -> Outcome:
 
     # Read while the databases are there, printed past the console, which would wrap it.
     kept = SpooledTemporaryFile(max_size=MEMORY_BYTES, mode="w+", newline="")  # noqa: SIM115 - `_copy_out` closes it
-    kept.writelines(FORMATS[args.format][0](list_all(workspace, wanted)))
+    kept.writelines(FORMATS[args.format][0](list_all(workspace, wanted), fields_of(workspace, wanted)))
     return Outcome({}, lambda console: _copy_out(kept))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice
 from typing import Any
@@ -14,12 +15,15 @@ from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 
-from executors.postgres.quarantine_pages import read_all
+from executors.postgres.kept_rows import MARKS
+from executors.postgres.quarantine_pages import read_all, read_page
+from executors.rows_intake import fields_of_runs
 from flowapp.accounts.models import Workspace
 from flowapp.batches import in_batches
 from flowapp.quarantine.places import places_of
 from flowapp.quarantine.records import note_decision
 from flowapp.quarantine.selectors import Entry, Wanted, narrow, only_ours, owner_of, reach
+from flowapp.quarantine.values import text_of
 from flowapp.runs.holds import Decider
 
 FIELDS = ("pipelineId", "runId", "rowId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
@@ -28,6 +32,9 @@ FIELDS = ("pipelineId", "runId", "rowId", "nodeId", "ruleId", "field", "message"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What makes a spreadsheet compute a cell instead of showing it; some take the wide signs for the others."""
 _AT_ONCE = 500
+_LOOKED_AT = 1000
+"""Entries of each table that are asked which fields there are; what only others have stands in their row's JSON."""
+_OF_FIELDS = ("id", "runId", "tenant", "targetNode", "row", "fixedRow")
 
 
 def export_response(
@@ -38,9 +45,10 @@ def export_response(
     entries = list_all(workspace, wanted)
     # A file that holds its head alone would pass for one of no rows.
     first = list(islice(entries, 1))
+    fields = fields_of(workspace, wanted)
     note_decision(workspace, wanted.pipeline or (wanted.run and wanted.run.pipeline), "export", by, rows=-1,
                   details={"wanted": wanted.words(), "format": kind})  # fmt: skip
-    chunks = write(chain(first, entries))
+    chunks = write(chain(first, entries), fields)
     content = _in_thread(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(content, content_type=content_type)
     response.headers["Content-Disposition"] = f'attachment; filename="rejected-rows.{kind}"'
@@ -57,13 +65,36 @@ def list_all(workspace: Workspace, wanted: Wanted) -> Iterator[Entry]:
             yield from only_ours(workspace, some)
 
 
-def as_csv(entries: Iterable[Entry]) -> Iterator[str]:
-    """One line for each entry; the row and what was mended of it are JSON in a cell each."""
-    yield _line([*FIELDS, "row", "fixedRow"])
+def fields_of(workspace: Workspace, wanted: Wanted) -> list[str]:
+    """The fields of the newest rows, in the order of their source where their runs have noted it."""
+    # A search may take as long as the export; which fields there are must not.
+    narrowed, found = narrow(workspace, replace(wanted, search=None)), dict[str, None]()
+    for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+        page = read_page(reached, owner_of(workspace, place), place.table, narrowed, None, _LOOKED_AT, _OF_FIELDS)
+        entries = only_ours(workspace, page.entries)
+        for node in sorted({entry["targetNode"] for entry in entries if entry["targetNode"]}):
+            told = fields_of_runs(reached, {entry["runId"] for entry in entries}, node)
+            found |= dict.fromkeys(field.name for field in told)
+        for entry in entries:
+            found |= dict.fromkeys(_row_now(entry))
+    return [name for name in found if name not in MARKS]
+
+
+def as_csv(entries: Iterable[Entry], fields: Sequence[str]) -> Iterator[str]:
+    """One line for each entry, with a cell for each of the fields as the row stands now; the row as a whole, and what
+    was mended of it, are JSON in a cell each."""
+    yield _line([*FIELDS, *(f"row.{name}" for name in fields), "row", "fixedRow"])
     for entry in entries:
         values = [_plain(entry[name]) for name in FIELDS]
+        now = _row_now(entry)
+        cells = [text_of(now.get(name)) or "" for name in fields]
         rows = [json.dumps(entry[name], ensure_ascii=False) if entry[name] else "" for name in ("row", "fixedRow")]
-        yield _line([*values, *rows])
+        yield _line([*values, *cells, *rows])
+
+
+def _row_now(entry: Entry) -> dict[str, Any]:
+    now = entry["fixedRow"] or entry["row"]
+    return now if isinstance(now, dict) else {}
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -77,8 +108,8 @@ def neutral(cell: str) -> str:
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
-def as_json(entries: Iterable[Entry]) -> Iterator[str]:
-    """One array of objects."""
+def as_json(entries: Iterable[Entry], fields: Sequence[str]) -> Iterator[str]:
+    """One array of objects, each with its row as a whole."""
     before = "[\n"
     for entry in entries:
         shown = {name: entry[name] for name in (*FIELDS, "row", "fixedRow")}
@@ -93,7 +124,7 @@ def _plain(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-FORMATS: dict[str, tuple[Callable[[Iterable[Entry]], Iterator[str]], str]] = {
+FORMATS: dict[str, tuple[Callable[[Iterable[Entry], Sequence[str]], Iterator[str]], str]] = {
     "csv": (as_csv, "text/csv; charset=utf-8"),
     "json": (as_json, "application/json"),
 }

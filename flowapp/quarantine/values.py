@@ -66,8 +66,8 @@ class GridRow:
 
     def cell(self, name: str) -> GridCell:
         row, fixed = self.entry["row"], self.entry["fixedRow"]
-        before = _text(row.get(name)) if isinstance(row, dict) else None
-        now = _text(fixed.get(name)) if fixed else before
+        before = text_of(row.get(name)) if isinstance(row, dict) else None
+        now = text_of(fixed.get(name)) if fixed else before
         label = f"{name} in record {self.entry['sourceRecord']} of {self.entry['sourceFile']}"
         return GridCell(name, now, before, bool(fixed) and now != before, name == self.field, label)
 
@@ -130,11 +130,12 @@ def cells_of(entries: list[Entry]) -> list[Cell]:
     fixed = entries[0].get("fixedRow") or {}
     names = [*fields, *sorted((failing | fixed.keys()) - fields.keys())]
     return [
-        Cell(name, before := _text(fields.get(name)), name in failing,
-             name in fixed and _text(fixed[name]) != before, _text(fixed.get(name)))
+        Cell(name, before := text_of(fields.get(name)), name in failing,
+             name in fixed and text_of(fixed[name]) != before, text_of(fixed.get(name)))
         for name in names
     ]  # fmt: skip
 
 
-def _text(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
+    """A value of a row as people read it; None for NULL."""
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)

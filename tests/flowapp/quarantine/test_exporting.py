@@ -1,0 +1,62 @@
+"""Rejected rows as a file for a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from psycopg.types.json import Jsonb
+
+from executors.postgres.client import connect
+from executors.postgres.meta import ensure_meta
+from flowapp.quarantine.exporting import as_csv, fields_of, list_all
+from flowapp.quarantine.selectors import Wanted
+from tests.flowapp.quarantine.keeping import keep
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def table(schema) -> str:
+    return f'{schema}."My Orders"'
+
+
+def lines(workspace, wanted: Wanted) -> list[dict[str, str]]:
+    text = "".join(as_csv(list_all(workspace, wanted), fields_of(workspace, wanted)))
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_each_field_has_a_column_of_its_own_with_the_value_as_it_stands_now(alices, orders, warehouse, table):
+    keep(
+        warehouse,
+        orders,
+        table,
+        "r1",
+        row={"status": "new", "total": "1,5"},
+        fixedRow='{"status": "new", "total": "1.5"}',
+    )
+    keep(warehouse, orders, table, "r2", row={"status": None, "=note": "-1+1"})
+    first, second = lines(alices, Wanted(pipeline=orders))
+    assert (first["status"], first["row.status"], first["row.total"], first["row.=note"]) == ("open", "new", "1.5", "")
+    assert (second["row.status"], second["row.=note"]) == ("", "'-1+1")
+
+
+def test_fields_stand_in_the_order_of_their_source(alices, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1", row={"a": "1", "zz": "2"})
+    told = {"told": {"fields": [["zz", "string", True], ["a", "string", True]]}}
+    with connect(warehouse, autocommit=True) as conn:
+        ensure_meta(conn)
+        conn.execute(
+            "INSERT INTO flow_meta.load_commits (run_id, node, attempt, token, counts, tenant, pipeline)"
+            " VALUES (%s, 'load', 1, 1, %s, %s, 'orders')",
+            [run, Jsonb(told), str(alices.pk)],
+        )
+    assert fields_of(alices, Wanted(pipeline=orders)) == ["zz", "a"]
+
+
+def test_what_stands_for_a_row_that_could_not_be_read_is_no_field(alices, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1", row={"_flow_raw": "1;2"})
+    (line,) = lines(alices, Wanted(pipeline=orders))
+    assert not any(name.startswith("row.") for name in line)
+    assert "1;2" in line["row"]
