@@ -122,7 +122,10 @@ def read_samples(conn: Conn, tenant: str, pipeline: str, node: str) -> list[Kept
             [tenant, pipeline, node],
         ).fetchall()
     columns = {(run_id, kind): names for run_id, kind, *_, names in rows if names}
-    return [KeptRow(*row[:4], _in_order(row[4], columns.get(row[:2], ())), row[5]) for row in rows]
+    return [
+        KeptRow(run_id, kind, file, record, _in_order(row, columns.get((run_id, kind), ())), taken_at)
+        for run_id, kind, file, record, row, taken_at, _ in rows
+    ]
 
 
 def _in_order(row: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:

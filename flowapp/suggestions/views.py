@@ -27,6 +27,7 @@ from flowapp.suggestions.selectors import (
     try_on_samples,
 )
 from flowapp.suggestions.services import accept, take_sample
+from flowapp.suggestions.wording import asks
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.errors import FlowError
@@ -48,8 +49,8 @@ def of_node(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
     except Failure as error:
         context["error"] = error
     else:
-        tried = [(spec, try_on_samples(rule, samples, target)) for spec, rule in rules_of(held)]
-        proposals = [(p, json.dumps(p.spec, ensure_ascii=False)) for p in list_proposals(samples, held)]
+        tried = [(spec, asks(spec), try_on_samples(rule, samples, target)) for spec, rule in rules_of(held)]
+        proposals = [(p, asks(p.spec), json.dumps(p.spec, ensure_ascii=False)) for p in list_proposals(samples, held)]
         context |= {"samples": samples, "tried": tried, "proposals": proposals}
     return render_page(request, "suggestions/node.html", context, fragment="suggestions/_now.html")
 

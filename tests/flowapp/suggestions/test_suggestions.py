@@ -10,6 +10,7 @@ from flowapp.pipelines.drafts import base_text, open_draft, replace_text, view_d
 from flowapp.pipelines.services import create_pipeline
 from flowapp.suggestions.selectors import list_proposals, list_samples, node_of, read_rule, rules_of, target_of
 from flowapp.suggestions.services import accept, take_sample
+from flowapp.suggestions.wording import asks
 from ir.errors import FlowError
 from tests.flowapp.cli.conftest import flow
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
@@ -94,6 +95,23 @@ def test_the_page_shows_evidence_takes_a_rule_and_tries_those_that_are_there(che
     assert_harmless(page)
     taken = client.post(f"{PAGE}accept/", {"spec": '{"type": "notNull", "field": "id", "onFail": "warn"}'}, follow=True)
     assert "It is in your draft of numbers now." in words(taken)
+
+
+def test_a_proposal_is_told_in_words_and_its_json_is_folded_away(checked, sampled, as_):
+    sampled()
+    page = as_("editor").get(PAGE)
+    assert "range id min 0, max 100JSON of range on id" in words(page)
+    assert "<details><summary" in page.content.decode()
+
+
+@pytest.mark.parametrize(("spec", "said"), [
+    ({"type": "notNull", "field": "a", "onFail": "skip"}, ""),
+    ({"type": "range", "field": "a", "min": 1, "max": 2.5, "maxViolations": 3}, "min 1, max 2.5, max violations 3"),
+    ({"type": "oneOf", "field": "a", "values": ["red", 1, ""]}, 'values red · 1 · ""'),
+    ({"type": "jsonSchema", "field": "a", "schema": {"type": "object"}}, 'schema {"type": "object"}'),
+])  # fmt: skip
+def test_what_a_rule_asks_is_told_in_words(spec, said):
+    assert asks(spec) == said
 
 
 def test_without_a_sample_the_page_says_what_one_is(checked, as_):

@@ -1,0 +1,26 @@
+"""What a rule or check asks beside its kind and field, in words instead of JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_SAID_ELSEWHERE = ("type", "field", "columns", "onFail", "id")
+
+
+def asks(spec: Mapping[str, Any]) -> str:
+    """`min 0, max 9` or `values green, red`; "" where the kind and the field say it all."""
+    return ", ".join(f"{_split(name)} {_shown(value)}" for name, value in spec.items() if name not in _SAID_ELSEWHERE)
+
+
+def _split(name: str) -> str:
+    """`max violations`, from the name that a document has for it."""
+    return re.sub("[A-Z]", lambda letter: f" {letter[0].lower()}", name)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return " · ".join(map(_shown, value))
+    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)
