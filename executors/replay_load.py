@@ -12,10 +12,11 @@ from executors.model import Destination, LoadCommit, RowsRef, RunJob, RunReport,
 from executors.ports import Ports
 from executors.postgres.client import translate
 from executors.postgres.load import LoadFile, commit_load
+from executors.postgres.load_plan import Place
 from executors.postgres.meta import marker_of
 from executors.postgres.quarantined import Owner
 from executors.postgres.refused import refuse_for
-from executors.postgres.replay import Place, Settlement, Verdict, judge_places, read_conflicts, taken_keys
+from executors.postgres.replay import Settlement, Verdict, judge_places, read_conflicts, taken_keys
 from executors.postgres.windows import Window, open_window
 from executors.reading import Reading
 from executors.rows_intake import Choice
@@ -78,7 +79,8 @@ class ReplayLoad(_OfRejectedRows):
         plan = self._load_plan(dest, columns)
         kept_in = [table.written for table in self._rows.choice.tables]
         told = {**plan.told, "tables": kept_in}
-        commit_load(self._conn, replace(plan, settle=self._settlement(window), files=self._files(), told=told))
+        settle, allowed = self._settlement(window), self._rows.allowed
+        commit_load(self._conn, replace(plan, settle=settle, may_replace=allowed, files=self._files(), told=told))
         return marker_of(self._conn, self._ref)
 
     def _settlement(self, window: Window | None) -> Settlement:
@@ -87,7 +89,6 @@ class ReplayLoad(_OfRejectedRows):
             owner=Owner(self._job.tenant, self._job.pipeline.id),
             rows={place: chosen.row for place, chosen in choice.rows.items()},
             tables=tuple(choice.tables),
-            allowed=self._rows.allowed,
             left_out=dict(choice.left_out),
             by=self._rows.ref.by,
             reason=self._rows.ref.reason,

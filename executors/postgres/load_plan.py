@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,6 +16,9 @@ from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH, SOURCE_R
 from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner
 from executors.postgres.windows import NOTHING_ASIDE, Aside, Window
 from executors.types import travel_of
+
+Place = tuple[int, int]
+"""File and record of a staged row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,8 @@ class LoadPlan:
     `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
     those of its transaction. `window` says where an incremental load begins; the rows that were set `aside` for it are
     neither in staging nor in `staged` any more. `backs_up` says that the table is kept as it is before the load.
-    `settle` takes the place of keeping rejects where the rows are rejected ones themselves.
+    `settle` takes the place of keeping rejects where the rows are rejected ones themselves. `may_replace` are the
+    staged rows that alone may update a row of the table; None: all may.
     """
 
     run: RunRef
@@ -65,6 +69,7 @@ class LoadPlan:
     window: Window | None = None
     aside: Aside = NOTHING_ASIDE
     settle: Settle | None = None
+    may_replace: Collection[Place] | None = None
 
     @property
     def target(self) -> TableName:

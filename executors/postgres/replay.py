@@ -12,7 +12,8 @@ from executors.errors import Transient
 from executors.postgres.ddl import Conn
 from executors.postgres.effects import LONGEST_VALUE
 from executors.postgres.key_match import comparable, differs, own_rows, same_key, value_columns
-from executors.postgres.load_plan import LoadCounts, LoadPlan, Settled, staged_value, winning_rows
+from executors.postgres.load_plan import LoadCounts, LoadPlan, Place, Settled, staged_value, winning_rows
+from executors.postgres.may_replace import is_in
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import write_rejects
 from executors.postgres.quarantined import Change, KeptRow, Owner, change_rows
@@ -29,8 +30,6 @@ TAKEN = "exists:key"
 MOST_CONFLICTS = 500
 """Rows that are told beside those whose place they would take."""
 MOST_COLUMNS = 100
-
-Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[Place]) -> Refusa
     """Staged rows whose key the table holds with other values, but for those that are allowed to replace them."""
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     condition = sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {} AND {}) AND NOT {}").format(
-        own_rows(plan), same_key(plan, key), differs(plan, key, "x", lambda c: staged_value(plan, c)), _is_in(allowed)
+        own_rows(plan), same_key(plan, key), differs(plan, key, "x", lambda c: staged_value(plan, c)), is_in(allowed)
     )
     kind, _, name = TAKEN.partition(":")
     message = "is in the table already, with other values"
@@ -99,15 +98,6 @@ def _shown(value: sql.Composable) -> sql.Composed:
     return sql.SQL("left(({})::text, {})").format(value, sql.Literal(LONGEST_VALUE))
 
 
-def _is_in(places: Collection[Place]) -> sql.Composed:
-    return sql.SQL(
-        "(s.{}, s.{}) IN (SELECT f, r FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[])) AS a(f, r))"
-    ).format(
-        sql.Identifier(FILE), sql.Identifier(RECORD),
-        sql.Literal([file for file, _ in places]), sql.Literal([record for _, record in places]),
-    )  # fmt: skip
-
-
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """`settle` of a replay's load plan. `left_out` counts the rows that were chosen and could not be read; `by` is who
@@ -117,7 +107,6 @@ class Settlement:
     owner: Owner
     rows: Mapping[Place, KeptRow]
     tables: tuple[TableName, ...]
-    allowed: frozenset[Place]
     left_out: Mapping[str, int]
     by: str = ""
     reason: str = ""
@@ -125,9 +114,6 @@ class Settlement:
 
     def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> Settled:
         """Raises Transient, so that nothing is loaded, where a row is no longer as it was read."""
-        if counts.updated > len(self.allowed):
-            raise Transient("replay.keys_appeared", "Rows with the keys of some of these have come into the table.",
-                            node=plan.run.node, hint="Nothing was loaded. Replay the rows again.")  # fmt: skip
         verdicts = judge_places(conn, plan, self.rows)
         self._claim(conn, plan, [self.rows[place] for place, v in verdicts.items() if v.result == "loaded"])
         self._note(conn, plan, verdicts)

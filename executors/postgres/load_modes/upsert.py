@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
 from psycopg import sql
 
 from executors.accounting import places
@@ -30,6 +33,7 @@ from executors.postgres.load_plan import (
     staged_values,
     winning_rows,
 )
+from executors.postgres.may_replace import hold_replaced, require_no_others
 from executors.postgres.rewrite_rules import refuse_any_rule
 from executors.postgres.staging import TASK, is_winner, list_task_tables, one_number, require_staging
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
@@ -43,10 +47,11 @@ SAMPLE_ROWS = 1000
 def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
     """Find repeated keys, then let ON CONFLICT judge each row; rows that are equal are left out by a join first where
     that pays, or where a row trigger might swallow others."""
-    conn.execute("SET LOCAL work_mem = '64MB'")
+    _give_memory(conn, plan)
     _analyze(conn, plan)
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     keys = _count_keys(conn, plan, key)
+    held = hold_replaced(conn, plan, key)
     replaced = plan.staged - keys
     source = _one_of_each_key(conn, plan, key) if replaced else winning_rows(plan)
     equal = _count_equal(conn, plan, key, source) if plan.dest.row_triggers else None
@@ -54,13 +59,14 @@ def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
         source = _different_rows(plan, key, source)
     row = conn.execute(_statement(conn, plan, key, source)).fetchone()
     inserted, updated = row or (0, 0)
+    require_no_others(plan, held, updated)
     # Without row triggers nothing else can have kept a row from being written.
     return ModeCounts(inserted, updated, keys - inserted - updated if equal is None else equal, replaced)
 
 
 def _effect(conn: Conn, plan: LoadPlan) -> Effect:
     """Every key once: the last row of it in source order."""
-    conn.execute("SET LOCAL work_mem = '64MB'")
+    _give_memory(conn, plan)
     _analyze(conn, plan)
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     before, replaced = effects.count_rows(conn, plan), plan.staged - _count_keys(conn, plan, key)
@@ -71,23 +77,40 @@ def _effect(conn: Conn, plan: LoadPlan) -> Effect:
     )
 
 
+def _give_memory(conn: Conn, plan: LoadPlan) -> None:
+    """Unless a hook has said how much."""
+    if "work_mem" not in plan.settings:
+        conn.execute("SET LOCAL work_mem = '64MB'")
+
+
+@contextmanager
+def _setting(conn: Conn, name: str, value: str) -> Iterator[None]:
+    """A setting for some statements of the transaction; then what stood before, maybe by a hook. After an error there
+    is nothing to put back: the transaction goes with its settings."""
+    before = conn.execute("SELECT current_setting(%s)", [name]).fetchone() or ("",)
+    assign = sql.SQL("SET LOCAL {} = {}")
+    conn.execute(assign.format(sql.Identifier(name), sql.Literal(value)))
+    yield
+    conn.execute(assign.format(sql.Identifier(name), sql.Literal(before[0])))
+
+
 def _analyze(conn: Conn, plan: LoadPlan) -> None:
     """Without statistics the planner takes a million staged rows for a few thousand and joins row by row. Rough ones
     are enough to know better, and take a fifth of the time."""
-    conn.execute("SET LOCAL default_statistics_target = 10")
     all_rows = sql.SQL("{} ({})").format(plan.tables.good_identifier, column_list(plan.upsert_key))
     winners = [sql.SQL("{} ({})").format(name, sql.Identifier(TASK)) for name in list_task_tables(conn, plan.tables)]
-    conn.execute(sql.SQL("ANALYZE {}").format(sql.SQL(", ").join([all_rows, *winners])))
+    with _setting(conn, "default_statistics_target", "10"):
+        conn.execute(sql.SQL("ANALYZE {}").format(sql.SQL(", ").join([all_rows, *winners])))
 
 
 def _count_keys(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int:
     """Raises Transient `staging.lost` if the rows that have them are not as many as were staged."""
-    if all(column.collation is None for column in key.columns):
-        # Rows mostly come in the order of their key, and then sorting takes a third of the time of hashing; only texts
-        # in the order of a language compare slowly.
-        conn.execute("SET LOCAL enable_hashagg = off")
     query = sql.SQL("SELECT sum(k.n)::bigint, count(*) FROM (SELECT count(*) AS n FROM {} AS s GROUP BY {}) AS k")
-    rows, keys = conn.execute(query.format(winning_rows(plan), key_values(plan, key))).fetchone() or (0, 0)
+    # Rows mostly come in the order of their key, and then sorting takes a third of the time of hashing; only texts in
+    # the order of a language compare slowly.
+    sorts = all(column.collation is None for column in key.columns)
+    with _setting(conn, "enable_hashagg", "off") if sorts else nullcontext():
+        rows, keys = conn.execute(query.format(winning_rows(plan), key_values(plan, key))).fetchone() or (0, 0)
     if (rows or 0) != plan.staged:
         require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
     return int(keys)

@@ -222,3 +222,34 @@ def test_rows_that_tie_in_orderby_and_are_the_same_are_one(loading, make, rows):
     load.stage([(1, 2, "a"), (1, 2, "a"), (1, 1, None)])
     assert numbers(load.commit(order_by="at", keeps_order=False)) == (1, 0, 0, 2, 0)
     assert rows("SELECT * FROM o") == [(1, 2, "a")]
+
+
+def test_only_rows_that_may_replace_others_do(loading, table, make, rows):
+    make("INSERT INTO t VALUES (2, 'b')")
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "changed"), (2, "b"), (3, "new")])
+    assert numbers(load.commit(may_replace={(0, 1), (0, 2)})) == (1, 1, 1, 0, 0)
+    assert rows("SELECT * FROM t ORDER BY k") == [(1, "changed"), (2, "b"), (3, "new")]
+
+
+def test_a_key_that_appeared_is_not_replaced_in_the_place_of_one_that_has_gone(loading, table, make, rows):
+    load = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"])
+    load.stage([(1, "changed"), (2, "ours")])
+    make("DELETE FROM t")
+    make("INSERT INTO t VALUES (2, 'theirs')")
+    with pytest.raises(Transient, match=r"replay\.keys_appeared"):
+        load.commit(may_replace={(0, 1)})
+    assert rows("SELECT * FROM t") == [(2, "theirs")]
+
+
+def test_what_a_hook_has_set_holds_to_the_end_of_the_transaction(loading, table, conn):
+    names = ("work_mem", "enable_hashagg", "default_statistics_target")
+    load, found = loading("t", "k integer", "v", mode="upsert", upsert_key=["k"]), []
+    load.stage([(1, "changed")])
+
+    def look():
+        found.extend(conn.execute(f"SELECT current_setting('{name}')").fetchone()[0] for name in names)
+        return ()
+
+    load.commit(settings={"work_mem": "8MB", "default_statistics_target": "77"}, hooks_ran=look)
+    assert found == ["8MB", "on", "77"]

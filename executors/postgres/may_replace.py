@@ -1,0 +1,56 @@
+"""Loads that may replace only what some of their rows name: each of those rows is held, and no other is updated."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from psycopg import sql
+
+from executors.errors import Transient
+from executors.postgres.ddl import Conn
+from executors.postgres.key_match import differs, own_rows, same_key
+from executors.postgres.load_plan import LoadPlan, Place, staged_value, winning_rows
+from executors.postgres.staging import FILE, RECORD, one_number
+from executors.postgres.unique_keys import UniqueKey
+
+
+def is_in(places: Collection[Place]) -> sql.Composed:
+    """A condition: the staged row `s` stands in one of these places."""
+    return sql.SQL(
+        "(s.{}, s.{}) IN (SELECT f, r FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[])) AS a(f, r))"
+    ).format(
+        sql.Identifier(FILE), sql.Identifier(RECORD),
+        sql.Literal([file for file, _ in places]), sql.Literal([record for _, record in places]),
+    )  # fmt: skip
+
+
+def hold_replaced(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int | None:
+    """Lock the rows of the table that the load may replace, so that nobody makes room for others among them meanwhile;
+    returns how many they are, None where it may replace any. Raises Transient `replay.keys_appeared`."""
+    if plan.may_replace is None:
+        return None
+    allowed = is_in(plan.may_replace)
+    if one_number(conn, sql.SQL("SELECT count(*) FROM ({} AND NOT {}) AS c").format(_conflicts(plan, key), allowed)):
+        raise _appeared(plan)
+    held = sql.SQL("WITH held AS ({} AND {} FOR NO KEY UPDATE OF x) SELECT count(DISTINCT (t, c)) FROM held")
+    return one_number(conn, held.format(_conflicts(plan, key), allowed))
+
+
+def require_no_others(plan: LoadPlan, held: int | None, updated: int) -> None:
+    """Raise Transient `replay.keys_appeared` where more was updated than `hold_replaced` has held."""
+    if held is not None and updated > held:
+        raise _appeared(plan)
+
+
+def _conflicts(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    return sql.SQL("SELECT x.tableoid AS t, x.ctid AS c FROM {} AS s JOIN {} AS x ON {} WHERE {}").format(
+        winning_rows(plan),
+        own_rows(plan),
+        same_key(plan, key),
+        differs(plan, key, "x", lambda c: staged_value(plan, c)),
+    )
+
+
+def _appeared(plan: LoadPlan) -> Transient:
+    return Transient("replay.keys_appeared", "Rows with the keys of some of these have come into the table.",
+                     node=plan.run.node, hint="Nothing was loaded. Replay the rows again.")  # fmt: skip
