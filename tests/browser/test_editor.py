@@ -44,8 +44,8 @@ def connected(workspace, warehouse):
 
 @pytest.fixture
 def open_editor(page: Page, connected, table):
-    def call(ident: str) -> Page:
-        create_pipeline(connected, ident, "Airlines")
+    def call(ident: str, name: str = "Airlines") -> Page:
+        create_pipeline(connected, ident, name)
         add_member(connected, "editor@example.com", "editor")
         link, _ = make_login_link("editor@example.com")
         page.goto(re.sub(r"https?://[^/]+", "", link))
@@ -63,6 +63,14 @@ def settled(page: Page, words: str) -> None:
 
 def text_of(ident: str) -> dict:
     return json.loads(Draft.objects.get(pipeline__ident=ident).text)
+
+
+def test_a_long_name_gives_way_so_that_the_panes_end_with_the_window(open_editor):
+    name = "Orders of all customers of the northern branches, as their shops send them each evening after closing time"
+    page = open_editor("airlines", name)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    expect(page.locator("#flow-title h1")).to_have_attribute("title", name)
+    assert page.evaluate("document.documentElement.scrollHeight - window.innerHeight") <= 0
 
 
 def test_a_pipeline_is_built_mended_undone_and_saved_without_touching_the_canvas(open_editor):
