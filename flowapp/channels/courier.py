@@ -91,9 +91,9 @@ def deliver_to(channel_id: UUID) -> int:
     taken = 0
     _give_up_worn_out(channel_id)
     for _ in range(BATCHES):
-        channel = Channel.objects.select_related("workspace").get(pk=channel_id)
-        batch = _next_batch(channel)
-        if not batch:
+        channel = Channel.objects.select_related("workspace").filter(pk=channel_id).first()
+        batch = _next_batch(channel) if channel else []
+        if channel is None or not batch:  # somebody may have removed the channel meanwhile
             break
         if not attempt(channel, batch):
             _let_go(channel_id, REST_SECONDS)

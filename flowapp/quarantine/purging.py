@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from django.utils import timezone
 
 from executors.postgres.quarantine_pages import count_older, delete_older
 from flowapp.accounts.models import Workspace
 from flowapp.quarantine.models import Retention
-from flowapp.quarantine.places import places_of
+from flowapp.quarantine.places import Place, places_of
 from flowapp.quarantine.records import note_decision
 from flowapp.quarantine.selectors import Wanted, narrow, owner_of, reach
 from flowapp.runs.holds import Decider
@@ -40,10 +42,17 @@ def purge(workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: 
     if wanted.search:
         raise FlowError("purge.search", "Rows are not thrown away by what stands in them.",
                         hint="Narrow them down by pipeline, run, rule, field or status.")  # fmt: skip
+    places = places_of(workspace, wanted.pipeline, wanted.run)
+    return _throw_away(workspace, wanted, places, days, by, reason, most)
+
+
+def _throw_away(
+    workspace: Workspace, wanted: Wanted, places: Iterable[Place], days: int, by: Decider, reason: str, most: int | None
+) -> int:
     before, narrowed = _before(days), narrow(workspace, wanted)
     gone = 0
     try:
-        for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+        for place, reached in reach(workspace, places):
             gone += delete_older(reached, owner_of(workspace, place), place.table, narrowed, before, most)
     finally:
         # What is gone is gone, also where another database does not answer.
@@ -75,12 +84,30 @@ def retention_of(workspace: Workspace) -> int | None:
 
 
 def purge_old_rows() -> int:
-    """Delete what is past its time, in every workspace that wants it and whose databases answer."""
+    """Delete what is past its time, in every workspace that wants it, by each of its connections that answers."""
     gone = 0
     for kept in Retention.objects.select_related("workspace").order_by("pk"):
         try:
-            why = f"Older than {kept.days} days."
-            gone += purge(kept.workspace, Wanted(), kept.days, BY_TIME, why, MOST_BY_TIME)
+            places = sorted(places_of(kept.workspace, None, None), key=_connection)
         except FlowError as error:
-            logger.info("Rejected rows of workspace %s were not thrown away: %s", kept.workspace, error.code)
+            logger.warning("Rejected rows of workspace %s were not thrown away: %s", kept.workspace, error)
+            continue
+        for name, here in groupby(places, key=_connection):
+            gone += _throw_away_old(kept, name, list(here))
     return gone
+
+
+def _throw_away_old(kept: Retention, connection: str, places: list[Place]) -> int:
+    why = f"Older than {kept.days} days."
+    try:
+        return _throw_away(kept.workspace, Wanted(), places, kept.days, BY_TIME, why, MOST_BY_TIME)
+    except FlowError as error:
+        logger.warning(
+            "Rejected rows of workspace %s were not all thrown away by connection %s: %s",
+            kept.workspace, connection, error,
+        )  # fmt: skip
+        return 0
+
+
+def _connection(place: Place) -> str:
+    return place.connection

@@ -57,6 +57,23 @@ def test_the_courier_sends_until_it_is_stopped_and_survives_trouble(workspace, p
 
 
 @pytest.mark.django_db
+def test_a_channel_that_is_removed_during_a_round_ends_the_round(workspace, pager, receiver, monkeypatch):
+    from flowapp.channels.services import remove_channel
+
+    channel, send = pager(), courier.attempt
+
+    def send_and_remove(*args: object) -> bool:
+        taken = send(*args)
+        remove_channel(channel)
+        return taken
+
+    monkeypatch.setattr(courier, "attempt", send_and_remove)
+    raise_alert("run.failed", "error", "m", "n", workspace=workspace)
+    assert courier.deliver_to(channel.pk) == 1
+    assert len(receiver.requests) == 1
+
+
+@pytest.mark.django_db
 def test_the_log_is_kept_for_its_time_and_what_waits_longer(workspace, pager):
     pager()
     for node in ("old", "waits", "new"):
