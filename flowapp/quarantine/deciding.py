@@ -106,17 +106,17 @@ def _require_cells(cells: Mapping[Key, Cells]) -> None:
 def _require_fields(part: Part, rows: Iterable[KeptRow], cells: Mapping[Key, Cells]) -> None:
     wanted = {name for row in rows for name in cells.get(row.key, ())}
     known = known_fields(part, rows)
-    if known and (strange := sorted(wanted - known)):
+    if known and (strange := sorted(wanted - set(known))):
         raise FlowError("fix.field_unknown", f"These rows have no field {strange[0]!r}.",
                         hint=f"Their fields are {', '.join(sorted(known))}.")  # fmt: skip
 
 
-def known_fields(part: Part, rows: Iterable[KeptRow]) -> set[str]:
-    """The fields that the source of these rows had: as their runs tell, and as they hold them."""
+def known_fields(part: Part, rows: Iterable[KeptRow]) -> list[str]:
+    """The fields that the source of these rows had: in its order as their runs tell, then what else they hold."""
     rows = list(rows)
-    nodes = {row.node for row in rows}
-    told = {field.name for node in nodes for field in fields_of_runs(part.conn, {row.run_id for row in rows}, node)}
-    return told | names_in(part.conn, part.table, [row.id for row in rows])
+    runs, nodes = {row.run_id for row in rows}, sorted({row.node for row in rows})
+    told = [field.name for node in nodes for field in fields_of_runs(part.conn, runs, node)]
+    return list(dict.fromkeys((*told, *sorted(names_in(part.conn, part.table, [row.id for row in rows])))))
 
 
 def keys_of(selection: Selection) -> list[Key]:

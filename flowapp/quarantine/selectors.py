@@ -24,6 +24,7 @@ from executors.postgres.client import connect, translate
 from executors.postgres.ddl import exists as table_exists
 from executors.postgres.quarantine_pages import EVERY, STATUSES, Narrowed, Page, read_entries, read_page
 from executors.postgres.quarantined import Owner, entry_ids
+from executors.rows_intake import fields_of_runs
 from flowapp.accounts.models import Workspace
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
@@ -137,7 +138,18 @@ def find_entries(workspace: Workspace, run: Run, row_ids: Collection[str]) -> It
     for place, reached in reach(workspace, places_of(workspace, None, run)):
         if table_exists(reached, place.table.schema, place.table.table):
             ids = entry_ids(reached, owner_of(workspace, place), place.table, keys, nodes, run.attempt)
-            yield from _told(place, only_ours(workspace, read_entries(reached, place.table, ids)))
+            entries = only_ours(workspace, read_entries(reached, place.table, ids))
+            fields = [field.name for node in nodes for field in fields_of_runs(reached, [str(run.pk)], node)]
+            yield from _told(place, [_in_order(entry, fields) for entry in entries])
+
+
+def _in_order(entry: Entry, fields: Sequence[str]) -> Entry:
+    """With its row's values in the order that the run's source had: a jsonb has an order of its own."""
+    rows = {name: entry[name] for name in ("row", "fixedRow") if isinstance(entry[name], dict)}
+    ordered = {
+        name: {key: row[key] for key in dict.fromkeys((*fields, *row)) if key in row} for name, row in rows.items()
+    }
+    return {**entry, **ordered}
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
             standing[standing_of(row)] += 1
             nodes.add(row.node)
         shown = part.rows[: GRID_ROWS - len(rows)]
-        fields |= dict.fromkeys(sorted(known_fields(part, shown)))
+        fields |= dict.fromkeys(known_fields(part, shown))
         shown = shown[: max(1, GRID_CELLS // max(len(fields), 1)) - len(rows)]
         if shown:
             entries = read_entries(part.conn, part.table, [row.id for row in shown])

@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 
 from executors.model import Connection
 from executors.postgres.client import connect
+from executors.postgres.meta import ensure_meta
 from executors.postgres.quarantine import ensure_quarantine
 
 if TYPE_CHECKING:
@@ -73,3 +74,15 @@ def keep(
                 )
             )
     return entry["runId"]
+
+
+def tell_fields(warehouse: Connection, pipeline: Pipeline, run: str, names: list[str]) -> None:
+    """Let a run have noted the fields of its source, in that order."""
+    told = {"told": {"fields": [[name, "string", True] for name in names]}}
+    with connect(warehouse, autocommit=True) as conn:
+        ensure_meta(conn)
+        conn.execute(
+            "INSERT INTO flow_meta.load_commits (run_id, node, attempt, token, counts, tenant, pipeline)"
+            " VALUES (%s, 'load', 1, 1, %s, %s, %s)",
+            [run, Jsonb(told), str(pipeline.workspace_id), pipeline.ident],
+        )

@@ -6,13 +6,10 @@ import csv
 import io
 
 import pytest
-from psycopg.types.json import Jsonb
 
-from executors.postgres.client import connect
-from executors.postgres.meta import ensure_meta
 from flowapp.quarantine.exporting import as_csv, fields_of, list_all
 from flowapp.quarantine.selectors import Wanted
-from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.quarantine.keeping import keep, tell_fields
 
 pytestmark = pytest.mark.django_db
 
@@ -44,14 +41,7 @@ def test_each_field_has_a_column_of_its_own_with_the_value_as_it_stands_now(alic
 
 def test_fields_stand_in_the_order_of_their_source(alices, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", row={"a": "1", "zz": "2"})
-    told = {"told": {"fields": [["zz", "string", True], ["a", "string", True]]}}
-    with connect(warehouse, autocommit=True) as conn:
-        ensure_meta(conn)
-        conn.execute(
-            "INSERT INTO flow_meta.load_commits (run_id, node, attempt, token, counts, tenant, pipeline)"
-            " VALUES (%s, 'load', 1, 1, %s, %s, 'orders')",
-            [run, Jsonb(told), str(alices.pk)],
-        )
+    tell_fields(warehouse, orders, run, ["zz", "a"])
     assert fields_of(alices, Wanted(pipeline=orders)) == ["zz", "a"]
 
 

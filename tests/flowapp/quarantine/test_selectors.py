@@ -6,10 +6,10 @@ import pytest
 
 from executors.errors import Failure
 from flowapp.accounts.services import ensure_workspace
-from flowapp.quarantine.selectors import list_entries, page_entries
+from flowapp.quarantine.selectors import list_entries, list_entries_of_row, page_entries
 from flowapp.runs.models import Trigger
 from flowapp.runs.services import queue_run
-from tests.flowapp.quarantine.keeping import connect_to, keep, save
+from tests.flowapp.quarantine.keeping import connect_to, keep, save, tell_fields
 
 pytestmark = pytest.mark.django_db
 
@@ -20,6 +20,15 @@ def test_entries_tell_rule_row_and_place(alices, orders, warehouse, schema):
     [entry] = list_entries(alices, pipeline=orders)
     assert (entry["ruleId"], entry["row"], entry["sourceFile"], entry["sourceRecord"]) == ("r1", {"id": 1}, "a.csv", 7)
     assert (entry["table"], entry["connection"], entry["status"]) == (f"{schema}.My Orders", "warehouse", "open")
+
+
+def test_the_values_of_a_row_stand_in_the_order_of_its_source(alices, orders, warehouse, schema):
+    run = queue_run(orders, Trigger.CLI, send=False)
+    keep(warehouse, orders, f'{schema}."My Orders"', "r1", run, row={"a": 1, "more": 2, "order_id": 3})
+    tell_fields(warehouse, orders, str(run.pk), ["order_id", "a"])
+
+    [entry] = list_entries_of_row(alices, run, "r1-0")
+    assert list(entry["row"]) == ["order_id", "a", "more"]
 
 
 def test_a_table_that_was_never_needed_holds_nothing(alices, orders):

@@ -9,7 +9,7 @@ import pytest
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.quarantine.selectors import list_entries
 from flowapp.runs.models import Run
-from tests.flowapp.quarantine.keeping import keep, save
+from tests.flowapp.quarantine.keeping import keep, save, tell_fields
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +40,16 @@ def test_ticked_rows_become_a_selection_with_their_cells(as_, chosen):
     assert "2 chosen rows" in page
     assert "Replay 2 rows" in page
     assert Selection.objects.get().rows == 2
+
+
+def test_cells_stand_in_the_order_of_the_source(as_, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1", row={"alpha": "1", "beta": "2", "gamma": "3"}, field="beta")
+    tell_fields(warehouse, orders, run, ["gamma", "beta", "alpha"])
+    client = as_("editor")
+    chosen = client.post(f"{ERRORS}rows/select/", {"row": f"{run}:r1-0"})["Location"]
+    page = client.get(chosen).content.decode()
+    # What failed comes first.
+    assert re.findall(rf'name="cell\|{run}:r1-0\|(\w+)"', page) == ["beta", "gamma", "alpha"]
 
 
 def test_all_rows_that_match_can_be_chosen(as_, run):
