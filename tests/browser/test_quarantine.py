@@ -145,3 +145,25 @@ def test_the_workbench_is_used_by_keyboard_alone(page: Page, people: Callable[[]
     page.keyboard.type("Dee")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 row is mended.")).to_be_visible()
+
+
+def test_what_cannot_be_done_is_told_where_it_was_asked_and_has_the_focus(
+    page: Page, people: Callable[[], Any]
+) -> None:
+    complaints = Complaints(page)
+    page.goto(f"{ERRORS}rows/?pipeline=people")
+    page.get_by_role("button", name="Work on the ticked rows").click()
+    expect(page.get_by_role("alert").filter(has_text="No row was chosen.")).to_be_visible()
+    expect(page.locator("#messages")).to_be_focused()
+
+    page.get_by_role("checkbox", name="Tick all rows").check()
+    for box in page.get_by_role("checkbox", name="Tick the row").all():
+        expect(box).to_be_checked()
+    look(page, "rows-ticked")
+    page.get_by_role("button", name="Work on the ticked rows").click()
+    page.get_by_role("textbox", name="Expression").fill("regexp_replace(name, ")
+    page.get_by_role("button", name="Compute for 3 rows").click()
+    expect(page.locator("#refused")).to_be_focused()
+    expect(page.get_by_role("textbox", name="Expression")).to_have_value("regexp_replace(name, ")
+    look(page, "workbench-refused")
+    assert [text for text in complaints if "422" not in text] == []
