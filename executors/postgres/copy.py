@@ -48,8 +48,9 @@ class StageWriter:
         self._rejects.write(batch.append_column(TASK, pa.repeat(pa.scalar(self._task, pa.int64()), batch.num_rows)))
 
     def commit(self) -> None:
-        """End both streams, then commit both. A task that fails between the two is no winner: its rows never count."""
-        streams = [s for s in (self._good, self._rejects) if s is not None]
+        """End both streams, then commit both. A task that fails between the two is no winner: its rows never count.
+        The end of the good rows comes last, for it holds up other tasks until the commit."""
+        streams = [s for s in (self._rejects, self._good) if s is not None]
         for stream in streams:
             stream.finish()
         for stream in streams:

@@ -34,6 +34,7 @@ _STATES: dict[str, _State] = {
     "57P02": _LOST,
     "57P03": _LOST,
     "57P05": _LOST,
+    "25P03": _LOST,
     "57014": _State(Transient, "target.cancelled", "The statement was cancelled.", "Run it again."),
     "55P03": _State(
         Transient,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +17,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner
+from executors.postgres.staging import one_number
 
 STATUSES = ("open", "fixed", "ignored", "replayed")
 
@@ -37,6 +39,8 @@ AT_ONCE = 5000
 """Entries that are fetched or deleted in one go."""
 SECONDS = 5
 """How long a page may take; more than enough where the indexes are there."""
+COUNT_SECONDS = 20
+"""How long counting may take, which reads all that it counts while a person waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +79,33 @@ def read_page(
         return Page([], None)
     most = limit if narrowed.search is None else SLICE
     query = _Query(owner, table, narrowed, before, most, tells="tenant" in have)
+    with _in_time(conn, table, SECONDS):
+        ids = [row[0] for row in conn.execute(query.ids()).fetchall()]
+        whole = len(ids) < query.most
+        if narrowed.search is not None:
+            found = _search(conn, table, ids, narrowed.search, limit)
+            reached = found[-1] if len(found) == limit else (None if whole else ids[-1])
+            ids = found
+        else:
+            reached = None if whole else ids[-1]
+        entries = _entries(conn, table, ids, [name for name in columns if name in have])
+    lacking = dict.fromkeys(name for name in columns if name not in have)
+    return Page([{**entry, **lacking} for entry in entries], reached)
+
+
+@contextmanager
+def _in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
+    """A transaction whose statements take so long at most, each; else Terminal `errors.gave_up`."""
     try:
         with conn.transaction():
-            conn.execute("SELECT set_config('statement_timeout', %s, true)", [f"{SECONDS}s"])
-            ids = [row[0] for row in conn.execute(query.ids()).fetchall()]
-            whole = len(ids) < query.most
-            if narrowed.search is not None:
-                found = _search(conn, table, ids, narrowed.search, limit)
-                reached = found[-1] if len(found) == limit else (None if whole else ids[-1])
-                ids = found
-            else:
-                reached = None if whole else ids[-1]
-            entries = _entries(conn, table, ids, [name for name in columns if name in have])
+            conn.execute("SELECT set_config('statement_timeout', %s, true)", [f"{seconds}s"])
+            yield
     except errors.QueryCanceled as error:
         raise Terminal(
             "errors.gave_up",
-            f"Looking through {table} took more than {SECONDS} seconds.",
+            f"Looking through {table} took more than {seconds} seconds.",
             hint="Narrow it down by run, rule, field or status.",
         ) from error
-    lacking = dict.fromkeys(name for name in columns if name not in have)
-    return Page([{**entry, **lacking} for entry in entries], reached)
 
 
 def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> Iterator[dict[str, Any]]:
@@ -116,13 +127,12 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> 
 
 @translate()
 def count_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime) -> int:
-    """How many entries are older than that."""
+    """How many entries are older than that. Raises Terminal `errors.gave_up` when it would take too long."""
     if "tenant" not in _columns_of(conn, table):
         return 0
-    row = conn.execute(
-        sql.SQL("SELECT count(*) FROM {} AS q WHERE {}").format(table.identifier, _older(owner, narrowed, before))
-    ).fetchone()
-    return int(row[0]) if row else 0
+    query = sql.SQL("SELECT count(*) FROM {} AS q WHERE {}")
+    with _in_time(conn, table, COUNT_SECONDS):
+        return one_number(conn, query.format(table.identifier, _older(owner, narrowed, before)))
 
 
 @translate()

@@ -32,6 +32,10 @@ _SQL_TYPES = {pa.int32(): "integer", pa.int64(): "bigint", pa.string(): "text"}
 _REJECT_COLUMNS = {TASK: "bigint", **{f.name: _SQL_TYPES[f.type] for f in REJECT_SCHEMA}}
 
 
+ATTACH_WAITS, ATTACHED_IDLES = "30s", "20s"
+"""How long a task waits for others that attach, and how long it may take from there to its commit: less."""
+
+
 @dataclass(frozen=True, slots=True)
 class StagingTables:
     """Names of one pair of tables in `flow_staging`, and whose they are."""
@@ -89,7 +93,12 @@ def create_task_table(conn: Conn, tables: StagingTables, task: int, columns: Map
 
 
 def attach(conn: Conn, tables: StagingTables, name: sql.Identifier) -> None:
-    """Make a task's table part of the pair's good rows. Waits for others that do so until they have committed."""
+    """Make a task's table part of the pair's good rows. Waits for others that do so until they have committed, and must
+    be followed by a commit at once: the server ends whoever is paused in between, for all others wait for it."""
+    conn.execute(
+        "SELECT set_config('lock_timeout', %s, true), set_config('idle_in_transaction_session_timeout', %s, true)",
+        [ATTACH_WAITS, ATTACHED_IDLES],
+    )
     conn.execute(sql.SQL("ALTER TABLE {} INHERIT {}").format(name, tables.good_identifier))
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from executors.errors import Terminal, Transient
 from executors.model import StageColumn
+from executors.postgres import staging
 from executors.postgres.copy import StageWriter
 from executors.postgres.staging import count_staged, create_staging, drop_staging, staging_tables
 from executors.types import travel_of
@@ -205,6 +206,38 @@ def test_nobody_else_may_read_what_a_task_has_staged(loading, make, conn):
         [f"{load.tables.good}_1"],
     ).fetchone()
     assert granted == (0,)
+
+
+@pytest.fixture
+def two_tasks(loading, make, warehouse):
+    """The first is paused between its last row and its commit."""
+    make("CREATE TABLE t (id integer)")
+    load = loading("t", "id integer")
+    batch = _batch(load.columns[0], [1])
+    with (
+        StageWriter(warehouse, load.tables, batch.schema, 1) as paused,
+        StageWriter(warehouse, load.tables, batch.schema, 2) as other,
+    ):
+        paused.write_good(batch)
+        other.write_good(batch)
+        yield paused, other, lambda: paused._good.finish()
+
+
+def test_a_task_does_not_wait_for_ever_for_one_that_is_paused(two_tasks, monkeypatch):
+    monkeypatch.setattr(staging, "ATTACH_WAITS", "300ms")
+    _, other, pause = two_tasks
+    pause()
+    with pytest.raises(Transient, match=r"target\.lock_timeout"):
+        other.commit()
+
+
+def test_a_task_that_is_paused_before_its_commit_is_ended_and_others_go_on(two_tasks, monkeypatch):
+    monkeypatch.setattr(staging, "ATTACHED_IDLES", "300ms")
+    paused, other, pause = two_tasks
+    pause()
+    other.commit()
+    with pytest.raises(Transient, match=r"target\.lost"):
+        paused._good.commit()
 
 
 def test_staging_that_is_dropped_while_a_task_writes_keeps_nothing_of_it(loading, make, warehouse, conn):

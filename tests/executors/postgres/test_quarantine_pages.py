@@ -12,7 +12,7 @@ from executors.errors import Terminal
 from executors.postgres import quarantine_pages
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import ensure_quarantine
-from executors.postgres.quarantine_pages import Narrowed, delete_older, read_all, read_page
+from executors.postgres.quarantine_pages import Narrowed, count_older, delete_older, read_all, read_page
 from executors.postgres.quarantined import Owner
 
 TENANT = str(uuid.uuid4())
@@ -89,6 +89,16 @@ def test_what_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
         with pytest.raises(Terminal) as caught:
             read_page(conn, OWNER, table, Narrowed(), None, 5)
     assert caught.value.code == "errors.gave_up"
+
+
+def test_a_count_that_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
+    monkeypatch.setattr(quarantine_pages, "COUNT_SECONDS", 1)
+    later = datetime.now(UTC) + timedelta(days=1)
+    assert count_older(conn, OWNER, table, Narrowed(rule="rule1"), later) == 25
+    with connect_to_same(conn) as other, other.transaction():
+        other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(Terminal, match=r"errors\.gave_up"):
+            count_older(conn, OWNER, table, Narrowed(), later)
 
 
 def test_a_table_of_an_older_release_is_read_as_it_is(conn, table):
