@@ -14,7 +14,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.places import places_of
-from flowapp.quarantine.selectors import KEYS, Entry, Wanted, find_entries, page_wanted, reach
+from flowapp.quarantine.selectors import KEYS, Entry, Wanted, find_entries_of_runs, page_wanted, reach
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Run
 from flowapp.runs.selectors import get_run
@@ -43,7 +43,7 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
     if len({run.pipeline_id for run in runs}) > 1:
         raise FlowError("errors.several_pipelines", "These rows are of several pipelines.",
                         hint="Work on the rows of one pipeline at a time.")  # fmt: skip
-    entries = [entry for run in runs for entry in find_entries(workspace, run, by_run[str(run.pk)])]
+    entries = list(find_entries_of_runs(workspace, {run: by_run[str(run.pk)] for run in runs}))
     found = {entry["key"] for entry in entries}
     if missing := [key for key in keys if key not in found]:
         raise FlowError("error.unknown", f"There is no rejected row {missing[0]!r} here.",

@@ -133,14 +133,34 @@ def list_entries_of_row(workspace: Workspace, run: Run, row_id: str) -> list[Ent
 
 def find_entries(workspace: Workspace, run: Run, row_ids: Collection[str]) -> Iterator[Entry]:
     """All entries of rows of a run, by their row ids."""
-    nodes = [target.id for target in read_document(get_version(run.pipeline, run.version.number).document).targets()]
-    keys = [(str(run.pk), row_id) for row_id in row_ids]
-    for place, reached in reach(workspace, places_of(workspace, None, run)):
+    nodes = _nodes_of(run)
+    for place, reached, entries in _entries_at(workspace, {run: row_ids}):
+        fields = [field.name for node in nodes for field in fields_of_runs(reached, [str(run.pk)], node)]
+        yield from _told(place, [_in_order(entry, fields) for entry in entries])
+
+
+def find_entries_of_runs(workspace: Workspace, rows: Mapping[Run, Collection[str]]) -> Iterator[Entry]:
+    """All entries of rows of several runs, by their row ids. However many runs there are, a table is asked once."""
+    for place, _, entries in _entries_at(workspace, rows):
+        yield from _told(place, entries)
+
+
+def _entries_at(
+    workspace: Workspace, rows: Mapping[Run, Collection[str]]
+) -> Iterator[tuple[Place, Connection, list[Entry]]]:
+    by_version = {run.version_id: run for run in rows}
+    places_by_version = {version: places_of(workspace, None, run) for version, run in by_version.items()}
+    nodes = sorted({node for run in by_version.values() for node in _nodes_of(run)})
+    for place, reached in reach(workspace, {place for places in places_by_version.values() for place in places}):
         if table_exists(reached, place.table.schema, place.table.table):
-            ids = entry_ids(reached, owner_of(workspace, place), place.table, keys, nodes, run.attempt)
-            entries = only_ours(workspace, read_entries(reached, place.table, ids))
-            fields = [field.name for node in nodes for field in fields_of_runs(reached, [str(run.pk)], node)]
-            yield from _told(place, [_in_order(entry, fields) for entry in entries])
+            here = [run for run in rows if place in places_by_version[run.version_id]]
+            keys, attempts = [(str(run.pk), row) for run in here for row in rows[run]], max(r.attempt for r in here)
+            ids = entry_ids(reached, owner_of(workspace, place), place.table, keys, nodes, attempts)
+            yield place, reached, only_ours(workspace, read_entries(reached, place.table, ids))
+
+
+def _nodes_of(run: Run) -> list[str]:
+    return [target.id for target in read_document(get_version(run.pipeline, run.version.number).document).targets()]
 
 
 def _in_order(entry: Entry, fields: Sequence[str]) -> Entry:

@@ -6,13 +6,14 @@ import pytest
 
 from executors.errors import Failure
 from executors.model import Connection
+from flowapp.quarantine import selectors
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.deciding import decide
 from flowapp.quarantine.models import RowDecision
 from flowapp.quarantine.selectors import Wanted, list_entries
 from flowapp.runs.holds import Decider
 from ir.errors import FlowError
-from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.quarantine.keeping import keep, save
 
 pytestmark = pytest.mark.django_db
 
@@ -104,6 +105,23 @@ def test_rows_are_chosen_by_what_they_have_in_common_and_stay_as_chosen(alices, 
     assert (chosen.rows, chosen.is_whole) == (3, True)
     assert chosen.wanted == {"pipeline": "orders", "rule": "r1", "searched": True}
     assert decide(chosen, "ignore", ANN, "100% test data, %s").changed == 3
+
+
+def test_rows_of_many_runs_are_found_by_one_session_for_each_connection(
+    alices, orders, warehouse, table, kept, schema, monkeypatch
+):
+    keys = [*kept, f"{keep(warehouse, orders, table, 'r1')}:r1-0"]
+    moved = save(alices, "orders", f"{schema}.elsewhere")
+    keys += [f"{keep(warehouse, moved, f'{schema}.elsewhere', 'r1')}:r1-0" for _ in range(2)]
+    sessions, connect = [], selectors.connect
+
+    def counted(*args, **more):
+        sessions.append(args)
+        return connect(*args, **more)
+
+    monkeypatch.setattr(selectors, "connect", counted)
+    chosen = choose_by_keys(alices, keys, ANN)
+    assert (chosen.rows, len(chosen.parts), len(sessions)) == (6, 2, 1)
 
 
 def test_rows_of_others_cannot_be_chosen(alices, kept, django_user_model):
