@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from flowapp.cli.exits import INVALID
-from flowapp.cli.outcome import Outcome, show_lines
+from flowapp.cli.outcome import Outcome, printable, show_lines
 from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped
 
 _COLOURS = {"error": "red", "warning": "yellow"}
@@ -37,9 +37,8 @@ def show_diagnostics(console: Console, diagnostics: Sequence[Diagnostic], name: 
     """One block each: place, severity, message, code, path and hint."""
     for diagnostic in diagnostics:
         place = ":".join(str(part) for part in (name, diagnostic.line, diagnostic.column) if part)
-        console.print(
-            f"{place}: {diagnostic.severity}: {diagnostic.message}", style=_COLOURS[diagnostic.severity], markup=False
-        )
+        line = printable(f"{place}: {diagnostic.severity}: {diagnostic.message}")
+        console.print(line, style=_COLOURS[diagnostic.severity], markup=False)
         show_lines(console, [f"  [{diagnostic.code}] at {str(diagnostic.path) or 'the top'}"])
         if diagnostic.hint:
             show_lines(console, [f"  {diagnostic.hint}"])

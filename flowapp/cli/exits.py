@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from flowapp.cli.outcome import Outcome, show_lines
+from flowapp.cli.outcome import Outcome, printable, show_lines
 from flowapp.embedded.home import flow_home
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
@@ -57,7 +57,7 @@ def _problem(code: str, message: str, hint: str, status: int) -> Outcome:
 def show_error(console: Console, error: dict[str, Any]) -> None:
     """Print `{code, node, message, hint}`."""
     where = f" in node {error['node']}" if error.get("node") else ""
-    console.print(f"error: {error['message']}", style="red", markup=False)
+    console.print(printable(f"error: {error['message']}"), style="red", markup=False)
     show_lines(console, [f"  [{error['code']}]{where}"])
     if error.get("hint"):
         show_lines(console, [f"  {error['hint']}"])

@@ -59,7 +59,7 @@ def said(document: dict[str, Any], *lines: str) -> Outcome:
 
 def show_lines(console: Console, lines: Iterable[str]) -> None:
     for line in lines:
-        console.print(line.translate(_CONTROLS), markup=False, soft_wrap=True)  # links and commands are copied
+        console.print(printable(line), markup=False, soft_wrap=True)  # links and commands are copied
 
 
 def listed(key: str, rows: Sequence[dict[str, Any]], columns: dict[str, str], empty: str) -> Outcome:
@@ -97,7 +97,12 @@ def cell_text(value: Any) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,}" if _is_number(value) else str(value).translate(_CONTROLS)
+    return f"{value:,}" if _is_number(value) else printable(str(value))
+
+
+def printable(text: str) -> str:
+    """With whatever a terminal would obey spelt out."""
+    return text.translate(_CONTROLS)
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from flowapp.cli.exits import CANCELLED, FAILED, HELD, HOOK_FAILED, show_error
-from flowapp.cli.outcome import show_lines, show_table
+from flowapp.cli.outcome import printable, show_lines, show_table
 from flowapp.runs.equation import equation_of
 from ir.words import counted
 
@@ -101,4 +101,5 @@ def _quarantine_lines(document: Document) -> Iterator[str]:
 def _show_warnings(console: Console, warnings: list[Document]) -> None:
     for warning in warnings:
         where = f"{warning['node']}: " if warning["node"] else ""
-        console.print(f"warning: {where}{warning['message']} [{warning['code']}]", style="yellow", markup=False)
+        line = printable(f"warning: {where}{warning['message']} [{warning['code']}]")
+        console.print(line, style="yellow", markup=False)

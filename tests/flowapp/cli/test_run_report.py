@@ -70,6 +70,16 @@ def test_an_error_is_shown_with_its_hint():
     assert all(part in text for part in ("target.unreachable", "in node load", "No answer.", "Start it."))
 
 
+def test_a_terminal_obeys_no_name_of_a_file():
+    hostile = "a\x1b]52;c;cm0gLXJm\x07.csv"
+    warning = {"code": "file.late", "node": hostile, "message": hostile}
+    error = {"code": "source.failed", "node": "in", "message": hostile, "hint": hostile}
+    text = shown({**DOCUMENT, "state": "failed", "warnings": [warning], "error": error})
+
+    assert text.count(r"a\x1b]52;c;cm0gLXJm\x07.csv") == 4
+    assert not set(text) & set("\x1b\x07")
+
+
 @pytest.mark.parametrize("state", ENDED)
 def test_every_state_in_which_a_run_ends_has_an_exit_status(state):
     assert state in STATUS_BY_STATE
