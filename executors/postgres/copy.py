@@ -49,11 +49,11 @@ class StageWriter:
 
     def commit(self) -> None:
         """End both streams, then commit both. A task that fails between the two is no winner: its rows never count.
-        The end of the good rows comes last, for it holds up other tasks until the commit."""
+        The good rows end last and are committed first, for other tasks wait in between."""
         streams = [s for s in (self._rejects, self._good) if s is not None]
         for stream in streams:
             stream.finish()
-        for stream in streams:
+        for stream in reversed(streams):
             stream.commit()
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
