@@ -263,20 +263,19 @@ def _show_runs(console: Console, runs: list[Run]) -> None:
 
 
 def export(args: Namespace) -> Outcome:
-    from flowapp.quarantine.exporting import FORMATS, fields_of, list_all
-    from flowapp.quarantine.records import note_decision
+    from flowapp.quarantine.exporting import FORMATS, Sending, fields_of, list_all
     from flowapp.runs.holds import Decider
 
     workspace, wanted = current_workspace(), _wanted(args)
-    note_decision(workspace, wanted.pipeline, "export", Decider("the command line"), rows=-1,
-                  details={"wanted": wanted.words(), "format": args.format})  # fmt: skip
+    sending = Sending(workspace, wanted, args.format, Decider("the command line"))
+    found = sending.count(list_all(workspace, wanted))
     if getattr(args, "json", False):
-        entries = [{k: v for k, v in entry.items() if k != "tenant"} for entry in list_all(workspace, wanted)]
+        entries = [{k: v for k, v in entry.items() if k != "tenant"} for entry in sending.note(found)]
         return Outcome({"errors": entries}, lambda console: None)
 
     # Read while the databases are there, printed past the console, which would wrap it.
     kept = SpooledTemporaryFile(max_size=MEMORY_BYTES, mode="w+", newline="")  # noqa: SIM115 - `_copy_out` closes it
-    kept.writelines(FORMATS[args.format][0](list_all(workspace, wanted), fields_of(workspace, wanted)))
+    kept.writelines(sending.note(FORMATS[args.format][0](found, fields_of(workspace, wanted))))
     return Outcome({}, lambda console: _copy_out(kept))
 
 

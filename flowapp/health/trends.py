@@ -93,7 +93,14 @@ def _last_runs(pipeline: Pipeline) -> Sequence[Any]:
 
 def _measures(run: Any) -> dict[str, float | None]:
     took = (run.ended_at - run.started_at).total_seconds() if run.started_at and run.ended_at else None
-    return {"loaded": run.loaded, "rejected": run.rejected, "seconds": None if took is None else round(took, 1)}
+    return {"loaded": run.loaded, "rejected": _rejected(run), "seconds": None if took is None else round(took, 1)}
+
+
+def _rejected(run: Any) -> int | None:
+    """A run that ended before its load has counted no target, but may have kept rejected rows."""
+    if run.rejected is not None:
+        return int(run.rejected)
+    return run.report.get("quarantine", {}).get("rows") or None
 
 
 def _band(pipeline: Pipeline, newest: Run) -> RowBand | None:

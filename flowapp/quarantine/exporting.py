@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
@@ -21,11 +22,12 @@ from executors.rows_intake import fields_of_runs
 from flowapp.accounts.models import Workspace
 from flowapp.batches import in_batches
 from flowapp.quarantine.places import places_of
-from flowapp.quarantine.records import note_decision
+from flowapp.quarantine.records import note_decision, note_sent
 from flowapp.quarantine.selectors import Entry, Wanted, narrow, only_ours, owner_of, reach
 from flowapp.quarantine.values import text_of
 from flowapp.runs.holds import Decider
 
+Chunk = TypeVar("Chunk")
 FIELDS = ("pipelineId", "runId", "rowId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
           "sourceFile", "sourceRecord", "createdAt", "fixedBy", "reason")  # fmt: skip
 """What is told of an entry beside its row."""
@@ -46,14 +48,37 @@ def export_response(
     # A file that holds its head alone would pass for one of no rows.
     first = list(islice(entries, 1))
     fields = fields_of(workspace, wanted)
-    note_decision(workspace, wanted.pipeline or (wanted.run and wanted.run.pipeline), "export", by, rows=-1,
-                  details={"wanted": wanted.words(), "format": kind})  # fmt: skip
-    chunks = write(chain(first, entries), fields)
-    content = _in_thread(chunks) if isinstance(request, ASGIRequest) else chunks
+    sending = Sending(workspace, wanted, kind, by)
+    chunks = sending.note(write(sending.count(chain(first, entries)), fields))
+    content = in_thread(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(content, content_type=content_type)
     response.headers["Content-Disposition"] = f'attachment; filename="rejected-rows.{kind}"'
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
+
+
+class Sending:
+    """The note of an export: made before the first row goes out, its number added once the last one has."""
+
+    def __init__(self, workspace: Workspace, wanted: Wanted, kind: str, by: Decider) -> None:
+        pipeline = wanted.pipeline or (wanted.run and wanted.run.pipeline)
+        details = {"wanted": wanted.words(), "format": kind}
+        self._decision = note_decision(workspace, pipeline, "export", by, rows=-1, details=details)
+        self._rows = 0
+
+    def count(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        for entry in entries:
+            self._rows += 1
+            yield entry
+
+    def note(self, chunks: Iterable[Chunk]) -> Generator[Chunk, None, None]:
+        """The chunks; whoever closes this before its end has broken the export off."""
+        is_whole = False
+        try:
+            yield from chunks
+            is_whole = True
+        finally:
+            note_sent(self._decision, self._rows, is_whole=is_whole)
 
 
 def list_all(workspace: Workspace, wanted: Wanted) -> Iterator[Entry]:
@@ -130,11 +155,21 @@ FORMATS: dict[str, tuple[Callable[[Iterable[Entry], Sequence[str]], Iterator[str
 }
 
 
-async def _in_thread(chunks: Iterator[str]) -> AsyncIterator[str]:
+async def in_thread(chunks: Generator[str, None, None]) -> AsyncIterator[str]:
     """Under ASGI a plain iterator would be read to its end before a byte is sent."""
+    # A browser that goes away ends the wait for a thread, not the thread.
+    reading = Lock()
 
     def some() -> str:
-        return "".join(chunk for _, chunk in zip(range(_AT_ONCE), chunks, strict=False))
+        with reading:
+            return "".join(chunk for _, chunk in zip(range(_AT_ONCE), chunks, strict=False))
 
-    while text := await sync_to_async(some, thread_sensitive=False)():
-        yield text
+    def end() -> None:
+        with reading:
+            chunks.close()
+
+    try:
+        while text := await sync_to_async(some, thread_sensitive=False)():
+            yield text
+    finally:
+        await sync_to_async(end, thread_sensitive=False)()

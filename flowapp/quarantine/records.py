@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.db.models.functions import Now
@@ -11,6 +12,10 @@ from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import RowDecision, RowJob
 from flowapp.runs.models import Run
+
+BECAME, BROKE_OFF = "became", "brokeOff"
+"""What is added to the details of a decision once it is known: what its run did in numbers, and that an export ended
+before its end."""
 
 
 def rows_of(run: Run) -> RowsRef | None:
@@ -47,3 +52,17 @@ def note_decision(
         workspace=workspace, pipeline=pipeline, run=run, action=action, at=Now(), by=by.user, by_words=by.words[:300],
         reason=reason[:2000], rows=rows, left_out=left_out, details=details or {},
     )  # fmt: skip
+
+
+def note_results(run: Run, counts: Mapping[str, int]) -> None:
+    """Add to the decision behind a run what became of its rows."""
+    for decision in RowDecision.objects.filter(run=run):
+        decision.details = {**decision.details, BECAME: dict(counts)}
+        decision.save(update_fields=["details"])
+
+
+def note_sent(decision: RowDecision, rows: int, *, is_whole: bool) -> None:
+    """Add to the note of an export how many entries went out, and whether those were all."""
+    decision.rows = rows
+    decision.details = {**decision.details, **({} if is_whole else {BROKE_OFF: True})}
+    decision.save(update_fields=["rows", "details"])

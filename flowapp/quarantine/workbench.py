@@ -23,7 +23,8 @@ from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.deciding import decide, known_fields, reach_parts
 from flowapp.quarantine.exporting import FORMATS, export_response
 from flowapp.quarantine.forms import wanted_of
-from flowapp.quarantine.models import RowDecision, Selection
+from flowapp.quarantine.journal import list_journal
+from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import purge, retention_of, rows_to_purge, set_retention
 from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
 from flowapp.quarantine.values import GridRow, grid_row, require_values, standing_of
@@ -199,8 +200,7 @@ def purging(request: HtmxRequest) -> HttpResponse:
     """What is kept for how long, and throwing it away: first it says what would go."""
     context: dict[str, Any] = {
         "kept_days": retention_of(request.workspace),
-        "decisions": RowDecision.objects.filter(workspace=request.workspace).select_related("pipeline", "run")
-        .order_by("-at", "id")[:DECISIONS_SHOWN],
+        "journal": list_journal(request.workspace, DECISIONS_SHOWN),
     }  # fmt: skip
     if request.method == "POST":
         if "keep" in request.POST:

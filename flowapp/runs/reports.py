@@ -12,6 +12,7 @@ from executors.model import HookReport, LoadCommit, NodeReport, RuleCount, RunRe
 from flowapp.backups.records import note_backup
 from flowapp.connections.secrets import encrypt
 from flowapp.logs import redact
+from flowapp.quarantine.records import note_results
 from flowapp.runs import models
 from flowapp.runs.models import CommitRecord, EffectSample, NodeRun, Run
 from flowapp.watermarks.services import copy_mark
@@ -56,7 +57,10 @@ def _save_rows(run: Run, report: RunReport) -> dict[str, Any]:
         sealed = encrypt(json.dumps(report.row_results))
         values = {"workspace_id": run.workspace_id, "sealed": sealed, "at": Now()}
         EffectSample.objects.update_or_create(run=run, node=ROWS, defaults=values)
-    return {"rows": report.row_counts} if report.row_counts else {}
+    if not report.row_counts:
+        return {}
+    note_results(run, report.row_counts)
+    return {"rows": report.row_counts}
 
 
 def hook_document(hook: HookReport) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 import uPlot from "uplot";
 
 const HEIGHT = 96;
+/** Above, right, below and left, in pixels: dots at the edges are drawn whole. */
+const ROOM = [6, 6, 6, 0];
 
 export function drawCharts() {
   document.querySelectorAll(".flow-chart").forEach(draw);
@@ -30,11 +32,12 @@ function optionsOf(place, bounds, tell) {
     place.style.color = `color-mix(in srgb, var(--tblr-${name}) ${percent}%, transparent)`;
     return getComputedStyle(place).color;
   };
-  const line = { stroke: colour("link-color"), width: 1.5, spanGaps: false, points: { size: 5, fill: colour("link-color") } };
+  const line = { stroke: colour("link-color"), width: 1.5, spanGaps: false, points: { size: 6, fill: colour("link-color") } };
   const bound = { stroke: colour("secondary"), width: 1, dash: [4, 4], points: { show: false } };
   return {
     width: place.clientWidth,
     height: HEIGHT,
+    padding: ROOM,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { x: { time: false }, y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
@@ -58,7 +61,7 @@ function yAxis(colour) {
 }
 
 function wordsOf([number], value, unit) {
-  return `run ${number}: ${value === null ? "none" : `${value.toLocaleString("en")} ${unit}`}`;
+  return `run ${number}: ${value === null ? "no number" : `${value.toLocaleString("en")} ${unit}`}`;
 }
 
 function numberOf(text) {

@@ -218,6 +218,12 @@ def test_charts_hold_the_numbers_of_the_last_runs_the_oldest_first(as_, pipeline
     assert "Rows loaded: last 1,200, least 1,000, most 1,200 rows" in page
 
 
+def test_charts_hold_the_rejected_rows_of_a_run_that_loaded_nothing(as_, pipeline):
+    run = queue_run(pipeline, Trigger.MANUAL, send=False)
+    Run.objects.filter(pk=run.pk).update(state=State.FAILED, report={"quarantine": {"rows": 7, "tables": []}})
+    assert 'data-values="[7]"' in as_("viewer").get(HEALTH).content.decode()
+
+
 @pytest.mark.parametrize("purpose", [Purpose.RESTORE, Purpose.PREVIEW])
 def test_charts_are_of_loads_alone(as_, pipeline, purpose):
     ended(pipeline, 9_000, 0, 9, purpose)

@@ -146,6 +146,13 @@ def test_an_export_as_json_holds_rows_as_they_are(api, orders, warehouse, table)
     assert json.loads(api("editor", "errors/export/?file=json&rule=none").getvalue()) == []
 
 
+def test_an_export_tells_how_many_entries_went_out(api, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1", n=3)
+    api("editor", "errors/export/?file=csv&pipeline=orders").getvalue()
+    noted = RowDecision.objects.get()
+    assert (noted.rows, "brokeOff" in noted.details) == (3, False)
+
+
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_an_export_from_a_database_that_is_down_is_no_file_without_rows(api, alices, orders, warehouse, table, kind):
     keep(warehouse, orders, table, "r1")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
+import time
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any, cast
 
 import pytest
 
-from flowapp.quarantine.exporting import as_csv, fields_of, list_all
+from flowapp.quarantine.exporting import Sending, as_csv, fields_of, in_thread, list_all
+from flowapp.quarantine.models import RowDecision
 from flowapp.quarantine.selectors import Wanted
+from flowapp.runs.holds import Decider
 from tests.flowapp.quarantine.keeping import keep, tell_fields
 
 pytestmark = pytest.mark.django_db
@@ -50,3 +56,37 @@ def test_what_stands_for_a_row_that_could_not_be_read_is_no_field(alices, orders
     (line,) = lines(alices, Wanted(pipeline=orders))
     assert not any(name.startswith("row.") for name in line)
     assert "1;2" in line["row"]
+
+
+def test_an_export_that_is_broken_off_says_so(alices, orders):
+    sending = Sending(alices, Wanted(pipeline=orders), "csv", Decider("ann"))
+    chunks = sending.note(sending.count(cast("Any", [{}, {}, {}])))
+    next(chunks)
+    chunks.close()
+    noted = RowDecision.objects.get()
+    assert (noted.rows, noted.details["brokeOff"]) == (1, True)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3], ids=["while it is sent", "while it is read"])
+def test_a_browser_that_goes_away_ends_the_reading(seconds):
+    ended = []
+
+    def read() -> Iterator[str]:
+        try:
+            while True:
+                time.sleep(seconds / 500)
+                yield "row"
+        finally:
+            ended.append(True)
+
+    async def go_away() -> None:
+        sent = cast("AsyncGenerator[str]", in_thread(cast("Any", read())))
+        if seconds:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(anext(sent), seconds / 3)
+        else:
+            await anext(sent)
+            await sent.aclose()
+
+    asyncio.run(go_away())
+    assert ended == [True]

@@ -161,6 +161,7 @@ def test_a_failed_run_tells_what_to_do_and_leads_to_its_node(as_, queued):
     assert all(text in page for text in ("Nothing answers.", "Start the server.", "target.unreachable"))
     assert "/w/alices-team/pipelines/numbers/?node=load" in page
     assert "Nothing was loaded." in page
+    assert "nothing to tell" not in page
 
 
 def test_a_run_that_goes_on_asks_for_itself_until_it_has_ended(as_, queued):

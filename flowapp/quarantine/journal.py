@@ -1,0 +1,69 @@
+"""What became of what people decided about rejected rows: what was asked for, beside what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from flowapp.accounts.models import Workspace
+from flowapp.quarantine.models import RowDecision
+from flowapp.quarantine.records import BECAME, BROKE_OFF
+from flowapp.runs.models import LOADED, Purpose
+
+DONE = frozenset({"loaded", "mended"})
+KEPT_BACK = frozenset({"fails", "exists", "filtered"})
+"""What a run says of rows that it took and did not load; all else it left out."""
+OF_RUNS = frozenset({Purpose.REPLAY, Purpose.MEND})
+OF_ENTRIES = frozenset({"export", "purge"})
+OF_NO_ROWS = frozenset({"retention"})
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A decision as the journal shows it; None where a number is not known, or makes no sense. `state` is that of a run
+    which did not, or not yet, do what it was asked for; `broke_off` says that not all went out."""
+
+    decision: RowDecision
+    asked: int | None = None
+    done: int | None = None
+    kept_back: int | None = None
+    left_out: int | None = None
+    of_entries: bool = False
+    state: str = ""
+    broke_off: bool = False
+
+
+def list_journal(workspace: Workspace, most: int) -> list[Line]:
+    """The newest decisions first."""
+    decisions = RowDecision.objects.filter(workspace=workspace).select_related("pipeline", "run")
+    return [_line(decision) for decision in decisions.order_by("-at", "id")[:most]]
+
+
+def _line(decision: RowDecision) -> Line:
+    if decision.action in OF_NO_ROWS:
+        return Line(decision)
+    if decision.action in OF_ENTRIES:
+        done = decision.rows if decision.rows >= 0 else None
+        return Line(decision, done=done, of_entries=True, broke_off=bool(decision.details.get(BROKE_OFF)))
+    if decision.action in OF_RUNS:
+        return _line_of_run(decision)
+    asked = decision.rows + decision.left_out
+    return Line(decision, asked=asked, done=decision.rows, left_out=decision.left_out)
+
+
+def _line_of_run(decision: RowDecision) -> Line:
+    """The numbers that its run has noted, for not every run is kept as long as the decision."""
+    run, counts = decision.run, decision.details.get(BECAME)
+    if run is not None and run.state not in LOADED:
+        return Line(decision, asked=decision.rows, state=run.state)
+    if counts is None:
+        counts = run.report.get("rows") if run is not None else None
+    if counts is None:
+        return Line(decision, asked=decision.rows)
+    done, kept_back = _sum(counts, DONE), _sum(counts, KEPT_BACK)
+    left_out = sum(counts.values()) - done - kept_back
+    return Line(decision, asked=decision.rows, done=done, kept_back=kept_back, left_out=left_out)
+
+
+def _sum(counts: Mapping[str, int], results: frozenset[str]) -> int:
+    return sum(rows for result, rows in counts.items() if result in results)
