@@ -11,6 +11,7 @@ from flowapp.accounts.services import ensure_workspace
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.services import save_version
+from flowapp.quarantine.journal import list_journal
 from tests.flowapp.conftest import make_document
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
@@ -74,6 +75,11 @@ def test_an_expression_mends_many_and_rows_can_be_ignored(flow, people):
     counts = flow("errors", "replay", "--pipeline", "numbers", "--json").json["runs"][0]["rows"]["counts"]
     assert counts == {"loaded": 1, "ignored": 1}
     assert len(people()) == 2
+    told = [
+        (line.decision.action, line.asked, line.done, line.left_out)
+        for line in list_journal(ensure_workspace("default"), 3)
+    ]
+    assert told == [("replay", 2, 1, 1), ("ignore", 1, 1, 0), ("mend", 2, 2, 0)]
 
 
 def test_a_faulty_expression_is_refused_before_anything_runs(flow, people):
