@@ -108,10 +108,10 @@ def test_an_unknown_address_is_told_with_an_id_that_the_log_holds(viewer, caplog
 
 
 @pytest.mark.parametrize(("came_from", "is_led_back"), [
-    ("http://testserver/w/alices-team/files/?pipeline=numbers", True), ("https://elsewhere.example/", False),
+    ("http://testserver/w/alices-team/errors/purge/?pipeline=numbers", True), ("https://elsewhere.example/", False),
 ])  # fmt: skip
 def test_a_form_that_is_refused_leads_back_to_its_page(as_, came_from, is_led_back):
-    page = as_("editor").post("/w/alices-team/files/upload/", {}, headers={"Referer": came_from})
+    page = as_("admin").post("/w/alices-team/errors/purge/", {}, headers={"Referer": came_from})
 
     assert page.status_code == 422
     assert (f'href="{came_from}"' in page.content.decode()) == is_led_back
