@@ -55,7 +55,7 @@ def test_a_queued_run_is_taken_by_a_worker_and_loads(worker, pipeline, target, m
     run = queue_run(pipeline, Trigger.MANUAL)
     wait_for(lambda: state_of(run) == State.SUCCEEDED)
     assert target() == ROWS
-    assert Heartbeat.objects.get().role == "worker"
+    assert Heartbeat.objects.filter(role="worker").count() == 1
 
 
 def test_a_worker_leaves_logging_as_settings_have_it(redis_url, settings):
