@@ -103,7 +103,7 @@ STOPS = {
 def test_a_worker_that_ends_in_mid_run_leaves_it_to_the_next(
     pipeline, target, put_rows, start, redis_url, stop, status, losses
 ):
-    put_rows(1_000_000)
+    put_rows(4_000_000)  # so many that the load is not done before the worker hears
     first = start(WORKER)
     run = queue_run(pipeline, Trigger.MANUAL)
     wait_for(lambda: now(run).step == "pass", 300)
@@ -113,4 +113,4 @@ def test_a_worker_that_ends_in_mid_run_leaves_it_to_the_next(
 
     start(WORKER)
     assert (wait_for_end(run).state, run.attempt) == (State.SUCCEEDED, 2)
-    assert target() == 1_000_000
+    assert target() == 4_000_000
