@@ -44,7 +44,8 @@ class Editor:
 
     def open(self, tab: str) -> None:
         self.page.goto(f"/w/alices-team/pipelines/numbers/?tab={tab}")
-        expect(self.page.locator({"visual": ".flow-canvas", "json": ".cm-content"}[tab])).to_be_visible()
+        shown = {"visual": ".flow-canvas", "json": ".flow-json-status[data-state=kept]"}[tab]
+        expect(self.page.locator(shown)).to_be_visible()
 
     def node(self, ident: str) -> Locator:
         return self.page.locator(f".react-flow__node[data-id={ident}]")

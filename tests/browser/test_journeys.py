@@ -27,11 +27,9 @@ BAD = "number,name\n4,Edsger\n"
 
 
 @pytest.fixture
-def patient(page: Page) -> Iterator[Page]:
+def patient(page: Page) -> Page:
     page.set_default_timeout(PATIENCE)
-    expect.set_options(timeout=PATIENCE / 4)
-    yield page
-    expect.set_options(timeout=5_000)
+    return page
 
 
 @pytest.fixture

@@ -37,10 +37,11 @@ class JsonTab {
     this.assistance = assistance(fetchSchema(root.dataset.schemaUrl));
     this.sync = new DraftSync(this.client, this, (draft) => announceChange(root, ORIGIN, draft));
     [this.status, this.place, this.other] = parts(root);
-    this.view = new EditorView({ parent: this.place, state: this.newState("") });
+    // What is typed before the draft has come would be typed into nothing.
+    this.view = new EditorView({ parent: this.place, state: this.newState("", true) });
   }
 
-  newState(text) {
+  newState(text, isReadOnly = this.isViewer) {
     const separator = separatorOf(text);
     return EditorState.create({
       // Split by hand: CodeMirror would take every kind of line end for the same.
@@ -48,7 +49,7 @@ class JsonTab {
       extensions: [
         looks(this.nonce, "The pipeline as JSON"),
         tools(),
-        readOnly(this.isViewer),
+        readOnly(isReadOnly),
         this.separator.of(EditorState.lineSeparator.of(separator)),
         this.assistance,
         EditorView.updateListener.of((update) => this.noticed(update)),
