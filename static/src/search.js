@@ -13,7 +13,7 @@ export function startSearch() {
     ask();
   };
   // Whoever was quicker than the page was asked for before htmx listened.
-  document.addEventListener("DOMContentLoaded", () => dialog.open && ask());
+  input.addEventListener("htmx:after:init", () => dialog.open && ask());
 
   document.querySelectorAll("[data-open-search]").forEach((button) => button.addEventListener("click", open));
   document.addEventListener("keydown", (event) => {

@@ -5,7 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import ConsoleMessage, Page
+
+in_all_looks = pytest.mark.parametrize(
+    ("colours", "width"),
+    [
+        ("light", 1280),
+        ("dark", 390),
+        pytest.param("light", 390, marks=pytest.mark.slow),
+        pytest.param("dark", 1280, marks=pytest.mark.slow),
+    ],
+)
+"""Both colours and both widths in the fast tests, the other two pairs of them in the slow ones."""
 
 AXE = Path(__file__).parent / "axe.min.js"
 
@@ -21,6 +33,11 @@ class Complaints(list[str]):
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             self.append(message.text)
+
+
+def show_as(page: Page, colours: Any, width: int) -> None:
+    page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+    page.set_viewport_size({"width": width, "height": 900})
 
 
 def find_barriers(page: Page, within: str = "html") -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from executors.model import Connection
-from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.conftest import make_document
 from tests.flowapp.quarantine.keeping import connect_to
@@ -61,11 +61,9 @@ def run(warehouse: Connection) -> Any:
     return made
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@in_all_looks
 def test_hooks_are_shown_without_barriers(page: Page, run: Any, colours: str, width: int) -> None:
-    page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": width, "height": 1000})
+    show_as(page, colours, width)
     complaints = Complaints(page)
     sign_in(page)
     for states in (("succeeded", "failed", "not_run"), ("succeeded",) * 3):

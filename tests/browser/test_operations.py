@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.conftest import make_document
 from tests.flowapp.quarantine.keeping import connect_to
@@ -63,11 +63,9 @@ def finish(run) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@in_all_looks
 def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, running, colours: str, width: int) -> None:
-    page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": width, "height": 800})
+    show_as(page, colours, width)
     complaints = Complaints(page)
     sign_in(page)
     visit(page, [*EMPTY, f"runs/{running.pk}/"])
@@ -98,10 +96,9 @@ def keep_and_restore(run):
 TABS = ("visual&node=load", "json", "sql", "lineage", "runs", "errors", "schedule", "history", "history&version=1")
 
 
-@pytest.mark.parametrize(("colours", "width"), [("light", 1280), ("dark", 390)])
+@in_all_looks
 def test_no_tab_of_the_editor_has_barriers_or_scrolls_sideways(page: Page, running, colours: str, width: int) -> None:
-    page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": width, "height": 800})
+    show_as(page, colours, width)
     note_statements(running)
     finish(running)
     sign_in(page)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from executors.model import Connection
-from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,15 +66,13 @@ def _holds(job: Any, ports: Any) -> Any:
     raise Held("load", [Reason("maxDecreasePct", 50, 75.0, LIMITS)], effect, kept)
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@in_all_looks
 @pytest.mark.parametrize("name", ["preview", "held"])
 def test_nobody_is_kept_out_and_nothing_scrolls_sideways(
     page: Page, world: dict[str, str], name: str, width: int, colours: Any
 ) -> None:
     complaints = Complaints(page)
-    page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+    show_as(page, colours, width)
     page.goto(world[name])
     assert find_barriers(page) == []
     assert sideways(page) <= 0

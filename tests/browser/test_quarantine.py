@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from executors.model import Connection
 from executors.postgres.client import connect
-from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.looks import Complaints, find_barriers, show_as, sideways
 from tests.browser.people import sign_in
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
@@ -74,8 +74,7 @@ def look(page: Page, name: str) -> None:
     """Nothing for axe to find and nothing wider than the window, wide and narrow, light and dark."""
     for width in (1280, 390):
         for colours in ("light", "dark"):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=colours, reduced_motion="reduce")  # type: ignore[arg-type]
+            show_as(page, colours, width)
             assert find_barriers(page) == [], name
             assert sideways(page) <= 0, name
             if PICTURES:

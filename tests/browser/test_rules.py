@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from executors.model import Connection
-from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.quarantine.keeping import connect_to
 from tests.ir.cases import document
@@ -40,11 +40,9 @@ def address(tab: str = "visual") -> str:
     return f"/w/alices-team/pipelines/orders/?tab={tab}&node=check"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@in_all_looks
 def test_every_rule_and_check_is_shown_without_barriers(editor: Page, colours: str, width: int) -> None:
-    editor.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
-    editor.set_viewport_size({"width": width, "height": 1000})
+    show_as(editor, colours, width)
     complaints = Complaints(editor)
     for tab in ("visual", "sql"):
         editor.goto(address(tab))

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -21,11 +21,9 @@ def expect_theme(page: Page, name: str) -> None:
     expect(page.locator("html")).to_have_attribute("data-bs-theme", name)
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@in_all_looks
 def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, colours: str, width: int) -> None:
-    page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": width, "height": 800})
+    show_as(page, colours, width)
     complaints = Complaints(page)
     for address in OUTSIDE:
         page.goto(address)
@@ -63,6 +61,16 @@ def test_the_search_opens_by_keyboard_and_leads_to_a_page(page: Page) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**{SETTINGS}")
+
+
+def test_who_is_quicker_than_the_page_is_answered_when_it_is_ready(page: Page) -> None:
+    sign_in(page)
+    # htmx begins to listen a moment after the page can be used.
+    page.add_init_script("const later = setTimeout; window.setTimeout = (f, ms = 500, ...all) => later(f, ms, ...all)")
+    page.reload(wait_until="domcontentloaded")
+    page.keyboard.press("Control+k")
+
+    expect(page.get_by_role("dialog", name="Search").get_by_role("link", name="Settings")).to_be_visible()
 
 
 def test_escape_closes_the_search(page: Page) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from executors.postgres.client import connect
 from executors.postgres.meta import RunRef, ensure_meta
 from executors.postgres.samples import keep_source_sample
-from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.channels.mail_server import serving
 from tests.flowapp.conftest import make_document
@@ -99,11 +99,9 @@ def test_a_suggested_rule_is_taken_and_stands_in_the_form(page: Page, pipeline) 
     expect(page.locator("#flow-panel")).to_contain_text("oneOf")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@in_all_looks
 def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipeline, colours: str, width: int) -> None:
-    page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": width, "height": 800})
+    show_as(page, colours, width)
     complaints = Complaints(page)
     sign_in(page)
     add_mail_channel(page, 1)

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.looks import Complaints, find_barriers, sideways
+from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.conftest import make_document
 from tests.flowapp.quarantine.keeping import connect_to
@@ -50,8 +50,7 @@ def test_a_person_finds_sets_and_resets_a_mark(page: Page, following) -> None:
     assert complaints == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("colours", ["light", "dark"])
+@in_all_looks
 def test_the_page_has_no_barriers_and_does_not_scroll_sideways(page: Page, following, colours: str, width: int) -> None:
     from flowapp.watermarks.places import place_of
     from flowapp.watermarks.services import set_mark
@@ -61,8 +60,7 @@ def test_the_page_has_no_barriers_and_does_not_scroll_sideways(page: Page, follo
         set_mark(
             place, f"2026-01-0{day}T10:00:00.123456", "rows of that night were repaired at the source", "ann@x.org"
         )
-    page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": width, "height": 800})
+    show_as(page, colours, width)
     sign_in(page)
     for address, part in ((EDITOR, "#node-mark"), ("/w/alices-team/watermarks/numbers/load/", "html")):
         page.goto(address)
