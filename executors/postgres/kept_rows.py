@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from executors.types import travel_of
 from executors.verdicts.rows import ESCAPED_KEY, RAW_KEY
 
 PART_ROWS = 1000
+_ESCAPED = re.compile(r"\\([\\0])")
 MARKS = frozenset({RAW_KEY, TEXT_KEY, ESCAPED_KEY})
 
 Row = dict[str, str | None]
@@ -105,7 +107,8 @@ def _text(value: Any) -> str | None:
 
 
 def _unescaped(text: str) -> str:
-    return text.replace("\\\\", "\0\0").replace("\\0", "\0").replace("\0\0", "\\")
+    # In one go from the left: a pair of signs means one, whatever stands before it.
+    return _ESCAPED.sub(lambda pair: "\0" if pair[1] == "0" else "\\", text)
 
 
 def _column(field: SourceField, rows: Sequence[Mapping[str, str | None]], bad: BadRecords) -> pa.Array:

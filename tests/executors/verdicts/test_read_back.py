@@ -1,0 +1,30 @@
+"""A rejected row that is kept as JSON is read back as it was: a replay must not load other values."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from executors.postgres.kept_rows import row_of
+from executors.verdicts.rows import raw_text, row_texts
+
+
+def kept(value: str) -> object:
+    """The value after it was kept and read back."""
+    (text,) = row_texts(pa.record_batch({"a": pa.array([value])}), {"a": "a"})
+    row = row_of(text)
+    assert isinstance(row, dict)
+    return row["a"]
+
+
+@pytest.mark.parametrize("value", ["x\0\0y", "\0\\", "\\\0\0", "\\0\0", "\\0", "\\\\"])
+def test_nul_and_backslash_in_any_order_stay_what_they_are(value):
+    assert kept(value) == value
+
+
+@given(st.text("\0\\0a", max_size=12))
+def test_any_mixture_of_them_does(value):
+    assert kept(value) == value
+    assert row_of(raw_text(value)) == value
