@@ -19,6 +19,7 @@ from executors.spark.compiled import (
     Expression,
     RuleColumns,
     RunPrograms,
+    Sift,
     Stage,
     Tie,
     Working,
@@ -33,6 +34,7 @@ from executors.verdicts import CastFlag, OpFlag, TieFlag
 from ir import rules
 from ir.connectors import CONNECTORS
 from ir.expressions import ExpressionError, bind_expression, parse_expression
+from ir.nodes import Validate
 from ir.pipeline import Path
 from ir.types import STRING, ColumnType
 
@@ -54,11 +56,21 @@ def compile_path(session: RunSession, path: Path, fields: Sequence[SourceField])
         for number, op in enumerate(transform.ops, start=1):
             compiler.enter(transform.id, f"{op.op} (op {number})")
             apply_op(compiler, op)
-    for validate in path.validates:
+    for place, validate in enumerate(path.validates):
+        if _asks_spark(validate) and any(map(_drops_rows, path.validates[:place])):
+            compiler.sift()
         for number, rule in enumerate(validate.row_level, start=1):
             compiler.enter(validate.id, f"{rule.type} (rule {number})")
             compiler.judge(rule)
     return compiler.finish()
+
+
+def _asks_spark(validate: Validate) -> bool:
+    return any(rule.when is not None or isinstance(rule, rules.Expression) for rule in validate.row_level)
+
+
+def _drops_rows(validate: Validate) -> bool:
+    return any(rule.on_fail != "warn" for rule in validate.row_level)
 
 
 class Compiler:
@@ -80,6 +92,7 @@ class Compiler:
         self.expressions: list[Expression] = []
         self.needed: dict[str, None] = {}
         self.kept: str | None = None
+        self.left: str | None = None
         self.keeps: dict[str, str] = {}
         self.rules: list[RuleColumns] = []
         self._carry_foreign_types()
@@ -174,9 +187,17 @@ class Compiler:
         )
         self.kept = self.keeps[self.node] = keep
 
+    def sift(self) -> None:
+        """From here on ask no expression of rows that the rules so far reject: an error in it would end the run for a
+        row that is not loaded anyway."""
+        out = f"_flow_left_{len(self.stages)}"
+        self.stages.append(Sift(out, self.finish()))
+        self.frame[out] = ColumnType("boolean")
+        self.left = out
+
     def judge(self, rule: rules.RowRule) -> None:
         """Have Spark compute what a row rule says in Spark's words. Its condition is asked of no row that the rule is
-        not for, and neither of rows that are bad or filtered away."""
+        not for, and neither of rows that are bad, filtered away or rejected by a node before."""
         applies = value = None
         if rule.when is not None:
             applies = self._rule_column(*self._condition(rule.when, "rule.not_boolean"))
@@ -245,8 +266,8 @@ class Compiler:
         return sql, frozenset().union(*(flags for _, flags in columns.values()))
 
     def _guarded(self, sql: str, flags: Iterable[str]) -> str:
-        """Rows that are bad or filtered away must not fail an expression."""
-        gone = f" OR NOT {self.kept}" if self.kept else ""
+        """Rows that are bad, filtered away or rejected must not fail an expression."""
+        gone = "".join(f" OR NOT {column}" for column in (self.kept, self.left) if column)
         return f"CASE WHEN {self._bad(flags)}{gone} THEN NULL ELSE {sql} END"
 
     def _bad(self, flags: Iterable[str]) -> str:

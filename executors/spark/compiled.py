@@ -81,7 +81,16 @@ class Deduplicate:
     tie: Tie | None = None
 
 
-Stage = Derive | RunPrograms | Deduplicate
+@dataclass(frozen=True, slots=True)
+class Sift:
+    """Adds `out`: true for the rows that no node has rejected so far, judged as the sink will judge them. `so_far` is
+    the path up to here."""
+
+    out: str
+    so_far: Compiled
+
+
+Stage = Derive | RunPrograms | Deduplicate | Sift
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, St
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import Reading
-from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Stage
+from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
 from executors.spark.errors import translate
 from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
 from executors.spark.reader import HIDDEN, ReadTask, group_parts
 from executors.spark.session import RunSession
+from executors.spark.sifting import SiftParcels, SiftTask
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
@@ -62,14 +63,16 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     compiled = plan.compiled
     groups = group_parts(plan.reading.parts, MOST_TASKS)
     reader = ReadTask(plan.reading.reader, groups, compiled.source, compiled.read)
-    sink = SinkTask(_judge_plan(plan), compiled.sink_programs(), compiled.keeps, plan.tables, plan.sealed_connection)
+    sink = SinkTask(
+        _judge_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, plan.tables, plan.sealed_connection
+    )
     way = way or _shortest_way(plan)
     if way == "here":
         rows = run_here(FusedTask(WatchedTask(reader, session.watched), sink), len(groups))
     else:
         numbers = frame_of_numbers(session.start(), len(groups))
         with translate(plan.path.target.id, compiled.expressions):
-            rows = run_job(_frame_of_counts(way, compiled)(numbers, reader, sink, compiled))
+            rows = run_job(_frame_of_counts(way, compiled)(numbers, reader, sink, plan))
     return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
 
 
@@ -80,20 +83,21 @@ def _shortest_way(plan: PassPlan) -> Way:
     return "here" if is_for_here(plan.reading.size, plan.reading.records or 0) else "fused"
 
 
-def _judge_plan(plan: PassPlan) -> JudgePlan:
+def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
+    """`compiled` is the path, or as much of it as is to be judged."""
     return JudgePlan(
         run_id=plan.run_id,
         source=plan.path.source.id,
         target=plan.path.target.id,
         files={origin.seq: (origin.sha256, origin.name) for origin in plan.reading.origins},
-        row_columns={field.name: column for column, field in plan.compiled.source},
-        working=plan.compiled.sink_columns(),
+        row_columns={field.name: column for column, field in compiled.source},
+        working=compiled.sink_columns(),
         stage_columns=plan.stage_columns,
         rules=tuple(
             replace(rule, applies=columns.applies, value=columns.value)
-            for rule, columns in zip(plan.rules, plan.compiled.rules, strict=True)
+            for rule, columns in zip(plan.rules[: len(compiled.rules)], compiled.rules, strict=True)
         ),
-        flags=plan.compiled.sink_flags(),
+        flags=compiled.sink_flags(),
         on_type_mismatch=plan.on_type_mismatch,
         on_bad_row=plan.reading.on_bad_row,
         now=plan.now,
@@ -106,31 +110,33 @@ def _frame_of_counts(way: Way, compiled: Compiled) -> Callable[..., DataFrame]:
     return _moving_rows if compiled.moves_rows else _through_spark
 
 
-def _fused(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compiled) -> DataFrame:
+def _fused(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: PassPlan) -> DataFrame:
     return map_task(numbers, FusedTask(reader, sink), COUNTS)
 
 
-def _through_spark(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compiled) -> DataFrame:
-    frame = frame_of_rows(numbers, reader, compiled)
+def _through_spark(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: PassPlan) -> DataFrame:
+    frame = frame_of_rows(numbers, reader, plan.compiled, plan)
     return map_task(frame, UnpackTask(sink, tuple(frame.columns[1:])), COUNTS)
 
 
-def frame_of_rows(numbers: DataFrame, reader: ReadTask, compiled: Compiled) -> DataFrame:
-    """Parcels of whole batches, and beside them, row by row, what the stages have computed."""
+def frame_of_rows(numbers: DataFrame, reader: ReadTask, compiled: Compiled, plan: PassPlan | None = None) -> DataFrame:
+    """Parcels of whole batches, and beside them, row by row, what the stages have computed. A path with rules needs
+    the `plan` that they are judged by."""
     schema = StructType([*_PACKED, *_schema(compiled, compiled.needed)])
     frame = map_task(numbers, PackTask(reader, compiled.needed), schema)
     for stage in compiled.stages:
-        frame = _add(frame, stage, compiled, len(reader.groups))
+        frame = _add(frame, stage, compiled, len(reader.groups), plan)
     return frame.select(PARCEL, *compiled.computed())
 
 
-def _moving_rows(numbers: DataFrame, reader: ReadTask, sink: SinkTask, compiled: Compiled) -> DataFrame:
+def _moving_rows(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: PassPlan) -> DataFrame:
     """Whole rows through the JVM, for stages that give each row another place."""
+    compiled = plan.compiled
     columns = compiled.read_columns()
     frame = map_task(numbers, reader, StructType([*_HIDDEN, *_schema(compiled, columns)]))
     frame = frame.withColumn(BROKEN, F.col(BAD).isNotNull())
     for stage in compiled.stages:
-        frame = _add(frame, stage, compiled, len(reader.groups))
+        frame = _add(frame, stage, compiled, len(reader.groups), plan)
     return map_task(frame.select(*HIDDEN, *columns, *compiled.computed()), sink, COUNTS)
 
 
@@ -141,7 +147,7 @@ _HIDDEN = (
 _PACKED = (StructField(PARCEL, BinaryType()), StructField(BROKEN, BooleanType()))
 
 
-def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int) -> DataFrame:
+def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: PassPlan | None) -> DataFrame:
     match stage:
         case Derive(columns):
             return frame.select("*", *(F.expr(sql).alias(name) for name, sql in columns))
@@ -150,6 +156,16 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int) -> Data
             return map_task(frame, ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
         case Deduplicate():
             return _mark_last(frame, stage, tasks)
+        case Sift() if plan is not None:
+            return _sift(frame, stage, plan)
+    raise LookupError(f"nothing judges the rules before {stage}")
+
+
+def _sift(frame: DataFrame, stage: Sift, plan: PassPlan) -> DataFrame:
+    so_far = stage.so_far
+    task = SiftTask(_judge_plan(plan, so_far), so_far.sink_programs(), stage.out)
+    looking = SiftParcels(task, tuple(so_far.computed())) if PARCEL in frame.columns else task
+    return map_task(frame, looking, StructType([*frame.schema.fields, StructField(stage.out, BooleanType())]))
 
 
 def _mark_last(frame: DataFrame, stage: Deduplicate, tasks: int) -> DataFrame:

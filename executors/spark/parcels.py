@@ -6,7 +6,8 @@ need. No stage drops, adds or moves rows, so the sink can put both together agai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -77,6 +78,26 @@ def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Itera
                 [*own.columns, *(piece.column(name) for name in computed)], [*own.schema.names, *computed]
             )
     _require_all(batch, done)
+
+
+def look_into(
+    frames: Iterator[pa.RecordBatch], computed: tuple[str, ...], look: Callable[[pa.RecordBatch], pa.Array]
+) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
+    """Each frame as it came, with what `look` says of its rows unpacked: one value a row. Raises as `unpack` does."""
+    waiting: deque[pa.RecordBatch] = deque()
+
+    def noted() -> Iterator[pa.RecordBatch]:
+        for frame in frames:
+            if frame.num_rows:
+                waiting.append(frame)
+                yield frame
+
+    found: list[pa.Array] = []
+    for piece in unpack(noted(), computed):
+        found.append(look(piece))
+        if sum(map(len, found)) == waiting[0].num_rows:
+            yield waiting.popleft(), pa.concat_arrays(found)
+            found = []
 
 
 def _pieces(frame: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

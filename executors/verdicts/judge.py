@@ -24,10 +24,7 @@ from executors.verdicts.target import cast_severity, judge_column
 
 def judge(batch: pa.RecordBatch, plan: JudgePlan) -> Judged:
     """Tell the rows of a batch that may be staged from those that may not. Never raises for data."""
-    findings = Findings(np.ones(batch.num_rows, dtype=bool))
-    _judge_records(findings, batch, plan)
-    _judge_flags(findings, batch, plan)
-    _judge_rules(findings, batch, plan)
+    findings = _judge_up_to_rules(batch, plan)
     staged = [
         judge_column(findings, plan, column, batch.column(plan.working[column.name])) for column in plan.stage_columns
     ]
@@ -38,6 +35,19 @@ def judge(batch: pa.RecordBatch, plan: JudgePlan) -> Judged:
         good, reject_entries(batch, plan, findings), batch.num_rows, good.num_rows, rejected, _count_warned(findings),
         tuple(_rule_counts(batch, findings.all.values())), findings.dropped,
     )  # fmt: skip
+
+
+def left_by_rules(batch: pa.RecordBatch, plan: JudgePlan) -> pa.BooleanArray:
+    """Which rows of a batch reach what stands behind the last rule of the plan. Never raises for data."""
+    return pa.array(_judge_up_to_rules(batch, plan).alive)
+
+
+def _judge_up_to_rules(batch: pa.RecordBatch, plan: JudgePlan) -> Findings:
+    findings = Findings(np.ones(batch.num_rows, dtype=bool))
+    _judge_records(findings, batch, plan)
+    _judge_flags(findings, batch, plan)
+    _judge_rules(findings, batch, plan)
+    return findings
 
 
 def _judge_records(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:

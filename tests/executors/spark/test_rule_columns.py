@@ -10,6 +10,8 @@ import pytest
 from executors.errors import Terminal
 from executors.model import Connection
 from executors.spark.session import RunSession
+from ir.nodes import Validate
+from ir.pipeline import Path as DocumentPath
 from tests.executors.spark.passes import stage
 from tests.executors.spark.paths import make_path
 
@@ -100,3 +102,53 @@ def test_an_error_of_a_condition_ends_the_run_by_name(run_session: RunSession, w
             [csv],
         )
     assert (stopped.value.code, stopped.value.node) == ("expression.failed", "check")
+
+
+def and_then(path: DocumentPath, *rules: dict[str, Any]) -> DocumentPath:
+    """The path with one more validate node behind the others, `later`."""
+    more = {"id": "later", "kind": "validate", "inputs": ["check"], "rowLevel": list(rules)}
+    return DocumentPath(path.source, path.transforms, (*path.validates, Validate.model_validate(more)), path.target)
+
+
+@pytest.mark.parametrize(
+    "ops",
+    [(), ({"op": "deduplicate", "keys": ["c"]},), ({"op": "filter", "where": "a IS NULL OR a <> 4"},)],
+    ids=["parcels", "whole-rows", "filtered"],
+)
+@pytest.mark.parametrize(
+    "first", [{"type": "range", "field": "b", "min": 1, "onFail": "skip"}, expression("b > 0")], ids=["arrow", "spark"]
+)
+def test_no_expression_is_asked_of_rows_that_an_earlier_node_has_rejected(
+    run_session: RunSession, warehouse: Connection, csv: Path, ops: tuple[dict[str, Any], ...], first: dict[str, Any]
+):
+    """`3 / 0` would end the run, in the condition as in a `when`."""
+    path = make_path(*ops, columns=TYPED, rules=[first], onTypeMismatch="skip")
+    path = and_then(path, expression("a / b >= 2"), {"type": "oneOf", "field": "c", "values": ["x"], "onFail": "warn",
+                                                     "when": "a / b >= 0"})  # fmt: skip
+    staged = stage(run_session, warehouse, path, [csv])
+    filtered = any(op["op"] == "filter" for op in ops)
+    assert staged.violations() == {"check/r0": 1, "later/r0": 1, "later/r1": 0 if filtered else 1, "orders/type:a": 1}
+    assert sorted(row[2] for row in staged.rows) == (["w"] if filtered else ["w", "y"])
+    judged = {r.node: r.judged for task in staged.result.tasks for r in task.rules if r.rule_id == "r0"}
+    assert judged == ({"check": 3, "later": 2} if filtered else {"check": 4, "later": 3})
+
+
+def test_an_error_for_a_row_that_is_left_ends_the_run_still(run_session: RunSession, warehouse: Connection, csv: Path):
+    path = make_path(columns=TYPED, rules=[{"type": "notNull", "field": "a", "onFail": "skip"}], onTypeMismatch="skip")
+    with pytest.raises(Terminal, match="a / b") as stopped:
+        stage(run_session, warehouse, and_then(path, expression("a / b > 0")), [csv])
+    assert (stopped.value.code, stopped.value.node) == ("expression.failed", "later")
+
+
+def test_rows_in_many_batches_keep_in_step_while_they_are_sifted(
+    run_session: RunSession, warehouse: Connection, tmp_path: Path
+):
+    file = tmp_path / "many.csv"
+    file.write_text("a,b\n" + "".join(f"{n},{n % 3}\n" for n in range(1, 30_001)))
+    path = make_path(columns=TYPED, rules=[{"type": "range", "field": "b", "min": 1, "onFail": "skip"}])
+    staged = stage(run_session, warehouse, and_then(path, expression("a / b < 20000")), [file])
+    assert staged.violations() == {
+        "check/r0": 10_000,
+        "later/r0": sum(n >= 20_000 for n in range(30_001) if n % 3 == 1),
+    }
+    assert staged.rows == [(n, n % 3) for n in range(1, 30_001) if n % 3 and n / (n % 3) < 20_000]

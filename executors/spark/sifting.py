@@ -1,0 +1,47 @@
+"""Between two stages of expressions: which rows the rules so far have left, as the sink will judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from executors.spark.parcels import look_into
+from executors.spark.steps import Program, outputs_of, run_programs
+from executors.verdicts import JudgePlan, left_by_rules
+
+
+@dataclass(frozen=True, slots=True)
+class SiftTask:
+    """Adds a boolean column, true for the rows that are left. `programs` finish the columns that the rules of `plan`
+    look at."""
+
+    plan: JudgePlan
+    programs: tuple[Program, ...]
+    out: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (_with(batch, self.out, self.look(batch)) for batch in batches)
+
+    def look(self, batch: pa.RecordBatch) -> pa.BooleanArray:
+        # What a later expression needs may have been made already, by the reader: the same flags under the same names.
+        made = set(outputs_of(self.programs))
+        own = batch.select([name for name in batch.schema.names if name not in made])
+        return left_by_rules(run_programs(own, self.programs), self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class SiftParcels:
+    """The same for rows that travel in parcels, with the `computed` columns beside them."""
+
+    task: SiftTask
+    computed: tuple[str, ...]
+
+    def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        looked = look_into(frames, self.computed, self.task.look)
+        return (_with(frame, self.task.out, left) for frame, left in looked)
+
+
+def _with(batch: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([*batch.columns, values], [*batch.schema.names, name])
