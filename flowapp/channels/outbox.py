@@ -14,12 +14,11 @@ from flowapp.health.models import Alert, AlertState, Severity
 
 
 def note_opened(alert: Alert) -> None:
-    """Tell every channel that wants to know. An alert of the whole installation concerns all workspaces."""
+    """Tell every channel of its workspace that wants to know."""
     if not ALERT_KINDS[alert.kind].told:
         return
-    channels = Channel.objects.filter(Q(severity=Severity.WARNING) | Q(severity=alert.severity))
-    if alert.workspace_id is not None:
-        channels = channels.filter(workspace=alert.workspace_id)
+    severe_enough = Q(severity=Severity.WARNING) | Q(severity=alert.severity)
+    channels = Channel.objects.filter(severe_enough, workspace=alert.workspace_id)
     _write(Event.OPENED, [(channel.pk, alert.pk) for channel in channels if wants_kind(channel, alert.kind)])
 
 

@@ -25,7 +25,7 @@ RAISED_BY_GOOD_RUNS = ("source.missed", "source.empty")
 """What a run may raise and yet succeed; other trouble of its earlier attempts is over when it has succeeded."""
 
 
-def fingerprint_of(kind: str, workspace_id: UUID | None, pipeline_id: UUID | None, node: str) -> str:
+def fingerprint_of(kind: str, workspace_id: UUID, pipeline_id: UUID | None, node: str) -> str:
     """The same trouble: the same kind at the same place."""
     return hashlib.sha256(f"{kind}\n{workspace_id}\n{pipeline_id}\n{node}".encode()).hexdigest()
 
@@ -43,11 +43,13 @@ def raise_alert(
 ) -> None:
     """Open an alert, or count one more of an alert that is not resolved yet.
 
-    The workspace is the pipeline's, if there is one. An acknowledged alert stays acknowledged.
+    It is of a workspace: the pipeline's, if there is one. An acknowledged alert stays acknowledged.
     """
-    workspace_id = pipeline.workspace_id if pipeline else workspace.pk if workspace else None
+    owner = pipeline.workspace_id if pipeline else workspace.pk if workspace else None
+    if owner is None:
+        raise TypeError("an alert is of a pipeline or a workspace: who else would be told of it?")
     pipeline_id = pipeline.pk if pipeline else None
-    fingerprint = fingerprint_of(ALERT_KINDS[kind].kind, workspace_id, pipeline_id, node)
+    fingerprint = fingerprint_of(ALERT_KINDS[kind].kind, owner, pipeline_id, node)
     latest = {
         "severity": severity,
         "message": message[:LONGEST_MESSAGE],
@@ -60,7 +62,7 @@ def raise_alert(
     try:
         with transaction.atomic():
             alert = Alert.objects.create(
-                kind=kind, workspace_id=workspace_id, pipeline_id=pipeline_id, node=node, fingerprint=fingerprint,
+                kind=kind, workspace_id=owner, pipeline_id=pipeline_id, node=node, fingerprint=fingerprint,
                 first_seen_at=Now(), **latest,
             )  # fmt: skip
             note_opened(alert)

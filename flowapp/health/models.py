@@ -23,13 +23,10 @@ class Severity(models.TextChoices):
 
 
 class Alert(models.Model):
-    """Trouble that a person should know of. The same trouble again, by fingerprint, raises `count`.
-
-    Without a workspace it concerns the whole installation.
-    """
+    """Trouble that a person of a workspace should know of. The same trouble again, by fingerprint, raises `count`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, null=True, related_name="alerts")
+    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="alerts")
     kind = models.CharField(max_length=60)
     severity = models.CharField(max_length=10, choices=Severity.choices)
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, null=True, related_name="alerts")

@@ -36,12 +36,13 @@ def list_alerts(
     severity: str = "",
     pipeline: Pipeline | None = None,
 ) -> QuerySet[Alert]:
-    """The workspace's alerts and those of the whole installation, newest first; narrowed down by what is given.
+    """The workspace's alerts, newest first; narrowed down by what is given.
 
     Without a state those that are not resolved, or all of them `with_resolved`.
     """
-    alerts = Alert.objects.filter(Q(workspace=workspace) | Q(workspace=None))
-    alerts = alerts.select_related("pipeline", "run", "acknowledged_by", "resolved_by")
+    alerts = Alert.objects.filter(workspace=workspace).select_related(
+        "pipeline", "run", "acknowledged_by", "resolved_by"
+    )
     wanted = {"state": state, "kind": kind, "severity": severity, "pipeline": pipeline}
     alerts = alerts.filter(**{name: value for name, value in wanted.items() if value})
     if not state and not with_resolved:

@@ -8,14 +8,16 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import IntegrityError, connections, transaction
-from django.db.models import Q
+from django.db.models import Count, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from flowapp.accounts.models import Workspace
 from flowapp.backups.services import drop_old_backups
 from flowapp.clock import from_now
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.health.heartbeats import forget_dead
+from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import count_alive
 from flowapp.quarantine.purging import purge_old_rows
 from flowapp.runs.broker import send_run
@@ -72,21 +74,41 @@ def watch_workers(_: datetime) -> None:
     """Tell when runs wait and nobody is there to take them."""
     if count_alive("worker"):
         resolve_by("worker.seen")
-    elif waiting := Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-5)).exclude(sent_at=None).count():
-        raise_alert("workers.none", "error", f"No worker is alive; {counted(waiting, 'run')} waiting.",
-                    "Start a worker (`flow up` does).")  # fmt: skip
+        return
+    sent = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-5)).exclude(sent_at=None)
+    for workspace, own in _concerned(sent):
+        wait = f"{counted(own, 'run')} waiting" if own else "runs of other workspaces wait"
+        raise_alert("workers.none", "error", f"No worker is alive; {wait}.",
+                    f"Start a worker (`flow up` does){_OR_TELL}", workspace=workspace)  # fmt: skip
 
 
 def watch_queue(_: datetime) -> None:
     """Tell when workers live and yet a run that nothing holds back is not taken."""
     stuck = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-STUCK_SECONDS)).exclude(sent_at=None)
-    waiting = stuck.exclude(_is_held_back()).count()
-    if not waiting:
-        resolve_by("queue.empty")
-    elif count_alive("worker"):
-        raise_alert("queue.stuck", "warning",
-                    f"{counted(waiting, 'run')} waiting for over {STUCK_SECONDS / 60:g} minutes.",
-                    "All workers may be busy: add one, or look at the broker.")  # fmt: skip
+    concerned = _concerned(stuck.exclude(_is_held_back()))
+    told = Alert.objects.filter(kind="queue.stuck").exclude(state=AlertState.RESOLVED)
+    for over in told.exclude(workspace__in=[workspace for workspace, _ in concerned]):
+        resolve_by("queue.empty", workspace_id=over.workspace_id)
+    if not count_alive("worker"):
+        return
+    for workspace, own in concerned:
+        who = counted(own, "run") if own else "Runs of other workspaces are"
+        raise_alert("queue.stuck", "warning", f"{who} waiting for over {STUCK_SECONDS / 60:g} minutes.",
+                    f"All workers may be busy: add one or look at the broker{_OR_TELL}",
+                    workspace=workspace)  # fmt: skip
+
+
+_OR_TELL = ", or tell whoever runs this installation."
+
+
+def _concerned(waiting: QuerySet[Run]) -> list[tuple[Workspace, int]]:
+    """Each workspace of which runs wait, with how many of its own; and, for it can mend it, the one that the
+    installation began with. None is told anything of another's runs but that there are some."""
+    counts = dict(waiting.order_by().values_list("workspace").annotate(Count("pk")))
+    if not counts:
+        return []
+    named = Workspace.objects.filter(Q(pk__in=counts) | Q(slug=settings.FLOW_WORKSPACE)).order_by("slug")
+    return [(workspace, counts.get(workspace.pk, 0)) for workspace in named]
 
 
 def claim_chore(name: str, seconds: float) -> bool:

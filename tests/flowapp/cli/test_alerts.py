@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flowapp.cli.workspace import current_workspace
 from flowapp.health.alerts import raise_alert
 
 pytestmark = pytest.mark.django_db
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def alert(flow) -> str:
     """The id of an open alert."""
-    raise_alert("workers.none", "error", "No worker is alive.", "Start one.")
+    raise_alert("workers.none", "error", "No worker is alive.", "Start one.", workspace=current_workspace())
     [found] = flow("alerts", "list", "--json").json["alerts"]
     return found["id"]
 

@@ -12,7 +12,7 @@ import flowapp
 from flowapp.health.alerts import acknowledge, raise_alert, resolve, resolve_by
 from flowapp.health.kinds import ALERT_KINDS, EVENTS, KINDS
 from flowapp.health.models import Alert, AlertState
-from flowapp.health.selectors import alert_document, get_alert, list_alerts
+from flowapp.health.selectors import get_alert, list_alerts
 from ir.errors import FlowError
 
 pytestmark = pytest.mark.django_db
@@ -83,14 +83,14 @@ def test_another_workspaces_alert_is_unknown(pipeline):
     assert refused.value.code == "alert.unknown"
 
 
-def test_alerts_of_the_installation_are_shown_in_every_workspace(workspace):
-    raise_alert("workers.none", "error", "No worker.", "Start one.")
-    assert alert_document(list_alerts(workspace).get())["kind"] == "workers.none"
+def test_an_alert_of_nobody_is_refused():
+    with pytest.raises(TypeError, match="who else"):
+        raise_alert("workers.none", "error", "No worker.", "Start one.")
 
 
-def test_a_kind_that_is_not_known_is_refused_with_those_that_are():
+def test_a_kind_that_is_not_known_is_refused_with_those_that_are(workspace):
     with pytest.raises(KeyError, match=r"run\.failed"):
-        raise_alert("run.flied", "error", "", "")
+        raise_alert("run.flied", "error", "", "", workspace=workspace)
 
 
 def test_every_kind_says_what_resolves_it():

@@ -31,7 +31,7 @@ def test_alerts_are_listed_without_those_that_are_resolved_unless_asked_for(as_,
 def test_alerts_are_narrowed_down(as_, pipeline):
     raise_alert("run.failed", "error", "m", "n", pipeline=pipeline)
     raise_alert("schedule.missed", "warning", "m", "n", pipeline=pipeline)
-    raise_alert("workers.none", "error", "m", "n")
+    raise_alert("workers.none", "error", "m", "n", workspace=pipeline.workspace)
     client = as_("viewer")
 
     def kinds(query: str) -> list[str]:

@@ -9,6 +9,7 @@ from django.db import DatabaseError
 from django.db.models.functions import Now
 
 from flowapp.clock import from_now
+from flowapp.health.alerts import raise_alert
 from flowapp.health.heartbeats import beat
 from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.models import Pipeline
@@ -178,6 +179,47 @@ def test_a_run_that_nobody_takes_is_told_as_a_stuck_queue(pipeline, sent):
     watch_queue(NOON)
     assert open_alerts() == {"queue.stuck"}
     Run.objects.update(state=State.SUCCEEDED)
+    watch_queue(NOON)
+    assert open_alerts() == set()
+
+
+@pytest.mark.parametrize("watch", [watch_workers, watch_queue])
+def test_each_workspace_hears_of_its_own_runs_and_the_first_one_that_there_are_some(
+    pipeline, sent, settings, watch, monkeypatch
+):
+    from flowapp.accounts.models import Workspace
+    from flowapp.channels.models import Channel
+
+    teams = [Workspace.objects.create(slug=slug) for slug in (settings.FLOW_WORKSPACE, "idle-team")]
+    for team in (*teams, pipeline.workspace):
+        Channel.objects.create(workspace=team, name="pager", kind="webhook", secret="s")
+    for _ in range(2):
+        queue_run(pipeline, Trigger.MANUAL)
+    Run.objects.update(due_at=from_now(-601))
+    monkeypatch.setattr("flowapp.runs.scheduler.count_alive", lambda _: watch is watch_queue)
+    watch(NOON)
+    told = dict(Alert.objects.values_list("workspace__slug", "message"))
+    assert set(told) == {settings.FLOW_WORKSPACE, "alices-team"}
+    assert "2 runs" in told["alices-team"]
+    assert "uns of other workspaces" in told[settings.FLOW_WORKSPACE]
+    assert not any(digit in told[settings.FLOW_WORKSPACE] for digit in "2345")
+    channels = Channel.objects.filter(deliveries__isnull=False).values_list("workspace__slug", flat=True)
+    assert set(channels) == {settings.FLOW_WORKSPACE, "alices-team"}
+
+
+def test_a_workspace_whose_runs_are_taken_is_told_so_while_others_wait(pipeline, sent, settings):
+    from flowapp.accounts.models import Workspace
+
+    bobs = Workspace.objects.create(slug="bobs-team")
+    Workspace.objects.create(slug=settings.FLOW_WORKSPACE)
+    run = queue_run(pipeline, Trigger.MANUAL)
+    Run.objects.update(due_at=from_now(-601))
+    beat("w", "worker")
+    raise_alert("queue.stuck", "warning", "m", "n", workspace=bobs)
+    watch_queue(NOON)
+    unresolved = Alert.objects.exclude(state="resolved")
+    assert set(unresolved.values_list("workspace__slug", flat=True)) == {"alices-team", settings.FLOW_WORKSPACE}
+    Run.objects.filter(pk=run.pk).update(state=State.SUCCEEDED)
     watch_queue(NOON)
     assert open_alerts() == set()
 
