@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from socket import SHUT_RDWR
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 from ssrfguard import Policy, Resolver, SSRFGuardError
 from ssrfguard.httpx import Client
 
 from executors.errors import Failure, Terminal, Transient
+from executors.unreached import why_unreached
 from ir.webhook_addresses import public_policy
+
+# Both name the whole address of each request, and many receivers keep their secret there.
+for _name in ("httpx", "httpcore"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
 
 TOTAL_SECONDS = 10.0
 SILENT_SECONDS = 5.0
@@ -54,7 +61,7 @@ class Posting:
             why = "was interrupted" if in_time else f"did not end within {TOTAL_SECONDS:g} seconds"
             raise Transient("webhook.timeout", f"The request {why}.", hint="Let the receiver answer first, then work.")
         if self._trouble is not None:
-            raise _failure_of(self._trouble) from self._trouble
+            raise _failure_of(self._trouble, place_of(self._url)) from self._trouble
         return self._status
 
     def stop(self) -> None:
@@ -112,7 +119,19 @@ def require_accepted(status: int) -> None:
     raise kind("webhook.refused", f"The receiver answered {status}.", hint="Look at the receiver's log.")
 
 
-def _failure_of(trouble: BaseException) -> Failure:
+def place_of(url: str) -> str:
+    """`host:port` of an https address, without all else; "the receiver" where it has none."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or 443
+    except ValueError:
+        host = None
+    if host is None:
+        return "the receiver"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _failure_of(trouble: BaseException, place: str) -> Failure:
     """Texts of the client may quote the address, which may hold a secret path: only kinds of trouble are told, and a
     logged traceback prints no more of the chain."""
     if not isinstance(trouble, SSRFGuardError | httpx.TransportError | httpx.InvalidURL):
@@ -124,13 +143,11 @@ def _failure_of(trouble: BaseException) -> Failure:
             "The address is not one of the public Internet, so nothing was sent.",
             hint="A webhook goes to a public https address; it cannot reach this machine or a private network.",
         )
-    if isinstance(trouble, httpx.TimeoutException):
-        return Transient("webhook.timeout", f"The receiver was silent for {SILENT_SECONDS:g} seconds.")
-    why = "its certificate is not trusted" if _is_certificate(trouble) else type(trouble).__name__
-    return Transient("webhook.unreachable", f"The receiver could not be reached: {why}.", hint="Check the address.")
-
-
-def _is_certificate(trouble: BaseException | None) -> bool:
-    while trouble is not None and not isinstance(trouble, ssl.SSLCertVerificationError):
-        trouble = trouble.__cause__ or trouble.__context__
-    return trouble is not None
+    if isinstance(trouble, httpx.TimeoutException) and not isinstance(trouble, httpx.ConnectTimeout):
+        return Transient(
+            "webhook.timeout",
+            f"{place} took the connection and was silent for {SILENT_SECONDS:g} seconds.",
+            hint="Let the receiver answer first, then work.",
+        )
+    why = why_unreached(trouble, place, ended=(httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError))
+    return Transient(f"webhook.{why.code}", why.message, hint=why.hint)

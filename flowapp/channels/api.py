@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.db.models import QuerySet
 from django.urls import path
@@ -15,6 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from flowapp.api.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.permissions import workspace_role
 from flowapp.channels.kinds.email import SECURITIES, Mailbox
@@ -25,10 +27,19 @@ from flowapp.channels.selectors import (
     channel_document,
     delivery_document,
     get_channel,
+    get_delivery,
     list_channels,
     list_deliveries,
 )
-from flowapp.channels.services import Address, add_channel, change_filter, remove_channel, replace_secret, send_test
+from flowapp.channels.services import (
+    Address,
+    add_channel,
+    change_filter,
+    remove_channel,
+    replace_secret,
+    send_again,
+    send_test,
+)
 from flowapp.health.models import Severity
 
 OBJECT = OpenApiTypes.OBJECT
@@ -134,6 +145,17 @@ class TestChannel(APIView):
         return Response(delivery_document(send_test(get_channel(request.workspace, channel))))
 
 
+class SendAgain(APIView):
+    permission_classes = ADMINS
+
+    @extend_schema(request=None, responses={200: OBJECT, 409: OBJECT})
+    def post(self, request: Request, channel: str, key: UUID) -> Response:
+        """Send a message that failed once more, under the same key. Asked for twice it is sent once."""
+        found = get_channel(request.workspace, channel)
+        send_again(get_delivery(found, key), str(request.user), author_of(request))
+        return Response(delivery_document(get_delivery(found, key)))
+
+
 class DeliverySerializer(serializers.BaseSerializer[Delivery]):
     def to_representation(self, instance: Delivery) -> dict[str, Any]:
         return delivery_document(instance)
@@ -161,5 +183,6 @@ urlpatterns = [
     path("channels/", Channels.as_view(), name="channels"),
     path("channels/<slug:channel>/", OneChannel.as_view(), name="channel"),
     path("channels/<slug:channel>/test/", TestChannel.as_view(), name="test_channel"),
+    path("channels/<slug:channel>/deliveries/<uuid:key>/again/", SendAgain.as_view(), name="send_again"),
     path("channels/<slug:channel>/deliveries/", Deliveries.as_view(), name="deliveries"),
 ]

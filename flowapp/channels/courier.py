@@ -165,7 +165,7 @@ def _note_failure(channel: Channel, batch: Sequence[Delivery], error: FlowError,
             raise_alert(
                 "channel.failing", "warning",
                 f"{counted(lost, 'message')} could not be told by channel {channel.name}: {error.message}",
-                f"{error.hint} Then send a test from the page of the channel.".strip(),
+                f"{error.hint} Then send a test from the page of the channel, and from its log what failed.".strip(),
                 workspace=channel.workspace, node=channel.name,
             )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 
+from django.conf import settings
 from django.db import models
 
 from flowapp.health.models import Severity
@@ -76,3 +77,23 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event} to {self.channel_id}"
+
+    @property
+    def can_go_again(self) -> bool:
+        """A test is not sent again: a new one tells more."""
+        return self.state == DeliveryState.FAILED and self.alert_id is not None
+
+
+class SentAgain(models.Model):
+    """Somebody asked to send a message again that had been given up. It goes with the log."""
+
+    delivery = models.ForeignKey(Delivery, models.CASCADE, related_name="again")
+    at = models.DateTimeField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    by_words = models.CharField(max_length=300)
+
+    class Meta:
+        ordering = ("-id",)
+
+    def __str__(self) -> str:
+        return f"{self.delivery_id} again by {self.by_words}"

@@ -34,8 +34,20 @@ def get_channel(workspace: Workspace, name: str) -> Channel:
 
 
 def list_deliveries(channel: Channel) -> QuerySet[Delivery]:
-    """Newest first, with their alerts."""
-    return Delivery.objects.filter(channel=channel).select_related("alert__pipeline").order_by(*NEWEST_FIRST)
+    """Newest first, with their alerts and who had them sent again."""
+    found = Delivery.objects.filter(channel=channel).select_related("alert__pipeline").prefetch_related("again")
+    return found.order_by(*NEWEST_FIRST)
+
+
+def get_delivery(channel: Channel, key: UUID | str) -> Delivery:
+    """A message of this channel; raises FlowError."""
+    try:
+        return list_deliveries(channel).get(key=UUID(str(key)))
+    except (Delivery.DoesNotExist, ValueError):
+        raise FlowError(
+            "delivery.unknown", f"Channel {channel.name} has no message {str(key)!r}.",
+            hint=f"Its log names those of the last {KEPT_DAYS} days.",
+        ) from None  # fmt: skip
 
 
 def count_by_state(channels: Sequence[Channel]) -> dict[UUID, dict[str, int]]:
@@ -67,4 +79,5 @@ def delivery_document(delivery: Delivery) -> dict[str, Any]:
         "madeAt": delivery.made_at,
         "dueAt": delivery.due_at if delivery.state == "pending" else None,
         "endedAt": delivery.ended_at,
+        "sentAgain": [{"at": again.at, "by": again.by_words} for again in delivery.again.all()],
     }

@@ -9,21 +9,23 @@ from dataclasses import asdict
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.views.decorators.debug import sensitive_variables
 
-from flowapp.accounts.models import Workspace
+from flowapp.accounts.models import User, Workspace
 from flowapp.channels.courier import BUSY_SECONDS, attempt, open_secret
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.kinds.base import InvalidChannel
 from flowapp.channels.kinds.email import Mailbox
 from flowapp.channels.kinds.webhook import WebhookAddress
-from flowapp.channels.models import Channel, Delivery, Event
+from flowapp.channels.models import Channel, Delivery, DeliveryState, Event, SentAgain
 from flowapp.clock import from_now
 from flowapp.connections.secrets import encrypt
 from flowapp.health.alerts import resolve_by
 from flowapp.health.kinds import ALERT_KINDS
 from flowapp.health.models import Severity
+from ir.errors import FlowError
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 MOST_CHANNELS = 20
@@ -90,6 +92,56 @@ def send_test(channel: Channel) -> Delivery:
     attempt(channel, [delivery], once=True)
     delivery.refresh_from_db()
     return delivery
+
+
+def send_again(delivery: Delivery, by_words: str, by: User | None = None) -> bool:
+    """Have a message that was given up sent once more, with all its tries, and note who asked; False if somebody else
+    has just done so. The end of its alert goes along where it failed too. Raises FlowError."""
+    with transaction.atomic():
+        # One at a time for a channel, so that nothing goes again while what it depends on changes.
+        Channel.objects.select_for_update().get(pk=delivery.channel_id)
+        delivery.refresh_from_db()
+        if not delivery.can_go_again:
+            if delivery.again.exists():
+                return False
+            raise _not_failed(delivery)
+        _refuse_after_the_end(delivery)
+        for message in (delivery, *_failed_end(delivery)):
+            SentAgain.objects.create(delivery=message, at=Now(), by=by, by_words=by_words[:300])
+            Delivery.objects.filter(pk=message.pk).update(
+                state=DeliveryState.PENDING, attempts=0, due_at=Now(), ended_at=None
+            )
+    delivery.refresh_from_db()
+    return True
+
+
+def _not_failed(delivery: Delivery) -> FlowError:
+    if delivery.state == DeliveryState.FAILED:
+        return FlowError("delivery.is_test", "A test is not sent again.", hint="Send a new test.")
+    return FlowError(
+        "delivery.not_failed", f"The message is {delivery.state}: there is nothing to send again.",
+        hint="Messages that failed can be sent again; those that wait are sent by themselves.",
+    )  # fmt: skip
+
+
+def _ends_of(delivery: Delivery) -> QuerySet[Delivery]:
+    """The message that the alert is over, where this one says that it opened."""
+    if delivery.event != Event.OPENED:
+        return Delivery.objects.none()
+    return Delivery.objects.filter(channel=delivery.channel_id, alert=delivery.alert_id, event=Event.RESOLVED)
+
+
+def _refuse_after_the_end(delivery: Delivery) -> None:
+    if _ends_of(delivery).filter(state=DeliveryState.DELIVERED).exists():
+        raise FlowError(
+            "delivery.over",
+            "The receiver knows that the alert is resolved: told now, its beginning would look like new trouble.",
+            hint="Look at the alert on the Health page instead.",
+        )
+
+
+def _failed_end(delivery: Delivery) -> list[Delivery]:
+    return list(_ends_of(delivery).filter(state=DeliveryState.FAILED))
 
 
 def _checked(severity: str, kinds: Sequence[str]) -> tuple[str, list[str]]:

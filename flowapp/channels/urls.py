@@ -14,6 +14,7 @@ urlpatterns = [
     path("add/email/", views.add_email, name="add_email"),
     path("of/<slug:channel>/", views.detail, name="detail"),
     path("of/<slug:channel>/test/", views.test, name="test"),
+    path("of/<slug:channel>/again/<uuid:key>/", views.again, name="again"),
     path("of/<slug:channel>/filter/", views.change, name="filter"),
     path("of/<slug:channel>/secret/", views.secret, name="secret"),
     path("of/<slug:channel>/remove/", views.remove, name="remove"),

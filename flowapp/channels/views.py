@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -17,10 +19,11 @@ from flowapp.channels.selectors import (
     NEWEST_FIRST,
     count_by_state,
     get_channel,
+    get_delivery,
     list_channels,
     list_deliveries,
 )
-from flowapp.channels.services import add_channel, change_filter, remove_channel, replace_secret, send_test
+from flowapp.channels.services import add_channel, change_filter, remove_channel, replace_secret, send_again, send_test
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
@@ -109,6 +112,18 @@ def test(request: HtmxRequest, channel: str) -> HttpResponse:
         messages.success(request, f"The test was taken. {delivery.error_message}".strip())
     else:
         messages.error(request, f"The test was not taken: {delivery.error_message}")
+    return redirect("channels:detail", request.workspace.slug, found.name)
+
+
+@require_POST
+@page(role="admin")
+def again(request: HtmxRequest, channel: str, key: UUID) -> HttpResponse:
+    """Send a message that failed once more."""
+    found = get_channel(request.workspace, channel)
+    if send_again(get_delivery(found, key), str(request.user), request.user):
+        messages.success(request, f"The message is sent again by {found.name} within some seconds.")
+    else:
+        messages.info(request, "Somebody else has had that message sent again already.")
     return redirect("channels:detail", request.workspace.slug, found.name)
 
 

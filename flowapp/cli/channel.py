@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from flowapp.channels.services import Address
 
 COLUMNS = {"name": "NAME", "kind": "KIND", "address": "GOES TO", "severity": "FROM SEVERITY", "tells": "KINDS"}
-LOG = {"madeAt": "AT", "event": "EVENT", "alertKind": "ALERT", "pipeline": "PIPELINE", "state": "STATE",
+LOG = {"key": "KEY", "madeAt": "AT", "event": "EVENT", "alertKind": "ALERT", "pipeline": "PIPELINE", "state": "STATE",
        "attempts": "TRIES", "error": "LAST ERROR"}  # fmt: skip
 SHOWN_IN_LOG = 50
 
@@ -46,6 +46,9 @@ def add_parser(commands: Any) -> None:
         ("remove", remove_channel, "forget a channel, its secret and its log"),
     ):
         add_command(group, name, handler, summary).add_argument("name", metavar="NAME")
+    again = add_command(group, "again", send_again, "send a message that failed once more")
+    again.add_argument("name", metavar="NAME")
+    again.add_argument("key", metavar="KEY", help="as the log shows it")
 
 
 def add_channel(args: Namespace) -> Outcome:
@@ -108,6 +111,15 @@ def show_log(args: Namespace) -> Outcome:
         for d in deliveries
     ]
     return Outcome({"deliveries": deliveries}, listed("deliveries", table, LOG, "Nothing was sent yet.").show)
+
+
+def send_again(args: Namespace) -> Outcome:
+    from flowapp.channels import selectors, services
+
+    channel = selectors.get_channel(current_workspace(), args.name)
+    is_mine = services.send_again(selectors.get_delivery(channel, args.key), "the command line")
+    line = "The scheduler sends it within some seconds." if is_mine else "Somebody else has had it sent again already."
+    return said(selectors.delivery_document(selectors.get_delivery(channel, args.key)), line)
 
 
 def remove_channel(args: Namespace) -> Outcome:

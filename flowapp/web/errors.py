@@ -28,6 +28,9 @@ STATUS = {
     "run.held": 409,
     "run.not_held": 409,
     "alert.state": 409,
+    "delivery.not_failed": 409,
+    "delivery.is_test": 409,
+    "delivery.over": 409,
     "upload.too_large": 413,
     "workspace.not_named": 400,
 }

@@ -17,6 +17,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from executors.errors import Failure, Terminal, Transient
+from executors.unreached import why_unreached
 from flowapp.channels.kinds.base import ChannelKind, InvalidChannel
 from flowapp.channels.messages import Message, subject_of
 from flowapp.connections.fields import require_host
@@ -28,6 +29,8 @@ MOST_RECIPIENTS = 20
 TOTAL_SECONDS = 10.0
 SILENT_SECONDS = 5.0
 MOST_AT_ONCE = 50
+FINAL = frozenset({"certificate", "no_tls", "tls"})
+"""What of `executors.unreached` waiting does not mend."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +128,11 @@ class _Mailing:
         threading.Thread(target=self._run, name="mail", daemon=True).start()
         if not self._over.wait(TOTAL_SECONDS):
             self._hang_up()
-            raise Transient("mail.timeout", f"The mail server was not done within {TOTAL_SECONDS:g} seconds.")
+            raise Transient("mail.timeout", f"The mail server was not done within {TOTAL_SECONDS:g} seconds.",
+                            hint="Look at its log: it may be busy, or no mail server at all.")  # fmt: skip
         if self._trouble is not None:
-            raise _failure_of(self._trouble) from self._trouble
+            place = f"{self._mailbox.host}:{self._mailbox.real_port}"
+            raise _failure_of(self._trouble, place) from self._trouble
         return self._refused
 
     def _hang_up(self) -> None:
@@ -163,7 +168,7 @@ def _connect(mailbox: Mailbox) -> smtplib.SMTP:
     return smtplib.SMTP(mailbox.host, mailbox.real_port, timeout=SILENT_SECONDS)
 
 
-def _failure_of(trouble: BaseException) -> Failure:
+def _failure_of(trouble: BaseException, place: str) -> Failure:
     """Answers are told by their number alone: what stands at that address may be no mail server at all."""
     if isinstance(trouble, smtplib.SMTPAuthenticationError):
         return Terminal("mail.login_refused", f"The mail server answered {trouble.smtp_code} to user and password.",
@@ -178,12 +183,10 @@ def _failure_of(trouble: BaseException) -> Failure:
     if isinstance(trouble, smtplib.SMTPNotSupportedError):
         return Terminal("mail.not_supported", "The mail server offers no encryption or no sign-in as it was asked for.",
                         hint="Correct security, port and user of the channel.")  # fmt: skip
-    if isinstance(trouble, ssl.SSLCertVerificationError):
-        return Terminal("mail.certificate", "The certificate of the mail server is not trusted.",
-                        hint="Name the server as its certificate does.")  # fmt: skip
     if isinstance(trouble, OSError | smtplib.SMTPException):
-        return Transient("mail.unreachable", f"The mail server could not be reached: {type(trouble).__name__}.",
-                         hint="Check host, port and security.")  # fmt: skip
+        why = why_unreached(trouble, place, ended=(smtplib.SMTPException,))
+        kind = Terminal if why.code in FINAL else Transient
+        return kind(f"mail.{why.code}", why.message, hint=why.hint)
     raise trouble
 
 

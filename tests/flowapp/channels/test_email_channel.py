@@ -110,7 +110,11 @@ def test_nobody_at_the_address_is_told_without_its_answer(mails, workspace):
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         port = nobody.getsockname()[1]
-    assert send_test(mails("a", port=port)).error_code == "mail.unreachable"
+    failed = send_test(mails("a", port=port))
+    assert (failed.error_code, failed.error_message) == (
+        "mail.nothing_listens",
+        f"Nothing listens at localhost:{port}. Start the server there, or correct host and port.",
+    )
 
 
 def test_a_server_that_answers_drop_by_drop_is_left(mails, monkeypatch):

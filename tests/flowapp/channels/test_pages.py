@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 from flowapp.channels.courier import deliver_to
@@ -92,7 +94,7 @@ def test_channels_are_for_admins(pager, as_, role):
     client = as_(role)
     for page in ("", "of/pager/", "add/email/", "add/webhook/"):
         assert client.get(CHANNELS + page).status_code == 403
-    for action in ("test", "filter", "secret", "remove"):
+    for action in ("test", "filter", "secret", "remove", f"again/{uuid4()}"):
         assert client.post(f"{CHANNELS}of/pager/{action}/").status_code == 403
 
 

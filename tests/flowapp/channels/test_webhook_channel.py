@@ -83,12 +83,12 @@ def test_a_warning_that_becomes_an_error_is_told_to_those_who_want_errors(pipeli
     assert channel.deliveries.count() == 1
 
 
-def test_alerts_of_other_workspaces_are_not_told_and_those_of_the_installation_are(workspace, pager):
+def test_alerts_of_other_workspaces_are_not_told(workspace, pager):
     from flowapp.accounts.models import Workspace
 
     channel = pager()
     raise_alert("run.failed", "error", "m", "n", workspace=Workspace.objects.create(slug="bobs-team"))
-    raise_alert("workers.none", "error", "m", "n")
+    raise_alert("workers.none", "error", "m", "n", workspace=workspace)
     assert [d.alert.kind for d in channel.deliveries.all()] == ["workers.none"]
 
 
@@ -178,6 +178,15 @@ def test_a_test_is_sent_at_once_and_logged_whatever_comes_of_it(pager, receiver)
     assert (failed.state, failed.attempts, failed.error_code) == ("failed", 1, "webhook.refused")
     assert not Alert.objects.exists()
     assert [request.json["event"] for request in receiver.requests] == ["test", "test"]
+
+
+@pytest.mark.parametrize("answer", [204, 403, 503])
+def test_no_log_names_the_path_of_an_address(pager, receiver, caplog, answer):
+    caplog.set_level("DEBUG")
+    receiver.answers[PATH] = status(answer)
+    send_test(pager())
+    assert receiver.paths() == [PATH]
+    assert "T0KEN" not in caplog.text
 
 
 @pytest.mark.parametrize("url", ["http://example.com/", "https://127.0.0.1/", "https://10.0.0.1/x", "nonsense"])

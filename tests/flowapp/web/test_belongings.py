@@ -13,7 +13,7 @@ from django.utils import timezone
 from flowapp.accounts.models import Membership, Token
 from flowapp.accounts.services import add_token
 from flowapp.backups.models import Backup
-from flowapp.channels.models import Channel
+from flowapp.channels.models import Channel, Delivery
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
 from flowapp.connections.services import add_connection
@@ -59,7 +59,9 @@ def ids(workspace, person):
     backup = Backup.objects.create(workspace=workspace, pipeline=pipeline, run=run, node="load", connection="warehouse",
                                    schema="public", table="numbers", rows=3, taken_at=now)  # fmt: skip
     add_connection(workspace, "warehouse", ConnectionFields("postgres", "127.0.0.1", 1, "d", "u", "secretword"))
-    Channel.objects.create(workspace=workspace, name="pager", kind="webhook", secret="secretword")
+    channel = Channel.objects.create(workspace=workspace, name="pager", kind="webhook", secret="secretword")
+    failed = Delivery.objects.create(channel=channel, alert=alert, event="opened", state="failed", made_at=now,
+                                     due_at=now)  # fmt: skip
     selection = Selection.objects.create(workspace=workspace, pipeline=pipeline, made_at=now, rows=1)
     _, token = add_token(workspace, "reader", "viewer", days=1)
     member = Membership.objects.get(user=person("admin"))
@@ -69,6 +71,7 @@ def ids(workspace, person):
         "hook": "load.postHook.0",
         "node": "load",
         "channel": "pager",
+        "key": failed.key,
         "selection": selection.pk,
     }  # fmt: skip
 
@@ -82,7 +85,8 @@ def ask(client: Client, route: Route, method: str, url: str, **headers: str):
 
 
 def owned(workspace) -> list[object]:
-    return [list(kind.objects.filter(workspace=workspace).order_by("pk").values()) for kind in OWNED]
+    messages = list(Delivery.objects.filter(channel__workspace=workspace).values())
+    return [messages, *(list(kind.objects.filter(workspace=workspace).order_by("pk").values()) for kind in OWNED)]
 
 
 def test_every_id_in_an_address_has_a_thing_here(ids):

@@ -1,0 +1,114 @@
+"""Why nobody was reached, told in words: by real sockets where they can be had."""
+
+from __future__ import annotations
+
+import errno
+import smtplib
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from executors.hooks.posting import place_of
+from executors.unreached import why_unreached
+from tests.receivers import make_certificates, receiving
+
+
+def trouble_of(action: Callable[[], object]) -> BaseException:
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - whatever it is, it is to be told
+        action()
+    return caught.value
+
+
+def connect_tls(port: int, name: str, ca: Path | None = None) -> None:
+    context = ssl.create_default_context(cafile=str(ca) if ca else None)
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as plain:
+        context.wrap_socket(plain, server_hostname=name).close()
+
+
+@contextmanager
+def hanging_up() -> Iterator[int]:
+    """A server that takes one connection and ends it without a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=lambda: server.accept()[0].close())
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join(5)
+
+
+def told(trouble: BaseException) -> tuple[str, str]:
+    why = why_unreached(trouble, "mx.example:25", ended=(smtplib.SMTPException,))
+    assert why.hint
+    assert type(trouble).__name__ not in why.message + why.hint
+    return why.code, why.message
+
+
+def test_nobody_listens_is_told_through_the_errors_of_a_client():
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        refused = trouble_of(lambda: socket.create_connection(nobody.getsockname(), timeout=5))
+    outer = RuntimeError("https://mx.example/T0KEN")
+    outer.__cause__ = refused
+    assert told(outer) == ("nothing_listens", "Nothing listens at mx.example:25.")
+
+
+def test_certificates_are_told_by_what_is_wrong_with_them(tmp_path: Path):
+    certificates = make_certificates(tmp_path, "hooks.example")
+    with receiving(certificates) as server:
+        unknown = trouble_of(lambda: connect_tls(server.port, "hooks.example"))
+        other = trouble_of(lambda: connect_tls(server.port, "mx.example", certificates.ca))
+    assert told(unknown) == (
+        "certificate", "The certificate of mx.example:25 is not trusted: nobody known here vouches for it.",
+    )  # fmt: skip
+    assert told(other)[1].endswith("not trusted: it is for another name.")
+
+
+@pytest.mark.parametrize(("number", "words"), [(10, "it has expired."), (9, "it is not valid yet.")])
+def test_a_certificate_out_of_its_time_is_told_so(number: int, words: str):
+    error = ssl.SSLCertVerificationError("certificate verify failed")
+    error.verify_code = number
+    assert told(error)[1].endswith(words)
+
+
+def test_a_server_without_encryption_is_told():
+    with receiving(None) as server:
+        error = trouble_of(lambda: connect_tls(server.port, "hooks.example"))
+    assert told(error) == ("no_tls", "mx.example:25 answers without encryption.")
+
+
+def test_a_connection_that_ends_early_is_told():
+    with hanging_up() as port:
+        assert told(trouble_of(lambda: smtplib.SMTP("127.0.0.1", port, timeout=5)))[0] == "broke_off"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "code"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "no"), "name_unknown"),
+        (socket.gaierror(socket.EAI_AGAIN, "no"), "names_silent"),
+        (TimeoutError("timed out"), "timeout"),
+        (OSError(errno.ENETUNREACH, "no"), "no_route"),
+        (ConnectionResetError(), "broke_off"),
+        (ssl.SSLError("handshake failure"), "tls"),
+        (OSError("anything"), "unreachable"),
+    ],
+)
+def test_each_trouble_has_a_code_of_its_own(trouble: BaseException, code: str):
+    assert told(trouble)[0] == code
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("https://hooks.example/T0KEN?k=S3CRET", "hooks.example:443"),
+        ("https://u:p@hooks.example:8443/", "hooks.example:8443"),
+        ("https://[2001:db8::1]/x", "[2001:db8::1]:443"),
+        ("https://[::1/x", "the receiver"),
+    ],
+)
+def test_nothing_of_an_address_is_told_but_host_and_port(url: str, place: str):
+    assert place_of(url) == place
