@@ -67,6 +67,8 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
             *_restore_warnings(commit),
         ],
     )
+    if replayed := commit.counts.get("replay"):
+        report.row_counts = dict(replayed["counts"])
     if told is _UNTOLD:
         add_warnings(report, [_untold(commit)])
     return [node for node in report.nodes if node not in (*before, target)] + [target]
