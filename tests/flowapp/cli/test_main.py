@@ -128,5 +128,6 @@ def test_a_reader_that_goes_away_ends_the_command_quietly(option):
 
 def test_secrets_of_the_environment_are_cut_out_one_by_one(monkeypatch):
     monkeypatch.setenv("FLOW_ENCRYPTION_KEYS", "first-key,second-key")
+    monkeypatch.setenv("FLOW_CHANNEL_SECRET", "signing-secret")
 
-    assert without_secrets("a first-key b second-key") == "a … b …"
+    assert without_secrets("a first-key b second-key c signing-secret") == "a … b … c …"
