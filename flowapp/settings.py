@@ -1,4 +1,4 @@
-"""Django's settings, from the environment only. `docs/` has the table of names."""
+"""Django's settings, from the environment only. README.md has the table of names."""
 
 from __future__ import annotations
 

@@ -36,7 +36,6 @@ class ColumnProfile:
     strangers: int
     least: Decimal | str | None
     most: Decimal | str | None
-    shortest: int
     longest: int
     common: tuple[tuple[str, int], ...]
 
@@ -83,7 +82,6 @@ def _profile(name: str, values: Sequence[Any]) -> ColumnProfile:
         strangers=len(filled) - sum(counts[text] for text in good),
         least=least,
         most=most,
-        shortest=min(lengths),
         longest=max(lengths),
         common=tuple(counts.most_common()),
     )

@@ -11,7 +11,7 @@ class Connection(models.Model):
     """How a workspace reaches a system. `secret` is the encrypted password, '' if it needs none; of a webhook, all that
     may be secret. `settings` are what else a kind lets be shown.
 
-    `last_test` is what `tests.Report.to_json` gave, with its time.
+    `last_test` is what `probes.Report.to_json` gave, with its time.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -30,10 +30,11 @@ class Selection(models.Model):
 
 
 class RowJob(models.Model):
-    """What a run does with rejected rows. `tables` maps quarantine tables to ids of entries, one for each row.
+    """What a run does with rejected rows. `tables` is a list of `[schema, table, ids of entries, one for each row]`.
 
     `row_from` says what the rows are: as the source gave them, or as they came to the node. `overwrite` are names of
-    rows that may replace rows of the target with their key. `options` is what a mending run computes.
+    rows that may replace rows of the target with their key. `hashes` is a list of `[run, file name, SHA-256]`.
+    `options` is what a mending run computes.
     """
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
