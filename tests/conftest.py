@@ -1,7 +1,7 @@
 """A home of its own for the test session, with the product's embedded services, started when a test first needs them.
 
-`FLOW_TEST_POSTGRES_URL` names another server (a role that may create databases); `FLOW_TEST_DATABASE_URL` another
-control database, such as `sqlite:////tmp/control.db`.
+`FLOW_TEST_POSTGRES_URL` names another server and a role that may create databases and roles there;
+`FLOW_TEST_DATABASE_URL` another control database, such as `sqlite:////tmp/control.db`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -24,6 +25,7 @@ from flowapp.embedded.home import Home, Secrets, load_secrets
 from flowapp.embedded.ports import LOOPBACK, free_port
 from flowapp.embedded.postgres import ADMIN, CONTROL, WAREHOUSE
 from flowapp.embedded.services import ServiceAddresses, Services
+from tests.roles import new_role
 
 POSTGRES_URL = os.environ.get("FLOW_TEST_POSTGRES_URL", "")
 CONTROL_URL = os.environ.get("FLOW_TEST_DATABASE_URL", "")
@@ -107,7 +109,7 @@ def _claim(name: str) -> Iterator[ServiceAddresses]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Connection]:
-    """The PostgreSQL server, as a role that may create roles and databases; without durability, for speed."""
+    """The PostgreSQL server, as a role that may create roles and databases; ours is without durability, for speed."""
     if POSTGRES_URL:
         yield _parse(POSTGRES_URL)
         return
@@ -138,12 +140,13 @@ def redis_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def warehouse(server: Connection) -> Iterator[Connection]:
     """A database of this session, owned by the role of the connection, which has no other rights."""
-    name = sql.Identifier(f"flow_test_{secrets.token_hex(4)}")
-    role, password = (server.user, server.password) if POSTGRES_URL else (WAREHOUSE, ADDRESSES.secrets.warehouse)
-    with _connect(server) as admin:
-        admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(name, sql.Identifier(role)))
-        yield Connection("warehouse", server.host, server.port, name.as_string().strip('"'), role, password)
-        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))
+    name = f"flow_test_{secrets.token_hex(4)}"
+    role, password = (name, secrets.token_hex(16)) if POSTGRES_URL else (WAREHOUSE, ADDRESSES.secrets.warehouse)
+    with _connect(server) as admin, new_role(admin, role, password) if POSTGRES_URL else nullcontext():
+        database = sql.Identifier(name)
+        admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(database, sql.Identifier(role)))
+        yield Connection("warehouse", server.host, server.port, name, role, password)
+        admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from executors.rejects import REJECT_SCHEMA, row_id
 from executors.types import travel_of
 from ir.nodes.target import Target
 from ir.types import ColumnType
+from tests.roles import new_role
 
 TENANT = "6f1c1f9e-0000-4000-8000-000000000001"
 
@@ -184,17 +185,22 @@ def rows(conn: psycopg.Connection, schema: str) -> Callable[[str], list[tuple[An
 def other_role(server: Connection, warehouse: Connection, schema: str) -> Iterator[str]:
     """A role of somebody else, who may use the test's schema."""
     name = f"other_{schema}"
-    with connect(replace(server, database=warehouse.database), autocommit=True) as admin:
-        admin.execute(f"CREATE ROLE {name}")
+    with connect(replace(server, database=warehouse.database), autocommit=True) as admin, new_role(admin, name):
         admin.execute(f"GRANT USAGE, CREATE ON SCHEMA {schema} TO {name}")
         yield name
-        admin.execute(f"DROP OWNED BY {name} CASCADE")
-        admin.execute(f"DROP ROLE {name}")
 
 
 @pytest.fixture
 def admin(server: Connection, warehouse: Connection, schema: str) -> Iterator[Callable[[str], None]]:
-    """Run a statement as the server's superuser, with the test's schema as the search path."""
+    """Run a statement as the server's own user, with the test's schema as the search path."""
     with connect(replace(server, database=warehouse.database), autocommit=True) as session:
         session.execute(f'SET search_path = "{schema}"')
         yield lambda statement: session.execute(statement.encode())
+
+
+@pytest.fixture
+def superuser(server: Connection) -> None:
+    """The server's own user, of whom more is asked than that it may create databases and roles."""
+    with connect(server) as session:
+        if session.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
+            pytest.skip("only a superuser may do this, and the server's user is none")

@@ -216,9 +216,7 @@ def test_a_table_of_a_role_that_the_user_is_a_member_of_stays_its_own(
     assert changes(before, snapshot(conn, schema)) == {}
 
 
-def test_who_may_not_create_schemas_deletes_and_inserts(loading, make, admin, warehouse, conn, schema, rows):
-    if conn.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()[0]:
-        pytest.skip("a superuser may do anything")
+def test_who_may_not_create_schemas_deletes_and_inserts(loading, make, admin, warehouse, rows):
     make("CREATE TABLE t (id integer PRIMARY KEY, v text)")
     oid = rows("SELECT 't'::regclass::oid")
     load = loading("t", "id integer", "v", mode="blue_green")

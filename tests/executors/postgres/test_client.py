@@ -16,6 +16,7 @@ from psycopg import sql
 from executors.errors import Failure, Terminal, Transient
 from executors.model import Connection
 from executors.postgres.client import connect, interrupt, translate
+from tests.roles import new_role
 
 PASSWORD = "P@ss:w/rd%?"
 
@@ -34,10 +35,8 @@ ODD_SETTINGS = (
 def stranger(server, warehouse):
     """A role with an awkward password and no rights beyond CONNECT."""
     name = f"flow_stranger_{secrets.token_hex(4)}"
-    with connect(server, autocommit=True) as admin:
-        admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(name), sql.Literal(PASSWORD)))
+    with connect(server, autocommit=True) as admin, new_role(admin, name, PASSWORD):
         yield replace(warehouse, user=name, password=PASSWORD)
-        admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
 
 
 def everything_told(error: BaseException) -> str:

@@ -6,12 +6,12 @@ import secrets
 from dataclasses import replace
 
 import pytest
-from psycopg import sql
 
 from executors.errors import Terminal
 from executors.model import Destination
 from executors.postgres.client import connect
 from executors.postgres.inspect import columns_of, inspect_target, require_loadable, require_privileges
+from tests.roles import new_role
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,11 @@ def test_row_triggers_are_seen(conn, make, schema, trigger, seen):
 
 def test_a_table_the_user_may_not_write_is_refused_with_the_grant(server, warehouse, make, schema):
     make("CREATE TABLE t (a integer)")
-    role = sql.Identifier(f"flow_reader_{secrets.token_hex(4)}")
-    with connect(replace(server, database=warehouse.database), autocommit=True) as admin:
-        admin.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'x'").format(role))
-        admin.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(sql.Identifier(schema), role))
-        admin.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(sql.Identifier(schema, "t"), role))
-        with connect(replace(warehouse, user=role.as_string().strip('"'), password="x"), autocommit=True) as reader:
+    role = f"flow_reader_{secrets.token_hex(4)}"
+    with connect(replace(server, database=warehouse.database), autocommit=True) as admin, new_role(admin, role):
+        admin.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+        admin.execute(f"GRANT SELECT ON {schema}.t TO {role}")
+        with connect(replace(warehouse, user=role, password="x"), autocommit=True) as reader:
             dest = inspect_target(reader, schema, "t")
             assert dest is not None
             with pytest.raises(Terminal, match="lacks INSERT") as raised:
@@ -149,5 +148,3 @@ def test_a_table_the_user_may_not_write_is_refused_with_the_grant(server, wareho
             assert f'INSERT ON "{schema}"."t"' in raised.value.hint
             with pytest.raises(Terminal, match="lacks TRUNCATE"):
                 require_privileges(reader, dest, ["SELECT", "TRUNCATE"])
-        admin.execute(sql.SQL("DROP OWNED BY {}").format(role))
-        admin.execute(sql.SQL("DROP ROLE {}").format(role))

@@ -102,7 +102,7 @@ DELAY = """
 
 @pytest.mark.parametrize("mode", ["append", "upsert"])
 def test_a_deadlock_with_somebody_else_leaves_nothing_of_the_load_and_may_be_tried_again(
-    loading, make, conn, server, warehouse, schema, rows, mode
+    loading, make, conn, server, superuser, warehouse, schema, rows, mode
 ):
     """The load has written 1 and comes to 2; the other one has written 2 and comes to 1, and is more patient."""
     make("CREATE TABLE t (k integer PRIMARY KEY, v text)")

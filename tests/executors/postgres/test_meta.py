@@ -17,6 +17,7 @@ from executors.postgres.ddl import ddl
 from executors.postgres.meta import ensure_meta, find_commits, last_files, raise_fence
 from executors.postgres.staging import create_staging, drop_staging, staging_tables, sweep_leftovers
 from ir.types import STRING
+from tests.roles import new_role
 
 TENANT = str(uuid.UUID(int=7))
 
@@ -84,13 +85,11 @@ def test_nothing_of_ours_is_for_the_public(fresh, server):
 
 def test_a_user_who_may_not_make_them_is_told_the_grant(fresh, server):
     role = f"flow_poor_{secrets.token_hex(4)}"
-    with connect(server, autocommit=True) as admin:
-        admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
-        with connect(replace(fresh, user=role, password="x"), autocommit=True) as poor:
-            with pytest.raises(Terminal, match=r"target\.forbidden") as raised:
-                ensure_meta(poor)
-            assert f"GRANT CREATE, TEMPORARY ON DATABASE {fresh.database}" in raised.value.hint
-        admin.execute(f"DROP ROLE {role}")
+    poor = replace(fresh, user=role, password="x")
+    with connect(server, autocommit=True) as admin, new_role(admin, role), connect(poor, autocommit=True) as session:
+        with pytest.raises(Terminal, match=r"target\.forbidden") as raised:
+            ensure_meta(session)
+        assert f"GRANT CREATE, TEMPORARY ON DATABASE {fresh.database}" in raised.value.hint
 
 
 def test_a_fence_only_rises(conn, schema):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
-from psycopg import sql
 
 from executors.model import Connection
 from flowapp.connections.fields import ConnectionFields
 from tests.flowapp.web.conftest import as_, person
+from tests.roles import new_role
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Workspace
@@ -36,8 +36,5 @@ def awkward(server: Connection, warehouse: Connection) -> Iterator[ConnectionFie
         host=server.host, port=server.port, dbname=server.database, user=server.user, password=server.password,
         autocommit=True,
     )  # fmt: skip
-    with admin:
-        create = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}")
-        admin.execute(create.format(sql.Identifier(role), sql.Literal(PASSWORD)))
+    with admin, new_role(admin, role, PASSWORD):
         yield ConnectionFields("postgres", server.host, server.port, warehouse.database, role, PASSWORD)
-        admin.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
