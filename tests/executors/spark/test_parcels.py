@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from executors.errors import Terminal
-from executors.spark.parcels import BROKEN, PARCEL, pack, unpack
+from executors.spark.parcels import BROKEN, PARCEL, look_into, pack, unpack
 
 
 def batch(first: int, rows: int) -> pa.RecordBatch:
@@ -33,6 +33,22 @@ def test_however_the_jvm_cuts_the_rows_they_come_together_again(rows: int) -> No
     pieces = list(unpack(iter(cut(frames, rows)), ("doubled",)))
     seen = [row for piece in pieces for row in piece.to_pylist()]
     assert [(row["n"], row["doubled"]) for row in seen] == [(n, 2 * n) for n in range(9)]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 100])
+def test_a_look_into_parcels_gives_each_frame_back_with_a_value_for_each_row(rows: int) -> None:
+    frames = cut([computed(pack(b, ("n",))) for b in (batch(0, 3), batch(3, 1), batch(4, 5))], rows)
+    given = [frames[0].slice(0, 0), *frames, frames[0].slice(0, 0)]
+    looked = list(look_into(iter(given), ("doubled",), lambda piece: piece.column("n")))
+    assert [frame.num_rows for frame, _ in looked] == [frame.num_rows for frame in frames]
+    assert [value for _, values in looked for value in values.to_pylist()] == list(range(9))
+    assert [row for frame, _ in looked for row in frame.column("doubled").to_pylist()] == [2 * n for n in range(9)]
+
+
+def test_a_look_into_parcels_misses_no_row() -> None:
+    rows = computed(pack(batch(0, 3), ("n",)))
+    with pytest.raises(Terminal):
+        list(look_into(iter([rows.slice(0, 2)]), ("doubled",), lambda piece: piece.column("n")))
 
 
 def test_a_frame_tells_which_records_could_not_be_read() -> None:
