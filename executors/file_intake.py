@@ -196,12 +196,15 @@ class FileIntake:
         self._ports.units.finish(loaded)
 
     def _by_hash(self, intake: _Opened) -> dict[str, SourceFile]:
-        """The files in hand; where the scan did not come to its end, their bytes are read once more."""
+        """The files in hand; where the scan did not come to its end, their bytes are read once more. One that is gone
+        or cannot be read has no hash, and may be why the run fails: that is told, not this."""
         if intake.scans:
             return {scan.sha256: scan.file for scan in intake.scans}
-        with suppress(FileNotFoundError):
-            return {sha256_of(file): file for file in intake.claimed}
-        return {}
+        found: dict[str, SourceFile] = {}
+        for file in intake.claimed:
+            with suppress(OSError):
+                found[sha256_of(file)] = file
+        return found
 
     def _take_in(self, source: Source) -> None:
         handler = self._open_source(source, self._job.files_folder)

@@ -1,0 +1,62 @@
+"""What is put away when a run fails on its files: as much as can be, and never at the cost of why it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from executors import file_intake
+from executors.errors import Terminal
+from executors.file_intake import FileIntake
+from executors.formats.files import sha256_of
+from executors.model import FileScan, SourceFile
+from ir.nodes import Source
+
+
+class Ports:
+    """All ports in one: keeps what is told of files, and minds nothing else."""
+
+    def __init__(self) -> None:
+        self.events = self.units = self.cancellation = self
+        self.told: list[str] = []
+
+    def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
+        self.told += [file.name for file in files.values()]
+
+    def arrived_whole(self, files: Sequence[SourceFile]) -> Sequence[str]:
+        return ()
+
+    def step(self, name: str, node: str | None = None) -> None: ...
+
+
+def refuse(source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
+    raise Terminal("source.unreadable", "in/a.csv cannot be read: Permission denied.")
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_from_being_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hashed(file: SourceFile) -> str:
+        if file.name == "in/a.csv":
+            raise PermissionError(13, "Permission denied")
+        return sha256_of(file)
+
+    (tmp_path / "in").mkdir()
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / "in" / name).write_text("id\n1\n")
+    monkeypatch.setattr(file_intake, "sha256_of", hashed)
+    config = {"path": "in", "pattern": {"type": "glob", "value": "*"}, "format": {"type": "csv"},
+              "waitPolicy": {"settleSeconds": 0}}  # fmt: skip
+    source = Source(id="src", kind="source", connector="local_fs", config=config)
+    pipeline = SimpleNamespace(targets=lambda: [])
+    job: Any = SimpleNamespace(files_folder=tmp_path, waited=None, pipeline=pipeline)
+    ports: Any = Ports()
+    intake, lane = FileIntake(job, ports, refuse), SimpleNamespace(path=SimpleNamespace(source=source))
+    with pytest.raises(Terminal, match=r"source\.unreadable"):
+        intake.read(lane, [])  # type: ignore[arg-type]
+    intake.put_away_failed(source, "It cannot be read.")
+    assert ports.told == ["in/b.csv"]
