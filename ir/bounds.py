@@ -16,6 +16,9 @@ _TIMESTAMP = re.compile(_DATE.pattern + r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9
 
 Bound = Decimal | date | datetime
 
+MOST_DIGITS = 131_072
+"""Before the point, and zeros behind it: as many as a `numeric` has. What compares a bound may have to write it out."""
+
 
 def parse_bound(value: int | float | str) -> Bound:
     """The number, date or timestamp that a bound names; raises ValueError. Timestamps carry no offset."""
@@ -29,6 +32,8 @@ def parse_bound(value: int | float | str) -> Bound:
     # Decimal also reads `1_000`, `NaN` and digits of other scripts.
     if not number.is_finite() or "_" in text or not text.isascii():
         raise ValueError(f"{value!r} is no number")
+    if abs(number.adjusted()) > MOST_DIGITS:
+        raise ValueError(f"{value!r} is no number that a column holds")
     return number
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
 from ir.diagnostics import Diagnostic, diagnose, shown
@@ -153,7 +153,10 @@ def is_exact(number: str) -> bool:
     if number.lstrip("-+").isdecimal():
         return abs(int(number)) <= MAX_SAFE_INTEGER
     value = float(number)
-    return math.isfinite(value) and Decimal(number) == Decimal(repr(value))
+    try:
+        return math.isfinite(value) and Decimal(number) == Decimal(repr(value))
+    except InvalidOperation:
+        return False  # the exponent is an absurd one, such as 1e-99999999999999999999
 
 
 def not_exact(place: Pointer, number: str) -> Diagnostic:

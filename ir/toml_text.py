@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from ir.json_text import is_exact
@@ -46,7 +46,12 @@ def _number(digits: str) -> float | Decimal:
     if digits.lstrip("+-") in ("nan", "inf"):
         return float(digits)
     plain = digits.replace("_", "")
-    return float(plain) if is_exact(plain) else Decimal(plain)
+    if is_exact(plain):
+        return float(plain)
+    try:
+        return Decimal(plain)
+    except InvalidOperation:
+        raise ValueError(f"{digits} has an exponent that is too large") from None
 
 
 def find_lines(text: str) -> dict[Pointer, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -76,6 +76,12 @@ def float_of(text: str) -> float | None:
     return value
 
 
+def exact_of(text: str) -> Decimal:
+    """What a trimmed text that `float_of` reads is worth exactly."""
+    # Decimal itself refuses a zero with an exponent of nineteen digits.
+    return Decimal(0) if float_of(text) == 0 else Decimal(text)
+
+
 def _has_nonzero_digit(text: str) -> bool:
     mantissa = re.split("[eE]", text)[0]
     return bool(re.search("[1-9]", mantissa))
@@ -107,13 +113,15 @@ def decimal_of(text: str, to: ColumnType) -> Decimal | None:
     """The decimal in a trimmed text if it fits the type exactly, else None. Cost does not grow with the exponent."""
     if not _NUMBER.fullmatch(text):
         return None
-    number = Decimal(text)
-    sign, digits, exponent = number.as_tuple()
-    if not number.is_finite() or not isinstance(exponent, int):
+    if not _has_nonzero_digit(text):
+        return Decimal(0)
+    try:
+        sign, digits, exponent = Decimal(text).as_tuple()
+    except InvalidOperation:
+        return None  # an exponent of nineteen digits, which no type has room for
+    if not isinstance(exponent, int):
         return None
     significant = "".join(map(str, digits)).lstrip("0")
-    if not significant:
-        return Decimal(0)
     exponent += len(significant)
     significant = significant.rstrip("0")
     exponent -= len(significant)

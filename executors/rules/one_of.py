@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executors.grammar import canonical_text, parse_column
+from executors.grammar import canonical_text, exact_of, parse_column
 from executors.rules.base import Given, RowRuleHandler, by_distinct
 from ir.diagnostics import listed
 from ir.rules import NotOneOf, OneOf
@@ -37,7 +37,7 @@ def _is_number_among(values: pa.Array, text: pa.Array, numbers: list[Decimal]) -
     read, _ = parse_column(text, ColumnType("float"))
     # Equal numbers have equal doubles; the other way round it takes another look.
     near = _is_in(read, doubles)
-    return by_distinct(text, near, lambda value: Decimal(value.strip()) in numbers)
+    return by_distinct(text, near, lambda value: exact_of(value.strip()) in numbers)
 
 
 def _is_in(values: pa.Array, doubles: pa.Array) -> pa.BooleanArray:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executors.grammar import canonical_text, parse_column
+from executors.grammar import canonical_text, exact_of, parse_column
 from executors.rules.base import Given, RowRuleHandler, by_distinct
 from executors.rules.moments import NAIVE, moments_of
 from ir.bounds import parse_bound
@@ -121,7 +121,7 @@ def _exactly(
     text: pa.Array, tied: pa.BooleanArray, bound: Decimal, is_outside: Callable[[Decimal, Decimal], bool]
 ) -> pa.BooleanArray:
     """The exact answer where `tied`, false elsewhere."""
-    return by_distinct(text, tied, lambda value: is_outside(Decimal(value.strip()), bound))
+    return by_distinct(text, tied, lambda value: is_outside(exact_of(value.strip()), bound))
 
 
 def _moments_outside(values: pa.Array, low: Any, high: Any) -> pa.BooleanArray:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from executors.grammar import exact_of
 from executors.rules import row_rule_mask
 from ir.rules import FieldType
 
@@ -101,7 +102,7 @@ def _kind_of(counts: Counter[str]) -> tuple[str, list[bool]]:
 
 def _bounds(kind: str, texts: Sequence[str]) -> tuple[Decimal | str | None, Decimal | str | None]:
     if kind in ("integer", "float"):
-        numbers = [number for text in texts if (number := Decimal(text.strip())).is_finite()]
+        numbers = [number for text in texts if (number := exact_of(text.strip())).is_finite()]
         return (min(numbers), max(numbers)) if numbers else (None, None)
     if kind in ("date", "timestamp"):
         return (min(texts), max(texts)) if texts else (None, None)

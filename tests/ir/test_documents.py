@@ -181,5 +181,11 @@ def test_a_key_that_stands_twice_in_toml_is_refused_with_its_line(text):
     assert diagnostic.line
 
 
+@pytest.mark.parametrize("number", ["0e99999999999999999999", "1e-99999999999999999999", "1e99999999999999999999"])
+def test_numbers_with_absurd_exponents_are_refused(number):
+    assert "number.not_exact" in codes_of(f'{{"a": {number}}}')
+    assert codes_of(f"a = {number}", "toml") == ["document.syntax"]
+
+
 def test_a_toml_integer_of_thousands_of_digits_is_refused():
     assert codes_of("a = " + "9" * 5_000, "toml") == ["document.syntax"]

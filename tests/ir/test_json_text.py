@@ -133,6 +133,7 @@ def test_a_number_that_a_double_holds_is_exact(number):
         "9" * 401,
         "0." + "0" * 500 + "1",
         "1e99999999999",
+        "1e-99999999999999999999",
     ],
 )
 def test_a_number_that_a_double_would_change_is_not_exact(number):

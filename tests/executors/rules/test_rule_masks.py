@@ -158,6 +158,12 @@ def test_not_a_number_fails_a_range() -> None:
     assert row_rule_mask(range_(0), pa.array([math.nan, 1.0])).to_pylist() == [True, False]
 
 
+def test_a_zero_with_an_absurd_exponent_is_a_zero() -> None:
+    zeros = ["0e99999999999999999999", "-0.0e-99999999999999999999"]
+    assert violating(range_(0, 0), pa.array([*zeros, "1"])) == ["1"]
+    assert violating(rule("oneOf", values=[0]), pa.array([*zeros, "1"])) == ["1"]
+
+
 near = st.decimals(-1000, 1000, places=25) | st.decimals(-10, 10, places=1)
 
 
