@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import path
 from django.views.decorators.debug import sensitive_variables
@@ -19,8 +20,8 @@ from rest_framework.views import APIView
 from flowapp.api.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.permissions import workspace_role
-from flowapp.channels.kinds.email import SECURITIES, Mailbox
-from flowapp.channels.kinds.webhook import WebhookAddress
+from flowapp.channels.kinds import CHANNEL_KINDS
+from flowapp.channels.kinds.email import SECURITIES
 from flowapp.channels.models import Delivery
 from flowapp.channels.selectors import (
     NEWEST_FIRST,
@@ -32,9 +33,9 @@ from flowapp.channels.selectors import (
     list_deliveries,
 )
 from flowapp.channels.services import (
-    Address,
     add_channel,
     change_filter,
+    make_address,
     remove_channel,
     replace_secret,
     send_again,
@@ -58,7 +59,7 @@ class ChannelWish(AlertsTold):
     and `password`."""
 
     name = serializers.CharField(max_length=63)
-    kind = serializers.ChoiceField(["webhook", "email"])
+    kind = serializers.ChoiceField(list(CHANNEL_KINDS))
     url = serializers.CharField(default="", write_only=True, max_length=2000)
     secret = serializers.CharField(default="", write_only=True, trim_whitespace=False)
     headers = serializers.DictField(child=serializers.CharField(), default=dict, write_only=True)
@@ -95,18 +96,14 @@ class Channels(APIView):
         wish.is_valid(raise_exception=True)
         given = wish.validated_data
         channel = add_channel(
-            request.workspace, given["name"], _address_of(given), severity=given["severity"], kinds=given["alertKinds"]
+            request.workspace,
+            given["name"],
+            make_address(given["kind"], given),
+            severity=given["severity"],
+            kinds=given["alertKinds"],
         )
         headers = {"Cache-Control": "no-store"}
         return Response(channel_document(channel), status.HTTP_201_CREATED, headers=headers)
-
-
-@sensitive_variables()
-def _address_of(given: dict[str, Any]) -> Address:
-    if given["kind"] == WebhookAddress.kind:
-        return WebhookAddress(given["url"], given["secret"], given["headers"])
-    names = ("host", "sender", "security", "port", "user", "password")
-    return Mailbox(to=tuple(given["to"]), **{name: given[name] for name in names})
 
 
 class OneChannel(APIView):
@@ -123,10 +120,11 @@ class OneChannel(APIView):
         change = ChannelChange(data=request.data)
         change.is_valid(raise_exception=True)
         given = change.validated_data
-        if "secret" in given:
-            replace_secret(found, given["secret"])
         severity, kinds = given.get("severity", found.severity), given.get("alertKinds", found.kinds)
-        change_filter(found, severity=severity, kinds=kinds)
+        with transaction.atomic():  # all that was sent, or nothing of it
+            if "secret" in given:
+                replace_secret(found, given["secret"])
+            change_filter(found, severity=severity, kinds=kinds)
         return Response(channel_document(found))
 
     @extend_schema(responses={204: None})

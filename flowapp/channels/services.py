@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -16,9 +16,7 @@ from django.views.decorators.debug import sensitive_variables
 from flowapp.accounts.models import User, Workspace
 from flowapp.channels.courier import BUSY_SECONDS, attempt, open_secret
 from flowapp.channels.kinds import CHANNEL_KINDS
-from flowapp.channels.kinds.base import InvalidChannel
-from flowapp.channels.kinds.email import Mailbox
-from flowapp.channels.kinds.webhook import WebhookAddress
+from flowapp.channels.kinds.base import Address, InvalidChannel
 from flowapp.channels.models import Channel, Delivery, DeliveryState, Event, SentAgain
 from flowapp.clock import from_now
 from flowapp.connections.secrets import encrypt
@@ -31,7 +29,12 @@ NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 MOST_CHANNELS = 20
 """Of a workspace: each alert is written for all of them."""
 
-Address = WebhookAddress | Mailbox
+
+@sensitive_variables("given")
+def make_address(kind: str, given: Mapping[str, Any]) -> Address:
+    """The address of a channel of that kind, of what is stored or was sent for it; what other kinds take is left."""
+    address: type[Any] = CHANNEL_KINDS[kind].address
+    return address(**{field.name: given[field.name] for field in fields(address) if field.name in given})
 
 
 @sensitive_variables("address")
@@ -74,7 +77,7 @@ def replace_secret(channel: Channel, secret: str) -> None:
     """Store another password or signing secret; raises FlowError."""
     kind = CHANNEL_KINDS[channel.kind]
     packed = {**open_secret(channel), kind.secret_field: secret}
-    kind.check(ADDRESSES[channel.kind](**packed))
+    kind.check(make_address(channel.kind, packed))
     channel.secret = _seal(packed)
     channel.save(update_fields=["secret"])
 
@@ -162,6 +165,3 @@ def _checked(severity: str, kinds: Sequence[str]) -> tuple[str, list[str]]:
 
 def _seal(packed: dict[str, Any]) -> str:
     return encrypt(json.dumps(packed))
-
-
-ADDRESSES: dict[str, Any] = {WebhookAddress.kind: WebhookAddress, Mailbox.kind: Mailbox}

@@ -13,7 +13,7 @@ from flowapp.cli.secret_input import read_secret
 from flowapp.cli.workspace import current_workspace
 
 if TYPE_CHECKING:
-    from flowapp.channels.services import Address
+    from flowapp.channels.kinds.base import Address
 
 COLUMNS = {"name": "NAME", "kind": "KIND", "address": "GOES TO", "severity": "FROM SEVERITY", "tells": "KINDS"}
 LOG = {"key": "KEY", "madeAt": "AT", "event": "EVENT", "alertKind": "ALERT", "pipeline": "PIPELINE", "state": "STATE",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 from flowapp.channels.messages import Message
 from ir.errors import FlowError
@@ -14,10 +14,16 @@ class InvalidChannel(FlowError):
     """What was given cannot become a channel."""
 
 
+class Address(Protocol):
+    """Where a channel sends, and all that it takes to do so: a dataclass for each kind."""
+
+    kind: ClassVar[str]
+
+
 @dataclass(frozen=True, slots=True)
 class ChannelKind:
-    """`label` names it to people; `secret_field` is the field whose value is never shown and may be replaced, the
-    `secret_word`.
+    """`label` names it to people; `address` is its dataclass; `secret_field` is the field of that whose value is never
+    shown and may be replaced, the `secret_word`.
 
     `check` raises InvalidChannel for fields that no message could be sent by; `shown` gives what of them may be seen.
     `send` tells up to `most_at_once` messages under one key, within a bounded time: it raises Failure, and answers what
@@ -25,6 +31,7 @@ class ChannelKind:
     """
 
     label: str
+    address: type[Any]
     secret_field: str
     secret_word: str
     most_at_once: int

@@ -40,7 +40,7 @@ class Mailbox:
     kind: ClassVar[str] = "email"
     host: str
     sender: str
-    to: tuple[str, ...]
+    to: Sequence[str]
     security: Security = "starttls"
     port: int = 0
     user: str = ""
@@ -90,7 +90,7 @@ def shown(mailbox: Mailbox) -> dict[str, Any]:
 
 
 def send(packed: Mapping[str, Any], messages: Sequence[Message], key: str) -> str:
-    mailbox = Mailbox(**{**packed, "to": tuple(packed["to"])})
+    mailbox = Mailbox(**packed)
     refused = _Mailing(mailbox, mail_of(mailbox, messages, key)).send()
     return f"{len(refused)} of {len(mailbox.to)} recipients were refused." if refused else ""
 
@@ -196,4 +196,4 @@ def _answered(code: str, number: int, where: str) -> Failure:
     return kind(code, f"The mail server answered {number} {where}.", hint="Look at the mail server's log.")
 
 
-KIND = ChannelKind("E-mail", "password", "password", MOST_AT_ONCE, check, shown, send)
+KIND = ChannelKind("E-mail", Mailbox, "password", "password", MOST_AT_ONCE, check, shown, send)

@@ -51,4 +51,4 @@ def send(packed: Mapping[str, Any], messages: Sequence[Message], key: str) -> st
     return ""
 
 
-KIND = ChannelKind("Webhook", "secret", "signing secret", 1, check, shown, send)
+KIND = ChannelKind("Webhook", WebhookAddress, "secret", "signing secret", 1, check, shown, send)

@@ -50,6 +50,14 @@ def test_a_wrong_wish_is_refused(workspace, as_, wrong):
     assert not Channel.objects.exists()
 
 
+def test_a_change_is_made_as_a_whole_or_not_at_all(pager, as_):
+    before = pager()
+    change = {"secret": "another signing secret", "alertKinds": ["run.flied"]}
+    answer = as_("admin").patch("/api/channels/pager/", change, content_type="application/json", headers=HERE)
+    assert answer.status_code == 422
+    assert Channel.objects.get().secret == before.secret
+
+
 def test_a_name_is_taken_once(pager, as_):
     pager()
     wish = {"name": "pager", "kind": "webhook", "url": "https://example.com/x", "secret": SECRET}
