@@ -123,7 +123,9 @@ def test_the_light_costs_a_constant_number_of_queries(pipeline, alive, as_, djan
     client = as_("viewer")
 
     with django_assert_max_num_queries(9):
-        client.get(f"{HEALTH}widget/")
+        answer = client.get(f"{HEALTH}widget/")
+
+    assert answer.status_code == 200
 
 
 def test_the_page_tells_every_part_and_every_alert_with_its_place(pipeline, alive, as_):
