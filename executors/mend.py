@@ -54,7 +54,7 @@ def _mend(
     path = _path(job.pipeline.path_to(target), ref)
     intake = RowsIntake(job, ref)
     reading = intake.read(Lane(path, conn, TargetHooks(job, ports, report, target)), [])
-    report.row_counts = dict(intake.choice.left_out)
+    report.row_counts = intake.choice.left_out_counts
     if reading is None:
         report.nothing_new = not report.row_counts.get("mended")
         return

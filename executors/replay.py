@@ -15,6 +15,7 @@ from executors.lane import Lane
 from executors.model import LoadCommit, RowsRef, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
+from executors.postgres.replay_results import keep_results_of_nothing
 from executors.replay_load import RecheckLoad, RejectedRows, ReplayLoad
 from executors.replay_path import replay_path
 from executors.rows_intake import RowsIntake
@@ -60,13 +61,16 @@ class Replay(PipelineRun):
         return replay_path(self.job.pipeline.path_to(target), self._ref)
 
     def _load_read(self, lane: Lane) -> LoadCommit | None:
-        rows = self._choose(lane)
-        return ReplayLoad(self.job, self.ports, self.report, self._session, lane, rows).run() if rows else None
+        if rows := self._choose(lane):
+            return ReplayLoad(self.job, self.ports, self.report, self._session, lane, rows).run()
+        run = meta.RunRef(self.job.run_id, *self._key(lane.path.target), self.job.attempt, self.job.token)
+        keep_results_of_nothing(lane.connection, run, self._rows.choice.left_out)
+        return None
 
     def _choose(self, lane: Lane) -> RejectedRows | None:
         """The rows that can be loaded; None if there are none."""
         reading = self._read(lane)
-        self.report.row_counts = dict(self._rows.choice.left_out)
+        self.report.row_counts = self._rows.choice.left_out_counts
         return RejectedRows(self._ref, self._rows.choice, reading, self._own_target()) if reading else None
 
     def _tell(self, commit: LoadCommit, milliseconds: int = 0) -> None:

@@ -89,7 +89,7 @@ class ReplayLoad(_OfRejectedRows):
             owner=Owner(self._job.tenant, self._job.pipeline.id),
             rows={place: chosen.row for place, chosen in choice.rows.items()},
             tables=tuple(choice.tables),
-            left_out=dict(choice.left_out),
+            left_out=choice.left_out,
             by=self._rows.ref.by,
             reason=self._rows.ref.reason,
             window=window,

@@ -19,6 +19,7 @@ from executors.postgres.names import TableName
 from executors.postgres.quarantine_table import require_workbench
 from executors.postgres.quarantined import KeptRow, Owner, find_rows
 from executors.postgres.repeated_rejects import find_repeats
+from executors.postgres.replay_results import RowResult
 from executors.reading import Origin, Reading
 from executors.secrets import seal
 from ir.connectors import CONNECTORS
@@ -44,13 +45,18 @@ class Chosen:
 
 @dataclass(slots=True)
 class Choice:
-    """The rows that can be loaded, by their place, and how many of the others could not, for which reason."""
+    """The rows that can be loaded, by their place, and the others, each with the reason why it cannot."""
 
     rows: dict[Place, Chosen] = field(default_factory=dict)
     origins: dict[tuple[str, str], int] = field(default_factory=dict)
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: list[RowResult] = field(default_factory=list)
     beside: tuple[TableName, ...] = ()
     """Tables that hold other entries of these rows, or may: what becomes of a row is noted in all of them."""
+
+    @property
+    def left_out_counts(self) -> dict[str, int]:
+        """How many rows are left out for which reason."""
+        return dict(Counter(one.result for one in self.left_out))
 
     @property
     def tables(self) -> list[TableName]:
@@ -72,19 +78,18 @@ def choose_rows(
     fit: list[Chosen] = []
     for chosen in found:
         if reason := "mended" if chosen.row.mend_run == run else _why_not(chosen, ref, replaced):
-            choice.left_out[reason] += 1
+            choice.left_out.append(RowResult.of(chosen.row, reason))
         else:
             fit.append(chosen)
     repeats = _repeats(conn, owner, ref, fit) if rereads else set()
     for chosen in fit:
         row = chosen.row
         if row.name in repeats:
-            choice.left_out["repeated"] += 1
+            choice.left_out.append(RowResult.of(row, "repeated"))
         else:
             origin = (row.run_id, str(row.source_file))
             seq = choice.origins.setdefault(origin, len(choice.origins))
             choice.rows[seq, int(row.source_record or 0)] = chosen
-    choice.left_out = +choice.left_out
     choice.beside = _ready_tables(conn, {run for run, _ in choice.origins})
     return choice
 
@@ -104,7 +109,7 @@ def _find(conn: Conn, owner: Owner, ref: RowsRef, choice: Choice) -> list[Chosen
         table = TableName(schema, name)
         require_workbench(conn, table)
         rows = find_rows(conn, owner, table, ids)
-        choice.left_out["gone"] += len(set(ids)) - len(rows)
+        choice.left_out += map(RowResult.gone, sorted(set(ids) - {row.id for row in rows}))
         seen = dict(zip(ids, ref.revisions[number], strict=True)) if ref.revisions else {}
         for row in rows:
             found.setdefault(row.key, Chosen(table, row, seen.get(row.id)))

@@ -115,6 +115,22 @@ TABLES = {
         },
         key="tenant, pipeline, node, id",
     ),
+    "replay_results": MetaTable(
+        {
+            "run_id": "text NOT NULL",
+            "node": "text NOT NULL",
+            "place": "integer NOT NULL",
+            "entry": "bigint NOT NULL",
+            "row_run": "text",
+            "row_id": "text",
+            "source_file": "text",
+            "source_record": "bigint",
+            "result": "text NOT NULL",
+            "rules": "text[] NOT NULL DEFAULT '{}'",
+            "told_at": "timestamptz NOT NULL DEFAULT now()",
+        },
+        key="run_id, node, place",
+    ),
     "backup_ties": MetaTable(
         {
             "run_id": "text NOT NULL",
@@ -127,4 +143,7 @@ TABLES = {
     ),
 }
 
-INDEXES = {"load_commits_target_idx": "flow_meta.load_commits (tenant, pipeline, node, token)"}
+INDEXES = {
+    "load_commits_target_idx": "flow_meta.load_commits (tenant, pipeline, node, token)",
+    "replay_results_result_idx": "flow_meta.replay_results (run_id, result, place)",
+}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from executors.postgres.names import TableName
 from executors.postgres.quarantine import write_rejects
 from executors.postgres.quarantined import Change, KeptRow, Owner, change_rows
 from executors.postgres.refusals import Refusal
+from executors.postgres.replay_results import RowResult, write_results
 from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.ties import note_known
 from executors.postgres.unique_keys import find_unique_key
@@ -100,14 +102,14 @@ def _shown(value: sql.Composable) -> sql.Composed:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """`settle` of a replay's load plan. `left_out` counts the rows that were chosen and could not be read; `by` is who
+    """`settle` of a replay's load plan. `left_out` are the rows that were chosen and could not be read; `by` is who
     asked for it; `window` is that of an incremental target, whose mark must not move and must know the rows that the
     table gains."""
 
     owner: Owner
     rows: Mapping[Place, KeptRow]
     tables: tuple[TableName, ...]
-    left_out: Mapping[str, int]
+    left_out: Sequence[RowResult]
     by: str = ""
     reason: str = ""
     window: Window | None = None
@@ -121,11 +123,11 @@ class Settlement:
             require_unmoved(conn, self.window)
             note_known(conn, plan, self.window)
         write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine, only_loaded=True)
-        told = {**self.left_out}
-        for verdict in verdicts.values():
-            told[verdict.result] = told.get(verdict.result, 0) + 1
+        judged = [RowResult.of(self.rows[place], v.result, v.rules) for place, v in verdicts.items()]
+        results = [*judged, *self.left_out]
+        write_results(conn, plan.run, results)
         rows, entries = _count_rejects(conn, plan)
-        return Settled(rows, entries, {"replay": {"counts": told}})
+        return Settled(rows, entries, {"replay": {"counts": dict(Counter(one.result for one in results))}})
 
     def _claim(self, conn: Conn, plan: LoadPlan, rows: list[KeptRow]) -> None:
         run = sql.Literal(plan.run.run_id)

@@ -13,31 +13,25 @@ from rich.console import Console
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, said, show_lines, show_table
 from flowapp.cli.parser import add_command, add_group, positive
-from flowapp.cli.run_report import STATUS_BY_STATE
+from flowapp.cli.run_report import ROW_RESULTS, STATUS_BY_STATE, row_lines
 from flowapp.cli.workspace import current_workspace
 from ir.words import counted
 
 if TYPE_CHECKING:
     from flowapp.quarantine.models import Selection
+    from flowapp.quarantine.results import RowResults
     from flowapp.quarantine.selectors import Wanted
     from flowapp.runs.models import Purpose, Run
 
-COLUMNS = {"id": "ID", "pipelineId": "PIPELINE", "ruleId": "RULE", "field": "FIELD", "message": "MESSAGE",
+COLUMNS = {"id": "ID", "pipelineId": "PIPELINE", "ruleName": "RULE", "field": "FIELD", "message": "MESSAGE",
            "place": "FILE:RECORD", "disposition": "ROW WAS", "status": "STATUS"}  # fmt: skip
-ENTRY_COLUMNS = {"ruleId": "RULE", "nodeId": "NODE", "field": "FIELD", "message": "MESSAGE", "severity": "ON FAIL"}
+ENTRY_COLUMNS = {"ruleName": "RULE", "ruleId": "RULE ID", "nodeId": "NODE", "field": "FIELD", "message": "MESSAGE",
+                 "severity": "ON FAIL"}  # fmt: skip
 CELL_COLUMNS = {"name": "FIELD", "value": "VALUE", "fixed": "MENDED"}
+RESULT_COLUMNS = {"row": "ROW", "place": "FILE:RECORD", "result": "WHAT BECAME OF IT", "rules": "BY RULE",
+                  "status": "IS NOW"}  # fmt: skip
 MEMORY_BYTES = 16 << 20
 """What an export holds in memory; more goes through a file."""
-RESULTS = {
-    "loaded": "loaded", "fails": "still fail a rule", "exists": "have a key that the table holds already",
-    "filtered": "are filtered away", "already": "were replayed before", "ignored": "are ignored",
-    "was_loaded": "were loaded by their own run, in spite of the rule",
-    "not_loaded": "belong to a run that loaded nothing",
-    "replaced": "belong to a load that a later one has replaced", "gone": "are gone",
-    "changed": "were changed meanwhile", "repeated": "were rejected by several runs, and are loaded once",
-    "unfit": "cannot be replayed", "mended": "mended",
-    "unchanged": "had the value that the expression gives, and stay as they were",
-}  # fmt: skip
 
 
 def add_parser(commands: Any) -> None:
@@ -63,6 +57,10 @@ def add_parser(commands: Any) -> None:
     _chosen(replaying)
     replaying.add_argument("--overwrite", action="store_true", help="let rows replace newer ones with their key")
     replaying.add_argument("--detach", action="store_true", help="leave it to a worker and return")
+    telling = add_command(group, "results", show_results, "tell what became of each row of a replay, loaded ones last")
+    telling.add_argument("run", metavar="RUN", help="the replay")
+    telling.add_argument("--result", metavar="RESULT", help="only rows with this one, such as fails")
+    telling.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
     exporting = add_command(group, "export", export, "write entries with their values to standard output")
     _narrowed(exporting)
     exporting.add_argument("--format", choices=("csv", "json"), default="csv")
@@ -130,8 +128,9 @@ def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, i
     if not entries:
         show_lines(console, ["No rejected rows here." if not is_partial else "Nothing found among the newest entries."])
         return
-    rows = [{**entry, "id": str(entry["id"]), "place": f"{entry['sourceFile']}:{entry['sourceRecord']}"}
-            for entry in entries]  # fmt: skip
+    names = _rule_names(entries)
+    rows = [{**entry, "id": str(entry["id"]), "ruleName": names.get(entry["ruleId"], entry["ruleId"]),
+             "place": f"{entry['sourceFile']}:{entry['sourceRecord']}"} for entry in entries]  # fmt: skip
     show_table(console, COLUMNS, rows)
     tables = ", ".join(sorted({f"{entry['table']} (connection {entry['connection']})" for entry in entries}))
     show_lines(console, ["", f"Kept in {tables}. A row in full: flow errors show ID"])
@@ -139,6 +138,13 @@ def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, i
         show_lines(console, ["The search stopped before the oldest entries: narrow it down by --run or --rule."])
     elif len(entries) == limit:
         show_lines(console, [f"There may be more: --limit {limit * 10}"])
+
+
+def _rule_names(entries: list[dict[str, Any]]) -> dict[str, str]:
+    """The rules without an id of their own by type and field; `--rule` takes ids, which a row in full tells."""
+    from flowapp.runs.rule_names import names_of
+
+    return names_of(current_workspace(), {e["runId"] for e in entries}, {e["ruleId"] for e in entries})
 
 
 def show_row(args: Namespace) -> Outcome:
@@ -163,7 +169,8 @@ def _show_row(console: Console, entries: list[dict[str, Any]]) -> None:
     first = entries[0]
     place = f"{first['sourceFile']}, record {first['sourceRecord']}"
     show_lines(console, [f"Row {first['key']}", f"{place}; it was {first['disposition']}; {first['status']}", ""])
-    show_table(console, ENTRY_COLUMNS, entries)
+    names = _rule_names(entries)
+    show_table(console, ENTRY_COLUMNS, [{**e, "ruleName": names.get(e["ruleId"], e["ruleId"])} for e in entries])
     fixed = first["fixedRow"] or {}
     cells = [{"name": name, "value": value, "fixed": fixed[name] if name in fixed and fixed[name] != value else ""}
              for name, value in first["row"].items()]  # fmt: skip
@@ -246,17 +253,53 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
 
 
 def _show_runs(console: Console, runs: list[Run]) -> None:
+    from flowapp.runs.rule_names import rule_name
     from flowapp.runs.selectors import run_document
 
     for run in runs:
-        counts = (run.report or {}).get("rows", {})
-        lines = [f"{counted(n, 'row')} {RESULTS.get(result, result)}" for result, n in counts.items()]
-        show_lines(console, [f"{run.get_purpose_display()} {run.pk}: {run.state}", *(f"  {line}" for line in lines)])
+        document = run_document(run)
+        show_lines(console, [f"{run.get_purpose_display()} {run.pk}: {run.state}", *row_lines(document)])
         if run.error_code:
             show_lines(console, [f"  {run.error_code}: {run.error_message}", f"  {run.error_hint}"])
-        for rule in run_document(run)["rules"]:
+        for rule in document["rules"]:
             if rule["violations"]:
-                show_lines(console, [f"  rule {rule['rule']}: {counted(rule['violations'], 'row')}"])
+                name = rule_name(rule["rule"], rule["type"], rule["field"])
+                show_lines(console, [f"  rule {name}: {counted(rule['violations'], 'row')}"])
+
+
+def show_results(args: Namespace) -> Outcome:
+    from flowapp.quarantine.results import page_results, result_document
+    from flowapp.runs.rule_names import names_of
+    from flowapp.runs.selectors import get_run
+
+    workspace = current_workspace()
+    run = get_run(workspace, args.run)
+    found = page_results(run, result=args.result, limit=args.limit)
+    rows = [result_document(row) for row in found.rows]
+    names = names_of(workspace, [args.run], {rule for row in rows for rule in row["rules"]})
+    document = {"run": str(run.pk), "counts": found.counted, "listed": found.listed, "results": rows}
+    return Outcome(document, lambda console: _show_results(console, found, rows, names, args.limit))
+
+
+def _show_results(
+    console: Console, found: RowResults, rows: list[dict[str, Any]], names: dict[str, str], limit: int
+) -> None:
+    if found.unlisted:
+        show_lines(console, [f"It is not kept what became of each of {counted(found.unlisted, 'row')} that the run "
+                             "has counted: an older release made it, or it is too long ago."])  # fmt: skip
+    if not rows:
+        show_lines(console, ["No such rows."])
+        return
+    shown = [
+        {"row": row["key"] or f"entry {row['id']}", "place": f"{row['sourceFile']}:{row['sourceRecord']}",
+         "result": ROW_RESULTS.get(row["result"], (row["result"],))[0],
+         "rules": ", ".join(names.get(rule, rule) for rule in row["rules"]),
+         "status": row["status"] or "thrown away"}
+        for row in rows
+    ]  # fmt: skip
+    show_table(console, RESULT_COLUMNS, shown)
+    if found.next:
+        show_lines(console, [f"There are more: --limit {limit * 10}"])
 
 
 # --- taking away --------------------------------------------------------------------------------------------------

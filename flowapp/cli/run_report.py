@@ -38,14 +38,33 @@ HOOK_COLUMNS = {"id": "HOOK", "statement": "WHAT IT RUNS", "state": "STATE", "du
 CHECK_COLUMNS = {"node": "NODE", "check": "CHECK", "subject": "OF", "ok": "OK", "observed": "OBSERVED",
                  "message": "MESSAGE"}  # fmt: skip
 
+ROW_RESULTS = {
+    "loaded": ("loaded", "loaded"), "fails": ("still fails a rule", "still fail a rule"),
+    "exists": ("has a key that the table holds already", "have a key that the table holds already"),
+    "filtered": ("is filtered away", "are filtered away"), "already": ("was replayed before", "were replayed before"),
+    "ignored": ("is ignored", "are ignored"),
+    "was_loaded": ("was loaded by its own run, in spite of the rule",
+                   "were loaded by their own run, in spite of the rule"),
+    "not_loaded": ("belongs to a run that loaded nothing", "belong to a run that loaded nothing"),
+    "replaced": ("belongs to a load that a later one has replaced", "belong to a load that a later one has replaced"),
+    "gone": ("is gone", "are gone"), "changed": ("was changed meanwhile", "were changed meanwhile"),
+    "repeated": ("was rejected by several runs, and is loaded once",
+                 "were rejected by several runs, and are loaded once"),
+    "unfit": ("cannot be replayed", "cannot be replayed"), "mended": ("mended", "mended"),
+    "unchanged": ("had the value that the expression gives, and stayed as it was",
+                  "had the value that the expression gives, and stayed as they were"),
+}  # fmt: skip
+"""What became of rejected rows in words: of one row, and of several."""
+
 
 def show_run(console: Console, document: Document, *, nothing_new: bool = False) -> None:
     state = document["state"]
     head = f"Run {document['run']} of {document['pipeline']} (version {document['version']}): "
     console.print(Text(head).append(state.replace("_", " "), style=_COLOURS.get(state, "")))
-    if nothing_new:
+    if nothing_new and "rows" not in document:
         show_lines(console, ["Nothing new: every matching file was loaded before. Load it again with --load-again."])
     show_lines(console, [line for node in document["nodes"] for line in _node_lines(node)])
+    show_lines(console, row_lines(document))
     show_findings(console, document)
     show_titled(console, "Hooks", HOOK_COLUMNS, document["hooks"])
     show_lines(console, _quarantine_lines(document))
@@ -54,7 +73,10 @@ def show_run(console: Console, document: Document, *, nothing_new: bool = False)
 
 def show_findings(console: Console, document: Document) -> None:
     """Rules and checks."""
-    show_titled(console, "Rules", RULE_COLUMNS, document["rules"])
+    from flowapp.runs.rule_names import rule_name
+
+    rules = [{**rule, "rule": rule_name(rule["rule"], rule["type"], rule["field"])} for rule in document["rules"]]
+    show_titled(console, "Rules", RULE_COLUMNS, rules)
     several = any("target" in check for check in document["checks"])
     show_titled(console, "Checks", CHECK_COLUMNS | ({"target": "FOR"} if several else {}), document["checks"])
 
@@ -78,6 +100,18 @@ def _node_lines(node: Document) -> Iterator[str]:
              if node.get(f"rows{name}") is not None]  # fmt: skip
     if parts and node["rowsLoaded"]:
         yield f"  of the loaded rows: {', '.join(parts)}"
+
+
+def row_lines(document: Document) -> Iterator[str]:
+    """What became of the rejected rows that a run was about, and where each of them is told."""
+    if "rows" not in document:
+        return
+    for result, n in document["rows"]["counts"].items():
+        one, several = ROW_RESULTS.get(result, (result, result))
+        words = "would be loaded" if (document["purpose"], result) == ("recheck", "loaded") else None
+        yield f"  {counted(n, 'row')} {words or (one if n == 1 else several)}"
+    if document["purpose"] == "replay":
+        yield f"  Row by row: flow errors results {document['run']}"
 
 
 def show_titled(console: Console, title: str, columns: dict[str, str], rows: list[Document]) -> None:

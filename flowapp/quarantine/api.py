@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpResponseBase
 from django.urls import path
@@ -26,6 +27,7 @@ from flowapp.quarantine.exporting import FORMATS, export_response
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import purge, rows_to_purge
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
+from flowapp.quarantine.results import USUAL, page_results, result_document
 from flowapp.quarantine.selectors import Wanted, find_entries, page_wanted
 from flowapp.quarantine.values import entry_document, require_values
 from flowapp.runs.holds import Decider
@@ -206,6 +208,34 @@ def _asked(selection: Selection, runs: list[Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+class ResultsWanted(serializers.Serializer[Any]):
+    result = serializers.CharField(required=False, max_length=40)
+    limit = serializers.IntegerField(default=USUAL, min_value=1, max_value=500)
+    cursor = serializers.CharField(default="", allow_blank=True)
+
+
+class RowsOfReplay(APIView):
+    @extend_schema(parameters=[ResultsWanted], responses=OBJECT)
+    def get(self, request: Request, run: UUID) -> Response:
+        """What became of each row of a replay: `{"counts", "listed", "next", "results"}`, without values of rows.
+
+        `counts` is what the run has counted and `listed` what is kept row by row: they differ where an older release
+        replayed, or where it is too long ago.
+        """
+        given = ResultsWanted(data=request.query_params)
+        given.is_valid(raise_exception=True)
+        found = page_results(get_run(request.workspace, run), **given.validated_data)
+        address = request.build_absolute_uri()
+        return Response(
+            {
+                "counts": found.counted,
+                "listed": found.listed,
+                "next": replace_query_param(address, "cursor", found.next) if found.next else None,
+                "results": [result_document(row) for row in found.rows],
+            }
+        )
+
+
 class Decision(RowsChosen):
     action = serializers.ChoiceField(["ignore", "reopen", "revert"])
 
@@ -281,5 +311,6 @@ urlpatterns = [
     path("errors/decide/", Decide.as_view(), name="decide_errors"),
     path("errors/export/", Export.as_view(), name="export_errors"),
     path("errors/purge/", Purge.as_view(), name="purge_errors"),
+    path("runs/<uuid:run>/rows/", RowsOfReplay.as_view(), name="rows_of_replay"),
     path("errors/<str:ident>/", Error.as_view(), name="error"),
 ]

@@ -10,6 +10,8 @@ from django.conf import settings
 from django.db.models import Model, Q
 
 from executors.postgres.client import connect, translate
+from executors.postgres.replay_results import KEPT_DAYS as RESULTS_KEPT_DAYS
+from executors.postgres.replay_results import drop_old_results
 from executors.postgres.samples import KEPT_DAYS as SAMPLES_KEPT_DAYS
 from executors.postgres.samples import drop_old_samples
 from executors.postgres.staging import sweep_leftovers
@@ -74,6 +76,7 @@ def list_retention() -> list[tuple[str, str]]:
         *kept,
         ("Backups of tables", counted(KEPT_DAYS, "day")),
         ("Samples of loaded rows, beside their table", counted(SAMPLES_KEPT_DAYS, "day")),
+        ("What replays did with each row, beside their table", counted(RESULTS_KEPT_DAYS, "day")),
         ("Held loads without a decision", f"{settings.HOLD_HOURS:g} hours"),
         (SAMPLES.what, counted(SAMPLE_HOURS, "hour")),
     ]
@@ -101,14 +104,14 @@ def _delete(retention: Retention) -> int:
 
 
 def drop_old_row_samples() -> int:
-    """Let go of the rows that loads have kept beside their targets, in every target that answers."""
+    """Let go of what loads and replays have kept of rows beside their targets, in every target that answers."""
     dropped = 0
     for connection in Connection.objects.filter(kind=POSTGRES).order_by("pk"):
         try:
             with connect(resolve(connection), autocommit=True) as target:
-                dropped += drop_old_samples(target)
+                dropped += drop_old_samples(target) + drop_old_results(target)
         except FlowError as error:
-            logger.info("Samples behind connection %s were not dropped: %s", connection.name, error.code)
+            logger.info("Rows kept behind connection %s were not dropped: %s", connection.name, error.code)
     return dropped
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from django import template
 from django.contrib.staticfiles import finders
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -133,6 +134,13 @@ register.filter(link_docs)
 def words(name: str) -> str:
     """A stored name as people read it: `not_loaded` → `not loaded`."""
     return name.replace("_", " ")
+
+
+@register.filter
+def row_url(key: str, workspace: str) -> str:
+    """The page of a rejected row, by its key."""
+    run, _, row_id = key.partition(":")
+    return reverse("quarantine:row", args=[workspace, run, row_id])
 
 
 @register.filter

@@ -13,6 +13,7 @@ from executors.model import BackupRef, RowsRef, RunReport
 from executors.postgres.client import connect
 from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner, change_of, change_rows, find_rows
+from executors.postgres.replay_results import count_results, drop_old_results, read_results
 from executors.replay import recheck_rows, replay_rows
 from executors.restore import restore_pipeline
 from tests.executors.conformance.world import World, reconciles, target_of
@@ -41,8 +42,13 @@ def rows_ref(world: World, chosen: Sequence[int], **more: Any) -> RowsRef:
 
 
 def replay(world: World, document: Any, chosen: Sequence[int] | None = None, **more: Any) -> RunReport:
+    """What is kept of each row always adds up to what the run counts."""
     ref = rows_ref(world, ids(world) if chosen is None else chosen, **more)
-    return replay_rows(world.job(document, rows=ref), world.memory.ports())
+    job = world.job(document, rows=ref)
+    report = replay_rows(job, world.memory.ports())
+    with connect(world.warehouse, autocommit=True) as conn:
+        assert count_results(conn, job.run_id, "load") == report.row_counts
+    return report
 
 
 def recheck(world: World, document: Any, **more: Any) -> RunReport:
@@ -96,6 +102,30 @@ def test_a_row_is_loaded_once_however_often_it_is_replayed(loaded: World) -> Non
     assert report.row_counts == {"already": 2}
     assert report.nothing_new
     assert loaded.rows("id") == [(1,), (2,), (3,), (4,)]
+
+
+def test_what_became_of_each_row_is_kept_whatever_becomes_of_it_later(loaded: World) -> None:
+    loaded.write("b.csv", "id,name\n5,\n6,Six\n")
+    loaded.run(loaded.document(rules=[NOT_NULL]))
+    first, second, third = ids(loaded)
+    mend(loaded, name="Bob")
+    loaded.sql("update rejected set status = 'ignored' where id = %s", third)
+    job = loaded.job(loaded.document(rules=[NOT_NULL]), rows=rows_ref(loaded, [first, second, third, 999_999]))
+    replay_rows(job, loaded.memory.ports())
+    replay(loaded, loaded.document(), [second])
+    loaded.sql("delete from rejected")
+    with connect(loaded.warehouse, autocommit=True) as conn:
+        told = read_results(conn, job.run_id, "load")
+        assert [(one.entry, one.source_file, one.source_record, one.result, one.rules) for one in told] == [
+            (second, "in/a.csv", 4, "fails", ["named"]), (third, "in/b.csv", 1, "ignored", []),
+            (999_999, None, None, "gone", []), (first, "in/a.csv", 2, "loaded", []),
+        ]  # fmt: skip
+        assert [one.entry for one in read_results(conn, job.run_id, "load", result="fails")] == [second]
+        assert [one.entry for one in read_results(conn, job.run_id, "load", after=told[2].place)] == [first]
+        assert read_results(conn, job.run_id, "load", limit=2) == told[:2]
+        conn.execute("UPDATE flow_meta.replay_results SET told_at = now() - interval '731 days' WHERE run_id = %s",
+                     [job.run_id])  # fmt: skip
+        assert drop_old_results(conn) == 4
 
 
 def test_two_replays_at_once_load_each_row_once(loaded: World) -> None:

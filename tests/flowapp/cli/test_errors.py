@@ -50,14 +50,26 @@ def test_a_row_is_mended_checked_again_and_replayed_once(flow, people):
     assert flow("errors", "fix", first, "--set", "name=Bob").status == 0
     told = flow("errors", "recheck", "--pipeline", "numbers", "--json").json
     assert told["runs"][0]["rows"]["counts"] == {"loaded": 1, "fails": 1}
+    assert "1 row would be loaded" in flow("errors", "recheck", first).stdout
     assert people() == [(1, "Ann")]
     shown = flow("errors", "replay", first, second, "--reason", "mended")
     assert shown.status == 0
     assert "1 row loaded" in shown.stdout
-    assert "1 row still fail a rule" in shown.stdout
+    assert "1 row still fails a rule" in shown.stdout
     assert [name for _, name in people()] == ["Ann", "Bob"]
+    (replay,) = [run["run"] for run in flow("runs", "list", "--json").json["runs"] if run["purpose"] == "replay"]
+    assert f"flow errors results {replay}" in shown.stdout
+    told = flow("errors", "results", replay, "--json").json
+    assert told["counts"] == told["listed"] == {"loaded": 1, "fails": 1}
+    assert [(row["key"], row["result"], row["rules"], row["status"]) for row in told["results"]] == [
+        (second, "fails", ["named"], "open"), (first, "loaded", [], "replayed"),
+    ]  # fmt: skip
+    assert "still fails a rule" in flow("errors", "results", replay, "--result", "fails").stdout
     again = flow("errors", "replay", first, "--json").json
     assert again["runs"][0]["rows"]["counts"] == {"already": 1}
+    shown = flow("runs", "show", again["runs"][0]["run"]).stdout
+    assert "1 row was replayed before" in shown
+    assert "every matching file" not in shown
     assert [name for _, name in people()] == ["Ann", "Bob"]
     row = flow("errors", "show", first, "--json").json
     assert (row["entries"][0]["status"], row["entries"][0]["fixedRow"]["name"]) == ("replayed", "Bob")

@@ -1,0 +1,113 @@
+"""What a replay did with each of its rows, kept beside the target: which row, and what became of it. Never a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from psycopg import sql
+from psycopg.rows import class_row
+
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, exists
+from executors.postgres.meta import META, RunRef, find_commit, require_fence
+from executors.postgres.quarantined import KeptRow
+
+KEPT_DAYS = 730
+"""As long as it is kept who decided what about rejected rows."""
+LAST = "loaded"
+"""What nobody has to look at stands behind all else."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """`entry` is the number of the row's entry by which it was chosen; of a row that was thrown away nothing else is
+    known. `rules` are those that it failed in the replay."""
+
+    entry: int
+    row_run: str | None
+    row_id: str | None
+    source_file: str | None
+    source_record: int | None
+    result: str
+    rules: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, row: KeptRow, result: str, rules: Sequence[str] = ()) -> RowResult:
+        return cls(row.id, row.run_id, row.row_id, row.source_file, row.source_record, result, rules)
+
+    @classmethod
+    def gone(cls, entry: int) -> RowResult:
+        return cls(entry, None, None, None, None, "gone")
+
+
+@dataclass(frozen=True, slots=True)
+class ToldResult(RowResult):
+    """One that is kept. `place` is its number in the list of its replay."""
+
+    place: int = 0
+
+
+_COLUMNS = ("entry", "row_run", "row_id", "source_file", "source_record", "result", "rules")
+
+
+def write_results(conn: Conn, run: RunRef, results: Iterable[RowResult]) -> None:
+    """Keep the results of a replay in the order in which the rows were rejected, those that were loaded last; in the
+    caller's transaction. What another attempt has kept goes."""
+    conn.execute("DELETE FROM flow_meta.replay_results WHERE run_id = %s AND node = %s", [run.run_id, run.node])
+    ordered = sorted(results, key=lambda one: (one.result == LAST, one.entry))
+    names = sql.SQL(", ").join(map(sql.Identifier, ("run_id", "node", "place", *_COLUMNS)))
+    copy = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(META, "replay_results"), names)
+    with conn.cursor() as cursor, cursor.copy(copy) as out:
+        for place, one in enumerate(ordered, start=1):
+            out.write_row((run.run_id, run.node, place, *(getattr(one, name) for name in _COLUMNS[:-1]),
+                           list(one.rules)))  # fmt: skip
+
+
+@translate()
+def keep_results_of_nothing(conn: Conn, run: RunRef, results: Sequence[RowResult]) -> None:
+    """Keep those of a replay that found nothing to load, in a transaction of their own. Raises LeaseLost behind a newer
+    fence; what the run has committed after all tells them itself."""
+    with conn.transaction():
+        require_fence(conn, run)
+        if find_commit(conn, run) is None:
+            write_results(conn, run, results)
+
+
+@translate()
+def count_results(conn: Conn, run_id: str, node: str) -> Mapping[str, int]:
+    """How many rows the list of a replay holds of each result; empty where it keeps none."""
+    with conn.transaction():
+        if not exists(conn, META, "replay_results"):
+            return {}
+        query = "SELECT result, count(*) FROM flow_meta.replay_results WHERE run_id = %s AND node = %s GROUP BY result"
+        return dict(conn.execute(query, [run_id, node]).fetchall())
+
+
+@translate()
+def read_results(
+    conn: Conn, run_id: str, node: str, *, result: str | None = None, after: int = 0, limit: int = 50
+) -> list[ToldResult]:
+    """Up to `limit` rows of a replay behind the place `after`, all or those of one result."""
+    with conn.transaction():
+        if not exists(conn, META, "replay_results"):
+            return []
+        query = sql.SQL(
+            "SELECT place, {} FROM flow_meta.replay_results WHERE run_id = {} AND node = {} AND place > {} AND {}"
+            " ORDER BY place LIMIT {}"
+        ).format(
+            sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)), sql.Literal(run_id), sql.Literal(node),
+            sql.Literal(after), sql.SQL("true" if result is None else "result = {}").format(sql.Literal(result)),
+            sql.Literal(limit),
+        )  # fmt: skip
+        return conn.cursor(row_factory=class_row(ToldResult)).execute(query).fetchall()
+
+
+@translate()
+def drop_old_results(conn: Conn) -> int:
+    """Let go of what is past its time; returns how many rows went."""
+    with conn.transaction():
+        if not exists(conn, META, "replay_results"):
+            return 0
+        old = "DELETE FROM flow_meta.replay_results WHERE told_at < now() - make_interval(days => %s)"
+        return conn.execute(old, [KEPT_DAYS]).rowcount

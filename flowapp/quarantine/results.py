@@ -1,0 +1,93 @@
+"""What became of each row of a replay: as its target keeps it, page by page. No value of a row is in it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from executors.postgres.client import connect
+from executors.postgres.replay_results import ToldResult, count_results, read_results
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
+from flowapp.pipelines.documents import read_document
+from flowapp.quarantine.selectors import find_entries_of_runs
+from flowapp.runs.models import Purpose, Run
+from ir.errors import FlowError
+
+USUAL = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """`now` is the row's status as it stands today; None where its entries are gone."""
+
+    told: ToldResult
+    now: str | None
+
+    @property
+    def key(self) -> str | None:
+        """Of a row that was thrown away before the replay nothing but a number is known."""
+        return f"{self.told.row_run}:{self.told.row_id}" if self.told.row_run else None
+
+
+@dataclass(frozen=True, slots=True)
+class RowResults:
+    """A page of the list. `counted` is what the run has counted, `listed` what the whole list holds: where the two
+    differ, it is not known what became of some of the rows. `next` is the cursor of the rows behind, "" at the end."""
+
+    rows: Sequence[RowResult]
+    counted: Mapping[str, int]
+    listed: Mapping[str, int]
+    next: str = ""
+
+    @property
+    def unlisted(self) -> int:
+        """Rows that the run has counted and the list does not tell of."""
+        return sum(max(0, rows - self.listed.get(result, 0)) for result, rows in self.counted.items())
+
+
+def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit: int = USUAL) -> RowResults:
+    """What became of the rows of a replay, all or those with one result, in the order in which they were rejected,
+    those that were loaded last. A cursor that makes no sense gives the first page.
+
+    Raises FlowError for a run that is no replay, and Failure where the target's database cannot be asked.
+    """
+    if run.purpose != Purpose.REPLAY:
+        raise FlowError("run.no_replay", f"Run {run.number} of {run.pipeline.ident} replayed no rows.",
+                        hint="A check without a load tells its rows in `rows.results`.")  # fmt: skip
+    counted = dict((run.report or {}).get("rows", {}))
+    if result is not None and result not in counted:
+        raise FlowError("errors.no_such_result", f"Run {run.number} has no row with the result {result!r}.",
+                        hint=f"It has: {', '.join(counted) or 'none at all'}.")  # fmt: skip
+    target = next(t for t in read_document(run.version.document).targets() if t.id == run.row_job.node)
+    after = int(cursor) if cursor.isdecimal() and len(cursor) < 10 else 0
+    with connect(resolve(get_connection(run.workspace, target.connection)), autocommit=True) as conn:
+        told = read_results(conn, str(run.pk), target.id, result=result, after=after, limit=limit + 1)
+        listed = count_results(conn, str(run.pk), target.id)
+    shown = told[:limit]
+    now = _standing(run, shown)
+    rows = [RowResult(one, now.get((one.row_run, one.row_id))) for one in shown]
+    return RowResults(rows, counted, listed, str(shown[-1].place) if len(told) > limit else "")
+
+
+def _standing(run: Run, told: Sequence[ToldResult]) -> dict[tuple[str | None, str | None], str]:
+    """The status of these rows today."""
+    ids = {UUID(one.row_run) for one in told if one.row_run}
+    runs = Run.objects.filter(workspace=run.workspace_id, pk__in=ids).select_related("pipeline", "version")
+    known = {str(found.pk): found for found in runs}
+    rows: dict[Run, list[str]] = defaultdict(list)
+    for one in told:
+        if one.row_id is not None and one.row_run in known:
+            rows[known[one.row_run]].append(one.row_id)
+    entries = find_entries_of_runs(run.workspace, rows) if rows else ()
+    return {(entry["runId"], entry["rowId"]): entry["status"] for entry in entries}
+
+
+def result_document(row: RowResult) -> dict[str, Any]:
+    """A row as the API and the command line give it; like one of a check without a load, with its status today."""
+    told = row.told
+    return {"key": row.key, "id": told.entry, "sourceFile": told.source_file, "sourceRecord": told.source_record,
+            "result": told.result, "rules": list(told.rules), "status": row.now}  # fmt: skip

@@ -1,0 +1,112 @@
+"""What became of each row of a replay: on its page and by API."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from django.utils import timezone
+
+from executors.postgres.client import connect
+from executors.postgres.meta import RunRef, ensure_meta
+from executors.postgres.replay_results import RowResult, write_results
+from flowapp.quarantine.choosing import choose_alike
+from flowapp.quarantine.replaying import ask_for_runs
+from flowapp.quarantine.selectors import Wanted
+from flowapp.runs.holds import Decider
+from flowapp.runs.models import Purpose, RuleCount, Run, Trigger
+from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.reading import words
+
+pytestmark = pytest.mark.django_db
+RUNS = "/w/alices-team/runs/"
+HERE = {"X-Flow-Workspace": "alices-team"}
+MADE_UP = "r-0123456789ab"
+
+
+@pytest.fixture
+def table(schema) -> str:
+    return f'{schema}."My Orders"'
+
+
+@pytest.fixture
+def replayed(alices, orders, warehouse, table):
+    """Makes a replay that has ended; each result is that of the row of its number."""
+
+    def call(*results: str, told: bool = True) -> Run:
+        run = keep(warehouse, orders, table, "r1", n=len(results), row={"tailnum": "SECRET-VALUE"})
+        chosen = choose_alike(alices, Wanted(pipeline=orders), Decider("ann"))
+        (replay,) = ask_for_runs(Purpose.REPLAY, chosen, Trigger.MANUAL, Decider("ann"), send=False)
+        counts = {"rows": dict(Counter(results))}
+        Run.objects.filter(pk=replay.pk).update(state="succeeded", report=counts, ended_at=timezone.now(), attempt=1)
+        RuleCount.objects.create(workspace=alices, run=replay, position=0, node="check", rule=MADE_UP, type="email",
+                                 field="contact", on_fail="skip", violations=1)  # fmt: skip
+        with connect(warehouse, autocommit=True) as conn:
+            ensure_meta(conn)
+            ref = RunRef(str(replay.pk), str(alices.pk), orders.ident, replay.row_job.node, 1, 1)
+            rules = {"fails": [MADE_UP]}
+            rows = [RowResult(n, run, f"r1-{n}", "a.csv", n, result, rules.get(result, ()))
+                    for n, result in enumerate(results)]  # fmt: skip
+            with conn.transaction():
+                write_results(conn, ref, rows if told else [])
+        return replay
+
+    return call
+
+
+def test_each_row_is_told_with_its_rule_and_a_link_and_no_value(as_, replayed):
+    replay = replayed("loaded", "fails", "exists", "filtered")
+    for role in ("viewer", "editor"):
+        answer = as_(role).get(f"{RUNS}{replay.pk}/")
+        text, page = words(answer), answer.content.decode()
+        assert "a.csv:1 rejected again by a rule email on contact open" in text
+        assert "a.csv:2 kept back: the table holds the key with other values open" in text
+        assert "a.csv:3 filtered out open a.csv:0 loaded open" in text
+        assert "/r1-1/" in page
+        assert "SECRET-VALUE" not in page
+
+
+def test_the_list_is_narrowed_to_a_result_and_goes_on_page_by_page(as_, replayed):
+    replay = replayed(*["loaded"] * 60, "fails")
+    client = as_("viewer")
+    first = client.get(f"{RUNS}{replay.pk}/")
+    assert first.content.decode().count("a.csv:") == 50
+    (cursor,) = {row.told.place for row in first.context["row_results"].rows[-1:]}
+    second = client.get(f"{RUNS}{replay.pk}/?cursor={cursor}")
+    assert second.content.decode().count("a.csv:") == 11
+    assert "Next rows" not in words(second)
+    assert "a.csv:60" in (only := words(client.get(f"{RUNS}{replay.pk}/?result=fails")))
+    assert only.count("a.csv:") == 1
+
+
+def test_what_is_not_kept_row_by_row_is_said(as_, replayed):
+    text = words(as_("viewer").get(f"{RUNS}{replayed('loaded', 'fails', told=False).pk}/"))
+    assert "It is not kept what became of each row" in text
+    assert "1 loaded" in text
+
+
+def test_the_numbers_are_told_while_the_warehouse_is_down(as_, replayed, alices):
+    replay = replayed("loaded", "fails")
+    alices.connections.update(port=1)
+    answer = as_("viewer").get(f"{RUNS}{replay.pk}/")
+    assert answer.status_code == 200
+    assert "Which row it was cannot be shown now" in words(answer)
+    assert "1 rejected again by a rule" in words(answer)
+
+
+def test_programs_get_the_same_page_by_page(as_, replayed, orders):
+    replay = replayed("loaded", "fails", "loaded")
+    client = as_("viewer")
+    told = client.get(f"/api/runs/{replay.pk}/rows/?limit=2", headers=HERE).json()
+    assert told["counts"] == told["listed"] == {"loaded": 2, "fails": 1}
+    assert told["results"][0] == {
+        "key": told["results"][0]["key"], "id": 1, "sourceFile": "a.csv", "sourceRecord": 1, "result": "fails",
+        "rules": [MADE_UP], "status": "open",
+    }  # fmt: skip
+    rest = client.get(told["next"], headers=HERE).json()
+    assert [row["id"] for row in rest["results"]] == [2]
+    assert rest["next"] is None
+    refused = client.get(f"/api/runs/{replay.pk}/rows/?result=nonsense", headers=HERE)
+    assert (refused.status_code, refused.json()["code"]) == (422, "errors.no_such_result")
+    load = Run.objects.filter(pipeline=orders).exclude(pk=replay.pk)[0]
+    assert client.get(f"/api/runs/{load.pk}/rows/", headers=HERE).json()["code"] == "run.no_replay"
