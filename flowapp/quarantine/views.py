@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET
 from executors.errors import Failure
 from executors.postgres.quarantine_pages import STATUSES
 from flowapp.pipelines.selectors import get_pipeline
+from flowapp.quarantine.boxes import fields_of, known_rules, names_of_rules, other_fields
 from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
 from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.selectors import Entry, Wanted, list_entries_of_row, page_wanted
@@ -60,23 +61,39 @@ def _days(text: str) -> int:
 @page()
 def rows(request: HtmxRequest) -> HttpResponse:
     """The rejected rows of a pipeline or a run, for one rule or field if one is named."""
+    if "narrow" in request.GET:
+        return _narrowed(request)
     wanted = wanted_of(request, request.GET)
     if wanted == Wanted():
         return redirect("quarantine:home", request.workspace.slug)
     if wanted.run is not None and purpose_of(wanted.run).rows(wanted.run):
         return _rows_it_had(request, wanted.run)
+    rules = known_rules(request.workspace, wanted)
+    names = {known.rule: known.name for known in rules}
     context: dict[str, Any] = {
         "wanted": wanted, "pipeline": wanted.pipeline, "run": wanted.run, "statuses": STATUSES,
+        "rules": names_of_rules(rules), "rule_names": names, "fields": fields_of(rules),
+        "other_fields": other_fields(rules, wanted),
         "sees_values": may_see_values(request.role),
         "narrowed": {name: value for name, value in request.GET.items() if name != "cursor"},
         "one_pipeline": wanted.pipeline or wanted.run,
     }  # fmt: skip
+    if context["other_fields"]:
+        return render_page(request, "quarantine/rows.html", context)
     try:
         context["found"] = found = page_wanted(request.workspace, wanted, cursor=request.GET.get("cursor", ""))
     except Failure as error:
         return render_page(request, "quarantine/rows.html", {**context, "error": error}, status=status_of(error))
-    context |= {"rule_names": _names(request, found.entries), "rows": len({entry["key"] for entry in found.entries})}
+    names = {**names, **_names(request, found.entries)}
+    context |= {"rule_names": names, "rows": len({entry["key"] for entry in found.entries})}
     return render_page(request, "quarantine/rows.html", context)
+
+
+def _narrowed(request: HtmxRequest) -> HttpResponse:
+    """The address of what the boxes say: a box that is left empty narrows nothing, whereas a link may name a field
+    whose name is empty."""
+    chosen = {name: value for name, value in request.GET.items() if value and name not in ("narrow", "cursor")}
+    return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{urlencode(chosen)}")
 
 
 def _names(request: HtmxRequest, entries: Sequence[Entry]) -> dict[str, str]:

@@ -139,6 +139,7 @@ def measure(workspace: Workspace, runs: list[Run], rows: int, times: int) -> Non
     deep = page_entries(workspace, pipeline=runs[0].pipeline, limit=500)
     for _ in range(5):
         deep = page_entries(workspace, pipeline=runs[0].pipeline, cursor=deep.next, limit=500)
+    day = f"day={runs[3].queued_at:%Y-%m-%d}"
     pages = {
         "landing page, 30 days": base,
         "rows of the pipeline": "rows/?pipeline=bench-quarantine",
@@ -152,7 +153,12 @@ def measure(workspace: Workspace, runs: list[Run], rows: int, times: int) -> Non
         "ignored": "rows/?pipeline=bench-quarantine&status=ignored",
         "fixed, of which there are none": "rows/?pipeline=bench-quarantine&status=fixed",
         "of a run, a rule and a status": f"rows/?run={big}&rule=frequent&status=ignored",
-        "of a day": f"rows/?pipeline=bench-quarantine&day={runs[3].queued_at:%Y-%m-%d}",
+        "of a rule and its field": "rows/?pipeline=bench-quarantine&rule=frequent&field=f0",
+        "of a rule and another's field": "rows/?pipeline=bench-quarantine&rule=frequent&field=f2",
+        "of a rule on a day": f"rows/?pipeline=bench-quarantine&rule=frequent&{day}",
+        "of a field on a day": f"rows/?pipeline=bench-quarantine&field=f2&{day}",
+        "of all of these": f"rows/?pipeline=bench-quarantine&rule=frequent&field=f0&status=ignored&{day}",
+        "of a day": f"rows/?pipeline=bench-quarantine&{day}",
         "a row in full": f"rows/{entry['runId']}/{entry['rowId']}/",
     }
     every: list[float] = []

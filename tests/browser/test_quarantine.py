@@ -117,7 +117,13 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
     work_off()
     page.reload()
     expect(page.get_by_text("2 loaded", exact=False).first).to_be_visible()
+    expect(page.get_by_role("cell", name="rejected again by a rule")).to_have_count(1)
     look(page, "replay")
+    page.get_by_role("link", name="show it: rejected again by a rule").click()
+    expect(page.get_by_role("cell", name="loaded", exact=True)).to_have_count(0)
+    page.get_by_role("link", name="in/people.csv:4").click()
+    expect(page.get_by_role("heading", name="Rejected row")).to_be_visible()
+    page.go_back()
     assert people() == [(1, "Ann"), (2, "Bob"), (3, "Cy")]
 
     page.get_by_role("link", name="Work on them").click()
@@ -135,6 +141,13 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
 
 def test_the_workbench_is_used_by_keyboard_alone(page: Page, people: Callable[[], list[Any]]) -> None:
     page.goto(f"{ERRORS}rows/?pipeline=people")
+    page.get_by_label("Rule", exact=True).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    page.get_by_role("button", name="Show").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/rows/?pipeline=people&rule=named&field=name")
     page.get_by_role("checkbox", name="Tick the row").first.focus()
     page.keyboard.press("Space")
     page.get_by_role("button", name="Work on the ticked rows").focus()

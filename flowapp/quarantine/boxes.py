@@ -1,0 +1,64 @@
+"""What the boxes offer by which rejected rows are narrowed down: the rules and fields that recent runs have counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from flowapp.accounts.models import Workspace
+from flowapp.quarantine.selectors import Wanted
+from flowapp.runs.models import RuleCount, Run
+from flowapp.runs.purposes import LOADS
+from flowapp.runs.rule_names import rule_name
+
+NEWEST_RUNS = 200
+"""Runs that are looked at, so that the boxes are as quick after a million runs. Rules that only older ones know are
+found from the counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRule:
+    """A rule that rows have violated. `name` is how people know it."""
+
+    rule: str
+    name: str
+    field: str | None
+
+
+def known_rules(workspace: Workspace, wanted: Wanted) -> list[KnownRule]:
+    """The violated rules of the run in question, or of the newest runs of the pipeline or the workspace, by name."""
+    counted = RuleCount.objects.filter(workspace=workspace, run__in=_runs(workspace, wanted), violations__gt=0)
+    found = counted.values_list("rule", "type", "field").distinct()
+    rules = {KnownRule(rule, rule_name(rule, kind, field), field) for rule, kind, field in found}
+    return sorted(rules, key=lambda known: (known.name, known.rule, known.field or ""))
+
+
+def _runs(workspace: Workspace, wanted: Wanted) -> list[object]:
+    if wanted.run is not None:
+        return [wanted.run.pk]
+    runs = Run.objects.filter(workspace=workspace, purpose__in=LOADS)
+    if wanted.pipeline is not None:
+        runs = runs.filter(pipeline=wanted.pipeline)
+    return list(runs.order_by("-queued_at", "id").values_list("pk", flat=True)[:NEWEST_RUNS])
+
+
+def names_of_rules(rules: Iterable[KnownRule]) -> dict[str, str]:
+    """The rules by name, for a box; of several that have one name each tells its id as well."""
+    names = {known.rule: known.name for known in rules}
+    often = Counter(names.values())
+    return {rule: f"{name} ({rule})" if often[name] > 1 else name for rule, name in names.items()}
+
+
+def fields_of(rules: Iterable[KnownRule]) -> list[str]:
+    """The fields that these rules are about."""
+    return sorted({known.field for known in rules if known.field})
+
+
+def other_fields(rules: Sequence[KnownRule], wanted: Wanted) -> list[str]:
+    """The fields that the wanted rule is about, where the wanted field is none of them. Nothing is both then, and
+    finding that out would take a walk through every entry of the rule."""
+    if wanted.rule is None or wanted.field is None:
+        return []
+    about = {known.field for known in rules if known.rule == wanted.rule}
+    return sorted(field or "no single field" for field in about) if wanted.field not in about else []
