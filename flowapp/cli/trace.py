@@ -59,7 +59,7 @@ def _where(row: dict[str, Any]) -> str:
     parts = []
     if row["rejection"]:
         told = row["rejection"]
-        parts.append(f"{told['disposition']}, {told['status']}: {told['message']} ({told['rule']})")
+        parts.append(f"{told['disposition']}, {told['status']}: {told['message']} ({told['ruleName']})")
     if row["runNumber"]:
         parts.append(f"run {row['runNumber']}")
     if row["file"]:

@@ -16,6 +16,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, Run, State
 from flowapp.runs.purposes import LOADS
+from flowapp.runs.selectors import rejected_before_load
 from flowapp.web.paging import PageOf, take_page
 from ir.load_modes import LOAD_MODES
 from ir.words import counted
@@ -173,6 +174,8 @@ def _add_counts(runs: Iterable[RunCount]) -> None:
     sums = targets.annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))
     for key, loaded, rejected in sums.values_list("run", "loaded", "rejected"):
         by_key[key].loaded, by_key[key].rejected = loaded, rejected
+    for key, rejected in rejected_before_load({key for key, run in by_key.items() if run.rejected is None}).items():
+        by_key[key].rejected = rejected
 
 
 def list_tags(workspace: Workspace) -> list[str]:

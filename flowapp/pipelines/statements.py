@@ -13,7 +13,7 @@ from ir.expressions import parse_expression
 from ir.load_modes import LOAD_MODE_KINDS, LoadMode
 from ir.nodes import Node, Target, Transform, Validate
 from ir.ops import Derive, Filter, Op
-from ir.rules import Expression, rule_id
+from ir.rules import Expression
 
 MODES = {mode.name: mode for mode in LOAD_MODE_KINDS}
 EXPRESSIONS: dict[type[Op], Callable[[Any], dict[str, str]]] = {
@@ -86,7 +86,7 @@ def _of_ops(node: Transform) -> Iterator[tuple[str, str]]:
 
 def _of_rules(node: Node) -> Iterator[tuple[str, str]]:
     for rule in node.row_level if isinstance(node, Validate) else ():
-        name = f"{rule.type} of {rule.field}" if rule.field else f"rule {rule_id(rule)}"
+        name = f"{rule.type} of {rule.field}" if rule.field else rule.id or rule.type
         if rule.when is not None:
             yield f"{name}: when", rule.when
         if isinstance(rule, Expression):

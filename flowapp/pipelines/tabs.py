@@ -5,34 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
-from django.db.models import F, Q, Sum
+from django.db.models import F
 from django.utils import timezone
 
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import COUNTED, RuleCount, Run
+from flowapp.runs.rule_names import rule_name
+from flowapp.runs.selectors import sum_loads
 from ir.schedules import Schedule, next_fire
 
 NEWEST_RUNS, FIRES = 50, 5
 
 
-def runs_of(pipeline: Pipeline) -> list[Run]:
+def runs_of(pipeline: Pipeline) -> list[Any]:
     """The newest runs with what their targets counted."""
     runs = Run.counted.filter(pipeline=pipeline).select_related("version").defer("version__document")
-    counted = runs.annotate(
-        loaded=Sum("nodes__rows_loaded", filter=Q(nodes__kind="target")),
-        rejected=Sum("nodes__rows_rejected", filter=Q(nodes__kind="target")),
-        at=F("queued_at"),
-    )
-    return list(counted.order_by("-queued_at", "id")[:NEWEST_RUNS])
+    newest = list(runs.annotate(at=F("queued_at")).order_by("-queued_at", "id")[:NEWEST_RUNS])
+    loads = sum_loads(newest)
+    for run in newest:
+        counts = loads.get(run.pk, {})
+        run.loaded, run.rejected = counts.get("loaded"), counts.get("rejected")
+    return newest
 
 
-def violations_of(pipeline: Pipeline) -> list[RuleCount]:
-    """The rules of the newest run that counted any, the most violated first."""
+def violations_of(pipeline: Pipeline) -> list[tuple[str, RuleCount]]:
+    """The rules of the newest run that counted any, by name, the most violated first."""
     counted = RuleCount.objects.filter(run__pipeline=pipeline, run__purpose__in=COUNTED)
     newest = counted.order_by("-run__queued_at").values("run")[:1]
-    return list(RuleCount.objects.filter(run=newest).select_related("run").order_by("-violations", "position"))
+    found = RuleCount.objects.filter(run=newest).select_related("run").order_by("-violations", "position")
+    return [(rule_name(one.rule, one.type, one.field), one) for one in found]
 
 
 def next_fires(view: DraftView) -> list[datetime]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from flowapp.accounts.models import Workspace
 from flowapp.connections.secrets import decrypt
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import ACTIVE, EffectSample, HeldLoad, NodeRun, RuleCount, Run, RunLog
+from flowapp.runs.models import ACTIVE, ENDED, EffectSample, HeldLoad, NodeRun, RuleCount, Run, RunLog
 from flowapp.runs.purposes import purpose_of
 from ir.errors import FlowError
 
@@ -46,10 +46,28 @@ def _with_names(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 
 def sum_loads(runs: Iterable[Run]) -> dict[UUID, dict[str, int | None]]:
-    """`loaded` and `rejected` rows of all targets of each run, by the run's key. One query."""
-    targets = NodeRun.objects.filter(run__in=[run.pk for run in runs]).exclude(rows_loaded=None)
+    """`loaded` and `rejected` rows of all targets of each run, by the run's key; of a run that ended before its load
+    the rejected ones alone. Three queries at most."""
+    keys = {run.pk for run in runs}
+    targets = NodeRun.objects.filter(run__in=keys).exclude(rows_loaded=None)
     sums = targets.values("run").annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))
-    return {row.pop("run"): row for row in sums}
+    loads = {row.pop("run"): row for row in sums}
+    early = rejected_before_load(keys - loads.keys())
+    return {**loads, **{key: {"loaded": None, "rejected": rejected} for key, rejected in early.items()}}
+
+
+def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:
+    """How many rows those of the runs have rejected that ended without counting a target: the number that their pages
+    tell. None where rules were violated and no row was kept, for then nobody knows."""
+    if not keys:
+        return {}
+    ended = Run.objects.filter(pk__in=keys, state__in=ENDED)
+    kept = dict(ended.values_list("pk", "report__quarantine__rows"))
+    if not kept:
+        return {}
+    violated = RuleCount.objects.filter(run__in=[key for key, rows in kept.items() if not rows], violations__gt=0)
+    unknown = set(violated.values_list("run", flat=True))
+    return {key: None if key in unknown else rows or 0 for key, rows in kept.items()}
 
 
 def run_ahead(run: Run) -> Run | None:

@@ -34,6 +34,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
 from flowapp.runs.models import NodeRun, Purpose, Run
+from flowapp.runs.rule_names import names_of
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
 from ir.nodes import Target
@@ -196,6 +197,7 @@ class _Looking:
         self._pipeline, self._target, self._reached = pipeline, target, reached
         self._run = cache(self._find_run)
         self._file = cache(self._find_file)
+        self._rule = cache(self._find_rule_name)
 
     def place(self, what: str, kind: str, look: Any, sight: Any, note: str = "") -> Place:
         if isinstance(self._reached, Failure):
@@ -219,6 +221,7 @@ class _Looking:
         if run is None:
             return None
         told = {name: value for name, value in row.items() if name != "row"}
+        told["ruleName"] = self._rule(row["runId"], row["ruleId"])
         return Sight(row["row"], run, row["runId"], row["sourceFile"] or "", "", row["sourceRecord"], told)
 
     def sample(self, row: Row) -> Sight:
@@ -231,6 +234,9 @@ class _Looking:
         except ValueError:
             return None
         return Run.objects.filter(workspace=self._pipeline.workspace_id, pk=key).select_related("pipeline").first()
+
+    def _find_rule_name(self, run_id: str, rule: str) -> str:
+        return names_of(self._pipeline.workspace, [run_id], [rule]).get(rule, rule)
 
     def _find_file(self, sha256: str) -> str:
         if not sha256:
@@ -285,7 +291,8 @@ def _place_document(place: Place) -> dict[str, Any]:
 def _sight_document(sight: Sight) -> dict[str, Any]:
     entry = sight.entry
     rejected = entry and {
-        "node": entry["nodeId"], "rule": entry["ruleId"], "field": entry["field"], "message": entry["message"],
+        "node": entry["nodeId"], "rule": entry["ruleId"], "ruleName": entry["ruleName"],
+        "field": entry["field"], "message": entry["message"],
         "disposition": entry["disposition"], "status": entry["status"], "rowId": entry["rowId"],
     }  # fmt: skip
     return {

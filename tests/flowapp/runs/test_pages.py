@@ -74,6 +74,20 @@ def test_runs_are_listed_with_state_and_numbers(as_, queued):
     assert "1,000 10 rejected rows of run 1" in text
 
 
+@pytest.mark.parametrize(("kept", "violated", "shown"), [(5, 7, "5"), (0, 0, "0"), (0, 7, "–")])
+def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, kept, violated, shown):
+    """Where rules were violated and no row was kept, nobody knows how many rows it were."""
+    RuleCount.objects.create(workspace=queued.workspace, run=queued, position=0, node="check", rule="r", type="notNull",
+                             field="id", on_fail="abort", violations=violated)  # fmt: skip
+    report = {"quarantine": {"rows": kept, "entries": violated, "tables": ["dlq.numbers"]}}
+    Run.objects.filter(pk=queued.pk).update(state=State.FAILED, ended_at=timezone.now(), report=report)
+    told = f"{shown} rejected rows of run 1 v1" if kept else f"{shown} v1"
+    assert f"– – {told}" in words(as_("viewer").get(RUNS))
+    assert re.search(rf"Failed ?\d+ s ago – {shown} ", words(as_("viewer").get("/w/alices-team/pipelines/")))
+    assert f"– {shown}" in words(as_("viewer").get("/w/alices-team/pipelines/numbers/?tab=runs"))
+    assert ("In quarantine 5 rows" in words(as_("viewer").get(at(queued)))) is bool(kept)
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [("pipeline=numbers", True), ("state=queued", True), ("state=failed", False), ("trigger=manual", True),

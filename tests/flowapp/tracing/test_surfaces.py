@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flowapp.runs.models import RuleCount
 from tests.flowapp.cli.conftest import flow
 from tests.flowapp.quarantine.keeping import keep
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
@@ -33,6 +34,25 @@ def test_the_page_shows_a_rejection_with_the_way_to_the_row(checked, run, table,
     assert "Rejected at check" in words(page)
     assert f"/errors/rows/{run.pk}/" in page.content.decode()
     assert_harmless(page)
+
+
+def test_a_rule_without_an_id_is_told_by_type_and_field(checked, run, table, warehouse, schema, as_, flow, settings):
+    settings.FLOW_WORKSPACE = "alices-team"
+    table()
+    made_up = "r-0123456789ab"
+    keep(warehouse, checked, f"{schema}.rejects", made_up, run, row={"no": "7"}, field="contact")
+    RuleCount.objects.create(workspace=run.workspace, run=run, position=0, node="check", rule=made_up, type="email",
+                             field="contact", on_fail="skip", violations=1)  # fmt: skip
+    assert "(email on contact)" in words(as_("editor").post(f"{TRACE}numbers/", {"column_0": "id", "value_0": "7"}))
+    for command in (("trace", "numbers", "id=7"), ("errors", "list"), ("runs", "show", str(run.pk))):
+        told = flow(*command).stdout
+        assert "email on contact" in told
+        assert made_up not in told
+    row = flow("errors", "show", f"{run.pk}:{made_up}-0").stdout
+    assert "email on contact" in row
+    assert made_up in row, "what --rule takes"
+    editor = as_("editor").get("/w/alices-team/pipelines/numbers/?tab=errors")
+    assert "email on contact" in words(editor)
 
 
 def test_a_row_that_is_nowhere_is_said_to_be_so(checked, table, as_):
