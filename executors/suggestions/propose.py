@@ -44,6 +44,11 @@ class Proposal:
         return self.check or str(self.spec["type"])
 
     @property
+    def quotes_values(self) -> bool:
+        """Whether values of the sample stand in the rule, and so would in the document."""
+        return "values" in self.spec
+
+    @property
     def field(self) -> str:
         return str(self.spec.get("field", ", ".join(self.spec.get("columns", ()))))
 
@@ -106,13 +111,17 @@ def _bound(value: Decimal, *, up: bool) -> int | float:
 
 
 def _one_of(column: ColumnProfile) -> Iterator[Proposal]:
-    is_small = 2 <= column.distinct <= MOST_VALUES and column.filled >= column.distinct * REPEATS
-    if column.kind != "string" or not is_small or column.longest > LONGEST_VALUE:
+    """Of values that repeat alone: who takes the rule writes them into the pipeline, for all its viewers to read. One
+    that stands once may be anything, such as a name; it counts as an exception."""
+    repeated = {text: times for text, times in column.common if times > 1}
+    known = sum(repeated.values())
+    is_small = 2 <= len(repeated) <= MOST_VALUES and known >= len(repeated) * REPEATS
+    is_rare = (column.filled - known) * RARE <= column.filled
+    if column.kind != "string" or not is_small or not is_rare or max(map(len, repeated)) > LONGEST_VALUE:
         return
-    values = sorted(text for text, _ in column.common)
-    yield _rule(
-        "oneOf", column, f"{counted(column.filled, 'value')} are {column.distinct} different ones.", values=values
-    )
+    of = f" of {column.filled:,}" if known < column.filled else ""
+    evidence = f"{known:,}{of} values are {len(repeated)} different ones."
+    yield _rule("oneOf", column, evidence, values=sorted(repeated))
 
 
 def _shape(column: ColumnProfile) -> Iterator[Proposal]:

@@ -10,6 +10,10 @@ from executors.suggestions.columns import Row, texts_of
 from ir.rules import Expression, RowRule
 
 MOST_EXAMPLES = 20
+_NEEDS_SPARK = (
+    " a Spark expression. Samples are judged at once and without Spark, so it is not tried on them: a preview of the "
+    "saved pipeline counts the rows that it hits, and loads nothing."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +30,9 @@ class Trial:
 def try_rule(rule: RowRule, rows: Sequence[Row], *, empty_is_null: bool = True) -> Trial:
     """Rows are those of a sample: texts, numbers and truth values by column."""
     if rule.field is None or isinstance(rule, Expression):
-        return Trial(len(rows), 0, untried="It is a Spark expression, which a sample cannot be asked for.")
+        return Trial(len(rows), 0, untried=f"It is{_NEEDS_SPARK}")
     if rule.when is not None:
-        return Trial(len(rows), 0, untried="Its `when` is a Spark expression, which a sample cannot be asked for.")
+        return Trial(len(rows), 0, untried=f"Its `when` is{_NEEDS_SPARK}")
     if rows and all(rule.field not in row for row in rows):
         return Trial(len(rows), 0, untried=f"The rows have no column {rule.field!r}.")
     hit = row_rule_mask(rule, texts_of(rows, rule.field), empty_is_null=empty_is_null).to_pylist()

@@ -71,6 +71,11 @@ def test_a_long_name_gives_way_so_that_the_panes_end_with_the_window(open_editor
     page.set_viewport_size({"width": 1440, "height": 900})
     expect(page.locator("#flow-title h1")).to_have_attribute("title", name)
     assert page.evaluate("document.documentElement.scrollHeight - window.innerHeight") <= 0
+    here = page.locator(".breadcrumb-item.active")
+    expect(here).to_have_attribute("title", name)
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.locator(".breadcrumb").evaluate("list => list.clientHeight") < 30, "it stands in one line"
 
 
 def test_a_pipeline_is_built_mended_undone_and_saved_without_touching_the_canvas(open_editor):

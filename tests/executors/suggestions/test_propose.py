@@ -66,6 +66,15 @@ def test_few_values_again_and_again_are_a_list():
     assert ("oneOf", "c") not in rules(column([f"word {n} of many" for n in range(50)]))
 
 
+def test_a_value_that_stands_once_is_an_exception_and_not_in_the_list():
+    """It would be written into the document, and may be anybody's name."""
+    rows = column(["red", "green"] * 100 + ["Ann Smith"])
+    (proposal,) = [p for p in propose(rows) if p.spec.get("type") == "oneOf"]
+    assert (proposal.spec["values"], proposal.hits, proposal.quotes_values) == (["green", "red"], 1, True)
+    assert proposal.evidence == "200 of 201 values are 2 different ones."
+    assert ("oneOf", "c") not in rules(column(["red", "green"] * 100 + ["Ann", "Bob", "Cy"]))
+
+
 @pytest.mark.parametrize(("texts", "pattern"), [
     (["AB-123", "XY-999"], "^[A-Z]{2}-[0-9]{3}$"), (["N1", "N12345"], "^N[0-9]{1,5}$"),
     (["a.1", "b.22"], r"^[a-z]\.[0-9]{1,2}$"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -102,6 +103,21 @@ def test_a_proposal_is_told_in_words_and_its_json_is_folded_away(checked, sample
     page = as_("editor").get(PAGE)
     assert "range id min 0, max 100JSON of range on id" in words(page)
     assert "<details><summary" in page.content.decode()
+
+
+def test_who_takes_values_is_told_before_who_can_read_them(checked, sampled, as_):
+    sampled()
+    page = words(as_("editor").get(PAGE))
+    assert re.search("Take oneOf on colour ?These values become part of the pipeline, which all viewers can read", page)
+    assert page.count("These values become part") == 1
+
+
+def test_a_rule_that_cannot_be_tried_says_why_and_what_can(checked, sampled, flow, settings):
+    settings.FLOW_WORKSPACE = "alices-team"
+    sampled()
+    rule = '{"type": "expression", "expression": "id > 1"}'
+    told = flow("rules", "try", "numbers", "check", "--rule", rule).stdout
+    assert "a preview of the saved pipeline counts the rows that it hits" in told
 
 
 @pytest.mark.parametrize(("spec", "said"), [
