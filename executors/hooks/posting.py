@@ -143,6 +143,12 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
             "The address is not one of the public Internet, so nothing was sent.",
             hint="A webhook goes to a public https address; it cannot reach this machine or a private network.",
         )
+    if isinstance(trouble, httpx.InvalidURL):
+        return Terminal(
+            "webhook.address",
+            "The address is none that can be called, so nothing was sent.",
+            hint="Write a bare https address with the host's name, such as https://hooks.example.com/flow.",
+        )
     if isinstance(trouble, httpx.TimeoutException) and not isinstance(trouble, httpx.ConnectTimeout):
         return Transient(
             "webhook.timeout",

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from django.db.models.functions import Now
 from playwright.sync_api import Page, expect
 
 from executors.postgres.client import connect
@@ -72,7 +73,31 @@ def test_a_mail_channel_is_added_and_tested(page: Page, pipeline, tmp_path: Path
         expect(page.get_by_role("row", name="test")).to_contain_text("delivered")
         assert [mail["To"] for mail in server.mails] == ["ops@example.com"]
     page.get_by_role("button", name="Send a test").click()
-    expect(page.get_by_text("could not be reached").first).to_be_visible()
+    expect(page.get_by_text(f"Nothing listens at localhost:{server.port}").first).to_be_visible()
+
+
+def test_a_message_that_failed_is_sent_again_by_a_press(page: Page, pipeline) -> None:
+    sign_in(page)
+    add_mail_channel(page, 1)
+    give_up_a_message(pipeline)
+    page.reload()
+    page.get_by_role("button", name="Send again: opened, A run failed").click()
+    expect(page.get_by_text("The message is sent again by ops within some seconds.")).to_be_visible()
+    expect(page.get_by_role("row", name="A run failed")).to_contain_text("by admin@example.com")
+
+
+def test_a_pipeline_is_deleted_after_a_page_has_told_what_goes(page: Page, pipeline) -> None:
+    from flowapp.runs.models import Run
+
+    sign_in(page)
+    page.goto(f"{HERE}/pipelines/numbers/")
+    page.get_by_role("link", name="Delete pipeline numbers").click()
+    expect(page.get_by_text("1 run has not ended yet")).to_be_visible()
+    Run.objects.update(state="cancelled", ended_at=Now())
+    page.reload()
+    expect(page.get_by_role("region", name="What stays")).to_contain_text("numbers")
+    page.get_by_role("button", name="Delete pipeline numbers for good").click()
+    expect(page.get_by_text("Pipeline numbers is deleted")).to_be_visible()
 
 
 def test_a_row_is_found_with_its_run(page: Page, pipeline) -> None:
@@ -112,8 +137,10 @@ def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipe
     sign_in(page)
     add_mail_channel(page, 1)
     page.get_by_role("button", name="Send a test").click()
+    give_up_a_message(pipeline)
     for name in ("channels/", "channels/of/ops/", "channels/add/webhook/", "channels/add/email/", "trace/",
-                 "suggestions/numbers/check/", "health/", "health/?pipeline=numbers&state=resolved"):  # fmt: skip
+                 "suggestions/numbers/check/", "health/", "health/?pipeline=numbers&state=resolved",
+                 "pipelines/numbers/delete/"):  # fmt: skip
         page.goto(f"{HERE}/{name}")
         page.wait_for_load_state("networkidle")
         look(page, name, colours, width)
@@ -123,6 +150,17 @@ def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipe
     page.get_by_role("button", name="Look for it").click()
     look(page, "trace", colours, width)
     assert list(complaints) == []
+
+
+def give_up_a_message(pipeline) -> None:
+    """As if the mail server had refused what was told of an alert."""
+    from flowapp.channels.models import Delivery
+    from flowapp.health.alerts import raise_alert
+
+    raise_alert("run.failed", "error", "It broke again.", "Mend it.", pipeline=pipeline, node="check")
+    text = "Nothing listens at localhost:1. Start the server there, or correct host and port."
+    refused = Delivery.objects.filter(event="opened")
+    refused.update(state="failed", ended_at=Now(), error_code="mail.nothing_listens", error_message=text)
 
 
 def look(page: Page, name: str, colours: str, width: int) -> None:

@@ -151,7 +151,7 @@ def test_an_address_that_is_not_public_is_refused_at_run(url: str, run: Run):
     pager = WebhookConnection("pager", url.rstrip("/"), {}, "")
     report, failure = run({"type": "webhook", "connection": "pager"}, webhooks={"pager": pager})
     assert report.state == "failed"
-    assert failure.code in ("webhook.not_public", "webhook.name_unknown", "webhook.names_silent")
+    assert failure.code in ("webhook.not_public", "webhook.address", "webhook.name_unknown", "webhook.names_silent")
 
 
 @pytest.mark.parametrize("url", CORPUS["refused by this machine's own look-up"])
