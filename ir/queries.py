@@ -28,10 +28,12 @@ class QueryRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The statement without what may follow it, and the functions that it names: (schema or '', name)."""
+    """The statement without what may follow it, the functions that it names: (schema or '', name), and the names of
+    result columns that it spells, here or in a part of it, so that no star gives them unasked."""
 
     text: str
     functions: tuple[tuple[str, str], ...]
+    spelled: frozenset[str]
 
 
 def check_query(
@@ -60,7 +62,8 @@ def read_query(text: str, given: tuple[str, ...] = (), forbidden: tuple[str, ...
             raise QueryRefused("query.not_allowed", why)
     _require_schemas(nodes, given, forbidden)
     functions = dict.fromkeys(_function(node) for node in nodes if _kind(node) == "FuncCall")
-    return Query(text.encode()[location].decode().strip(), tuple(functions))
+    spelled = frozenset(name for node in nodes for name in _result_names(node))
+    return Query(text.encode()[location].decode().strip(), tuple(functions), spelled)
 
 
 def _parsed(text: str) -> tuple[Any, slice]:
@@ -98,6 +101,20 @@ def _kind(node: Any) -> str:
 def _function(call: Any) -> tuple[str, str]:
     *schema, name = [part.string.sval for part in call.funcname]
     return ".".join(schema), name
+
+
+def _result_names(node: Any) -> list[str]:
+    match _kind(node):
+        case "ResTarget" if node.name:
+            return [node.name]
+        case "ResTarget" if node.val.HasField("column_ref"):
+            last = node.val.column_ref.fields[-1]
+            return [last.string.sval] if last.HasField("string") else []
+        case "Alias":
+            return [name.string.sval for name in node.colnames]
+        case "CommonTableExpr":
+            return [name.string.sval for name in node.aliascolnames]
+    return []
 
 
 def _statement(kind: str) -> str | None:

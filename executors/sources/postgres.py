@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, suppress
 
 import psycopg
@@ -118,7 +118,9 @@ class PostgresSource:
     def _inspect(self) -> tuple[DestinationColumn, ...]:
         table = self._config.table
         if table is None:
-            columns = inspect_query(self._conn, read_query(str(self._config.query)).text)
+            query = read_query(str(self._config.query))
+            meant = query.spelled | {column.name for column in self._source.columns or ()}
+            columns = _without_filled(inspect_query(self._conn, query.text), but=meant)
         else:
             found = inspect_target(self._conn, table.schema_, table.name)
             if found is None:
@@ -127,8 +129,7 @@ class PostgresSource:
                     f"The database has no table or view {self.name}.",
                     hint="Names are matched exactly, large and small letters included.",
                 )
-            # What loads wrote beside the rows tells where those came from, and is none of theirs.
-            self._kind, columns = found.kind, tuple(c for c in found.columns if c.name not in FILLED)
+            self._kind, columns = found.kind, _without_filled(found.columns)
         if not columns:
             raise Terminal("source.no_columns", f"{self.name} has no columns.", hint="Read another table.")
         require_columns(self.name, [column.name for column in columns], self._source.columns or ())
@@ -221,6 +222,12 @@ class PostgresSource:
         row = self._conn.execute(statement).fetchone()
         plan = (json.loads(row[0]) if isinstance(row[0], str) else row[0])[0]["Plan"] if row else {}
         return int(plan.get("Plan Rows", 0) * max(plan.get("Plan Width", 0), len(self._columns)))
+
+
+def _without_filled(columns: Sequence[DestinationColumn], but: Collection[str] = ()) -> tuple[DestinationColumn, ...]:
+    """What loads wrote beside the rows tells where those came from, and is none of theirs. A query's star gives it; a
+    name that is spelled is meant, and judged like any other."""
+    return tuple(column for column in columns if column.name not in FILLED or column.name in but)
 
 
 _LEAST_ROW_BYTES = 28

@@ -54,3 +54,16 @@ def test_a_given_table_needs_no_schema_and_others_do():
 def test_a_forbidden_schema_is_refused_wherever_it_stands(text):
     (found,) = check_query(text, ROOT / "query", forbidden=("flow_meta",))
     assert (found.code, found.message) == ("query.not_allowed", "The schema flow_meta is Flow's own.")
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [
+        ("SELECT *, a.* FROM s.a WHERE b = 1 ORDER BY c", set()),
+        ('SELECT a.b, "C", d AS e, (f).g, 1 FROM s.a', {"b", "C", "e"}),
+        ("SELECT * FROM (SELECT b FROM s.a UNION SELECT c FROM s.a) AS q", {"b", "c"}),
+        ("WITH q(b) AS (SELECT 1) SELECT * FROM q AS r(c), (VALUES (1)) AS v(d)", {"b", "c", "d"}),
+    ],
+)
+def test_result_columns_that_a_query_spells_are_told_from_those_of_a_star(text, spelled):
+    assert read_query(text).spelled == spelled

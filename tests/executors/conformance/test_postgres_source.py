@@ -70,6 +70,26 @@ def test_a_table_that_a_load_has_made_is_a_source_as_it_is(world: World, mode: s
 
 
 @pytest.mark.usefixtures("tables")
+def test_a_star_gives_what_a_load_has_written_beside_the_rows_to_no_target(world: World) -> None:
+    world.sql("alter table s add _source_file_hash text, add _flow_run uuid default gen_random_uuid()")
+    query = (
+        "with a as (select s.* from {}.s as s) select *, _source_file_hash as origin from a where _flow_run is not null"
+    )
+    world.sql("update s set _source_file_hash = 'theirs'; alter table t add origin text, add _flow_run uuid")
+    world.run(world.table_document(query=query.format(world.schema)))
+    written = world.memory.commits["load"].run_id
+    assert world.sql("select count(*), origin, _flow_run::text from t group by 2, 3") == [(3, "theirs", written)]
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_column_of_a_load_that_a_query_spells_is_not_left_out_without_a_word(world: World) -> None:
+    world.sql("alter table s add _flow_run uuid")
+    with pytest.raises(Terminal, match=r"source\.column_reserved.*'_flow_run'"):
+        world.run(world.table_document(query=f"select id, _flow_run from {world.schema}.s"))
+    assert world.rows() == []
+
+
+@pytest.mark.usefixtures("tables")
 def test_rejected_rows_are_kept_with_their_place(world: World, mode: str) -> None:
     rule = {"type": "notNull", "field": "name", "onFail": "skip"}
     report = world.run(world.table_document(mode=mode, rules=[rule]))
