@@ -155,8 +155,8 @@ def _constraint(error: psycopg.Error) -> Failure:
         "target.constraint",
         f"{table} refused a row: {what}{column}.",
         hint="Correct the source. With onTypeMismatch skip such rows go to quarantine if they can be told before the "
-        "load: types, CHECK on loaded columns, foreign keys, and keys that are neither partial, deferrable nor on "
-        "expressions.",
+        "load: by types, CHECK and foreign keys and, unless the load is an upsert, unique indexes and exclusion "
+        "constraints, where these look at nothing but loaded columns and what is generated from them.",
     )
 
 

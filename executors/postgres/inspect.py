@@ -38,7 +38,7 @@ FROM pg_index i
 CROSS JOIN LATERAL unnest(i.indkey::smallint[]) WITH ORDINALITY AS k(attnum, place)
 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
 WHERE i.indrelid = %s AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indisready
-      AND i.indpred IS NULL AND i.indexprs IS NULL AND k.place <= i.indnkeyatts
+      AND i.indpred IS NULL AND i.indexprs IS NULL AND NOT i.indisexclusion AND k.place <= i.indnkeyatts
 GROUP BY i.indexrelid ORDER BY i.indexrelid"""
 
 _KINDS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialized view", "f": "foreign table"}

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
-from psycopg import errors
-
-from executors.accounting import places
 from executors.errors import Terminal
 from executors.model import Backup, LoadCommit
 from executors.postgres.backups import take_backup
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
+from executors.postgres.explain import explain
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts, Settled
 from executors.postgres.meta import RunRef, find_commit, require_fence, table_identity, write_commit
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
-from executors.postgres.refused import find_repeats
 from executors.postgres.samples import keep_samples
 from executors.postgres.staging import require_rejected, require_staging
 from executors.postgres.table_lock import lock_table
@@ -36,8 +33,7 @@ def commit_load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         with translate(plan.run.node):
             return _load(conn, plan)
     except Terminal as failure:
-        if isinstance(failure.__cause__, errors.UniqueViolation):
-            _name_places(conn, plan, failure, failure.__cause__.diag.constraint_name or "")
+        explain(conn, plan, failure)
         raise
 
 
@@ -90,14 +86,6 @@ def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
         keep()
     done = handler.load(conn, replace(plan, before_swap=before_swap))
     return done, kept[0] if kept else None
-
-
-def _name_places(conn: Conn, plan: LoadPlan, failure: Terminal, index: str) -> None:
-    """Say where the rows stand that repeat a key; the database tells only that there is one."""
-    with translate(plan.run.node):
-        refs = find_repeats(conn, plan, index)
-    if refs:
-        failure.message += f" Rows: {places(refs, {f.seq: f.name for f in plan.files})}."
 
 
 def _counts_of(commit: LoadCommit) -> LoadCounts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from psycopg import sql
@@ -15,7 +15,8 @@ from executors.postgres.ddl import Conn
 from executors.postgres.inspect import require_privileges
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadPlan
-from executors.postgres.refusals import list_repeats
+from executors.postgres.refusals import Refusal, prepare
+from executors.postgres.repeats import list_repeats
 from executors.postgres.staging import is_winner, one_number, require_staging
 from ir.words import counted
 
@@ -35,26 +36,31 @@ def count_null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:
 
 
 def refuse_repeats(conn: Conn, plan: LoadPlan) -> None:
-    """Raise what the load would fail with if staged rows repeat a unique key. To be called where such rows abort."""
-    with _looking(conn, plan):
-        for repeat in list_repeats(conn, plan):
+    """Raise what the load would fail with if rows share what they must not. To be called where such rows abort."""
+    with _looking(conn, plan, list_repeats) as repeats:
+        for repeat in repeats:
+            prepare(conn, repeat)
             query = sql.SQL("SELECT count(*) FROM {} AS s WHERE {} AND {}").format(
                 plan.tables.good_identifier, is_winner(plan.winners, "s"), repeat.condition
             )
             if count := one_number(conn, query):
                 raise Terminal(
                     "target.constraint",
-                    f"{plan.target} would refuse {counted(count, 'row')}: each repeats a key of the unique index "
-                    f"{repeat.name!r}.",
+                    f"{plan.target} would refuse {counted(count, 'row')}: each {repeat.message}.",
                     node=plan.run.node,
                     hint="Correct the source, or set onTypeMismatch to skip to put such rows into quarantine.",
                 )
 
 
 @contextmanager
-def _looking(conn: Conn, plan: LoadPlan) -> Iterator[None]:
-    """One snapshot of the database for all queries within; the database itself refuses to write."""
+def _looking(
+    conn: Conn, plan: LoadPlan, make_ready: Callable[[Conn, LoadPlan], list[Refusal]] = lambda conn, plan: []
+) -> Iterator[list[Refusal]]:
+    """One snapshot of the database for all queries within; the database itself refuses to write to any table but the
+    temporary ones that `make_ready` has made."""
     with translate(plan.run.node), conn.transaction():
-        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        ready = make_ready(conn, plan)
+        conn.execute("SET TRANSACTION READ ONLY")
         require_staging(conn, plan.tables, plan.winners, plan.staged, plan.rejected, plan.run.node)
-        yield
+        yield ready

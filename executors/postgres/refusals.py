@@ -1,5 +1,5 @@
 """What a target may refuse a staged row for, each as an SQL condition on the row `s`: types that travel as text,
-CHECK constraints, foreign keys and unique keys. What cannot be told by query is left to PostgreSQL."""
+CHECK constraints and foreign keys. What cannot be told so is left to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from psycopg import sql
 
 from executors.model import StageColumn
 from executors.postgres.ddl import Conn
+from executors.postgres.generated import generated_values, row_of
 from executors.postgres.load_plan import LoadPlan, staged_value
 from executors.postgres.names import TableName
-from executors.postgres.staging import FILE, RECORD, is_winner
-from executors.postgres.unique_keys import UniqueKey, list_unique_keys
 from executors.postgres.valid_input import is_valid_input
 from executors.types import travel_of
-from ir.load_modes import load_mode
 
 # A check on the whole row (attribute 0) has no columns to look at by name and is left to PostgreSQL.
 # Constraints that are not enforced exist from PostgreSQL 18; before it the catalog has no such column.
@@ -56,7 +54,8 @@ _CUTTING = ("name", '"char"')
 class Refusal:
     """A reason to refuse a row: its rule id and kind, what to say, and the condition on the staged row `s`.
 
-    `nullable_column` is the column whose NULL would mend the row, if one would.
+    `nullable_column` is the column whose NULL would mend the row, if one would. `prepare` is to be executed before the
+    condition is looked at, when the rows that are refused for other reasons are out.
     """
 
     kind: str
@@ -65,15 +64,22 @@ class Refusal:
     message: str
     condition: sql.Composed
     nullable_column: str | None = None
+    prepare: sql.Composed | None = None
 
     @property
     def rule_id(self) -> str:
         return f"{self.kind}:{self.name}"
 
 
+def prepare(conn: Conn, refusal: Refusal) -> None:
+    if refusal.prepare is not None:
+        conn.execute(refusal.prepare)
+
+
 def list_refusals(conn: Conn, plan: LoadPlan) -> list[Refusal]:
     """What can be told of each row by itself: types, CHECK constraints, foreign keys."""
     values = {c.name: safe_value(conn, plan, c) for c in plan.columns}
+    values |= generated_values(conn, plan.target, values)
     return [*_types(conn, plan), *_marks(conn, plan), *_checks(conn, plan, values), *_foreign_keys(conn, plan, values)]
 
 
@@ -133,9 +139,8 @@ def _checks(conn: Conn, plan: LoadPlan, values: dict[str, sql.Composed]) -> list
     for name, expression, columns in conn.execute(_CHECKS, [plan.dest.schema, plan.dest.table]).fetchall():
         if not set(columns) <= set(values):
             continue
-        row = sql.SQL(", ").join(sql.SQL("{} AS {}").format(values[c], sql.Identifier(c)) for c in columns)
-        condition = sql.SQL("EXISTS (SELECT FROM (SELECT {}) AS v WHERE ({}) IS FALSE)").format(
-            row, sql.SQL(expression)
+        condition = sql.SQL("EXISTS (SELECT FROM {} AS v WHERE ({}) IS FALSE)").format(
+            row_of(columns, values), sql.SQL(expression)
         )
         field = columns[0] if len(columns) == 1 else None
         found.append(Refusal("check", name, field, f"breaks the check constraint {name!r}", condition))
@@ -165,47 +170,3 @@ def _foreign_key(row: tuple[Any, ...], values: dict[str, sql.Composed]) -> Refus
     )
     field = columns[0] if len(columns) == 1 else None
     return Refusal("foreignKey", name, field, f"refers to no row of {schema}.{table}", condition)
-
-
-def list_repeats(conn: Conn, plan: LoadPlan) -> list[Refusal]:
-    """Unique keys that a staged row would repeat: a row before it in source order or, unless all of them are replaced,
-    a row of the target. None for upsert: whether another row of the target may take the key is PostgreSQL's to say."""
-    if plan.upsert_key:
-        return []
-    given = {c.name for c in plan.columns}
-    keys = [k for k in list_unique_keys(conn, plan.target) if {c.name for c in k.columns} <= given]
-    return [_repeat(plan, key) for key in keys]
-
-
-def _repeat(plan: LoadPlan, key: UniqueKey) -> Refusal:
-    conditions = [_repeats_staged(plan, key)]
-    if not load_mode(plan.load_mode).replaces_all_rows:
-        conditions.append(_repeats_target(plan, key))
-    field = key.columns[0].name if len(key.columns) == 1 else None
-    condition = sql.SQL("({})").format(sql.SQL(" OR ").join(conditions))
-    return Refusal("unique", key.index, field, f"repeats a key of the unique index {key.index!r}", condition)
-
-
-def _repeats_staged(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    values = [staged_value(plan, plan.stage_column(c.name), "w") for c in key.columns]
-    given = sql.SQL(" AND ").join(sql.SQL("{} IS NOT NULL").format(v) for v in values)
-    collated = sql.SQL(", ").join(c.collated(v) for c, v in zip(key.columns, values, strict=True))
-    return sql.SQL(
-        "(s.tableoid, s.ctid) IN (SELECT q.tableoid, q.ctid FROM (SELECT w.tableoid, w.ctid,"
-        " row_number() OVER (PARTITION BY {keys} ORDER BY w.{file}, w.{record}) AS n"
-        " FROM {rows} AS w WHERE {winner} AND {given}) AS q WHERE q.n > 1)"
-    ).format(
-        keys=collated,
-        file=sql.Identifier(FILE),
-        record=sql.Identifier(RECORD),
-        rows=plan.tables.good_identifier,
-        winner=is_winner(plan.winners, "w"),
-        given=given if not key.nulls_not_distinct else sql.SQL("true"),
-    )
-
-
-def _repeats_target(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    same = sql.SQL(" AND ").join(
-        c.equals(sql.Identifier("x", c.name), staged_value(plan, plan.stage_column(c.name))) for c in key.columns
-    )
-    return sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {})").format(plan.target.own_rows(plan.dest.kind), same)

@@ -14,7 +14,8 @@ from executors.model import RecordRef, RuleCount, TaskCount
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan
-from executors.postgres.refusals import Refusal, list_refusals, list_repeats
+from executors.postgres.refusals import Refusal, list_refusals, prepare
+from executors.postgres.repeats import list_repeats
 from executors.postgres.staging import FILE, RECORD, TASK, is_winner, one_number, require_staging
 
 OnTypeMismatch = Literal["abort", "skip", "null"]
@@ -83,6 +84,7 @@ class _Refuser:
 
     def _note(self, refusal: Refusal) -> RuleCount | None:
         """Write an entry for each row that is refused for this; None if there is none."""
+        prepare(self.conn, refusal)
         severity = self._severity(refusal)
         violations = self.conn.execute(self._entries(refusal, severity)).rowcount
         if not violations:
@@ -192,9 +194,11 @@ class _Refuser:
 
 
 def find_repeats(conn: Conn, plan: LoadPlan, index: str) -> tuple[RecordRef, ...]:
-    """Where the first staged rows stand that repeat a key of a unique index; nothing is changed."""
+    """Where the first staged rows stand that a unique index or exclusion constraint keeps out; nothing is changed."""
     with conn.transaction():
         repeats = [r for r in list_repeats(conn, plan) if r.name == index]
+        for repeat in repeats:
+            prepare(conn, repeat)
         query = sql.SQL(
             "SELECT s.{file}, s.{record} FROM {rows} AS s WHERE {winner} AND {refused} ORDER BY 1, 2 LIMIT {n}"
         )

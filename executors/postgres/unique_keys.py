@@ -30,13 +30,13 @@ JOIN pg_namespace opn ON opn.oid = op.oprnamespace
 LEFT JOIN pg_collation c ON c.oid = k.coll
 LEFT JOIN pg_namespace cn ON cn.oid = c.collnamespace
 WHERE tn.nspname = %s AND tc.relname = %s AND i.indisunique AND i.indisvalid AND i.indisready AND i.indimmediate
-      AND i.indpred IS NULL AND i.indexprs IS NULL
+      AND i.indpred IS NULL AND i.indexprs IS NULL AND NOT i.indisexclusion
 ORDER BY i.indexrelid, k.place"""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A column of a unique index."""
+    """A column of a unique index, or the text of what stands in its place."""
 
     name: str
     collation: tuple[str, str] | None

@@ -1,0 +1,54 @@
+"""What a failed load says of the constraint that refused a row, beyond its name, which is all that the server tells."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import psycopg
+
+from executors.accounting import places
+from executors.errors import Failure, Terminal
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.load_plan import LoadPlan
+from executors.postgres.refused import find_repeats
+
+# An index of a partition is named by the server, that of the whole table is the one that people made.
+_NAME = """
+SELECT c.relname FROM pg_class c
+WHERE c.oid = pg_partition_root(to_regclass(format('%%I.%%I', %s::text, %s::text)))"""
+
+_DEFINITION = """
+SELECT coalesce((SELECT pg_get_constraintdef(x.oid) FROM pg_constraint x
+                 WHERE x.conrelid = t.oid AND x.conname = %(name)s),
+                (SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+                 WHERE i.indrelid = t.oid AND c.relname = %(name)s))
+FROM pg_class t JOIN pg_namespace n ON n.oid = t.relnamespace
+WHERE t.relname = %(table)s AND n.nspname = %(schema)s"""
+
+
+def explain(conn: Conn, plan: LoadPlan, failure: Terminal) -> None:
+    """Add the constraint's definition, and where the rows stand that it keeps out, if they can be told."""
+    error = failure.__cause__
+    if not isinstance(error, psycopg.IntegrityError) or error.diag.constraint_name is None:
+        return
+    # Whatever goes wrong here, the failure itself is to be told.
+    with suppress(Failure), translate(plan.run.node):
+        name = _name(conn, error.diag.schema_name, error.diag.constraint_name)
+        if definition := _definition(conn, plan, name):
+            failure.message += f" It is {definition}."
+        if refs := find_repeats(conn, plan, name):
+            failure.message += f" Rows: {places(refs, {f.seq: f.name for f in plan.files})}."
+
+
+def _name(conn: Conn, schema: str | None, name: str) -> str:
+    with conn.transaction():
+        row = conn.execute(_NAME, [schema, name]).fetchone()
+    return str(row[0]) if row else name
+
+
+def _definition(conn: Conn, plan: LoadPlan, name: str) -> str | None:
+    given = {"name": name, "schema": plan.target.schema, "table": plan.target.table}
+    with conn.transaction():
+        row = conn.execute(_DEFINITION, given).fetchone()
+    return str(row[0]) if row and row[0] else None
