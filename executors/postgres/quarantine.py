@@ -10,7 +10,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.meta import RunRef, find_commit, require_fence
 from executors.postgres.names import TableName
-from executors.postgres.quarantine_table import ensure_quarantine, has_workbench
+from executors.postgres.quarantine_table import ensure_quarantine, has_replays
 from executors.postgres.staging import StagingTables, is_winner, one_number
 from executors.postgres.valid_input import is_valid_input
 
@@ -146,7 +146,7 @@ def close_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iter
 
 def _change_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str], change: str) -> None:
     for name in map(TableName.parse, tables):
-        if has_workbench(conn, name):
+        if has_replays(conn, name):
             conn.execute(sql.SQL(change).format(name.identifier, *_of_runs(run, run_ids)))
 
 

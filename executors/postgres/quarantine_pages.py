@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner
 from executors.postgres.staging import one_number
 
-STATUSES = ("open", "fixed", "ignored", "replayed")
+STATUSES = ("open", "fixed", "ignored", "replayed", "superseded")
 
 COLUMNS = (
     "id", "pipelineId", "runId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
@@ -27,7 +28,7 @@ COLUMNS = (
 )  # fmt: skip
 """What every quarantine table tells of an entry: one violated rule of one row."""
 _LATER = ("tenant", "targetNode", "attempt", "fixedRow", "fixedBy", "revision", "decidedBy", "decidedAt", "reason",
-          "replayRun", "replayResult", "replayRules")  # fmt: skip
+          "replayRun", "replayResult", "replayRules", "supersededBy")  # fmt: skip
 """Columns that a table of an older release may lack; they are NULL then."""
 
 EVERY = (*COLUMNS, *_LATER)
@@ -39,6 +40,10 @@ AT_ONCE = 5000
 """Entries that are fetched or deleted in one go."""
 SECONDS = 5
 """How long a page may take; more than enough where the indexes are there."""
+STALLED_SECONDS = 300
+"""How long whoever reads all entries may take for those fetched in one go."""
+EXPORT_SECONDS = 7200
+"""How long reading all entries of a table may take altogether."""
 COUNT_SECONDS = 20
 """How long counting may take, which reads all that it counts while a person waits."""
 
@@ -109,7 +114,12 @@ def _in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
 
 
 def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> Iterator[dict[str, Any]]:
-    """Every entry, oldest first, by a cursor of the server: none of them is held here for long."""
+    """Every entry, oldest first, by a cursor of the server: none of them is held here for long.
+
+    As long as it is open nothing that goes in the whole database can be cleared away. So the server ends the session of
+    whoever asks for nothing more (Transient `target.lost`), and whoever is too slow is told (Terminal
+    `errors.gave_up`).
+    """
     have = _columns_of(conn, table)
     if not have:
         return
@@ -119,10 +129,19 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> 
         table.identifier,
         sql.SQL(" AND ").join(_conditions(owner, narrowed, tells="tenant" in have)),
     )
+    until = time.monotonic() + EXPORT_SECONDS
     with translate(), conn.transaction(), conn.cursor("flow_export", row_factory=dict_row) as cursor:
-        cursor.itersize = AT_ONCE
-        for row in cursor.execute(query):
-            yield {**row, **lacking}
+        conn.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [f"{STALLED_SECONDS}s"])
+        cursor.execute(query)
+        while rows := cursor.fetchmany(AT_ONCE):
+            yield from ({**row, **lacking} for row in rows)
+            if time.monotonic() > until:
+                raise Terminal(
+                    "errors.gave_up",
+                    f"Sending the rejected rows of {table} took more than {EXPORT_SECONDS // 60} minutes; not all "
+                    "of them have been sent.",
+                    hint="Narrow them down by run, rule, field or status, or take them nearer to the database.",
+                )
 
 
 @translate()
@@ -135,28 +154,45 @@ def count_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, 
         return one_number(conn, query.format(table.identifier, _older(owner, narrowed, before)))
 
 
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """How many entries went, and the id up to which was looked: None if that was all."""
+
+    gone: int
+    reached: int | None
+
+
 @translate()
 def delete_older(
-    conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime, most: int | None = None
-) -> int:
-    """Delete the entries older than that, some at a time, so that nobody waits for long, until about `most` are gone;
-    returns how many went."""
+    conn: Conn,
+    owner: Owner,
+    table: TableName,
+    narrowed: Narrowed,
+    before: datetime,
+    *,
+    after: int = -1,
+    most: int | None = None,
+    until: float | None = None,
+) -> Swept:
+    """Delete the entries older than that behind the id `after`, some at a time, so that nobody waits for long, until
+    about `most` are gone or the clock (`time.monotonic`) says `until`."""
     if "tenant" not in _columns_of(conn, table):
-        return 0
-    # By id: each look goes on behind the last one instead of stepping over what is deleted already.
+        return Swept(0, None)
+    # By id: each look goes on behind the last one instead of stepping over what is deleted already, and is at so many
+    # entries at the most, however few of them are to go.
     statement = sql.SQL(
-        "WITH gone AS (DELETE FROM {0} WHERE id = ANY (ARRAY("
-        "SELECT q.id FROM {0} AS q WHERE {1} AND q.id > {2} ORDER BY q.id LIMIT {3})) RETURNING id)"
-        " SELECT count(*), max(id) FROM gone"
+        "WITH seen AS MATERIALIZED (SELECT q.id, {1} AS goes FROM {0} AS q WHERE q.id > {2} ORDER BY q.id LIMIT {3}),"
+        " gone AS (DELETE FROM {0} WHERE id = ANY (ARRAY(SELECT id FROM seen WHERE goes)) RETURNING id)"
+        " SELECT (SELECT count(*) FROM gone), (SELECT max(id) FROM seen)"
     )
-    gone, last, older = 0, -1, _older(owner, narrowed, before)
-    while most is None or gone < most:
-        found = conn.execute(statement.format(table.identifier, older, sql.Literal(last), sql.Literal(AT_ONCE)))
-        count, last = found.fetchone() or (0, None)
+    gone, older = 0, _older(owner, narrowed, before)
+    while (most is None or gone < most) and (until is None or time.monotonic() < until):
+        values = (table.identifier, older, sql.Literal(after), sql.Literal(AT_ONCE))
+        count, last = conn.execute(statement.format(*values)).fetchone() or (0, None)
         if last is None:
-            break
-        gone += count
-    return gone
+            return Swept(gone, None)
+        gone, after = gone + count, last
+    return Swept(gone, after)
 
 
 def _older(owner: Owner, narrowed: Narrowed, before: datetime) -> sql.Composed:

@@ -1,4 +1,4 @@
-"""Quarantine tables themselves: their columns and indexes, made or completed before anything is read."""
+"""Quarantine tables themselves: made, or given the columns that they lack, before anything is read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.failures import failure_of
 from executors.postgres.inspect import inspect_target
-from executors.postgres.names import TableName, quoted, shortened
+from executors.postgres.names import TableName, quoted
+from executors.postgres.quarantine_indexes import create_indexes
 
 _COLUMNS = {
     "pipelineId": "text NOT NULL",
@@ -39,8 +40,8 @@ _COLUMNS = {
     "tenant": "uuid",
 }
 """Columns beside `id`. `rowId` is shared by the entries of one row; `disposition` is dropped, loaded or not_loaded (the
-run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored or fixed. `tenant` tells workspaces
-apart that share a table and a pipeline's id."""
+run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored, fixed or superseded. `tenant` tells
+workspaces apart that share a table and a pipeline's id."""
 
 _WORKBENCH = {
     "revision": "integer NOT NULL DEFAULT 0",
@@ -51,26 +52,17 @@ _WORKBENCH = {
     "replayResult": "text",
     "replayRules": "text[]",
     "mendRun": "text",
+    "supersededBy": "text",
 }
 """Columns for who works on rejected rows. `revision` goes up with every change of a row's entries; `replayRun` is the
 last run that replayed the row, `replayResult` what came of it and `replayRules` which rules still failed; `mendRun` is
-the run that computed `fixedRow`. A table that lacks them takes rejects all the same."""
+the run that computed `fixedRow`, `supersededBy` the one that stands for the row. A table that lacks them takes rejects
+all the same."""
+
+_REPLAYS = frozenset({"revision", "replayRun", "replayResult"})
 
 _ADDED = frozenset({"tenant", *_WORKBENCH})
 """Columns that older releases did not make; a table is given them."""
-
-_INDEXES = {
-    "_pipeline_idx": '("pipelineId", "runId")',
-    "_not_loaded_idx": '("pipelineId", "targetNode", "sourceFile")'
-    " WHERE disposition = 'not_loaded' AND status = 'open'",
-    "_run_idx": '("pipelineId", "runId", id)',
-    "_status_idx": '("pipelineId", status, id)',
-    "_rule_idx": '("pipelineId", "ruleId", status, id)',
-    "_field_idx": '("pipelineId", field, status, id)',
-    "_replay_idx": '("replayRun", id) WHERE "replayRun" IS NOT NULL',
-}
-"""The last five let a page of a few entries be found among many millions, whatever they are narrowed by."""
-_UNIQUE = {"_row_idx": '("runId", "targetNode", attempt, "rowId", "nodeId", "ruleId")'}
 
 _PROBE = {
     "pipelineId": "probe",
@@ -110,39 +102,25 @@ def _create(conn: Conn, name: TableName) -> None:
         ensure_schema(conn, name.schema)
         columns = {**_COLUMNS, **_WORKBENCH}
         create_table(conn, name.identifier, sql.SQL("id bigserial PRIMARY KEY, {}").format(body(columns)))
-        for unique, indexes in (("", _INDEXES), ("UNIQUE ", _UNIQUE)):
-            for suffix, on in indexes.items():
-                conn.execute(_index(name, suffix, on, unique))
-
-
-def _index(name: TableName, suffix: str, on: str, unique: str = "") -> sql.Composed:
-    return sql.SQL("CREATE {}INDEX {} ON {} {}").format(
-        sql.SQL(unique), sql.Identifier(shortened(name.table, suffix)), name.identifier, sql.SQL(on)
-    )
+        create_indexes(conn, name)
 
 
 @translate()
 def complete_quarantine(conn: Conn, name: TableName) -> None:
-    """Give a table that an older release made the columns and indexes that it lacks, where it is ours to alter."""
+    """Give a table that an older release made the columns that it lacks, where it is ours to alter. Its indexes take
+    their time, and nobody waits for them: `quarantine_indexes.complete_indexes` makes them."""
     have, every = _columns_of(conn, name), {**_COLUMNS, **_WORKBENCH}
     lacking = every.keys() - have.keys()
     # Whatever else it lacks makes it a table of somebody else.
-    if not have or not lacking <= _ADDED:
+    if not have or not lacking or not lacking <= _ADDED:
         return
-    with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType):
-        if lacking:
-            with ddl(conn):
-                add_columns(conn, name.identifier, {column: every[column] for column in every if column in lacking})
-        # One by one: each keeps writers waiting while it is made.
-        for suffix, on in _INDEXES.items():
-            with ddl(conn):
-                if not exists(conn, name.schema, shortened(name.table, suffix)):
-                    conn.execute(_index(name, suffix, on))
+    with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType), ddl(conn):
+        add_columns(conn, name.identifier, {column: every[column] for column in every if column in lacking})
 
 
-def has_workbench(conn: Conn, name: TableName) -> bool:
-    """Whether decisions can have been noted in the table."""
-    return _WORKBENCH.keys() <= _columns_of(conn, name).keys()
+def has_replays(conn: Conn, name: TableName) -> bool:
+    """Whether it can have been noted in the table that rows were replayed."""
+    return _columns_of(conn, name).keys() >= _REPLAYS
 
 
 @translate()

@@ -337,5 +337,5 @@ def purge_rows(args: Namespace) -> Outcome:
     if args.dry_run:
         n = rows_to_purge(workspace, wanted, args.older_than_days)
         return said({"entries": n}, f"{n:,} entries would be thrown away.")
-    n = purge(workspace, wanted, args.older_than_days, Decider("the command line"), args.reason)
+    n = purge(workspace, wanted, args.older_than_days, Decider("the command line"), args.reason).entries
     return said({"entries": n}, f"{n:,} entries are thrown away.")

@@ -25,7 +25,7 @@ from flowapp.quarantine.counts import GROUPS, count_violations
 from flowapp.quarantine.deciding import decide
 from flowapp.quarantine.exporting import FORMATS, export_response
 from flowapp.quarantine.models import Selection
-from flowapp.quarantine.purging import purge, rows_to_purge
+from flowapp.quarantine.purging import SECONDS, purge, rows_to_purge
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
 from flowapp.quarantine.results import USUAL, page_results, result_document
 from flowapp.quarantine.selectors import Wanted, find_entries, page_wanted
@@ -287,16 +287,19 @@ class Purge(APIView):
 
     @extend_schema(request=PurgeWish, responses=OBJECT)
     def post(self, request: Request) -> Response:
-        """Throw entries away for good, with a reason: `{"entries"}`. With `dryRun` they are only counted."""
+        """Throw entries away for good, with a reason: `{"entries"}`. With `dryRun` they are only counted.
+
+        What takes longer than a request may is told as `complete: false`: the others go without being asked for again.
+        """
         wish = PurgeWish(data=request.data)
         wish.is_valid(raise_exception=True)
         data = wish.validated_data
         wanted = Narrowing().wanted(request, data["filter"])
         if data["dry_run"]:
             return Response({"entries": rows_to_purge(request.workspace, wanted, data["days"])})
-        return Response(
-            {"entries": purge(request.workspace, wanted, data["days"], decider_of(request), data["reason"])}
-        )
+        by, reason = decider_of(request), data["reason"]
+        done = purge(request.workspace, wanted, data["days"], by, reason, seconds=SECONDS)
+        return Response({"entries": done.entries, "complete": done.is_whole})
 
 
 def decider_of(request: Request) -> Decider:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flowapp.accounts.models import Workspace
 from flowapp.quarantine.models import RowDecision
-from flowapp.quarantine.records import BECAME, BROKE_OFF
+from flowapp.quarantine.records import BECAME, BROKE_OFF, LEFT
 from flowapp.runs.models import LOADED, Purpose
 
 DONE = frozenset({"loaded", "mended"})
@@ -21,7 +21,8 @@ OF_NO_ROWS = frozenset({"retention"})
 @dataclass(frozen=True, slots=True)
 class Line:
     """A decision as the journal shows it; None where a number is not known, or makes no sense. `state` is that of a run
-    which did not, or not yet, do what it was asked for; `broke_off` says that not all went out."""
+    which did not, or not yet, do what it was asked for; `broke_off` says that not all went, `goes_on` that not all has
+    gone yet."""
 
     decision: RowDecision
     asked: int | None = None
@@ -31,6 +32,7 @@ class Line:
     of_entries: bool = False
     state: str = ""
     broke_off: bool = False
+    goes_on: bool = False
 
 
 def list_journal(workspace: Workspace, most: int) -> list[Line]:
@@ -44,7 +46,8 @@ def _line(decision: RowDecision) -> Line:
         return Line(decision)
     if decision.action in OF_ENTRIES:
         done = decision.rows if decision.rows >= 0 else None
-        return Line(decision, done=done, of_entries=True, broke_off=bool(decision.details.get(BROKE_OFF)))
+        broke_off, goes_on = bool(decision.details.get(BROKE_OFF)), LEFT in decision.details
+        return Line(decision, done=done, of_entries=True, broke_off=broke_off, goes_on=goes_on)
     if decision.action in OF_RUNS:
         return _line_of_run(decision)
     asked = decision.rows + decision.left_out

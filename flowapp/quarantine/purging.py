@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from itertools import groupby
+from typing import Any
 
 from django.utils import timezone
 
+from executors.errors import Failure
 from executors.postgres.quarantine_pages import count_older, delete_older
 from flowapp.accounts.models import Workspace
-from flowapp.quarantine.models import Retention
+from flowapp.pipelines.selectors import get_pipeline
+from flowapp.quarantine.models import Retention, RowDecision
 from flowapp.quarantine.places import Place, places_of
-from flowapp.quarantine.records import note_decision
+from flowapp.quarantine.records import BROKE_OFF, LEFT, note_decision, note_purged
 from flowapp.quarantine.selectors import Wanted, narrow, owner_of, reach
 from flowapp.runs.holds import Decider
+from flowapp.runs.selectors import get_run
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
 BY_TIME = Decider("retention")
 MOST_DAYS = 36_500
+SECONDS = 20
+"""How long somebody who waits for a purge waits at the most; the scheduler goes on with the rest."""
+SECONDS_GOING_ON = 10
+"""For how long the scheduler does that in one go, for it has other chores."""
 MOST_BY_TIME = 500_000
 """Entries of one table that go at once when they are past their time: whoever does it has other chores."""
 
@@ -34,32 +44,119 @@ def rows_to_purge(workspace: Workspace, wanted: Wanted, days: int) -> int:
     )
 
 
-def purge(workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: str, most: int | None = None) -> int:
-    """Delete what is older, of each table about `most` entries at the most; returns how many went. What nobody has
-    decided about goes as well. Raises FlowError, and Failure where a database does not answer."""
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """How many entries went, and whether those were all: if not, the scheduler goes on with the others."""
+
+    entries: int
+    is_whole: bool
+
+
+def purge(
+    workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: str, *, seconds: float | None = None
+) -> Purged:
+    """Delete what is older, for so many seconds. What nobody has decided about goes as well. Raises FlowError, and
+    Failure where a database does not answer."""
     if not reason.strip():
         raise FlowError("errors.reason_required", "Throwing rows away needs a reason.", hint="Say why; it is kept.")
     if wanted.search:
         raise FlowError("purge.search", "Rows are not thrown away by what stands in them.",
                         hint="Narrow them down by pipeline, run, rule, field or status.")  # fmt: skip
     places = places_of(workspace, wanted.pipeline, wanted.run)
-    return _throw_away(workspace, wanted, places, days, by, reason, most)
+    sweep = _Sweep(workspace, wanted, _before(days), until=None if seconds is None else time.monotonic() + seconds)
+    _throw_away(sweep, places, days, by, reason, goes_on=True)
+    return Purged(sweep.gone, not sweep.left)
 
 
-def _throw_away(
-    workspace: Workspace, wanted: Wanted, places: Iterable[Place], days: int, by: Decider, reason: str, most: int | None
-) -> int:
-    before, narrowed = _before(days), narrow(workspace, wanted)
-    gone = 0
+def _throw_away(sweep: _Sweep, places: Sequence[Place], days: int, by: Decider, reason: str, *, goes_on: bool) -> None:
+    """`goes_on` says that the scheduler is to delete what is left for want of time."""
+    left: dict[str, int] = {}
     try:
-        for place, reached in reach(workspace, places):
-            gone += delete_older(reached, owner_of(workspace, place), place.table, narrowed, before, most)
+        sweep.over(places)
+        left = sweep.left if goes_on else left
     finally:
         # What is gone is gone, also where another database does not answer.
-        if gone:
-            note_decision(workspace, wanted.pipeline or (wanted.run and wanted.run.pipeline), "purge", by, rows=gone,
-                          reason=reason, details={"wanted": wanted.words(), "olderThanDays": days})  # fmt: skip
+        if sweep.gone or left:
+            wanted = sweep.wanted
+            details = {"wanted": wanted.words(), "olderThanDays": days, "before": sweep.before.isoformat()}
+            note_decision(sweep.workspace, wanted.pipeline or (wanted.run and wanted.run.pipeline), "purge", by,
+                          rows=sweep.gone, reason=reason,
+                          details={**details, **({LEFT: left} if left else {})})  # fmt: skip
+
+
+def go_on_with_purges() -> int:
+    """Delete more of what was asked for and could not be deleted at once; returns how many entries went."""
+    gone, until = 0, time.monotonic() + SECONDS_GOING_ON
+    for decision in RowDecision.objects.filter(action="purge", details__has_key=LEFT).order_by("at", "id"):
+        if time.monotonic() < until:
+            gone += _go_on(decision, until)
     return gone
+
+
+def _go_on(decision: RowDecision, until: float) -> int:
+    """A database that does not answer is asked again the next time; what cannot be reached any more at all is let go
+    of, and the note says that not all has gone."""
+    details = dict(decision.details)
+    left, before = details.pop(LEFT), datetime.fromisoformat(details["before"])
+    try:
+        wanted = _wanted(decision.workspace, details["wanted"])
+        places = {place.key: place for place in places_of(decision.workspace, wanted.pipeline, wanted.run)}
+    except FlowError as error:
+        logger.warning("A purge of rejected rows cannot go on: %s", error)
+        note_purged(decision, 0, {**details, BROKE_OFF: True})
+        return 0
+    sweep = _Sweep(decision.workspace, wanted, before, until=until, left={**left})
+    try:
+        sweep.over([places[key] for key in left if key in places])
+    except Failure as error:
+        logger.warning("A purge of rejected rows waits: %s", error)
+    except FlowError as error:
+        logger.warning("A purge of rejected rows cannot go on: %s", error)
+        sweep.left = {}
+        details[BROKE_OFF] = True
+    if not left.keys() <= places.keys():
+        details[BROKE_OFF] = True
+    note_purged(decision, sweep.gone, {**details, **({LEFT: sweep.left} if sweep.left else {})})
+    return sweep.gone
+
+
+@dataclass(slots=True)
+class _Sweep:
+    """Deletes what is older than `before`, until the clock (`time.monotonic`) says so and about `most` of each table.
+    `left` are the places that are not done, by key, with the id behind which to go on."""
+
+    workspace: Workspace
+    wanted: Wanted
+    before: datetime
+    until: float | None = None
+    most: int | None = None
+    gone: int = 0
+    left: dict[str, int] = field(default_factory=dict)
+
+    def over(self, places: Sequence[Place]) -> None:
+        narrowed = narrow(self.workspace, self.wanted)
+        self.left = {place.key: self.left.get(place.key, -1) for place in places}
+        for place, reached in reach(self.workspace, places):
+            swept = delete_older(
+                reached, owner_of(self.workspace, place), place.table, narrowed, self.before,
+                after=self.left[place.key], most=self.most, until=self.until,
+            )  # fmt: skip
+            self.gone += swept.gone
+            if swept.reached is None:
+                del self.left[place.key]
+            else:
+                self.left[place.key] = swept.reached
+
+
+def _wanted(workspace: Workspace, words: Mapping[str, Any]) -> Wanted:
+    """What was asked for, from what the note of it keeps. Raises FlowError where a pipeline or run is gone."""
+    pipeline, run, day = (words.get(name) for name in ("pipeline", "run", "day"))
+    return Wanted(
+        pipeline=get_pipeline(workspace, pipeline) if pipeline else None,
+        run=get_run(workspace, run) if run else None,
+        day=date.fromisoformat(day) if day else None,
+        **{name: words.get(name) for name in ("rule", "field", "status", "replay")},
+    )
 
 
 def set_retention(workspace: Workspace, days: int | None, by: Decider) -> None:
@@ -99,14 +196,15 @@ def purge_old_rows() -> int:
 
 def _throw_away_old(kept: Retention, connection: str, places: list[Place]) -> int:
     why = f"Older than {kept.days} days."
+    sweep = _Sweep(kept.workspace, Wanted(), _before(kept.days), most=MOST_BY_TIME)
     try:
-        return _throw_away(kept.workspace, Wanted(), places, kept.days, BY_TIME, why, MOST_BY_TIME)
+        _throw_away(sweep, places, kept.days, BY_TIME, why, goes_on=False)
     except FlowError as error:
         logger.warning(
             "Rejected rows of workspace %s were not all thrown away by connection %s: %s",
             kept.workspace, connection, error,
         )  # fmt: skip
-        return 0
+    return sweep.gone
 
 
 def _connection(place: Place) -> str:

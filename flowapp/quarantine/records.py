@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import F
 from django.db.models.functions import Now
 
 from executors.model import RowsRef
@@ -13,9 +14,9 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import RowDecision, RowJob
 from flowapp.runs.models import Run
 
-BECAME, BROKE_OFF = "became", "brokeOff"
-"""What is added to the details of a decision once it is known: what its run did in numbers, and that an export ended
-before its end."""
+BECAME, BROKE_OFF, LEFT = "became", "brokeOff", "left"
+"""What is added to the details of a decision once it is known: what its run did in numbers, that an export or a purge
+ended before its end, and where a purge has to go on: places, each with the last entry that was looked at."""
 
 
 def rows_of(run: Run) -> RowsRef | None:
@@ -66,3 +67,8 @@ def note_sent(decision: RowDecision, rows: int, *, is_whole: bool) -> None:
     decision.rows = rows
     decision.details = {**decision.details, **({} if is_whole else {BROKE_OFF: True})}
     decision.save(update_fields=["rows", "details"])
+
+
+def note_purged(decision: RowDecision, rows: int, details: dict[str, Any]) -> None:
+    """Add to the note of a purge how many more entries have gone, and what is left to be done."""
+    RowDecision.objects.filter(pk=decision.pk).update(rows=F("rows") + rows, details=details)

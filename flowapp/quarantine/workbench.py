@@ -25,7 +25,7 @@ from flowapp.quarantine.exporting import FORMATS, export_response
 from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.journal import list_journal
 from flowapp.quarantine.models import Selection
-from flowapp.quarantine.purging import purge, retention_of, rows_to_purge, set_retention
+from flowapp.quarantine.purging import SECONDS, purge, retention_of, rows_to_purge, set_retention
 from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
 from flowapp.quarantine.values import GridRow, grid_row, require_values, standing_of
 from flowapp.runs.holds import Decider
@@ -214,8 +214,9 @@ def purging(request: HtmxRequest) -> HttpResponse:
             raise FlowError("errors.reason_required", "Throwing rows away needs a number of days and a reason.",
                             hint="Say why; it is kept.")  # fmt: skip
         if "sure" in request.POST:
-            gone = purge(request.workspace, wanted, int(days), decider(request), reason)
-            messages.success(request, f"{gone:,} entries are thrown away.")
+            done = purge(request.workspace, wanted, int(days), decider(request), reason, seconds=SECONDS)
+            rest = "" if done.is_whole else " so far; the others go one after another, as is told below"
+            messages.success(request, f"{done.entries:,} entries are thrown away{rest}.")
             return redirect("quarantine:purge", request.workspace.slug)
         context |= {"would_go": rows_to_purge(request.workspace, wanted, int(days)), "older": days, "reason": reason,
                     "wanted": wanted}  # fmt: skip

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 from executors.model import Connection
 from executors.postgres.client import connect
 from executors.postgres.names import TableName
-from executors.postgres.quarantine_table import complete_quarantine, ensure_quarantine
+from executors.postgres.quarantine_indexes import complete_indexes
+from executors.postgres.quarantine_table import ensure_quarantine
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
 
@@ -68,7 +69,7 @@ def fill(warehouse: Connection, rows: int, tenant: str, runs: list[str]) -> None
         values = {"runs": runs, "rows": rows, "others": len(runs) - 1, "rules": list(RULES), "tenant": tenant}
         took("INSERT", lambda: conn.execute(MAKE, values))
         took("the unique index", lambda: conn.execute(found["rejected_row_idx"]))
-        took("the indexes of an existing table", lambda: complete_quarantine(conn, TABLE))
+        took("the indexes of an existing table", lambda: complete_indexes(conn, TABLE))
         took("VACUUM ANALYZE", lambda: conn.execute("VACUUM ANALYZE bench_quarantine.rejected"))
 
 

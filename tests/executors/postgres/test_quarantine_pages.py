@@ -8,15 +8,18 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from executors.errors import Terminal
+from executors.errors import Terminal, Transient
 from executors.postgres import quarantine_pages
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import ensure_quarantine
-from executors.postgres.quarantine_pages import Narrowed, count_older, delete_older, read_all, read_page
+from executors.postgres.quarantine_pages import Narrowed, Swept, count_older, delete_older, read_all, read_page
 from executors.postgres.quarantined import Owner
+from flowapp.embedded.processes import wait_until
 
 TENANT = str(uuid.uuid4())
 OWNER = Owner(TENANT, "orders")
+PROBE = 1
+"""Ids that were used up before the first entry."""
 
 MAKE = """
 INSERT INTO {} ("pipelineId", "runId", "nodeId", "ruleId", "row", "rowId", field, message, severity, disposition,
@@ -118,8 +121,39 @@ def test_entries_of_others_are_not_read(conn, table):
 def test_old_entries_go_some_at_a_time_and_no_others(conn, table, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "AT_ONCE", 7)
     later, narrowed = datetime.now(UTC) + timedelta(days=1), Narrowed(rule="rule1")
-    assert delete_older(conn, OWNER, table, narrowed, datetime(2020, 1, 1, tzinfo=UTC)) == 0
-    assert delete_older(conn, Owner(str(uuid.uuid4()), "orders"), table, narrowed, later) == 0
-    assert delete_older(conn, OWNER, table, narrowed, later, most=10) == 14
-    assert delete_older(conn, OWNER, table, narrowed, later) == 11
+    assert delete_older(conn, OWNER, table, narrowed, datetime(2020, 1, 1, tzinfo=UTC)) == Swept(0, None)
+    assert delete_older(conn, Owner(str(uuid.uuid4()), "orders"), table, narrowed, later) == Swept(0, None)
+    first = delete_older(conn, OWNER, table, narrowed, later, most=10)
+    assert (first.gone, first.reached) == (11, 42 + PROBE)
+    assert delete_older(conn, OWNER, table, narrowed, later, after=42 + PROBE) == Swept(14, None)
     assert conn.execute(f"select count(*) from {table}").fetchone() == (75,)
+
+
+def test_deleting_stops_when_its_time_is_over_and_says_where(conn, table, monkeypatch):
+    monkeypatch.setattr(quarantine_pages, "AT_ONCE", 30)
+    ticks = iter([0, 0, 5])
+    monkeypatch.setattr(quarantine_pages.time, "monotonic", lambda: next(ticks))
+    later = datetime.now(UTC) + timedelta(days=1)
+    assert delete_older(conn, OWNER, table, Narrowed(), later, until=3) == Swept(60, 60 + PROBE)
+    assert conn.execute(f"select count(*) from {table}").fetchone() == (40,)
+
+
+def test_whoever_stops_reading_keeps_no_snapshot(conn, table, monkeypatch):
+    monkeypatch.setattr(quarantine_pages, "STALLED_SECONDS", 1)
+    monkeypatch.setattr(quarantine_pages, "AT_ONCE", 10)
+    with connect_to_same(conn) as reading:
+        entries = read_all(reading, OWNER, table, Narrowed())
+        next(entries)
+        own = "select count(*) from pg_stat_activity where pid = %s"
+        assert wait_until(lambda: conn.execute(own, [reading.info.backend_pid]).fetchone() == (0,), 10)
+        with pytest.raises(Transient, match="lost"):
+            list(entries)
+
+
+def test_whoever_reads_too_slowly_is_told(conn, table, monkeypatch):
+    monkeypatch.setattr(quarantine_pages, "EXPORT_SECONDS", -1)
+    monkeypatch.setattr(quarantine_pages, "AT_ONCE", 10)
+    entries = read_all(conn, OWNER, table, Narrowed())
+    assert len([next(entries) for _ in range(10)]) == 10
+    with pytest.raises(Terminal, match="not all of them have been sent"):
+        next(entries)

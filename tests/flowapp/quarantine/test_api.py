@@ -187,8 +187,11 @@ def test_old_entries_are_counted_and_then_thrown_away(send, api, orders, warehou
     keep(warehouse, orders, table, "r2", run, tenant=str(orders.workspace_id))
     body = {"filter": {"pipeline": "orders", "rule": "r1"}, "olderThanDays": 0, "reason": "asked for"}
     assert send("admin", "post", "errors/purge/", {**body, "dryRun": True}).json() == {"entries": 3}
-    assert send("admin", "post", "errors/purge/", {**body, "olderThanDays": 1}).json() == {"entries": 0}
-    assert send("admin", "post", "errors/purge/", body).json() == {"entries": 3}
+    assert send("admin", "post", "errors/purge/", {**body, "olderThanDays": 1}).json() == {
+        "entries": 0,
+        "complete": True,
+    }
+    assert send("admin", "post", "errors/purge/", body).json() == {"entries": 3, "complete": True}
     assert [entry["ruleId"] for entry in api("viewer", "errors/").json()["results"]] == ["r2"]
 
 

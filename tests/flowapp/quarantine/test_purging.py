@@ -6,13 +6,17 @@ import json
 
 import pytest
 
+from executors.postgres import quarantine_pages
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.services import save_version
-from flowapp.quarantine.purging import purge_old_rows, set_retention
-from flowapp.quarantine.selectors import list_entries
+from flowapp.quarantine import workbench
+from flowapp.quarantine.models import RowDecision
+from flowapp.quarantine.purging import go_on_with_purges, purge, purge_old_rows, set_retention
+from flowapp.quarantine.selectors import Wanted, list_entries
 from flowapp.runs.holds import Decider
 from tests.flowapp.quarantine.keeping import DEMO, keep
+from tests.flowapp.reading import words
 
 pytestmark = pytest.mark.django_db
 
@@ -28,3 +32,38 @@ def test_a_database_that_does_not_answer_keeps_no_rows_of_others(alices, orders,
     assert list_entries(alices, pipeline=orders) == []
     [told] = [record for record in caplog.records if record.name == "flowapp.quarantine.purging"]
     assert "connection dead: target.unreachable" in told.getMessage()
+
+
+def test_what_takes_too_long_goes_on_without_anybody_waiting(as_, alices, orders, warehouse, schema, monkeypatch):
+    monkeypatch.setattr(quarantine_pages, "AT_ONCE", 2)
+    monkeypatch.setattr(workbench, "SECONDS", 0)
+    keep(warehouse, orders, f'{schema}."My Orders"', "old", n=5, tenant=str(alices.pk))
+    form = {"pipeline": "orders", "older": "0", "reason": "asked for", "sure": "1"}
+    page = words(as_("admin").post("/w/alices-team/errors/purge/", form, follow=True))
+    assert "0 entries are thrown away so far; the others go one after another, as is told below." in page
+    assert "0 entries so far, going on" in page
+
+    assert go_on_with_purges() == 5
+    assert go_on_with_purges() == 0
+    assert list_entries(alices, pipeline=orders) == []
+    noted = RowDecision.objects.get()
+    assert (noted.rows, noted.reason, "left" in noted.details) == (5, "asked for", False)
+
+
+def test_a_purge_that_goes_on_waits_for_a_database_that_is_down(as_, alices, orders, warehouse, schema, caplog):
+    keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2, tenant=str(alices.pk))
+    purge(alices, Wanted(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
+    alices.connections.update(port=1)
+    assert go_on_with_purges() == 0
+    assert "target.unreachable" in caplog.text
+    alices.connections.update(port=warehouse.port)
+    assert go_on_with_purges() == 2
+
+
+def test_a_purge_of_a_pipeline_that_is_gone_says_that_not_all_went(alices, orders, warehouse, schema):
+    keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2, tenant=str(alices.pk))
+    purge(alices, Wanted(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
+    type(orders).objects.filter(pk=orders.pk).update(ident="renamed")
+    assert go_on_with_purges() == 0
+    noted = RowDecision.objects.get()
+    assert (noted.details["brokeOff"], "left" in noted.details) == (True, False)
