@@ -11,6 +11,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.meta import RunRef, table_identity
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import close_replayed, count_as_loaded, count_as_not_loaded, reopen_replayed
+from executors.postgres.superseding import reopen_superseded, supersede_again
 
 _KEEP_UNDONE = """
 UPDATE flow_meta.backups b SET undone = ARRAY(
@@ -22,13 +23,13 @@ _UNDO = """
 UPDATE flow_meta.load_commits c SET undone_by = %(by)s FROM flow_meta.backups b
 WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
 AND c.undone_by IS NULL AND (c.token >= b.token OR c.run_id = ANY (b.undone))
-RETURNING c.run_id, c.counts -> 'told' -> 'tables'"""
+RETURNING c.run_id, c.counts -> 'told' -> 'tables', c.counts -> 'superseded' -> 'tables'"""
 
 _REDO = """
 UPDATE flow_meta.load_commits c SET undone_by = NULL FROM flow_meta.backups b
 WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
 AND c.undone_by IS NOT NULL AND c.token < b.token AND c.run_id <> ALL (b.undone)
-RETURNING c.run_id, c.counts -> 'told' -> 'tables'"""
+RETURNING c.run_id, c.counts -> 'told' -> 'tables', c.counts -> 'superseded' -> 'tables'"""
 
 _HELD = """
 SELECT DISTINCT unnest(c.files_done) FROM flow_meta.load_commits c, flow_meta.backups b
@@ -60,12 +61,14 @@ def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[set[str], s
     one. The rows that undone loads have rejected are read again with their files.
     """
     before = _held(conn, ref)
-    # Replayed rows first: what they came from may be undone as well.
-    for change, *notes in ((_UNDO, reopen_replayed, count_as_not_loaded), (_REDO, count_as_loaded, close_replayed)):
+    # Replayed and superseded rows first: what they came from may be undone as well.
+    undo = (_UNDO, reopen_replayed, reopen_superseded, count_as_not_loaded)
+    redo = (_REDO, count_as_loaded, close_replayed, supersede_again)
+    for change, *notes in (undo, redo):
         changed = conn.execute(change, {**_values(ref), "by": run.run_id}).fetchall()
-        tables = {table for _, kept in changed for table in kept or ()}
+        tables = {table for _, *kept in changed for names in kept for table in names or ()}
         for note in notes:
-            note(conn, run, [run_id for run_id, _ in changed], tables)
+            note(conn, run, [run_id for run_id, *_ in changed], tables)
     return before, _held(conn, ref)
 
 

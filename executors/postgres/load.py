@@ -17,7 +17,9 @@ from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
 from executors.postgres.samples import keep_samples
 from executors.postgres.staging import require_rejected, require_staging
+from executors.postgres.superseding import Superseded, supersede_replaced
 from executors.postgres.table_lock import lock_table
+from ir.load_modes import load_mode
 
 __all__ = ["LoadCounts", "LoadFile", "LoadPlan", "RunRef", "commit_load"]
 
@@ -48,6 +50,8 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
             require_rejected(conn, plan.tables, plan.winners, plan.rejected, plan.run.node)
         else:
             _require_staging(conn, plan)
+        # Before anything of the table is locked against readers: of very many rows it takes its time.
+        superseded = _supersede(conn, plan)
         with recorded(conn) as statements:
             done, backup = _run_mode(conn, plan)
         keep_samples(conn, plan)
@@ -55,7 +59,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         settled = (plan.settle or _keep_rejects)(conn, plan, counts)
         counts = replace(counts, quarantine_rows=settled.rows, quarantine_entries=settled.entries)
         marker = {**_marker(conn, plan, counts, done), "sql": statements, "backup": backup and asdict(backup),
-                  **settled.told}  # fmt: skip
+                  "superseded": asdict(superseded), **settled.told}  # fmt: skip
         write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files if f.is_unit])
     return counts
 
@@ -64,6 +68,12 @@ def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> Settled:
     rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
     close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
     return Settled(rows, entries)
+
+
+def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:
+    if not load_mode(plan.load_mode).replaces_all_rows:
+        return Superseded()
+    return supersede_replaced(conn, plan.run, plan.quarantine.values())
 
 
 def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:

@@ -29,7 +29,7 @@ from flowapp.runs.holds import Decider
 
 Chunk = TypeVar("Chunk")
 FIELDS = ("pipelineId", "runId", "rowId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
-          "sourceFile", "sourceRecord", "createdAt", "fixedBy", "reason")  # fmt: skip
+          "sourceFile", "sourceRecord", "createdAt", "fixedBy", "reason", "supersededBy")  # fmt: skip
 """What is told of an entry beside its row."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What makes a spreadsheet compute a cell instead of showing it; some take the wide signs for the others."""

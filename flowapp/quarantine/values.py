@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from executors.postgres.quarantined import KeptRow
+from executors.postgres.superseding import SUPERSEDED
 from flowapp.accounts.roles import is_at_least
 from flowapp.quarantine.selectors import Entry
 from ir.errors import FlowError
@@ -78,7 +79,7 @@ class GridRow:
 
 def standing_of(row: KeptRow) -> str:
     """Why nobody can mend or load the row, "" if somebody can."""
-    if row.status in ("ignored", "replayed"):
+    if row.status in ("ignored", "replayed", SUPERSEDED):
         return row.status
     return "" if row.disposition == "dropped" else row.disposition
 
