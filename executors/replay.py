@@ -15,9 +15,12 @@ from executors.lane import Lane
 from executors.model import LoadCommit, RowsRef, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
+from executors.postgres.client import translate
+from executors.postgres.quarantined import Owner
+from executors.postgres.replay import close_repeats
 from executors.postgres.replay_results import keep_results_of_nothing
 from executors.replay_load import RecheckLoad, RejectedRows, ReplayLoad
-from executors.replay_path import replay_path
+from executors.replay_path import replay_path, require_replayable
 from executors.rows_intake import RowsIntake
 from ir.nodes import Target
 from ir.pipeline import Path
@@ -44,7 +47,9 @@ class Replay(PipelineRun):
         self._intake = self._rows = RowsIntake(job, self._ref)
 
     def _targets(self) -> Iterable[Target]:
-        return [self._own_target()]
+        target = self._own_target()
+        require_replayable(self.job.pipeline.path_to(target), self._ref.row_from)
+        return [target]
 
     def _own_target(self) -> Target:
         """The target as the document has it."""
@@ -64,7 +69,10 @@ class Replay(PipelineRun):
         if rows := self._choose(lane):
             return ReplayLoad(self.job, self.ports, self.report, self._session, lane, rows).run()
         run = meta.RunRef(self.job.run_id, *self._key(lane.path.target), self.job.attempt, self.job.token)
-        keep_results_of_nothing(lane.connection, run, self._rows.choice.left_out)
+        choice, owner = self._rows.choice, Owner(self.job.tenant, self.job.pipeline.id)
+        with translate(run.node), lane.connection.transaction():
+            keep_results_of_nothing(lane.connection, run, choice.left_out)
+            close_repeats(lane.connection, owner, run.run_id, choice.tables, choice.repeats)
         return None
 
     def _choose(self, lane: Lane) -> RejectedRows | None:

@@ -14,7 +14,10 @@ from executors.postgres.client import translate
 from executors.postgres.load import LoadFile, commit_load
 from executors.postgres.load_plan import Place
 from executors.postgres.meta import marker_of
+from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner
+from executors.postgres.read_later import bounds_by_place, read_later
+from executors.postgres.refusals import Refusal
 from executors.postgres.refused import refuse_for
 from executors.postgres.replay import Settlement, Verdict, judge_places, read_conflicts, taken_keys
 from executors.postgres.windows import Window, open_window
@@ -23,6 +26,7 @@ from executors.rows_intake import Choice
 from executors.spark.session import RunSession
 from executors.target_load import TargetLoad
 from executors.target_preview import TargetPreview
+from ir.connectors import CONNECTORS
 from ir.load_modes import load_mode
 from ir.nodes import Target
 
@@ -40,13 +44,18 @@ class RejectedRows:
     target: Target
 
     @property
+    def keeps_mark(self) -> bool:
+        return load_mode(self.target.load_mode).keeps_mark
+
+    @property
     def allowed(self) -> frozenset[Place]:
         """Where the rows stand that may replace others."""
         return frozenset(place for place, chosen in self.choice.rows.items() if chosen.row.name in self.ref.overwrite)
 
 
 class _OfRejectedRows(TargetLoad):
-    """Rows whose keys are taken are kept back, unless a person has ticked them."""
+    """Rows whose keys are taken are kept back, unless a person has ticked them; and so are those that a later run of an
+    incremental target has read again and not rejected."""
 
     def __init__(
         self, job: RunJob, ports: Ports, report: RunReport, session: RunSession, lane: Lane, rows: RejectedRows
@@ -56,16 +65,44 @@ class _OfRejectedRows(TargetLoad):
 
     def _refuse(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         super()._refuse(dest, columns)
+        if self._rows.keeps_mark and not CONNECTORS[self._path.source.connector].keeps_order:
+            self._keep_back_read_later(dest, columns)
         if load_mode(self._target.load_mode).needs_key:
             self._keep_back_taken(dest, columns)
 
+    def _keep_back_read_later(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
+        window, choice, target = self._window_to_leave(), self._rows.choice, self._rows.target
+        owner = Owner(self._job.tenant, self._job.pipeline.id)
+        kept_in = {*choice.tables, *map(TableName.parse, self._kept.values())}
+        with translate(target.id):
+            bounds = bounds_by_place(self._conn, owner, target.id, window, choice.by_table, kept_in)
+            refusal = read_later(self._conn, self._load_plan(dest, columns), window, bounds)
+        if bounds:
+            self._keep_back(dest, columns, [refusal])
+
     def _keep_back_taken(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
-        plan = self._load_plan(dest, columns)
         with translate(self._target.id):
-            refusal = taken_keys(self._conn, plan, self._rows.allowed)
-        taken = refuse_for(self._conn, plan, [refusal])
+            refusals = taken_keys(self._conn, self._load_plan(dest, columns), self._rows.allowed)
+        self._keep_back(dest, columns, refusals)
+
+    def _keep_back(self, dest: Destination, columns: tuple[StageColumn, ...], refusals: list[Refusal]) -> None:
+        taken = refuse_for(self._conn, self._load_plan(dest, columns), refusals)
         self._result = replace(self._result, tasks=(*self._result.tasks, taken))
         self._count_rules()
+
+    def _window_to_leave(self) -> Window:
+        """Where the next load of an incremental target begins, which a replay must not move."""
+        target = self._rows.target
+        window = open_window(self._conn, self._job.tenant, self._job.pipeline.id, target)
+        if window is None or window.stored is None:
+            raise Terminal(
+                "replay.no_mark",
+                f"{target.schema_}.{target.table} has no mark yet: the next load would begin at the highest of these "
+                "rows, and miss those below.",
+                node=target.id,
+                hint="Set the mark of this target first, then replay the rows.",
+            )
+        return window
 
     def _keep_rejects(self) -> None:
         """They are where they were."""
@@ -73,7 +110,7 @@ class _OfRejectedRows(TargetLoad):
 
 class ReplayLoad(_OfRejectedRows):
     def _commit(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadCommit:
-        window = self._window_to_leave()
+        window = self._window_to_leave() if self._rows.keeps_mark else None
         self._hooks.before_load(self._node_counts())
         self._step("load")
         plan = self._load_plan(dest, columns)
@@ -93,23 +130,8 @@ class ReplayLoad(_OfRejectedRows):
             by=self._rows.ref.by,
             reason=self._rows.ref.reason,
             window=window,
+            repeats=choice.repeats,
         )
-
-    def _window_to_leave(self) -> Window | None:
-        """Where the next load of an incremental target begins, which a replay must not move."""
-        target = self._rows.target
-        if not load_mode(target.load_mode).keeps_mark:
-            return None
-        window = open_window(self._conn, self._job.tenant, self._job.pipeline.id, target)
-        if window is None or window.stored is None:
-            raise Terminal(
-                "replay.no_mark",
-                f"{target.schema_}.{target.table} has no mark yet: the next load would begin at the highest of these "
-                "rows, and miss those below.",
-                node=target.id,
-                hint="Set the mark of this target first, then replay the rows.",
-            )
-        return window
 
     def _files(self) -> list[LoadFile]:
         """The files that the rows came from; a table that keeps their hashes gets the real ones."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from executors.errors import Terminal
 from executors.model import RowsRef
 from ir.checks import DatasetLevel
 from ir.load_modes import load_mode
-from ir.nodes import Target, Validate
+from ir.nodes import Target, Transform, Validate
+from ir.ops import AnyOp, Deduplicate, Derive, Rename
 from ir.pipeline import Path
 from ir.rules import RowRule, rule_id
 
@@ -19,6 +22,44 @@ def replay_path(path: Path, ref: RowsRef) -> Path:
     if ref.row_from == "input":
         source, transforms = source.model_copy(update={"columns": None}), ()
     return Path(source, transforms, tuple(map(_by_row, path.validates)), _adding(path.target))
+
+
+def require_replayable(path: Path, row_from: str) -> None:
+    """Raise Terminal `replay.deduplicates` where an op says which of several rows stays: of replayed rows it would see
+    these alone, and let through what falls out beside the others.
+
+    An upsert is safe where rows of one key of the op have one key in the table: a row whose key is there stays out.
+    """
+    if row_from == "input":
+        return
+    key = set(path.target.upsert_key or ()) if load_mode(path.target.load_mode).needs_key else set()
+    for node, op, later in _ops(path.transforms):
+        if isinstance(op, Deduplicate) and not (key and _follows(key, op, later)):
+            raise _deduplicates(path.target, node, op)
+
+
+def _ops(transforms: Iterable[Transform]) -> list[tuple[Transform, AnyOp, list[AnyOp]]]:
+    """Each op with its node and the ops behind it."""
+    ops = [(node, op) for node in transforms for op in node.ops]
+    return [(node, op, [after for _, after in ops[i + 1 :]]) for i, (node, op) in enumerate(ops)]
+
+
+def _follows(key: set[str], op: Deduplicate, later: Iterable[AnyOp]) -> bool:
+    """Whether the key in the table is made of nothing but the keys of the op."""
+    made = {name for after in later if isinstance(after, Derive) for name in after.columns}
+    made |= {name for after in later if isinstance(after, Rename) for pair in after.columns.items() for name in pair}
+    return key <= set(op.keys) - made
+
+
+def _deduplicates(target: Target, node: Transform, op: Deduplicate) -> Terminal:
+    return Terminal(
+        "replay.deduplicates",
+        f"{node.id!r} keeps one row of each {', '.join(op.keys)}. In a replay it would see the rejected rows alone: "
+        f"one that it drops among all rows would come into {target.schema_}.{target.table}.",
+        node=node.id,
+        hint="Correct the rows in their source, or the rule, and run the pipeline over them again; then ignore these. "
+        "A target with loadMode upsert, whose upsertKey is made of these keys, takes replays.",
+    )
 
 
 def _adding(target: Target) -> Target:

@@ -18,8 +18,9 @@ from executors.postgres.kept_rows import MARKS, PART_ROWS, KeptPart, KeptReader
 from executors.postgres.names import TableName
 from executors.postgres.quarantine_table import require_workbench
 from executors.postgres.quarantined import KeptRow, Owner, find_rows
-from executors.postgres.repeated_rejects import find_repeats
+from executors.postgres.repeated_rejects import StandIns, find_repeats
 from executors.postgres.replay_results import RowResult
+from executors.postgres.superseding import SUPERSEDED
 from executors.reading import Origin, Reading
 from executors.secrets import seal
 from ir.connectors import CONNECTORS
@@ -50,6 +51,8 @@ class Choice:
     rows: dict[Place, Chosen] = field(default_factory=dict)
     origins: dict[tuple[str, str], int] = field(default_factory=dict)
     left_out: list[RowResult] = field(default_factory=list)
+    repeats: list[tuple[KeptRow, StandIns]] = field(default_factory=list)
+    """Those that are left out because others stand for them."""
     beside: tuple[TableName, ...] = ()
     """Tables that hold other entries of these rows, or may: what becomes of a row is noted in all of them."""
 
@@ -57,6 +60,14 @@ class Choice:
     def left_out_counts(self) -> dict[str, int]:
         """How many rows are left out for which reason."""
         return dict(Counter(one.result for one in self.left_out))
+
+    @property
+    def by_table(self) -> dict[TableName, dict[Place, KeptRow]]:
+        """The rows by the table that keeps them."""
+        found: dict[TableName, dict[Place, KeptRow]] = {}
+        for place, chosen in self.rows.items():
+            found.setdefault(chosen.table, {})[place] = chosen.row
+        return found
 
     @property
     def tables(self) -> list[TableName]:
@@ -81,20 +92,22 @@ def choose_rows(
             choice.left_out.append(RowResult.of(chosen.row, reason))
         else:
             fit.append(chosen)
-    repeats = _repeats(conn, owner, ref, fit) if rereads else set()
+    repeats = _repeats(conn, owner, ref, fit) if rereads else {}
     for chosen in fit:
         row = chosen.row
         if row.name in repeats:
             choice.left_out.append(RowResult.of(row, "repeated"))
+            choice.repeats.append((row, repeats[row.name]))
         else:
             origin = (row.run_id, str(row.source_file))
             seq = choice.origins.setdefault(origin, len(choice.origins))
             choice.rows[seq, int(row.source_record or 0)] = chosen
-    choice.beside = _ready_tables(conn, {run for run, _ in choice.origins})
+    kept_in = _ready_tables(conn, {chosen.row.run_id for chosen in fit})
+    choice.beside = (*(chosen.table for chosen in fit), *kept_in)
     return choice
 
 
-def _repeats(conn: Conn, owner: Owner, ref: RowsRef, fit: Sequence[Chosen]) -> set[str]:
+def _repeats(conn: Conn, owner: Owner, ref: RowsRef, fit: Sequence[Chosen]) -> dict[str, StandIns]:
     rows: dict[TableName, list[KeptRow]] = {}
     for chosen in fit:
         rows.setdefault(chosen.table, []).append(chosen.row)
@@ -127,8 +140,8 @@ def _why_not(chosen: Chosen, ref: RowsRef, replaced: Collection[str]) -> str | N
     row = chosen.row
     if row.status == "replayed":
         return "already"
-    if row.status == "ignored":
-        return "ignored"
+    if row.status in ("ignored", SUPERSEDED):
+        return row.status
     if row.disposition != "dropped":
         # A result of the replay is called `loaded` as well.
         return "was_loaded" if row.disposition == "loaded" else row.disposition

@@ -106,7 +106,8 @@ def _marker(conn: Conn, plan: LoadPlan, counts: LoadCounts, done: ModeCounts) ->
     table = table_identity(conn, plan.target.schema, plan.target.table)
     node = {**plan.node_counts, **counts.node_fields()}
     return {"load": counts.to_json(), "mode": plan.load_mode, "node": node, "told": plan.told, "table": table,
-            "mark": done.mark, "hooks": [asdict(hook) for hook in plan.hooks_ran()]}  # fmt: skip
+            "mark": done.mark, "read_from": plan.window and plan.window.bound,
+            "hooks": [asdict(hook) for hook in plan.hooks_ran()]}  # fmt: skip
 
 
 def _apply_settings(conn: Conn, plan: LoadPlan) -> None:

@@ -1,4 +1,5 @@
-"""Loads that may replace only what some of their rows name: each of those rows is held, and no other is updated."""
+"""Loads that may replace only what some of their rows name, and nothing that is newer: each of those rows is held, and
+no other is updated."""
 
 from __future__ import annotations
 
@@ -24,12 +25,26 @@ def is_in(places: Collection[Place]) -> sql.Composed:
     )  # fmt: skip
 
 
+def may_take_place(plan: LoadPlan, places: Collection[Place]) -> sql.Composed:
+    """A condition: the staged row `s` stands in one of these places, and the row `x` of the table is not newer."""
+    return sql.SQL("({} AND NOT {})").format(is_in(places), is_newer(plan))
+
+
+def is_newer(plan: LoadPlan) -> sql.Composed:
+    """A condition: the row `x` of the table has a higher value in the column `order_by` than the staged row `s`. NULL
+    is the lowest; without such a column nothing tells which is newer."""
+    if plan.order_by is None:
+        return sql.SQL("false").format()
+    there, comes = sql.Identifier("x", plan.order_by), staged_value(plan, plan.stage_column(plan.order_by))
+    return sql.SQL("({0} IS NOT NULL AND ({1} IS NULL OR {0} > {1}))").format(there, comes)
+
+
 def hold_replaced(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int | None:
     """Lock the rows of the table that the load may replace, so that nobody makes room for others among them meanwhile;
     returns how many they are, None where it may replace any. Raises Transient `replay.keys_appeared`."""
     if plan.may_replace is None:
         return None
-    allowed = is_in(plan.may_replace)
+    allowed = may_take_place(plan, plan.may_replace)
     if one_number(conn, sql.SQL("SELECT count(*) FROM ({} AND NOT {}) AS c").format(_conflicts(plan, key), allowed)):
         raise _appeared(plan)
     held = sql.SQL("WITH held AS ({} AND {} FOR NO KEY UPDATE OF x) SELECT count(DISTINCT (t, c)) FROM held")

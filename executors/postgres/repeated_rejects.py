@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from psycopg import sql
 
@@ -15,29 +16,42 @@ from executors.postgres.quarantined import KeptRow, Owner
 _CONTENT = sql.SQL("md5(q.row::text)")
 
 
+@dataclass(frozen=True, slots=True)
+class StandIns:
+    """What stands for a row that is left out: equal rows that are taken, by name, or the run that has replayed them."""
+
+    names: frozenset[str] = frozenset()
+    replay: str | None = None
+
+
 def find_repeats(
     conn: Conn, owner: Owner, node: str, rows: Mapping[TableName, Sequence[KeptRow]], tables: Iterable[TableName]
-) -> set[str]:
-    """The names of those of the rows that are one too many: of equal rows there are as many as one run has rejected,
-    less those that were replayed. Mended ones come before others, and newer ones before older ones."""
+) -> dict[str, StandIns]:
+    """Those of the rows that are one too many, by name, with what stands for them: of equal rows there are as many as
+    one run has rejected, less those that were replayed. Mended ones come before others, and newer ones before older
+    ones."""
     equal: dict[str, list[KeptRow]] = defaultdict(list)
     for table, some in rows.items():
-        contents = _contents(conn, table, [row.id for row in some])
+        contents = contents_of(conn, table, [row.id for row in some])
         for row in some:
             equal[contents.get(row.id, row.name)].append(row)
-    replayed: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    replayed: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
     for table in tables:
-        for content, run, row_id in _replayed(conn, owner, node, table, list(equal)):
-            replayed[content].add((run, row_id))
-    repeats: set[str] = set()
+        for content, run, row_id, replay in _replayed(conn, owner, node, table, list(equal)):
+            replayed[content][run, row_id] = replay
+    repeats: dict[str, StandIns] = {}
     for content, alike in equal.items():
         most = max(Counter(row.run_id for row in alike).values()) - len(replayed[content])
         best = sorted(alike, key=lambda row: (row.status == "fixed", row.id), reverse=True)
-        repeats |= {row.name for row in best[max(most, 0) :]}
+        kept, others = best[: max(most, 0)], best[max(most, 0) :]
+        replays = [] if kept else sorted(replayed[content].values())
+        stand_ins = StandIns(frozenset(row.name for row in kept), replays[-1] if replays else None)
+        repeats |= dict.fromkeys((row.name for row in others), stand_ins)
     return repeats
 
 
-def _contents(conn: Conn, table: TableName, ids: Collection[int]) -> dict[int, str]:
+def contents_of(conn: Conn, table: TableName, ids: Collection[int]) -> dict[int, str]:
+    """What tells the rows of these entries from rows that are not equal to them, by entry."""
     query = sql.SQL("SELECT q.id, {} FROM {} AS q WHERE q.id = ANY({}::bigint[])").format(
         _CONTENT, table.identifier, sql.Literal(list(ids))
     )
@@ -46,12 +60,26 @@ def _contents(conn: Conn, table: TableName, ids: Collection[int]) -> dict[int, s
 
 def _replayed(
     conn: Conn, owner: Owner, node: str, table: TableName, contents: Collection[str]
-) -> list[tuple[str, str, str]]:
+) -> list[tuple[str, str, str, str]]:
     query = sql.SQL(
-        'SELECT DISTINCT {content}, q."runId", q."rowId" FROM {table} AS q WHERE {owned} AND q.status = {replayed}'
-        ' AND q."targetNode" = {node} AND {content} = ANY({wanted}::text[])'
+        'SELECT DISTINCT {content}, q."runId", q."rowId", q."replayRun" FROM {table} AS q WHERE {owned}'
+        ' AND q.status = {replayed} AND q."targetNode" = {node} AND {content} = ANY({wanted}::text[])'
     ).format(
         content=_CONTENT, table=table.identifier, owned=owner.holds("q"), replayed=sql.Literal("replayed"),
         node=sql.Literal(node), wanted=sql.Literal(list(contents)),
+    )  # fmt: skip
+    return conn.execute(query).fetchall()
+
+
+def runs_with(
+    conn: Conn, owner: Owner, node: str, table: TableName, contents: Collection[str]
+) -> list[tuple[str, str]]:
+    """The runs that have rejected rows of these contents on their way to the target `node`, as (content, run)."""
+    query = sql.SQL(
+        'SELECT DISTINCT {content}, q."runId" FROM {table} AS q WHERE {owned} AND q."targetNode" = {node}'
+        " AND {content} = ANY({wanted}::text[])"
+    ).format(
+        content=_CONTENT, table=table.identifier, owned=owner.holds("q"), node=sql.Literal(node),
+        wanted=sql.Literal(list(contents)),
     )  # fmt: skip
     return conn.execute(query).fetchall()

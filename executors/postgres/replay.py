@@ -14,13 +14,16 @@ from executors.postgres.ddl import Conn
 from executors.postgres.effects import LONGEST_VALUE
 from executors.postgres.key_match import comparable, differs, own_rows, same_key, value_columns
 from executors.postgres.load_plan import LoadCounts, LoadPlan, Place, Settled, staged_value, winning_rows
-from executors.postgres.may_replace import is_in
+from executors.postgres.may_replace import is_in, is_newer
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import write_rejects
 from executors.postgres.quarantined import Change, KeptRow, Owner, change_rows
+from executors.postgres.read_later import READ
 from executors.postgres.refusals import Refusal
+from executors.postgres.repeated_rejects import StandIns
 from executors.postgres.replay_results import RowResult, write_results
 from executors.postgres.staging import FILE, RECORD, is_winner
+from executors.postgres.superseding import supersede_rows
 from executors.postgres.ties import note_known
 from executors.postgres.unique_keys import find_unique_key
 from executors.postgres.windows import Window, require_unmoved
@@ -28,6 +31,9 @@ from ir.words import counted
 
 TAKEN = "exists:key"
 """The rule of a row whose key is in the table, and which nobody has allowed to replace what stands there."""
+NEWER = "exists:newer"
+"""The rule of a row that is older than what stands there, and which nobody can allow to."""
+_KEPT_BACK: Mapping[tuple[str, ...], str] = {(TAKEN,): "exists", (NEWER,): "older", (READ,): "read_again"}
 
 MOST_CONFLICTS = 500
 """Rows that are told beside those whose place they would take."""
@@ -43,7 +49,7 @@ class Verdict:
 
 
 def judge_places(conn: Conn, plan: LoadPlan, places: Iterable[Place]) -> dict[Place, Verdict]:
-    """What staging says of every row that was read: `loaded`, `fails`, `exists`, or `filtered`."""
+    """What staging says of every row that was read: `loaded`, `filtered`, `fails`, or one of `_KEPT_BACK`."""
     good = set(conn.execute(sql.SQL("SELECT s.{}, s.{} FROM {} AS s").format(
         sql.Identifier(FILE), sql.Identifier(RECORD), winning_rows(plan))).fetchall())  # fmt: skip
     query = sql.SQL(
@@ -58,19 +64,28 @@ def _verdict(place: Place, good: Collection[Place], bad: Mapping[Place, tuple[st
     if place in good:
         return Verdict("loaded")
     if rules := bad.get(place):
-        return Verdict("exists" if rules == (TAKEN,) else "fails", rules)
+        return Verdict(_KEPT_BACK.get(rules, "fails"), rules)
     return Verdict("filtered")
 
 
-def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[Place]) -> Refusal:
-    """Staged rows whose key the table holds with other values, but for those that are allowed to replace them."""
-    key = find_unique_key(conn, plan.target, plan.upsert_key)
-    condition = sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {} AND {}) AND NOT {}").format(
-        own_rows(plan), same_key(plan, key), differs(plan, key, "x", lambda c: staged_value(plan, c)), is_in(allowed)
-    )
-    kind, _, name = TAKEN.partition(":")
-    message = "is in the table already, with other values"
-    return Refusal(kind, name, ", ".join(plan.upsert_key), message, condition)
+def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[Place]) -> list[Refusal]:
+    """Staged rows whose key the table holds with other values: those that are older than what is there, and of the
+    others those that are not allowed to replace it."""
+    key, newer = find_unique_key(conn, plan.target, plan.upsert_key), is_newer(plan)
+
+    def kept_back(rule: str, why: str, place: sql.Composable, staged: sql.Composable) -> Refusal:
+        """`place` is a condition on the row `x` of the table, `staged` one on the row that comes."""
+        kind, _, name = rule.partition(":")
+        condition = sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {} AND {} AND {}) AND {}").format(
+            own_rows(plan), same_key(plan, key), differs(plan, key, "x", lambda c: staged_value(plan, c)), place, staged
+        )
+        return Refusal(kind, name, ", ".join(plan.upsert_key), f"is in the table already, {why}", condition)
+
+    ticked = is_in(allowed)
+    return [
+        kept_back(NEWER, f"with a higher {plan.order_by}", newer, sql.SQL("true")),
+        kept_back(TAKEN, "with other values", sql.SQL("NOT {}").format(newer), sql.SQL("NOT {}").format(ticked)),
+    ]
 
 
 def read_conflicts(conn: Conn, plan: LoadPlan) -> dict[Place, dict[str, Any]]:
@@ -104,7 +119,7 @@ def _shown(value: sql.Composable) -> sql.Composed:
 class Settlement:
     """`settle` of a replay's load plan. `left_out` are the rows that were chosen and could not be read; `by` is who
     asked for it; `window` is that of an incremental target, whose mark must not move and must know the rows that the
-    table gains."""
+    table gains; `repeats` are rows for which others stand."""
 
     owner: Owner
     rows: Mapping[Place, KeptRow]
@@ -113,12 +128,15 @@ class Settlement:
     by: str = ""
     reason: str = ""
     window: Window | None = None
+    repeats: Sequence[tuple[KeptRow, StandIns]] = ()
 
     def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> Settled:
         """Raises Transient, so that nothing is loaded, where a row is no longer as it was read."""
         verdicts = judge_places(conn, plan, self.rows)
         self._claim(conn, plan, [self.rows[place] for place, v in verdicts.items() if v.result == "loaded"])
         self._note(conn, plan, verdicts)
+        loaded = {self.rows[place].name for place, verdict in verdicts.items() if verdict.result == "loaded"}
+        close_repeats(conn, self.owner, plan.run.run_id, self.tables, self.repeats, loaded)
         if self.window is not None:
             require_unmoved(conn, self.window)
             note_known(conn, plan, self.window)
@@ -155,6 +173,24 @@ class Settlement:
             sets = {"replayRun": sql.Literal(plan.run.run_id), "replayResult": sql.Literal(verdict.result),
                     "replayRules": sql.Literal(list(verdict.rules))}  # fmt: skip
             change_rows(conn, self.owner, self.tables, rows, Change(("open", "fixed"), sets, is_note=True))
+
+
+def close_repeats(
+    conn: Conn,
+    owner: Owner,
+    run_id: str,
+    tables: Iterable[TableName],
+    repeats: Iterable[tuple[KeptRow, StandIns]],
+    loaded: Collection[str] = (),
+) -> None:
+    """Close the rows for which nothing but loaded ones stand, which `run_id` has loaded or a replay before it: they are
+    the same rows of the source. In the caller's transaction."""
+    by_run: dict[str, list[KeptRow]] = {}
+    for row, stand_ins in repeats:
+        if stand_ins.names <= set(loaded) and (by := run_id if stand_ins.names else stand_ins.replay):
+            by_run.setdefault(by, []).append(row)
+    for by, rows in by_run.items():
+        supersede_rows(conn, owner, by, tables, rows)
 
 
 def _count_rejects(conn: Conn, plan: LoadPlan) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from flowapp.quarantine.records import BECAME, BROKE_OFF, LEFT
 from flowapp.runs.models import LOADED, Purpose
 
 DONE = frozenset({"loaded", "mended"})
-KEPT_BACK = frozenset({"fails", "exists", "filtered"})
+KEPT_BACK = frozenset({"fails", "exists", "older", "read_again", "filtered"})
 """What a run says of rows that it took and did not load; all else it left out."""
 OF_RUNS = frozenset({Purpose.REPLAY, Purpose.MEND})
 OF_ENTRIES = frozenset({"export", "purge"})

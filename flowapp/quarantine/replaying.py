@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 
+from executors.errors import Terminal
 from executors.postgres.quarantined import KeptRow
+from executors.replay_path import require_replayable
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
@@ -57,7 +59,7 @@ def ask_for_runs(
     if purpose == Purpose.MEND:
         _require_expression(column, expression)
     groups = _group(selection)
-    _require_targets(pipeline, groups)
+    _require_targets(pipeline, groups, loads=purpose != Purpose.MEND)
     options = {"column": column, "expression": expression, "by": by.words, "selection": str(selection.pk)}
     runs = []
     with transaction.atomic():
@@ -81,10 +83,16 @@ def ask_for_runs(
 def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
     """What a person should know of these targets before rows are replayed into them."""
     told = []
-    for target in read_document(get_version(pipeline).document).targets():
+    document = read_document(get_version(pipeline).document)
+    for target in document.targets():
         mode = load_mode(target.load_mode)
         table = f"{target.schema_}.{target.table}"
         if target.id not in nodes:
+            continue
+        try:
+            require_replayable(document.path_to(target), "source")
+        except Terminal as refused:
+            told.append(f"They cannot be replayed as they are. {refused.message} {refused.hint}")
             continue
         if mode.replaces_all_rows:
             told.append(f"{table} is replaced as a whole by each run that has something new: these rows stay until "
@@ -105,9 +113,11 @@ def _require_expression(column: str, expression: str) -> None:
         raise FlowError(error.code, error.message, hint=error.hint) from error
 
 
-def _require_targets(pipeline: Pipeline, groups: dict[tuple[str, str], _Group]) -> None:
-    targets = {t.id: t for t in read_document(get_version(pipeline).document).targets()}
-    for (node, _), group in groups.items():
+def _require_targets(pipeline: Pipeline, groups: dict[tuple[str, str], _Group], *, loads: bool) -> None:
+    """`loads` says that the rows are to be loaded, or to be checked as if they were."""
+    document = read_document(get_version(pipeline).document)
+    targets = {t.id: t for t in document.targets()}
+    for (node, row_from), group in groups.items():
         target = targets.get(node)
         if target is None or target.connection != group.connection:
             raise FlowError(
@@ -116,6 +126,8 @@ def _require_targets(pipeline: Pipeline, groups: dict[tuple[str, str], _Group]) 
                 f"{'no such target' if target is None else f'that target over {target.connection!r}'}.",
                 hint="Give the pipeline that target back, or ignore the rows.",
             )
+        if loads:
+            require_replayable(document.path_to(target), row_from)
 
 
 def _group(selection: Selection) -> dict[tuple[str, str], _Group]:

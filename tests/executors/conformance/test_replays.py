@@ -224,7 +224,7 @@ def test_a_row_that_each_run_has_rejected_again_is_loaded_once(world: World) -> 
         world.run(world.table_document(rules=[NOT_NULL], **mode))
     assert len(ids(world)) == 6, "those at the mark are read each time"
     assert replay(world, world.table_document(**mode)).row_counts == {"loaded": 2, "repeated": 4}
-    assert replay(world, world.table_document(**mode)).row_counts == {"already": 2, "repeated": 4}
+    assert replay(world, world.table_document(**mode)).row_counts == {"already": 2, "superseded": 4}
     assert world.rows("id") == [(1,), (3,), (3,), (3,)]
 
 
@@ -386,6 +386,8 @@ def test_rows_that_a_later_load_has_read_again_are_not_added_to_what_it_loaded(w
     world.write("b.csv", "id,name\n5,Eve\n")
     world.run(world.document(mode=mode))
     assert world.rows("id") == [(1,), (2,), (3,), (4,), (5,)]
+    assert replay(world, world.document(mode=mode)).row_counts == {"superseded": 2}
+    world.sql("update rejected set status = 'open'")  # as an older release has left them
     assert replay(world, world.document(mode=mode)).row_counts == {"replaced": 2}
     assert world.rows("id") == [(1,), (2,), (3,), (4,), (5,)]
     assert replay(world, world.document()).row_counts == {"replaced": 2}, "whatever the mode is now"

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from executors.model import RunReport
 from flowapp.files.models import LoadUnit
+from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.models import RowJob
@@ -22,6 +23,7 @@ from flowapp.runs.models import Purpose, Run, Trigger
 from flowapp.runs.targets import has_loaded_all
 from ir.errors import FlowError
 from tests.flowapp.quarantine.keeping import DEMO, keep, save
+from tests.flowapp.reading import words
 
 pytestmark = pytest.mark.django_db
 ANN = Decider("ann")
@@ -137,3 +139,19 @@ def test_pipelines_that_share_a_table_do_not_get_each_others_rows(alices, orders
     (run,) = ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=returns), ANN))
     assert run.pipeline == returns
     assert [len(ids) for _, _, ids in rows_of(run).tables] == [1]
+
+
+@pytest.mark.parametrize("purpose", [Purpose.REPLAY, Purpose.RECHECK])
+def test_rows_of_which_an_op_keeps_one_are_not_asked_for_alone(as_, alices, orders, warehouse, table, purpose):
+    run = keep(warehouse, orders, table, "r1")
+    document = json.loads(get_version(orders).document)
+    document["nodes"][1]["ops"].append({"op": "deduplicate", "keys": ["tailnum"]})
+    save_version(alices, json.dumps(document))
+    chosen = choose_by_keys(alices, [f"{run}:r1-0"], ANN)
+    with pytest.raises(FlowError) as refused:
+        ask(purpose, chosen)
+    assert refused.value.code == "replay.deduplicates"
+    assert not Run.objects.filter(purpose=purpose).exists()
+    page = words(as_("editor").get(f"/w/alices-team/errors/selection/{chosen.pk}/"))
+    assert "They cannot be replayed as they are. 'shape' keeps one row of each tailnum." in page
+    assert ask(Purpose.MEND, chosen, column="id", expression="trim(id)")

@@ -1,0 +1,119 @@
+"""Rejected rows that a later run of an incremental target has read again and has not rejected: it has loaded them, or
+their source has others in their place by now. Neither is to be loaded from quarantine."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from psycopg import sql
+
+from executors.postgres.ddl import Conn
+from executors.postgres.load_plan import LoadPlan, Place
+from executors.postgres.names import TableName
+from executors.postgres.quarantined import KeptRow, Owner
+from executors.postgres.refusals import Refusal
+from executors.postgres.repeated_rejects import contents_of, runs_with
+from executors.postgres.staging import FILE, RECORD
+from executors.postgres.ties import mark_value
+from executors.postgres.windows import Window
+
+READ = "read_again:mark"
+"""The rule of such a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A run that has read the source from `bound` on, from its beginning if that is None."""
+
+    run_id: str
+    bound: str | None
+
+
+def bounds_by_place(
+    conn: Conn,
+    owner: Owner,
+    node: str,
+    window: Window,
+    rows: Mapping[TableName, Mapping[Place, KeptRow]],
+    tables: Iterable[TableName],
+) -> dict[Place, str | None]:
+    """For each row that some later run did not reject: the lowest bound from which such a run has read.
+
+    `tables` are those that may hold what later runs have rejected.
+    """
+    loads = _loads(conn, owner, node, window)
+    order = {load.run_id: place for place, load in enumerate(loads)}
+    ranks = {bound: rank for rank, bound in enumerate(_sorted(conn, window, loads))}
+    found: dict[Place, str | None] = {}
+    for place, runs in _runs_by_place(conn, owner, node, rows, tables).items():
+        first = min((order[run] for run in runs if run in order), default=len(loads))
+        others = {load.bound for load in loads[first + 1 :] if load.run_id not in runs}
+        if others:
+            found[place] = None if None in others else min(others, key=lambda bound: ranks[str(bound)])
+    return found
+
+
+def read_later(conn: Conn, plan: LoadPlan, window: Window, bounds: Mapping[Place, str | None]) -> Refusal:
+    """Refuses the staged rows that stand at or above the bound of their place."""
+    places, texts = list(bounds), list(bounds.values())
+    condition = sql.SQL(
+        "EXISTS (SELECT FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[]), unnest({}::text[])) AS a(f, r, b)"
+        " WHERE a.f = s.{} AND a.r = s.{} AND (a.b IS NULL OR {} >= {}))"
+    ).format(
+        sql.Literal([file for file, _ in places]), sql.Literal([record for _, record in places]), sql.Literal(texts),
+        sql.Identifier(FILE), sql.Identifier(RECORD), mark_value(conn, plan, window),
+        window.type.of(sql.Identifier("a", "b")),
+    )  # fmt: skip
+    kind, _, name = READ.partition(":")
+    return Refusal(kind, name, window.column, "was read again by a later run, which did not reject it", condition)
+
+
+def _loads(conn: Conn, owner: Owner, node: str, window: Window) -> list[Load]:
+    """The loads of the target that count, in their order. Where an older release did not note the bound it is reckoned
+    from the mark that the load before has left; one of another column or type than now counts as none."""
+    query = sql.SQL(
+        "SELECT l.run_id, CASE WHEN l.of = {of} THEN"
+        " CASE WHEN l.counts ? 'read_from' THEN l.counts ->> 'read_from' ELSE ({reckoned})::text END END FROM ("
+        "SELECT c.run_id, c.token, c.counts, lag(c.counts -> 'mark' ->> 'value') OVER loads AS before,"
+        " lag(ARRAY[c.counts -> 'mark' ->> 'column', c.counts -> 'mark' ->> 'type']) OVER loads AS of"
+        " FROM flow_meta.load_commits AS c WHERE c.tenant = {tenant} AND c.pipeline = {pipeline} AND c.node = {node}"
+        " AND c.undone_by IS NULL AND NOT c.counts ?| ARRAY['replay', 'restored']"
+        " WINDOW loads AS (ORDER BY c.token)) AS l ORDER BY l.token"
+    ).format(
+        of=sql.Literal([window.column, window.type.name]),
+        reckoned=window.type.minus(window.type.of(sql.Identifier("l", "before")), window.lag),
+        tenant=sql.Literal(owner.tenant), pipeline=sql.Literal(owner.pipeline), node=sql.Literal(node),
+    )  # fmt: skip
+    return [Load(*row) for row in conn.execute(query).fetchall()]
+
+
+def _sorted(conn: Conn, window: Window, loads: Collection[Load]) -> list[str]:
+    """The bounds of these loads, the lowest first."""
+    bounds = sorted({load.bound for load in loads if load.bound is not None})
+    query = sql.SQL("SELECT a.b FROM unnest({}::text[]) AS a(b) ORDER BY {}").format(
+        sql.Literal(bounds), window.type.of(sql.Identifier("a", "b"))
+    )
+    return [bound for (bound,) in conn.execute(query).fetchall()]
+
+
+def _runs_by_place(
+    conn: Conn,
+    owner: Owner,
+    node: str,
+    rows: Mapping[TableName, Mapping[Place, KeptRow]],
+    tables: Iterable[TableName],
+) -> dict[Place, set[str]]:
+    """The runs that have rejected a row like that."""
+    contents: dict[Place, str] = {}
+    runs: dict[str, set[str]] = defaultdict(set)
+    for table, here in rows.items():
+        found = contents_of(conn, table, [row.id for row in here.values()])
+        for place, row in here.items():
+            contents[place] = found.get(row.id, row.name)
+            runs[contents[place]].add(row.run_id)
+    for table in tables:
+        for content, run in runs_with(conn, owner, node, table, list(runs)):
+            runs[content].add(run)
+    return {place: runs[content] for place, content in contents.items()}

@@ -1,0 +1,257 @@
+"""Rejected rows of which others like them are elsewhere: in the source, in the table, in later runs. A replay loads
+none of them twice, and nothing older in the place of something newer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from executors.errors import Failure, Terminal
+from executors.model import BackupRef
+from executors.restore import restore_pipeline
+from tests.executors.conformance.test_replays import NOT_NULL, ROWS, ids, mend, recheck, replay, states
+from tests.executors.conformance.world import World, reconciles
+
+pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+
+INCREMENTAL: Any = {"mode": "incremental_watermark"}
+LAST_OF_ID = {"op": "deduplicate", "keys": ["id"], "orderBy": "at"}
+
+
+@pytest.mark.parametrize("how", [replay, recheck])
+@pytest.mark.parametrize("mode", ["append", "truncate", "blue_green"])
+def test_rows_of_which_an_op_keeps_one_are_not_replayed_alone(world: World, mode: str, how: Any) -> None:
+    world.sql("create table t (id int, at int, name text)")
+    world.write("a.csv", "id,at,name\n1,1,\n1,2,Ann\n2,1,\n")
+    world.run(world.document(mode=mode, rules=[NOT_NULL], ops=[{"op": "trim", "columns": ["name"]}]))
+    with pytest.raises(Terminal) as refused:
+        how(world, world.document(mode=mode, ops=[LAST_OF_ID]))
+    assert (refused.value.code, refused.value.node) == ("replay.deduplicates", "shape")
+    assert len(world.rows()) == 1
+    assert states(world) == [("open", None, None)] * 2
+
+
+def test_they_are_replayed_where_the_key_keeps_out_what_the_op_would_drop(world: World) -> None:
+    world.sql("create table t (id int primary key, at int, name text)")
+    world.write("a.csv", "id,at,name\n1,2,Ann\n1,1,x,y\n2,1,\n")
+    document = world.document(mode="upsert", ops=[LAST_OF_ID])
+    world.run(world.document(mode="upsert", ops=[LAST_OF_ID], rules=[NOT_NULL]))
+    mend(world, id="1", at="1", name="Older")
+    assert replay(world, document).row_counts == {"exists": 1, "loaded": 1}
+    assert world.rows() == [(1, 2, "Ann"), (2, 1, None)]
+
+
+@pytest.mark.parametrize("ops", [
+    [LAST_OF_ID, {"op": "derive", "columns": {"id": "id + 1"}}],
+    [LAST_OF_ID, {"op": "rename", "columns": {"id": "no", "at": "id"}}],
+    [{**LAST_OF_ID, "keys": ["name"]}],
+])  # fmt: skip
+def test_a_key_that_is_made_of_something_else_keeps_nothing_out(world: World, ops: list[dict[str, Any]]) -> None:
+    world.sql("create table t (id int primary key, at int, name text)")
+    world.write("a.csv", "id,at,name\n1,1,\n")
+    world.run(world.document(mode="upsert", rules=[NOT_NULL]))
+    with pytest.raises(Terminal, match="keeps one row of each"):
+        replay(world, world.document(mode="upsert", ops=ops))
+
+
+def test_a_row_that_the_table_refused_has_been_through_the_op(world: World) -> None:
+    world.sql("create table t (id int check (id < 10), at int)")
+    world.write("a.csv", "id,at\n11,1\n11,2\n")
+    document = world.document(ops=[{"op": "cast", "columns": {"at": "integer"}}, LAST_OF_ID], onTypeMismatch="skip")
+    world.run(document)
+    world.sql("alter table t drop constraint t_id_check")
+    assert replay(world, document, row_from="input").row_counts == {"loaded": 1}
+    assert world.rows() == [(11, 2)]
+
+
+def test_a_ticked_row_does_not_take_the_place_of_a_newer_one(world: World) -> None:
+    world.sql("create table t (id int primary key, at int, name text)")
+    world.write("a.csv", "id,at,name\n1,1,\n2,9,\n3,,\n4,1,\n")
+    document = world.document(mode="upsert", orderBy="at")
+    world.run(world.document(mode="upsert", orderBy="at", rules=[NOT_NULL]))
+    world.sql("insert into t values (1, 5, 'Newer'), (2, 5, 'Older'), (3, 5, 'Newer'), (4, null, 'Older')")
+    assert recheck(world, document).row_counts == {"older": 2, "exists": 2}
+    names = frozenset(f"{run}:{row}" for run, row in world.sql('select "runId", "rowId" from rejected'))
+    report = replay(world, document, overwrite=names)
+    assert report.row_counts == {"older": 2, "loaded": 2}
+    assert reconciles(report)
+    assert world.rows() == [(1, 5, "Newer"), (2, 9, None), (3, 5, "Newer"), (4, 1, None)]
+
+
+@pytest.fixture
+def at_the_mark(world: World) -> World:
+    """A run has loaded a row, and rejected one that stands at the same mark: each run reads both again."""
+    world.sql("create table t (id int, name text)")
+    world.sql("create table s (id int, name text)")
+    world.sql("insert into s values (3, null), (3, 'Cy')")
+    world.run(world.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    return world
+
+
+def test_a_row_that_a_later_run_has_read_again_and_loaded_is_not_loaded_once_more(at_the_mark: World) -> None:
+    at_the_mark.run(at_the_mark.table_document(**INCREMENTAL))
+    assert at_the_mark.rows() == [(3, "Cy"), (3, None)]
+    at_the_mark.sql("insert into s values (9, 'Dee')")
+    at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    document = at_the_mark.table_document(**INCREMENTAL)
+    assert recheck(at_the_mark, document).row_counts == {"read_again": 1, "repeated": 1}
+    report = replay(at_the_mark, document)
+    assert report.row_counts == {"read_again": 1, "repeated": 1}
+    assert reconciles(report)
+    assert at_the_mark.rows() == [(3, "Cy"), (3, None), (9, "Dee")]
+
+
+def test_nor_if_runs_have_rejected_it_once_more_since(at_the_mark: World) -> None:
+    at_the_mark.run(at_the_mark.table_document(**INCREMENTAL))
+    at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    newest = ids(at_the_mark)[-1:]
+    assert len(ids(at_the_mark)) == 2
+    assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL), newest).row_counts == {"read_again": 1}
+    assert len(at_the_mark.rows()) == 2
+
+
+def test_a_row_that_came_late_and_that_no_run_has_loaded_is(at_the_mark: World) -> None:
+    strict = at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL)
+    at_the_mark.run(at_the_mark.table_document(**INCREMENTAL))
+    at_the_mark.sql("insert into s values (4, null)")
+    at_the_mark.run(strict)
+    at_the_mark.run(strict)
+    newest = ids(at_the_mark, "row ->> 'id' = '4'")
+    assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL), newest).row_counts == {
+        "loaded": 1, "repeated": 1,
+    }  # fmt: skip
+
+
+def test_an_old_copy_is_not_loaded_beside_the_row_as_it_is_now(at_the_mark: World) -> None:
+    at_the_mark.sql("update s set name = 'Bob' where name is null")
+    at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    mend(at_the_mark, name="Bert")
+    assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL)).row_counts == {"read_again": 1}
+    assert at_the_mark.rows() == [(3, "Cy"), (3, "Bob")]
+
+
+def test_a_row_within_the_lag_was_read_again_and_one_below_it_was_not(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.sql("create table s (id int, name text)")
+    world.sql("insert into s values (1, null), (8, null), (10, 'Cy')")
+    document = world.table_document(watermarkLag=5, **INCREMENTAL)
+    world.run(world.table_document(rules=[NOT_NULL], watermarkLag=5, **INCREMENTAL))
+    world.run(document)
+    assert [row[0] for row in world.rows()] == [8, 10]
+    assert replay(world, document).row_counts == {"loaded": 1, "read_again": 1}
+    assert [row[0] for row in world.rows()] == [1, 8, 10]
+
+
+def test_markers_of_older_releases_do_not_tell_where_a_run_began(at_the_mark: World) -> None:
+    at_the_mark.run(at_the_mark.table_document(**INCREMENTAL))
+    at_the_mark.sql("update flow_meta.load_commits set counts = counts - 'read_from' where tenant = %s",
+                    at_the_mark.tenant)  # fmt: skip
+    assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL)).row_counts == {"read_again": 1}
+
+
+# --- rows for which a later run stands ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["truncate", "blue_green"])
+def test_a_load_that_replaces_all_rows_supersedes_what_earlier_ones_have_rejected(world: World, mode: str) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    world.run(world.document(mode=mode, rules=[NOT_NULL]))
+    mend(world, name="Bob")
+    world.write("b.csv", "id,name\n5,Eve\n6,\n")
+    world.run(world.document(mode=mode, rules=[NOT_NULL]))
+    run = next(iter(world.memory.commits.values())).run_id
+    superseded = "select row ->> 'id', status, \"supersededBy\" from rejected order by id"
+    standing = {status for _, status, by in world.sql(superseded) if by is None}
+    assert standing == {"open"}
+    assert [row for row in world.sql(superseded) if row[2] is not None] == [
+        ("2", "superseded", run), ("4", "superseded", run),
+    ]  # fmt: skip
+    old = ids(world, "status = 'superseded'")
+    assert replay(world, world.document(mode=mode), old).row_counts == {"superseded": 2}
+
+
+def test_a_load_that_adds_rows_supersedes_none(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    for name in ("a.csv", "b.csv"):
+        world.write(name, ROWS + f"9{name},\n")
+        world.run(world.document(rules=[NOT_NULL], onTypeMismatch="skip"))
+    assert {status for status, *_ in states(world)} == {"open"}
+
+
+def test_a_load_that_fails_supersedes_none(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", ROWS)
+    world.run(world.document(mode="truncate", rules=[NOT_NULL]))
+    world.sql("create function no() returns trigger language plpgsql as $$ begin raise 'no'; end $$")
+    world.sql("create trigger no before insert on t execute function no()")
+    world.write("b.csv", "id,name\n5,Eve\n")
+    with pytest.raises(Failure):
+        world.run(world.document(mode="truncate", rules=[NOT_NULL]))
+    assert {status for status, *_ in states(world)} == {"open"}
+
+
+def test_a_restore_opens_them_again(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    document = world.document(mode="truncate", rules=[NOT_NULL], backupBeforeLoad=True)
+    world.write("a.csv", ROWS)
+    world.run(document)
+    world.write("b.csv", "id,name\n5,Eve\n")
+    world.run(document)
+    second = world.memory.commits["load"].run_id
+    assert [status for status, *_ in states(world)] == [*["superseded"] * 2, *["open"] * 2]
+    restore = world.job(document, backup=BackupRef(second, "load"))
+    restore_pipeline(restore, world.memory.ports())
+    assert {status for status, *_ in states(world)} == {"open"}
+    assert replay(world, world.document(mode="truncate")).row_counts == {"loaded": 2, "not_loaded": 2}
+
+
+def test_a_load_that_counts_again_supersedes_them_again(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    document = world.document(mode="truncate", rules=[NOT_NULL], backupBeforeLoad=True)
+    runs = []
+    for name in ("a.csv", "b.csv", "c.csv"):
+        world.write(name, f"id,name\n1,Ann\n2{name[0]},\n")
+        world.run(document)
+        runs.append(world.memory.commits["load"].run_id)
+
+    def statuses() -> list[set[str]]:
+        query = 'select status from rejected where "runId" = %s'
+        return [{status for (status,) in world.sql(query, run)} for run in runs]
+
+    assert statuses() == [{"superseded"}, {"superseded"}, {"open"}]
+    for backup, then in ((runs[1], [{"open"}] * 3), (runs[2], [{"superseded"}, {"open"}, {"open"}])):
+        restore_pipeline(world.job(document, backup=BackupRef(backup, "load")), world.memory.ports())
+        assert statuses() == then
+
+
+def test_copies_of_a_row_that_is_loaded_are_closed_with_it(at_the_mark: World) -> None:
+    for _ in range(2):
+        at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    report = replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL))
+    assert report.row_counts == {"loaded": 1, "repeated": 2}
+    run = at_the_mark.sql("select \"replayRun\" from rejected where status = 'replayed'")
+    assert at_the_mark.sql('select status, "supersededBy" from rejected order by id') == [
+        *[("superseded", *run[0])] * 2, ("replayed", None),
+    ]  # fmt: skip
+
+
+def test_a_copy_of_a_row_that_was_loaded_before_is_closed_by_the_next_replay(at_the_mark: World) -> None:
+    at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    first, second = ids(at_the_mark)
+    document = at_the_mark.table_document(**INCREMENTAL)
+    assert replay(at_the_mark, document, [second]).row_counts == {"loaded": 1}
+    assert [status for status, *_ in states(at_the_mark)] == ["open", "replayed"]
+    report = replay(at_the_mark, document, [first])
+    assert (report.row_counts, report.nothing_new) == ({"repeated": 1}, True)
+    assert [status for status, *_ in states(at_the_mark)] == ["superseded", "replayed"]
+    assert len(at_the_mark.rows()) == 2
+
+
+def test_copies_of_a_row_that_still_fails_stay_open(at_the_mark: World) -> None:
+    document = at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL)
+    at_the_mark.run(document)
+    assert replay(at_the_mark, document).row_counts == {"fails": 1, "repeated": 1}
+    assert [status for status, *_ in states(at_the_mark)] == ["open", "open"]
