@@ -41,9 +41,11 @@ def home(request: HtmxRequest) -> HttpResponse:
     ident = request.GET.get("pipeline", "")
     pipeline = get_pipeline(request.workspace, ident) if ident else None
     counts = {by: count_violations(request.workspace, by, days=days, pipeline=pipeline) for by in GROUPS}
+    trend = present_trend(counts["day"], days)
     context = {
         "counts": counts,
-        "trend": present_trend(counts["day"], days),
+        "trend": trend,
+        "worst": max(trend, key=lambda day: day.violations),
         "days": days,
         "days_choices": DAYS,
         "pipeline": pipeline,
