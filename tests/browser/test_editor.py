@@ -13,6 +13,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.accounts.services import add_member, make_login_link
 from flowapp.pipelines.models import Draft, Pipeline
 from flowapp.pipelines.services import create_pipeline
+from tests.browser.looks import sideways
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,6 +77,7 @@ def test_a_long_name_gives_way_so_that_the_panes_end_with_the_window(open_editor
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 900})
         assert page.locator(".breadcrumb").evaluate("list => list.clientHeight") < 30, "it stands in one line"
+        assert sideways(page) <= 0
 
 
 def test_a_pipeline_is_built_mended_undone_and_saved_without_touching_the_canvas(open_editor):

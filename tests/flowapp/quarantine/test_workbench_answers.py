@@ -118,4 +118,9 @@ def test_what_an_expression_left_as_it_was_is_told(as_, chosen):
     client = as_("editor")
     address = client.post(f"{chosen}compute/", {"field": "name", "expression": "trim(name)"})["Location"]
     Run.objects.filter(purpose="mend").update(state="succeeded", report={"rows": {"mended": 1, "unchanged": 1}})
-    assert "1 unchanged: the expression gives the value that was there" in words(client.get(address))
+    page = words(client.get(address))
+    assert "1 unchanged: the expression gives the value that was there" in page
+    assert "trim(name) computed for name" in page
+    seen = words(as_("viewer").get(address))
+    assert "An expression computed for name" in seen
+    assert "trim(name)" not in seen, "it may quote values"
