@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -31,8 +32,12 @@ Chunk = TypeVar("Chunk")
 FIELDS = ("pipelineId", "runId", "rowId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
           "sourceFile", "sourceRecord", "createdAt", "fixedBy", "reason", "supersededBy")  # fmt: skip
 """What is told of an entry beside its row."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_SIGNS = r"=+\-@\uff1d\uff0b\uff0d\uff20"
 """What makes a spreadsheet compute a cell instead of showing it; some take the wide signs for the others."""
+_BEGINS = re.compile(rf'^(?=[{_SIGNS}\t\r\n])|(?<=[;\t\r\n])("*)(?=[{_SIGNS}])')
+"""Where such a cell begins: also within a cell of ours, for a spreadsheet whose separator is a semicolon or a tab takes
+neither our commas nor the quotes behind them for what they are."""
+_BEGINS_IN_JSON = re.compile(f"(?<=;)[{_SIGNS}]")
 _AT_ONCE = 500
 _LOOKED_AT = 1000
 """Entries of each table that are asked which fields there are; what only others have stands in their row's JSON."""
@@ -113,7 +118,7 @@ def as_csv(entries: Iterable[Entry], fields: Sequence[str]) -> Iterator[str]:
         values = [_plain(entry[name]) for name in FIELDS]
         now = _row_now(entry)
         cells = [text_of(now.get(name)) or "" for name in fields]
-        rows = [json.dumps(entry[name], ensure_ascii=False) if entry[name] else "" for name in ("row", "fixedRow")]
+        rows = [_json_cell(entry[name]) if entry[name] else "" for name in ("row", "fixedRow")]
         yield _line([*values, *cells, *rows])
 
 
@@ -129,8 +134,14 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def neutral(cell: str) -> str:
-    """The cell so that a spreadsheet shows it as text."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    """The cell so that a spreadsheet shows it as text, whatever it takes for a separator."""
+    return _BEGINS.sub(lambda found: f"{found[1] or ''}'", cell)
+
+
+def _json_cell(row: Any) -> str:
+    """The row as JSON that means the same to programs and holds no formula to a spreadsheet."""
+    text = json.dumps(row, ensure_ascii=False)
+    return _BEGINS_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def as_json(entries: Iterable[Entry], fields: Sequence[str]) -> Iterator[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import json
+import re
 import time
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any, cast
 
 import pytest
 
-from flowapp.quarantine.exporting import Sending, as_csv, fields_of, in_thread, list_all
+from flowapp.quarantine.exporting import FIELDS, Sending, as_csv, fields_of, in_thread, list_all, neutral
 from flowapp.quarantine.models import RowDecision
 from flowapp.quarantine.selectors import Wanted
 from flowapp.runs.holds import Decider
@@ -49,6 +51,20 @@ def test_fields_stand_in_the_order_of_their_source(alices, orders, warehouse, ta
     run = keep(warehouse, orders, table, "r1", row={"a": "1", "zz": "2"})
     tell_fields(warehouse, orders, run, ["zz", "a"])
     assert fields_of(alices, Wanted(pipeline=orders)) == ["zz", "a"]
+
+
+@pytest.mark.parametrize(("value", "cell"), [
+    ("-1+1", "'-1+1"), ("a;=1+1", "a;'=1+1"), ('a;"=1+1"', 'a;"\'=1+1"'), ("a\n=1+1", "a\n'=1+1"),
+    ("\t@x", "'\t'@x"), ("＝1", "'＝1"), ("a=1;b-2", "a=1;b-2"), ("a@example.com", "a@example.com"),
+])  # fmt: skip
+def test_no_cell_is_a_formula_whatever_a_spreadsheet_takes_for_a_separator(value, cell):
+    """One that separates by semicolons begins a cell within ours; JSON stays the same to programs."""
+    assert neutral(value) == cell
+    entry = dict.fromkeys((*FIELDS, "fixedRow")) | {"row": {"x": value}}
+    _, line = csv.reader(io.StringIO("".join(as_csv([entry], ["x"])), newline=""))
+    assert line[-3] == cell
+    assert json.loads(line[-2]) == {"x": value}
+    assert not re.search(r'(^|[;\t\r\n]"*)[=+\-@]', line[-2])
 
 
 def test_what_stands_for_a_row_that_could_not_be_read_is_no_field(alices, orders, warehouse, table):
