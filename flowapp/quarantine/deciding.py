@@ -39,7 +39,8 @@ class Decided:
 def decide(
     selection: Selection, verb: Verb, by: Decider, reason: str = "", cells: Mapping[Key, Cells] | None = None
 ) -> Decided:
-    """Change the rows of a selection that still are as they were chosen. Raises FlowError.
+    """Change the rows of a selection that still are as they were chosen. Raises FlowError; each table by itself is then
+    changed as a whole or not at all.
 
     With `fix` the rows of which `cells` says nothing are left out.
     """
@@ -47,13 +48,19 @@ def decide(
     if verb in NEEDS_REASON and not reason:
         raise FlowError("errors.reason_required", "Ignoring rows needs a reason.", hint="Say why; it is kept.")
     _require_cells(cells or {})
-    changed = sum(_decide(part, verb, by, reason, cells) for part in reach_parts(selection))
-    chosen = len(cells) if cells is not None else selection.rows
+    chosen, changed, is_whole = len(cells) if cells is not None else selection.rows, 0, False
     fields = sorted({name for row in (cells or {}).values() for name in row})
-    note_decision(
-        selection.workspace, selection.pipeline, verb, by, rows=changed, left_out=chosen - changed, reason=reason,
-        details={"wanted": selection.wanted, **({"fields": fields} if fields else {})},
-    )  # fmt: skip
+    try:
+        for part in reach_parts(selection):
+            changed += _decide(part, verb, by, reason, cells)
+        is_whole = True
+    finally:
+        # What is changed is changed, also where another table refuses or does not answer.
+        if changed or is_whole:
+            note_decision(
+                selection.workspace, selection.pipeline, verb, by, rows=changed, left_out=chosen - changed,
+                reason=reason, details={"wanted": selection.wanted, **({"fields": fields} if fields else {})},
+            )  # fmt: skip
     return Decided(changed, chosen - changed)
 
 

@@ -6,10 +6,11 @@ import pytest
 
 from executors.errors import Failure
 from executors.model import Connection
-from flowapp.quarantine import selectors
+from flowapp.pipelines.services import create_pipeline
+from flowapp.quarantine import deciding, selectors
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.deciding import decide
-from flowapp.quarantine.models import RowDecision
+from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.quarantine.selectors import Wanted, list_entries
 from flowapp.runs.holds import Decider
 from ir.errors import FlowError
@@ -97,6 +98,21 @@ def test_decisions_are_kept_without_values(alices, kept):
     ]  # fmt: skip
     assert noted[0].details["fields"] == ["name"]
     assert "SECRET" not in str([d.details for d in noted])
+
+
+def test_what_one_table_took_is_noted_where_another_refuses(workspace, monkeypatch):
+    def take(part: str, *_: object) -> int:
+        if part == "second":
+            raise FlowError("fix.field_unknown", "These rows have no field 'name'.")
+        return 1
+
+    monkeypatch.setattr(deciding, "reach_parts", lambda _: ["first", "second"])
+    monkeypatch.setattr(deciding, "_decide", take)
+    chosen = Selection(workspace=workspace, pipeline=create_pipeline(workspace, "orders"), rows=2)
+    with pytest.raises(FlowError, match="no field"):
+        decide(chosen, "fix", ANN, cells={("run", "row"): {"name": "Bob"}, ("run", "other"): {"name": "Bob"}})
+    noted = RowDecision.objects.get()
+    assert (noted.action, noted.rows, noted.left_out) == ("fix", 1, 1)
 
 
 def test_rows_are_chosen_by_what_they_have_in_common_and_stay_as_chosen(alices, orders, warehouse, table, kept):
