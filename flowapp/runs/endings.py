@@ -171,23 +171,25 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
             save_commit(run, commit)
         release_units(run, UnitState.PENDING if ending == State.CANCELLED else UnitState.FAILED, error.message)
         _end(claim, run, ending, report=run.report, error=error)
+        # With the state: a process that dies in between would leave a failed run that nobody is told of.
+        if ending == State.FAILED and purpose_of(run).counts:
+            raise_alert("run.failed", "error", f"{error.code}: {redact(error.message)}",
+                        error.hint or "Look at the run.", pipeline=run.pipeline, run=run)  # fmt: skip
     drop_approved(run)
-    if ending == State.FAILED and purpose_of(run).counts:
-        raise_alert("run.failed", "error", f"{error.code}: {redact(error.message)}",
-                    error.hint or "Look at the run.", pipeline=run.pipeline, run=run)  # fmt: skip
 
 
 def _park(claim: Claim, run: Run, ending: State, error: FlowError, trouble: FlowError) -> None:
     """A target cannot be asked: the run stays running under an expiring lease, and is settled when it answers."""
     changes = {"ending": ending, "lease_owner": "", "lease_until": from_now(PARK_SECONDS), **_error_fields(error)}
-    if not claim.held().update(**changes):
-        raise claim.lost()
-    raise_alert(
-        "target.unreachable_for_fence", "error",
-        f"{run.pipeline} cannot be ended as {ending}: its target cannot be asked whether it has committed "
-        f"({trouble.code}).",
-        "Bring the target back; the run is settled by itself then.", pipeline=run.pipeline, run=run,
-    )  # fmt: skip
+    with transaction.atomic():
+        if not claim.held().update(**changes):
+            raise claim.lost()
+        raise_alert(
+            "target.unreachable_for_fence", "error",
+            f"{run.pipeline} cannot be ended as {ending}: its target cannot be asked whether it has committed "
+            f"({trouble.code}).",
+            "Bring the target back; the run is settled by itself then.", pipeline=run.pipeline, run=run,
+        )  # fmt: skip
 
 
 def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error: FlowError) -> None:

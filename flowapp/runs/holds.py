@@ -60,11 +60,11 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
         )  # fmt: skip
         if not changed:
             raise claim.lost()
-    raise_alert(
-        "run.held", "warning", f"{run.pipeline} waits for a decision: {held.message}",
-        f"Approve or discard run {run.number} within {settings.HOLD_HOURS:g} hours; later runs wait for it.",
-        pipeline=run.pipeline, run=run, node=held.node or "",
-    )  # fmt: skip
+        raise_alert(
+            "run.held", "warning", f"{run.pipeline} waits for a decision: {held.message}",
+            f"Approve or discard run {run.number} within {settings.HOLD_HOURS:g} hours; later runs wait for it.",
+            pipeline=run.pipeline, run=run, node=held.node or "",
+        )  # fmt: skip
 
 
 def kept_of(run: Run) -> dict[str, Kept]:
