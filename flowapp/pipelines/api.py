@@ -113,6 +113,8 @@ class One(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ident: str) -> Response:
+        """Versions, drafts, runs and alerts go, and so do backups of its tables, samples of its rows and its marks:
+        where a database does not answer, as soon as it does. Tables and rejected rows stay where they are."""
         delete_pipeline(get_pipeline(request.workspace, ident))
         return Response(status=status.HTTP_204_NO_CONTENT)
 

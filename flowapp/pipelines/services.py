@@ -11,12 +11,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from flowapp.accounts.models import User, Workspace
-from flowapp.backups.selectors import list_kept
-from flowapp.backups.services import drop_backups
 from flowapp.connections.services import resolve_connections, resolve_webhooks
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.hook_roles import require_hook_role
 from flowapp.pipelines.models import Pipeline, PipelineVersion
+from flowapp.pipelines.remains import clear_up, note_remains
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import summary_of
 from ir.documents import Syntax
@@ -170,17 +169,15 @@ def create_pipeline(workspace: Workspace, ident: str, name: str = "") -> Pipelin
 
 
 def delete_pipeline(pipeline: Pipeline) -> None:
-    """Delete a pipeline with its versions, drafts, runs and alerts, and what was kept of its targets before loads.
-
-    Tables that it loaded stay. Raises FlowError.
+    """Delete a pipeline with its versions, drafts, runs and alerts, and with what Flow keeps of it beside its targets:
+    backups, samples, marks. Tables that it loaded and rejected rows stay. Raises FlowError.
     """
     with transaction.atomic():
         if pipeline.runs.filter(ended_at=None).exists():
             raise FlowError(
                 "pipeline.busy", f"Pipeline {pipeline.ident!r} has runs that have not ended.", hint="Cancel them first."
             )
-        kept = list(list_kept().filter(pipeline=pipeline))
+        left = note_remains(pipeline)
         pipeline.runs.all().delete()
         pipeline.delete()
-        # Nobody would know of them any more.
-        transaction.on_commit(lambda: drop_backups(kept))
+        transaction.on_commit(lambda: clear_up(left))

@@ -10,8 +10,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from flowapp.pipelines.forms import NewPipeline
 from flowapp.pipelines.listing import NOT_RUN, Filters, PipelineRow, list_rows, list_tags, newest_runs
 from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.remains import what_goes
 from flowapp.pipelines.selectors import get_pipeline, list_pipelines
 from flowapp.pipelines.services import create_pipeline, delete_pipeline, set_enabled, set_paused
+from flowapp.quarantine.purging import retention_of
 from flowapp.runs.models import State
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page, toast
@@ -99,10 +101,14 @@ def _row(pipeline: Pipeline) -> PipelineRow:
     return PipelineRow(pipeline, newest_runs([pipeline])[pipeline.pk])
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @page("editor")
 def delete(request: HtmxRequest, ident: str) -> HttpResponse:
+    """What would go and what would stay; then the deletion itself."""
     pipeline = get_pipeline(request.workspace, ident)
+    if request.method == "GET":
+        context = {"pipeline": pipeline, "deletion": what_goes(pipeline), "kept_days": retention_of(request.workspace)}
+        return render_page(request, "pipelines/delete.html", context)
     delete_pipeline(pipeline)
     messages.success(request, f"Pipeline {ident} is deleted, with its versions and runs.")
     return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))

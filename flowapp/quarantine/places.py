@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from executors.postgres.names import TableName
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.documents import read_document
-from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.models import Pipeline, Remains
 from flowapp.pipelines.selectors import get_version, list_pipelines
 from flowapp.runs.models import Run
 from ir.pipeline import Pipeline as Document
@@ -31,6 +31,15 @@ def places_of(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) 
     """All places in question, without repeats."""
     documents = _documents(workspace, pipeline, run)
     return list(dict.fromkeys(place for document in documents for place in _places(document)))
+
+
+def places_left(workspace: Workspace) -> list[Place]:
+    """Where pipelines that were deleted have left rejected rows."""
+    return [
+        Place(remains.ident, remains.connection, TableName.parse(table))
+        for remains in Remains.objects.filter(workspace=workspace).order_by("pk")
+        for table in remains.quarantines
+    ]
 
 
 def _documents(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) -> Iterator[Document]:

@@ -17,7 +17,7 @@ from executors.postgres.quarantine_pages import count_older, delete_older
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.models import Retention, RowDecision
-from flowapp.quarantine.places import Place, places_of
+from flowapp.quarantine.places import Place, places_left, places_of
 from flowapp.quarantine.records import BROKE_OFF, LEFT, note_decision, note_purged
 from flowapp.quarantine.selectors import Wanted, narrow, owner_of, reach
 from flowapp.runs.holds import Decider
@@ -185,7 +185,8 @@ def purge_old_rows() -> int:
     gone = 0
     for kept in Retention.objects.select_related("workspace").order_by("pk"):
         try:
-            places = sorted(places_of(kept.workspace, None, None), key=_connection)
+            all_places = dict.fromkeys([*places_of(kept.workspace, None, None), *places_left(kept.workspace)])
+            places = sorted(all_places, key=_connection)
         except FlowError as error:
             logger.warning("Rejected rows of workspace %s were not thrown away: %s", kept.workspace, error)
             continue

@@ -1,0 +1,50 @@
+"""Letting go of what Flow keeps of a deleted pipeline beside its targets, where that may hold values of rows. What it
+has loaded stays, and that it has: a pipeline of the same id must not load the same files twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn, exists
+from executors.postgres.meta import META
+
+
+@translate()
+def sampled_runs(conn: Conn, tenant: str, pipeline: str) -> list[str]:
+    """The runs of which samples are kept."""
+    with conn.transaction():
+        if not exists(conn, META, "samples"):
+            return []
+        rows = conn.execute(
+            "SELECT DISTINCT run_id FROM flow_meta.samples WHERE tenant = %s AND pipeline = %s", [tenant, pipeline]
+        ).fetchall()
+    return [run_id for (run_id,) in rows]
+
+
+@translate()
+def forget_samples(conn: Conn, tenant: str, pipeline: str, runs: Collection[str]) -> None:
+    """Drop the samples of these runs."""
+    if not runs:
+        return
+    with conn.transaction():
+        conn.execute(
+            "DELETE FROM flow_meta.samples WHERE tenant = %s AND pipeline = %s AND run_id = ANY(%s)",
+            [tenant, pipeline, list(runs)],
+        )
+
+
+@translate()
+def forget_marks(conn: Conn, tenant: str, pipeline: str) -> None:
+    """Drop the marks of a pipeline, the hashes beside them and all that they ever were."""
+    with conn.transaction():
+        if not exists(conn, META, "pipeline_watermarks"):
+            return
+        mine = [tenant, pipeline]
+        conn.execute(
+            "DELETE FROM flow_meta.watermark_ties AS t USING flow_meta.pipeline_watermarks AS w"
+            " WHERE t.watermark = w.id AND w.tenant = %s AND w.pipeline = %s",
+            mine,
+        )
+        conn.execute("DELETE FROM flow_meta.pipeline_watermarks WHERE tenant = %s AND pipeline = %s", mine)
+        conn.execute("DELETE FROM flow_meta.watermark_changes WHERE tenant = %s AND pipeline = %s", mine)

@@ -1,0 +1,145 @@
+"""What a deleted pipeline leaves in its targets' databases: told before, and cleared up as soon as they answer."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.db.models import Q
+
+from executors.model import BackupRef
+from executors.postgres.backups import drop_backups
+from executors.postgres.client import connect, translate
+from executors.postgres.ddl import Conn
+from executors.postgres.forgetting import forget_marks, forget_samples, sampled_runs
+from executors.postgres.staging import sweep_leftovers
+from flowapp.backups.models import Backup
+from flowapp.backups.selectors import list_kept
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import resolve
+from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.models import Pipeline, Remains
+from flowapp.runs.models import Run
+from ir.errors import FlowError
+from ir.pipeline import Pipeline as Document
+
+logger = logging.getLogger(__name__)
+MOST_RUNS = 1000
+"""Of so many runs, the newest, staging may be left: it is swept every hour where a database answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What goes with a pipeline, what stays and how many runs are in the way, as far as Flow knows without asking a
+    target's database."""
+
+    versions: int
+    runs: int
+    under_way: int
+    marks: int
+    backups: list[Backup]
+    tables: list[str]
+    quarantines: list[str]
+
+
+@dataclass(slots=True)
+class _Places:
+    """Of one connection: the tables that were loaded, and those that keep rejected rows."""
+
+    tables: dict[str, None] = field(default_factory=dict)
+    quarantines: dict[str, None] = field(default_factory=dict)
+
+
+def what_goes(pipeline: Pipeline) -> Deletion:
+    places = _places_of(pipeline)
+    return Deletion(
+        versions=pipeline.versions.count(),
+        runs=pipeline.runs.count(),
+        under_way=pipeline.runs.filter(ended_at=None).count(),
+        marks=pipeline.marks.exclude(value="").count(),
+        backups=list(list_kept().filter(pipeline=pipeline).order_by("-taken_at", "id")),
+        tables=sorted({table for place in places.values() for table in place.tables}),
+        quarantines=sorted({table for place in places.values() for table in place.quarantines}),
+    )
+
+
+def note_remains(pipeline: Pipeline) -> list[Remains]:
+    """Write down what is to be cleared up, in the transaction that deletes the pipeline, before it is gone."""
+    places = _places_of(pipeline)
+    backups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for backup in list_kept().filter(pipeline=pipeline):
+        backups[backup.connection].append((str(backup.run_id), backup.node))
+    runs = [str(key) for key in pipeline.runs.order_by("-queued_at").values_list("pk", flat=True)[:MOST_RUNS]]
+    return Remains.objects.bulk_create(
+        Remains(workspace=pipeline.workspace, ident=pipeline.ident, connection=name, backups=backups[name], runs=runs,
+                quarantines=list(places[name].quarantines) if name in places else [])
+        for name in sorted({*places, *backups})
+    )  # fmt: skip
+
+
+def clear_up_remains() -> int:
+    """Clear up what could not be reached when its pipeline was deleted; returns of how many places nothing is left."""
+    return clear_up(Remains.objects.filter(is_due=True).select_related("workspace").order_by("pk"))
+
+
+def clear_up(left: Iterable[Remains]) -> int:
+    """Clear up behind each connection that answers; the others are tried again by the scheduler."""
+    return sum(map(_clear_up, left))
+
+
+def _clear_up(remains: Remains) -> bool:
+    try:
+        stored = get_connection(remains.workspace, remains.connection)
+        with translate(), connect(resolve(stored), autocommit=True) as target:
+            _forget(target, remains)
+    except FlowError as error:
+        logger.info("What %s left behind connection %s is not cleared up yet: %s", remains.ident, remains.connection,
+                    error.code)  # fmt: skip
+        return False
+    if remains.quarantines:  # they stay until they are past their time
+        Remains.objects.filter(pk=remains.pk).update(is_due=False, backups=[], runs=[])
+    else:
+        remains.delete()
+    return True
+
+
+def _forget(target: Conn, remains: Remains) -> None:
+    """A pipeline that was made under the same id since keeps what is its own: samples of its runs, and the mark."""
+    whose = str(remains.workspace_id), remains.ident
+    dead = set(remains.runs)
+    drop_backups(target, [BackupRef(run, node) for run, node in remains.backups])
+    sweep_leftovers(target, lambda run, _: run in dead)
+    sampled = sampled_runs(target, *whose)
+    forget_samples(target, *whose, sorted(set(sampled) - _known(sampled)))
+    if not Pipeline.objects.filter(workspace=remains.workspace_id, ident=remains.ident).exists():
+        forget_marks(target, *whose)
+
+
+def _known(runs: Iterable[str]) -> set[str]:
+    return {str(key) for key in Run.objects.filter(pk__in=[UUID(run) for run in runs]).values_list("pk", flat=True)}
+
+
+def _places_of(pipeline: Pipeline) -> dict[str, _Places]:
+    """By connection. Of the newest version, and of those that have run."""
+    places: dict[str, _Places] = defaultdict(_Places)
+    for document in _documents(pipeline):
+        for target in document.targets():
+            here = places[target.connection]
+            here.tables[f"{target.schema_}.{target.table}"] = None
+            for validate in document.path_to(target).validates:
+                if validate.quarantine and validate.quarantine.enabled and validate.quarantine.table:
+                    here.quarantines[validate.quarantine.table] = None
+    return dict(places)
+
+
+def _documents(pipeline: Pipeline) -> Iterator[Document]:
+    """One that this release cannot read was not run by it either."""
+    ran = Q(pk__in=pipeline.runs.values("version")) | Q(number=pipeline.latest_number)
+    for version in pipeline.versions.filter(ran).order_by("-number"):
+        try:
+            yield read_document(version.document)
+        except FlowError:
+            continue

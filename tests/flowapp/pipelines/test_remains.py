@@ -1,0 +1,185 @@
+"""What a deleted pipeline leaves in the databases of its targets: told before, cleared up at once or later."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from executors.model import BackupRef
+from executors.postgres.backups import backup_table
+from executors.postgres.client import connect
+from executors.postgres.mark_types import MarkType
+from executors.postgres.meta import RunRef, ensure_meta
+from executors.postgres.names import TableName
+from executors.postgres.samples import keep_source_sample
+from executors.postgres.watermarks import MarkKey, note_change, write_mark
+from flowapp.backups.models import Backup
+from flowapp.connections.models import Connection
+from flowapp.pipelines.models import Remains
+from flowapp.pipelines.remains import clear_up_remains
+from flowapp.pipelines.services import delete_pipeline
+from flowapp.quarantine.purging import purge_old_rows, set_retention
+from flowapp.runs.holds import Decider
+from flowapp.runs.models import Run, Trigger
+from flowapp.runs.services import queue_run
+from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.reading import words
+from tests.flowapp.web.conftest import as_, person
+
+__all__ = ["as_", "person"]
+pytestmark = pytest.mark.django_db(transaction=True)
+KEPT = ("samples", "pipeline_watermarks", "watermark_ties", "watermark_changes", "backups")
+
+
+def keeps_rejects(document, schema):
+    source, load = document["nodes"]
+    check = {"id": "check", "kind": "validate", "inputs": ["files"], "rowLevel": [],
+             "quarantine": {"enabled": True, "table": f"{schema}.rejects"}}  # fmt: skip
+    return [source, check, {**load, "inputs": ["check"]}]
+
+
+@pytest.fixture
+def loaded(save, document, warehouse, schema):
+    """A pipeline that ran once and has a sample, a mark with a hash, and a backup beside its target."""
+    pipeline = save(nodes=keeps_rejects(document(), schema)).pipeline
+    run = queue_run(pipeline, Trigger.MANUAL, send=False)
+    Run.objects.update(ended_at=timezone.now(), state="succeeded")
+    keep_beside(warehouse, schema, pipeline, str(run.pk))
+    Backup.objects.create(workspace=pipeline.workspace, pipeline=pipeline, run=run, node="load", connection="warehouse",
+                          schema=schema, table="numbers", rows=3, taken_at=timezone.now())  # fmt: skip
+    return pipeline
+
+
+def keep_beside(warehouse, schema, pipeline, run: str) -> None:
+    tenant, ident = str(pipeline.workspace_id), pipeline.ident
+    with connect(warehouse, autocommit=True) as database:
+        ensure_meta(database)
+        keep_source_sample(database, RunRef(run, tenant, ident, "load", 1, 1), [("a.csv", 1, {"id": 7})])
+        key = MarkKey(tenant, ident, TableName(schema, "numbers"))
+        mark = write_mark(database, key, "id", MarkType("number", "integer", "integer"), "7")
+        note_change(database, key, "run", "id", None, "7", reason="")
+        tie = [mark, f"{tenant} {ident}".encode()]
+        database.execute("INSERT INTO flow_meta.watermark_ties VALUES (%s, %s, '7', 1)", tie)
+        place = backup_table(BackupRef(run, "load")).as_string(database)
+        database.execute(f"CREATE TABLE {place} AS SELECT 7 AS id")
+        database.execute(
+            "INSERT INTO flow_meta.backups (run_id, node, tenant, pipeline, target_schema, target_table, columns,"
+            " n_rows, token) VALUES (%s, 'load', %s, %s, %s, 'numbers', '{}', 3, 1)", [run, tenant, ident, schema],
+        )  # fmt: skip
+
+
+def kept(warehouse, tenant: str, ident: str = "numbers") -> dict[str, int]:
+    """How many rows are kept of a pipeline in each of Flow's own tables; backups by their tables too."""
+    counts = {}
+    with connect(warehouse, autocommit=True) as database:
+        for name in KEPT:
+            owned, whose = "tenant = %s AND pipeline = %s", [tenant, ident]
+            if name == "watermark_ties":
+                owned, whose = "hash = %s", [f"{tenant} {ident}".encode()]
+            [counts[name]] = database.execute(f"SELECT count(*) FROM flow_meta.{name} WHERE {owned}", whose).fetchone()
+    return {name: count for name, count in counts.items() if count}
+
+
+def put_out_of_reach(reachable: bool) -> None:
+    """Move the stored connection to a port where nobody listens, or back."""
+    connection = Connection.objects.get(name="warehouse")
+    if not reachable:
+        Connection.objects.update(port=1, database=f"{connection.port}|{connection.database}")
+    else:
+        port, _, name = connection.database.partition("|")
+        Connection.objects.update(port=int(port), database=name)
+
+
+def test_what_holds_values_of_rows_goes_with_the_pipeline(loaded, warehouse):
+    tenant = str(loaded.workspace_id)
+    assert set(kept(warehouse, tenant)) == set(KEPT)
+    delete_pipeline(loaded)
+    assert kept(warehouse, tenant) == {}
+    assert not Remains.objects.filter(is_due=True).exists()
+
+
+def test_nothing_of_another_pipeline_goes(loaded, save, warehouse, schema):
+    other = save("others").pipeline
+    run = queue_run(other, Trigger.MANUAL, send=False)
+    keep_beside(warehouse, schema, other, str(run.pk))
+    delete_pipeline(loaded)
+    assert set(kept(warehouse, str(other.workspace_id), "others")) == set(KEPT)
+
+
+def test_where_the_warehouse_is_down_it_goes_when_that_answers(loaded, warehouse):
+    tenant, run = str(loaded.workspace_id), str(Run.objects.get().pk)
+    put_out_of_reach(False)
+    delete_pipeline(loaded)
+    assert clear_up_remains() == 0
+    assert set(kept(warehouse, tenant)) == set(KEPT)
+    put_out_of_reach(True)
+    assert clear_up_remains() == 1
+    assert kept(warehouse, tenant) == {}
+    with connect(warehouse) as database:
+        place = backup_table(BackupRef(run, "load")).as_string(database)
+        assert database.execute("SELECT to_regclass(%s)", [place]).fetchone() == (None,)
+    assert clear_up_remains() == 0
+
+
+def test_a_pipeline_of_the_same_id_keeps_what_is_its_own(loaded, save, warehouse, schema):
+    put_out_of_reach(False)
+    delete_pipeline(loaded)
+    put_out_of_reach(True)
+    again = save().pipeline
+    run = queue_run(again, Trigger.MANUAL, send=False)
+    ref = RunRef(str(run.pk), str(again.workspace_id), "numbers", "load2", 1, 1)
+    with connect(warehouse, autocommit=True) as database:
+        keep_source_sample(database, ref, [("b.csv", 1, {"id": 8})])
+    clear_up_remains()
+    assert kept(warehouse, str(again.workspace_id)) == {
+        "samples": 1, "pipeline_watermarks": 1, "watermark_ties": 1, "watermark_changes": 1,
+    }  # fmt: skip
+
+
+def test_staging_of_its_runs_goes_too(loaded, warehouse):
+    from executors.model import StageColumn
+    from executors.postgres.staging import create_staging, staging_tables
+    from ir.types import ColumnType
+
+    runs = [str(Run.objects.get().pk), str(uuid.uuid4())]
+    with connect(warehouse, autocommit=True) as database:
+        tables = [staging_tables(run, "load", 1) for run in runs]
+        for table in tables:
+            create_staging(database, table, [StageColumn("id", ColumnType("integer"))])
+        delete_pipeline(loaded)
+        found = [database.execute("SELECT to_regclass(%s) IS NOT NULL", [t.good_identifier.as_string(database)])
+                 .fetchone()[0] for t in tables]  # fmt: skip
+    assert found == [False, True]
+
+
+def test_rejected_rows_stay_and_go_in_their_time(loaded, workspace, warehouse, schema):
+    for day in ("2020-01-01", "2120-01-01"):
+        keep(warehouse, loaded, f"{schema}.rejects", "old", f"run {day}", tenant=str(workspace.pk), createdAt=day)
+    set_retention(workspace, 30, Decider("ann"))
+    delete_pipeline(loaded)
+    assert purge_old_rows() == 1
+    assert purge_old_rows() == 0
+    with connect(warehouse) as database:
+        assert database.execute(f'SELECT count(*) FROM "{schema}".rejects').fetchone() == (1,)
+
+
+def test_the_page_tells_what_goes_and_what_stays_before_it_is_done(loaded, as_, schema):
+    page = as_("editor").get("/w/alices-team/pipelines/numbers/delete/")
+    told = words(page)
+    for part in ("1 version", "1 run", f"1 backup, which can be restored no more: {schema}.numbers, 3 rows",
+                 f"Rejected rows, in {schema}.rejects", "They stay until somebody deletes them"):  # fmt: skip
+        assert part in told, part
+    assert "throw them away" not in told
+    assert "throw them away" in words(as_("admin").get("/w/alices-team/pipelines/numbers/delete/"))
+    assert as_("viewer").get("/w/alices-team/pipelines/numbers/delete/").status_code == 403
+    assert "is deleted" in words(as_("editor").post("/w/alices-team/pipelines/numbers/delete/", follow=True))
+
+
+def test_a_workspace_that_keeps_rejected_rows_for_a_time_is_told_so(loaded, as_, workspace):
+    from flowapp.quarantine.models import Retention
+
+    Retention.objects.create(workspace=workspace, days=30)
+    told = words(as_("editor").get("/w/alices-team/pipelines/numbers/delete/"))
+    assert "thrown away when they are 30 days old" in told
