@@ -217,7 +217,7 @@ class RuleCount:
     violations: int
     first: tuple[RecordRef, ...] = ()
     message: str = ""
-    judged: int = 0
+    judged: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,7 +381,7 @@ class RunReport:
             "nodes": [_camel({k: v for k, v in asdict(n).items() if v is not None}) for n in self.nodes],
             "rules": [
                 {"node": r.node, "rule": r.rule_id, "type": r.type, "field": r.field, "onFail": r.on_fail,
-                 "violations": r.violations}
+                 "violations": r.violations, "judged": r.judged}
                 for r in self.rules
             ],
             "checks": [self._shown_check(check) for check in self.checks],

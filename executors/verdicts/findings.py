@@ -16,7 +16,7 @@ Severity = Literal["skip", "warn", "abort"]
 class Finding:
     """One rule and the rows of the batch that violate it. Without `message` each row's own `_flow_bad` is told.
 
-    `judged` counts the rows that the rule looked at, `stops` says that violations may end the run.
+    `judged` counts the rows that an explicit rule looked at, `stops` says that violations may end the run.
     """
 
     node: str
@@ -26,7 +26,7 @@ class Finding:
     severity: Severity
     mask: Mask
     message: str | None
-    judged: int = 0
+    judged: int | None = None
     stops: bool = False
 
 

@@ -52,7 +52,7 @@ def add_counts(one: RuleCount, other: RuleCount) -> RuleCount:
     """The two counts of one rule as one; keeps the first places in source order."""
     first = sorted({*one.first, *other.first}, key=_place)[:MOST_REFS]
     violations, message = one.violations + other.violations, one.message or other.message
-    judged = one.judged + other.judged
+    judged = None if one.judged is None or other.judged is None else one.judged + other.judged
     return replace(one, violations=violations, first=tuple(first), message=message, judged=judged)
 
 

@@ -33,7 +33,7 @@ _COLOURS = {
 }
 
 RULE_COLUMNS = {"node": "NODE", "rule": "RULE", "type": "TYPE", "field": "FIELD", "onFail": "ON FAIL",
-                "violations": "VIOLATIONS"}  # fmt: skip
+                "violations": "VIOLATIONS", "judged": "OF ROWS"}  # fmt: skip
 HOOK_COLUMNS = {"id": "HOOK", "statement": "WHAT IT RUNS", "state": "STATE", "durationMs": "MS", "message": "MESSAGE"}
 CHECK_COLUMNS = {"node": "NODE", "check": "CHECK", "subject": "OF", "ok": "OK", "observed": "OBSERVED",
                  "message": "MESSAGE"}  # fmt: skip

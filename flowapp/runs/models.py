@@ -171,7 +171,8 @@ class NodeRun(models.Model):
 
 
 class RuleCount(models.Model):
-    """How often one rule was violated in the newest attempt of a run; zero is kept too."""
+    """How often one rule was violated in the newest attempt of a run, of how many rows that it `judged`; zero is kept
+    too. Of implicit rules, and of runs of earlier releases, it is not known how many rows they looked at."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="rules")
@@ -182,6 +183,7 @@ class RuleCount(models.Model):
     field = models.TextField(null=True)  # noqa: DJ001 - a rule without a field is told apart from a field named ''
     on_fail = models.CharField(max_length=10)
     violations = models.BigIntegerField()
+    judged = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["run", "position"], name="rule_of_run"),)

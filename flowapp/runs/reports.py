@@ -91,5 +91,5 @@ def save_commit(run: Run, commit: LoadCommit) -> None:
 def _rule(run: Run, position: int, rule: RuleCount) -> models.RuleCount:
     return models.RuleCount(
         workspace_id=run.workspace_id, run=run, position=position, node=rule.node, rule=rule.rule_id, type=rule.type,
-        field=rule.field, on_fail=rule.on_fail, violations=rule.violations,
+        field=rule.field, on_fail=rule.on_fail, violations=rule.violations, judged=rule.judged,
     )  # fmt: skip

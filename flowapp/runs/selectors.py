@@ -192,7 +192,7 @@ def _node(node: NodeRun) -> dict[str, Any]:
 
 def _rule(rule: RuleCount) -> dict[str, Any]:
     return {"node": rule.node, "rule": rule.rule, "type": rule.type, "field": rule.field, "onFail": rule.on_fail,
-            "violations": rule.violations}  # fmt: skip
+            "violations": rule.violations, "judged": rule.judged}  # fmt: skip
 
 
 def _error(run: Run) -> dict[str, str | None] | None:

@@ -23,7 +23,10 @@ def test_counts_add_up_over_batches(bench: Any) -> None:
         7, 100, 2, 98, 2,
     )  # fmt: skip
     assert counts.dropped_at == {"check": 98}
-    assert [(rule.rule_id, rule.violations) for rule in counts.rules] == [("rule", 98), ("type:n", 2)]
+    assert [(rule.rule_id, rule.violations, rule.judged) for rule in counts.rules] == [
+        ("rule", 98, 100),
+        ("type:n", 2, None),
+    ]
     assert counts.rules[0].first == tuple(RecordRef(0, record) for record in range(2, 22))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 from rich.console import Console
@@ -17,7 +18,7 @@ DOCUMENT = {
     "nodes": [{"id": "load", "kind": "target", "rowsRead": 336776, "rowsFiltered": 0, "rowsRejected": 2512,
                "rowsLoaded": 334264, "rowsInserted": 334264, "rowsUpdated": 0, "rowsUnchanged": 0, "durationMs": 5}],
     "rules": [{"node": "check", "rule": "r", "type": "notNull", "field": "tailnum", "onFail": "skip",
-               "violations": 2512}],
+               "violations": 2512, "judged": 336776}],
     "checks": [{"node": "check", "check": "rowCount", "ok": True, "message": None, "observed": 334264}],
     "quarantine": {"rows": 2512, "entries": 2512, "tables": ["dlq.flights"]},
     "warnings": [{"code": "rows.rejected", "node": "check", "message": "2,512 rows were rejected."}],
@@ -53,6 +54,7 @@ def test_rules_checks_quarantine_and_warnings_are_shown():
     assert all(
         part in text for part in ("notNull", "rowCount", "dlq.flights", "2,512 rows were rejected.", "ANALYZE flights")
     )
+    assert re.search(r"2,?512 +336,?776", text)
 
 
 def test_rows_kept_by_a_run_that_loaded_nothing_are_not_called_loaded():

@@ -60,7 +60,7 @@ def test_a_load_is_told_as_the_engine_counted_it(pipeline, target):
          "durationMs": 0}
     ]  # fmt: skip
     assert document["rules"][0] == {"node": "check", "rule": "r1", "type": "notNull", "field": "id", "onFail": "skip",
-                                    "violations": 0}  # fmt: skip
+                                    "violations": 0, "judged": 3}  # fmt: skip
     assert document["error"] is None
     assert document["startedAt"].endswith("Z")
     assert CommitRecord.objects.get().run_id == run.pk
