@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
+from django.db import connections
 from django.http import HttpRequest, StreamingHttpResponse
 
 from executors.postgres.kept_rows import MARKS
@@ -172,11 +174,11 @@ async def in_thread(chunks: Generator[str, None, None]) -> AsyncIterator[str]:
     reading = Lock()
 
     def some() -> str:
-        with reading:
+        with reading, _connections_given_back():
             return "".join(chunk for _, chunk in zip(range(_AT_ONCE), chunks, strict=False))
 
     def end() -> None:
-        with reading:
+        with reading, _connections_given_back():
             chunks.close()
 
     try:
@@ -184,3 +186,12 @@ async def in_thread(chunks: Generator[str, None, None]) -> AsyncIterator[str]:
             yield text
     finally:
         await sync_to_async(end, thread_sensitive=False)()
+
+
+@contextmanager
+def _connections_given_back() -> Iterator[None]:
+    """No request ends in these threads, so Django would keep what they have opened of the pool for good."""
+    try:
+        yield
+    finally:
+        connections.close_all()

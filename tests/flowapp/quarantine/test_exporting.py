@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, Iterator
 from typing import Any, cast
 
 import pytest
+from django.db import connection, connections
 
 from flowapp.quarantine.exporting import FIELDS, Sending, as_csv, fields_of, in_thread, list_all, neutral
 from flowapp.quarantine.models import RowDecision
@@ -106,3 +107,19 @@ def test_a_browser_that_goes_away_ends_the_reading(seconds):
 
     asyncio.run(go_away())
     assert ended == [True]
+
+
+def test_the_threads_of_an_export_keep_no_database_connection():
+    used = []
+
+    def read() -> Iterator[str]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        used.append(connections["default"])
+        yield "row"
+
+    async def send() -> list[str]:
+        return [text async for text in in_thread(cast("Any", read()))]
+
+    assert asyncio.run(send()) == ["row"]
+    assert [each.connection for each in used] == [None]
