@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -15,6 +15,7 @@ from executors.model import PassResult, RulePlan, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import Reading
 from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
+from executors.spark.computing import ComputeTask, computable
 from executors.spark.errors import translate
 from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
@@ -66,20 +67,24 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     sink = SinkTask(
         _judge_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, plan.tables, plan.sealed_connection
     )
-    way = way or _shortest_way(plan)
+    stages = computable(compiled)
+    near = ComputeTask(reader, stages) if stages else reader
+    way = way or ("through_spark" if stages is None else _shortest_way(plan))
     if way == "here":
-        rows = run_here(FusedTask(WatchedTask(reader, session.watched), sink), len(groups))
+        rows = run_here(FusedTask(WatchedTask(near, session.watched), sink), len(groups))
     else:
         numbers = frame_of_numbers(session.start(), len(groups))
         with translate(plan.path.target.id, compiled.expressions):
-            rows = run_job(_frame_of_counts(way, compiled)(numbers, reader, sink, plan))
+            if way == "fused":
+                frame = map_task(numbers, FusedTask(near, sink), COUNTS)
+            else:
+                frame = (_moving_rows if compiled.moves_rows else _through_spark)(numbers, reader, sink, plan)
+            rows = run_job(frame)
     return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
 
 
 def _shortest_way(plan: PassPlan) -> Way:
-    """Rows need the JVM for expressions only, and few rows need no job at all."""
-    if plan.compiled.stages:
-        return "through_spark"
+    """Few rows need no job at all."""
     return "here" if is_for_here(plan.reading.size, plan.reading.records or 0) else "fused"
 
 
@@ -102,16 +107,6 @@ def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
         on_bad_row=plan.reading.on_bad_row,
         now=plan.now,
     )
-
-
-def _frame_of_counts(way: Way, compiled: Compiled) -> Callable[..., DataFrame]:
-    if way == "fused":
-        return _fused
-    return _moving_rows if compiled.moves_rows else _through_spark
-
-
-def _fused(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: PassPlan) -> DataFrame:
-    return map_task(numbers, FusedTask(reader, sink), COUNTS)
 
 
 def _through_spark(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: PassPlan) -> DataFrame:

@@ -54,6 +54,11 @@ def bind_expression(text: str, names: Mapping[str, str]) -> str:
     return Writer(names).write(_parse(text))
 
 
+def parse_written(sql: str) -> exp.Expr:
+    """The tree of a text that was checked and written here; columns may have names of the engine's own."""
+    return _parse(sql)
+
+
 def _parse(text: str) -> exp.Expr:
     dialect = Dialect()
     tokens = dialect.tokenize(text)
@@ -83,4 +88,4 @@ def _check_literal(written: str, understood: str) -> None:
         raise refused(f"The text literal {shown(written)} can be read in two ways")
 
 
-__all__ = ["Expression", "ExpressionError", "bind_expression", "parse_expression"]
+__all__ = ["Expression", "ExpressionError", "bind_expression", "parse_expression", "parse_written"]

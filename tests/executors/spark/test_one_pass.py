@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -131,6 +132,32 @@ def test_expressions_use_typed_columns(run_session: RunSession, warehouse: Conne
         (4, None, 0.0, 0.0, date(2024, 3, 3)),
     ]
     assert staged.violations() == {"orders/type:amount": 1}
+
+
+def test_expressions_that_need_no_spark_give_the_same_every_way(
+    run_session: RunSession, warehouse: Connection, tmp_path: Path
+) -> None:
+    text = "a,b,c\n1,x,2\n3\n5,y,\nno,z,4\n7,,1\n8,w,q\n9,v,30\n,u,31\n"
+    file = write(tmp_path, "a.csv", text)
+    ops = (
+        {"op": "derive", "columns": {"d": "concat(b, '0', c)"}},
+        {"op": "filter", "where": "a <> 1 OR b = 'x'"},
+        {"op": "derive", "columns": {"n": "coalesce(c, '0')"}},
+        {"op": "cast", "columns": {"n": "integer"}},
+        {"op": "filter", "where": "n < 31"},
+    )
+    rules = [
+        {"type": "expression", "expression": "n BETWEEN 0 AND 2", "onFail": "warn", "when": "d IS NOT NULL"},
+        {"type": "notNull", "field": "b", "onFail": "skip", "when": "a = 7"},
+    ]
+    columns = [{"name": "a", "type": "bigint"}]
+    path = make_path(*ops, columns=columns, rules=rules, onTypeMismatch="skip")
+    here, *others = [stage(run_session, warehouse, path, [file], way=way) for way in get_args(Way)]
+    assert here.rows == [(1, "x", "2", "x02", 2), (5, "y", None, None, 0), (9, "v", "30", "v030", 30)]
+    counts = [replace(task, task=0) for task in here.result.tasks]
+    for other in others:
+        assert (other.rows, other.rejects) == (here.rows, here.rejects)
+        assert [replace(task, task=0) for task in other.result.tasks] == counts
 
 
 def test_a_filter_never_hides_a_value_that_could_not_be_read(

@@ -1,0 +1,92 @@
+"""Stages of a path that the reading task computes itself, where every expression of theirs is on the short list.
+
+Then no row need enter the JVM. It is all or nothing: a stage that only Spark can compute takes the others with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
+from executors.spark.parcels import BROKEN
+from executors.spark.steps import run_programs
+from executors.types import travel_of
+from executors.vectors import Value, Vector, compute, vector_of
+from executors.verdicts import BAD
+
+if TYPE_CHECKING:
+    from executors.spark.jobs import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Adds columns; all of them see the batch as it was before."""
+
+    columns: tuple[tuple[str, Vector], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeTask:
+    """Reads, and computes stages on each batch."""
+
+    reader: Task
+    stages: tuple[Vectors | RunPrograms, ...]
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in self.reader(numbers):
+            batch = batch.append_column(BROKEN, pc.is_valid(batch.column(BAD)))
+            for stage in self.stages:
+                batch = _add(batch, stage)
+            yield batch
+
+
+def _add(batch: pa.RecordBatch, stage: Vectors | RunPrograms) -> pa.RecordBatch:
+    if isinstance(stage, RunPrograms):
+        return run_programs(batch, stage.programs)
+    added = [compute(vector, batch) for _, vector in stage.columns]
+    names = [name for name, _ in stage.columns]
+    return pa.RecordBatch.from_arrays([*batch.columns, *added], [*batch.schema.names, *names])
+
+
+def computable(compiled: Compiled) -> tuple[Vectors | RunPrograms, ...] | None:
+    """All stages of a path, if none of them needs Spark; else None."""
+    types = {BROKEN: pa.bool_(), **{name: travel_of(kind).arrow for name, kind in compiled.frame.items()}}
+    stages = []
+    for stage in compiled.stages:
+        found = _computable(stage, types)
+        if found is None:
+            return None
+        stages.append(found)
+    return tuple(stages)
+
+
+def _computable(stage: Stage, types: dict[str, pa.DataType]) -> Vectors | RunPrograms | None:
+    match stage:
+        case RunPrograms():
+            return stage
+        case Derive(columns):
+            vectors = _vectors(columns, types)
+            if vectors is not None:
+                types |= {name: vector.type for name, vector in vectors.columns}
+            return vectors
+        case Sift(out):
+            # It only spares expressions rows that might fail them, and here none fails.
+            return Vectors(((out, Value(True, pa.bool_())),))
+        case Deduplicate():
+            return None
+
+
+def _vectors(columns: tuple[tuple[str, str], ...], types: Mapping[str, pa.DataType]) -> Vectors | None:
+    """None too where the type is not what Spark gave the column: then they would not mean the same."""
+    found = []
+    for name, sql in columns:
+        vector = vector_of(sql, types)
+        if vector is None or vector.type != types.get(name, pa.bool_()):
+            return None
+        found.append((name, vector))
+    return Vectors(tuple(found))
