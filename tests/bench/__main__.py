@@ -32,7 +32,7 @@ from tests.bench.processes import (
     running_worker,
     time_cold_run,
 )
-from tests.bench.product import EXPRESSIONS, RULES, make_target, run_once
+from tests.bench.product import EXPRESSIONS, RULES, SPARK_EXPRESSIONS, make_target, run_once
 
 HERE = Path(__file__).parent
 
@@ -126,6 +126,12 @@ def expressions(bench: Bench) -> None:
     say("append with a cast, a derive and a filter", product, floor, "≤ 1.6 ×")
 
 
+def spark_expressions(bench: Bench) -> None:
+    """Expressions that only Spark computes: rows pass through the JVM."""
+    floor, product = interleave(bench.runs, lambda: bench.floor("pk"), lambda: bench.append(ops=SPARK_EXPRESSIONS))
+    say("the same with an expression for Spark", product, floor, "–")
+
+
 def rules(bench: Bench) -> None:
     without, with_rules = interleave(bench.runs, lambda: bench.append(rules=[]), lambda: bench.append(rules=RULES))
     say("five rules against none", with_rules, without, "≤ 1.1 ×", "no rules")
@@ -169,16 +175,19 @@ def incremental(bench: Bench) -> None:
 
 
 def growth(bench: Bench) -> None:
-    """Five times the rows: time and peak memory of this process tree (driver, JVM, Python workers)."""
+    """Five times the rows: time, ours and the floor's, and peak memory of this process tree (driver, JVM, workers)."""
     taken: dict[int, tuple[float, int]] = {}
+    floors_taken: dict[int, float] = {}
     for rows in (bench.rows, 5 * bench.rows):
-        make_target(bench.dsn, peers.DDL)
         csv = bench.csv(rows)
+        floors_taken[rows] = peers.floor("pk", str(csv), bench.dsn)
+        make_target(bench.dsn, peers.DDL)
         with PeakMemory() as memory:
             seconds, _ = run_once(bench.warehouse, csv)
         taken[rows] = seconds, memory.peak
     (small, small_peak), (large, large_peak) = taken[bench.rows], taken[5 * bench.rows]
     say(f"{5 * bench.rows:,} rows against {bench.rows:,}", large, small, "≤ 5.2 ×", "the fifth")
+    say("the same of the floor", floors_taken[5 * bench.rows], floors_taken[bench.rows], "–", "the fifth")
     print(f"{'':<58} {large_peak >> 20:7,} MB {small_peak >> 20:7,} MB {'the fifth':<12} "
           f"{large_peak / small_peak:5.2f} ×   aim ≤ 1.2 × peak memory", flush=True)  # fmt: skip
 
@@ -234,6 +243,7 @@ CASES: dict[str, Callable[[Bench], None]] = {
     for case in (
         append,
         expressions,
+        spark_expressions,
         rules,
         upsert_changed,
         upsert_unchanged,

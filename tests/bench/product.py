@@ -31,6 +31,7 @@ EXPRESSIONS = [
     {"op": "derive", "columns": {"note": "concat(note, ' ', country)"}},
     {"op": "filter", "where": "age >= 20"},
 ]
+SPARK_EXPRESSIONS = [*EXPRESSIONS, {"op": "derive", "columns": {"country": "upper(country)"}}]
 
 
 def run_once(
