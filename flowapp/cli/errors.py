@@ -293,7 +293,7 @@ def _show_results(
     shown = [
         {"row": row["key"] or f"entry {row['id']}", "place": f"{row['sourceFile']}:{row['sourceRecord']}",
          "result": ROW_RESULTS.get(row["result"], (row["result"],))[0],
-         "rules": ", ".join(names.get(rule, rule) for rule in row["rules"]),
+         "rules": ", ".join(names.get(rule, rule) for rule in row["rules"] if row["result"] == "fails"),
          "status": row["status"] or "thrown away"}
         for row in rows
     ]  # fmt: skip

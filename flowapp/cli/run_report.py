@@ -133,7 +133,8 @@ def _quarantine_lines(document: Document) -> Iterator[str]:
         loaded = f", {warned:,} of which were loaded with a warning" if targets and warned > 0 else ""
         yield ""
         yield f"Quarantine: {counted(quarantine['rows'], 'row')} in {', '.join(quarantine['tables'])}{loaded}"
-        yield f"  flow errors list --run {document['run']}"
+        if "rows" not in document:  # those of a replay stay with the run that rejected them
+            yield f"  flow errors list --run {document['run']}"
 
 
 def _show_warnings(console: Console, warnings: list[Document]) -> None:

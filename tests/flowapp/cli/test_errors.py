@@ -65,6 +65,7 @@ def test_a_row_is_mended_checked_again_and_replayed_once(flow, people):
         (second, "fails", ["named"], "open"), (first, "loaded", [], "replayed"),
     ]  # fmt: skip
     assert "still fails a rule" in flow("errors", "results", replay, "--result", "fails").stdout
+    assert "flow errors list --run" not in flow("runs", "show", replay).stdout, "its rows are those of another run"
     again = flow("errors", "replay", first, "--json").json
     assert again["runs"][0]["rows"]["counts"] == {"already": 1}
     shown = flow("runs", "show", again["runs"][0]["run"]).stdout
