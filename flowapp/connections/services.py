@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,6 @@ from flowapp.connections.webhooks import (
 from flowapp.runs.models import Run
 from ir.errors import FlowError
 from ir.kinds import KindTable
-from ir.nodes import Source
 from ir.pipeline import Pipeline
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
@@ -121,11 +120,11 @@ def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str
     return {name: resolve(_get_of_kind(workspace, name, POSTGRES)) for name in sorted(names)}
 
 
-def refuse_control_sources(connections: Mapping[str, Resolved], pipeline: Pipeline) -> None:
-    """Who builds pipelines must not read the audit database either, by whatever address it answers; raises
-    InvalidConnection. A connection that does not answer is left to the run, which says so."""
-    for name in {node.connection for node in pipeline.nodes if isinstance(node, Source) and node.connection}:
-        with suppress(Failure), connect(connections[name], autocommit=True) as reached, translate():
+def refuse_control_databases(connections: Iterable[Resolved]) -> None:
+    """Pipelines neither read nor load the audit database, by whatever address it answers; raises InvalidConnection. A
+    connection that does not answer is left to the run, which says so."""
+    for connection in connections:
+        with suppress(Failure), connect(connection, autocommit=True) as reached, translate():
             refuse_control(reached)
 
 

@@ -14,7 +14,7 @@ from executors.model import RunJob
 from flowapp.accounts.models import User
 from flowapp.backups.models import Backup
 from flowapp.backups.services import restore_backup
-from flowapp.connections.services import refuse_control_sources, resolve_connections, resolve_webhooks
+from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_webhooks
 from flowapp.health.heartbeats import process_name
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
@@ -97,7 +97,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
     """What the engine is given. Raises FlowError when a connection is unknown or cannot be decrypted."""
     document = read_document(run.version.document)
     connections = resolve_connections(run.workspace, document)
-    refuse_control_sources(connections, document)
+    refuse_control_databases(connections.values())
     return RunJob(
         run_id=str(run.pk),
         tenant=str(run.workspace_id),

@@ -15,7 +15,7 @@ from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.services import (
     add_connection,
     probe_connection,
-    refuse_control_sources,
+    refuse_control_databases,
     resolve_connections,
 )
 from ir import parsePipelineIR
@@ -77,21 +77,25 @@ def test_the_control_database_as_another_role_is_found_by_connecting(alices, own
     assert probe_connection(alices, "sly").last_test["error"]["code"] == "connection.is_control"
 
 
-def test_a_source_that_turns_out_to_be_the_control_database_is_not_read(alices, own, tunnel):
+@pytest.mark.parametrize("sly", ["source", "target"])
+def test_what_turns_out_to_be_the_control_database_is_neither_read_nor_loaded(alices, own, awkward, tunnel, sly):
     add_connection(alices, "sly", replace(own, port=tunnel))
-    pipeline = parsePipelineIR(READS_SLY).pipeline
+    add_connection(alices, "fine", awkward)
+    names = {"source": "fine", "target": "fine", sly: "sly"}
+    connections = resolve_connections(alices, parsePipelineIR(_copies(**names)).pipeline)
     with pytest.raises(InvalidConnection) as caught:
-        refuse_control_sources(resolve_connections(alices, pipeline), pipeline)
+        refuse_control_databases(connections.values())
 
     assert caught.value.code == "connection.is_control"
 
 
-READS_SLY = {
-    "kind": "pipeline", "version": "1.0", "id": "sly",
-    "nodes": [
-        {"id": "audit", "kind": "source", "connector": "postgres", "connection": "sly",
-         "config": {"table": {"schema": "public", "name": "accounts_user"}}},
-        {"id": "load", "kind": "target", "inputs": ["audit"], "connector": "postgres", "connection": "sly",
-         "schema": "public", "table": "t", "loadMode": "append"},
-    ],
-}  # fmt: skip
+def _copies(source: str, target: str) -> dict[str, object]:
+    return {
+        "kind": "pipeline", "version": "1.0", "id": "sly",
+        "nodes": [
+            {"id": "audit", "kind": "source", "connector": "postgres", "connection": source,
+             "config": {"table": {"schema": "public", "name": "accounts_user"}}},
+            {"id": "load", "kind": "target", "inputs": ["audit"], "connector": "postgres", "connection": target,
+             "schema": "public", "table": "t", "loadMode": "append"},
+        ],
+    }  # fmt: skip
