@@ -211,19 +211,26 @@ def narrow(workspace: Workspace, wanted: Wanted) -> Narrowed:
     if wanted.run is not None:
         runs = (str(wanted.run.pk),)
     elif wanted.day is not None:
-        runs = _runs_of(workspace, wanted.pipeline, wanted.day)
+        runs = _runs_of_day(workspace, wanted, wanted.day)
     return Narrowed(
         runs, wanted.rule, wanted.field, wanted.status, replay_run=wanted.replay, search=wanted.search or None
     )
 
 
-def _runs_of(workspace: Workspace, pipeline: Pipeline | None, day: date) -> tuple[str, ...]:
+def _runs_of_day(workspace: Workspace, wanted: Wanted, day: date) -> tuple[str, ...]:
+    """The runs of a day that have rejected what is wanted: in the others no table need be searched. Raises FlowError
+    where they are too many, for the entries of some would pass for those of all."""
     start = timezone.make_aware(datetime.combine(day, time()))
     runs = Run.objects.filter(workspace=workspace, queued_at__gte=start, queued_at__lt=start + timedelta(days=1))
-    if pipeline is not None:
-        runs = runs.filter(pipeline=pipeline)
-    violated = runs.filter(rules__violations__gt=0).distinct()
-    return tuple(str(key) for key in violated.values_list("pk", flat=True)[:MOST_RUNS_OF_A_DAY])
+    if wanted.pipeline is not None:
+        runs = runs.filter(pipeline=wanted.pipeline)
+    named = {"rules__rule": wanted.rule, "rules__field": wanted.field}
+    violated = runs.filter(rules__violations__gt=0, **{name: v for name, v in named.items() if v is not None})
+    keys = violated.distinct().values_list("pk", flat=True)[: MOST_RUNS_OF_A_DAY + 1]
+    if len(keys) > MOST_RUNS_OF_A_DAY:
+        raise FlowError("errors.too_many_runs", f"More than {MOST_RUNS_OF_A_DAY:,} runs of {day} have rejected rows.",
+                        hint="Name a pipeline, a rule or a run.")  # fmt: skip
+    return tuple(map(str, keys))
 
 
 def owner_of(workspace: Workspace, place: Place) -> Owner:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from flowapp.runs.models import RuleCount, Run
+from flowapp.quarantine.selectors import Wanted, narrow
+from flowapp.runs.models import RuleCount, Run, Trigger
+from flowapp.runs.services import queue_run
+from ir.errors import FlowError
 from tests.flowapp.quarantine.keeping import keep
 from tests.flowapp.reading import words
 
@@ -41,6 +44,20 @@ def test_what_the_boxes_say_is_in_the_address_and_an_empty_one_narrows_nothing(a
     found = words(client.get(answer["Location"]))
     assert "violates named " in found
     assert "violates email on contact " not in found
+
+
+def test_of_a_day_only_runs_are_looked_into_that_have_rejected_such_rows(alices, orders, two_rules, monkeypatch):
+    other = queue_run(orders, Trigger.CLI, send=False)
+    RuleCount.objects.create(workspace=alices, run=other, position=0, node="check", rule="other", type="notNull",
+                             field="city", on_fail="skip", violations=1)  # fmt: skip
+    day = timezone.localdate()
+    assert len(narrow(alices, Wanted(pipeline=orders, day=day)).runs) == 2
+    assert narrow(alices, Wanted(pipeline=orders, day=day, rule="other")).runs == (str(other.pk),)
+    assert narrow(alices, Wanted(pipeline=orders, day=day, field="name")).runs == (str(two_rules.pk),)
+    assert narrow(alices, Wanted(pipeline=orders, day=day, rule="other", field="name")).runs == ()
+    monkeypatch.setattr("flowapp.quarantine.selectors.MOST_RUNS_OF_A_DAY", 1)
+    with pytest.raises(FlowError, match=r"errors\.too_many_runs"):
+        narrow(alices, Wanted(pipeline=orders, day=day))
 
 
 def test_a_rule_and_another_rules_field_are_not_looked_for(as_, two_rules, monkeypatch):
