@@ -119,7 +119,7 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
     expect(page.get_by_text("2 loaded", exact=False).first).to_be_visible()
     expect(page.get_by_role("cell", name="rejected again by a rule")).to_have_count(1)
     look(page, "replay")
-    page.get_by_role("link", name="show it: rejected again by a rule").click()
+    page.get_by_role("link", name="show it (rejected again by a rule").click()
     expect(page.get_by_role("cell", name="loaded", exact=True)).to_have_count(0)
     page.get_by_role("link", name="in/people.csv:4").click()
     expect(page.get_by_role("heading", name="Rejected row")).to_be_visible()
