@@ -34,7 +34,7 @@ check: dev-env ## lint, types, layers, migrations, bundles
 bench: dev-env ## speed beside its floor and beside other tools
 	@$(bin)/python -m tests.bench
 
-faults: dev-env ## the slow tests: killed workers, databases and clusters
+faults: dev-env ## the slow tests: killed workers, databases and clusters (docs/faults.md)
 	@$(bin)/python -m pytest -m slow $(ARGS)
 
 clean: ## remove what can be made again; data in .flow stay

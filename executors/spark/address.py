@@ -10,6 +10,11 @@ def remote() -> str | None:
     return os.environ.get("FLOW_SPARK_REMOTE") or None
 
 
+def server_name() -> str:
+    """The Spark Connect server as people may be told of it: what follows host and port may hold a token."""
+    return (remote() or "").split("/;")[0].rstrip("/")
+
+
 def master() -> str:
     """FLOW_SPARK_MASTER: a cluster's master (`spark://host:port`), else all cores of this machine."""
     return os.environ.get("FLOW_SPARK_MASTER") or "local[*]"

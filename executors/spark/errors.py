@@ -12,6 +12,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-unt
 from pyspark.errors import AnalysisException, PySparkException
 
 from executors.errors import Cancelled, Failure, LeaseLost, TargetBusy, Terminal, Transient
+from executors.spark.address import server_name
 from executors.spark.compiled import Expression
 from ir.errors import FlowError
 
@@ -29,10 +30,11 @@ _PYTHON_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 
 _CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_CANCELLED", "was cancelled", "cancelled part of")
-_LOST = ("Answer from Java side is empty", "Error while sending or receiving", "UNAVAILABLE", "Connection refused",
+_LOST = ("Answer from Java side is empty", "Error while sending or receiving", "Connection refused",
          "stopped SparkContext", "SparkContext has been shut down", "SparkContext was shut down", "NO_ACTIVE_SESSION",
-         "JAVA_GATEWAY_EXITED", "SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED",
-         "DEADLINE_EXCEEDED")  # fmt: skip
+         "JAVA_GATEWAY_EXITED", "SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED")  # fmt: skip
+_NO_SERVER = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
+"""gRPC's names of what it says when no server has answered."""
 # What py4j says, and no more, when the JVM went away before it answered; what it answers with is always quoted.
 _NO_ANSWER = re.compile(r"An error occurred while calling \S+\s*\Z")
 _WORKER_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
@@ -57,10 +59,11 @@ def interrupted(node: str | None = None) -> Cancelled:
 def translate(node: str | None = None, expressions: Sequence[Expression] = ()) -> Iterator[None]:
     """Wrapped around whatever talks to Spark.
 
-    A failure of ours inside a task comes back as itself. Else: `spark.lost` (Transient) when JVM, server or session is
-    gone, `spark.worker_lost` (Transient), Cancelled `spark.interrupted`, `expression.failed` (Terminal) for values that
-    one of the expressions cannot take, `spark.executor_lacks` (Terminal), `spark.failed` (Terminal) for the rest. Row
-    values that Spark or Python put in their messages are left behind.
+    A failure of ours inside a task comes back as itself. Else: `spark.lost` (Transient) when JVM or session is gone,
+    `spark.unreachable` (Transient) when a server elsewhere does not answer, `spark.worker_lost` (Transient), Cancelled
+    `spark.interrupted`, `expression.failed` (Terminal) for values that one of the expressions cannot take,
+    `spark.executor_lacks` (Terminal), `spark.failed` (Terminal) for the rest. Row values that Spark or Python put in
+    their messages are left behind.
     """
     try:
         yield
@@ -94,6 +97,11 @@ def failure_of(error: BaseException, node: str | None = None, expressions: Seque
         return _unmark(marked[1])
     if any(sign in text for sign in _CANCELLED):
         return interrupted(node)
+    if _grpc_status(error) in _NO_SERVER:
+        return Transient(
+            "spark.unreachable", f"The Spark Connect server {server_name()} does not answer.", node=node,
+            hint="See that it runs and that the worker reaches it, then run again; System Health says when it answers.",
+        )  # fmt: skip
     if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)) or _is_lost(text):
         return Transient(
             "spark.lost", "Spark went away while the run was using it.", node=node,
@@ -112,6 +120,12 @@ def failure_of(error: BaseException, node: str | None = None, expressions: Seque
     if _DATA_STATE.search(text):
         return _expression_failure(text, node, expressions)
     return _unknown_failure(error, text, node)
+
+
+def _grpc_status(error: BaseException) -> str:
+    """The name of gRPC's status in an error of gRPC's own, or of pyspark's that came from one."""
+    ask = getattr(error, "getGrpcStatusCode", None) or getattr(error, "code", None)
+    return str(getattr(ask() if callable(ask) else None, "name", ""))
 
 
 def _is_lost(text: str) -> bool:

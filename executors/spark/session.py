@@ -19,6 +19,7 @@ from executors.spark import java
 from executors.spark.address import is_local, master, remote
 from executors.spark.errors import interrupted, translate
 from executors.spark.probe import probe_cluster, warm_workers
+from executors.spark.server import limit_retries, open_session
 from executors.spark.spares import before_pyspark_at_exit, keep_spare, release, release_spares, take_spare
 
 T = TypeVar("T")
@@ -42,14 +43,15 @@ def get_session(mode: Mode = "inline") -> SparkSession:
     """The application's first session, started on first use.
 
     `mode` says whether a JVM of our own should start fast or stay fast.
-    Raises Terminal `java.missing`, Transient `spark.lost`.
+    Raises Terminal `java.missing`, Transient `spark.lost` or `spark.unreachable`.
     """
     global _base
     with _LOCK, translate():
         server = remote()
         if _base is None or (server and _base.client.is_closed):
-            _base = SparkSession.builder.remote(server).getOrCreate() if server else _start(mode)
-            _prepare(_base)
+            session = open_session(server) if server else _start(mode)
+            _prepare(session)
+            _base = session
         return _base
 
 
@@ -116,11 +118,16 @@ def warm_up() -> None:
 
 
 def answers() -> bool:
-    """Whether the application was started and answers. Takes as long as that answer does."""
+    """Whether the application was started and answers; one elsewhere need not have been used yet.
+
+    Takes as long as that answer does.
+    """
+    if _base is None and not remote():
+        return False
     try:
         with translate():
             # A server that was started again ends the session it is asked in; the next answer comes from a new one.
-            return _base is not None and bool(get_session().conf.get("spark.sql.ansi.enabled"))
+            return bool(get_session().conf.get("spark.sql.ansi.enabled"))
     except Failure:
         return False
 
@@ -155,10 +162,17 @@ def _take_session() -> SparkSession:
 
 
 def _prepare(session: SparkSession) -> None:
-    """What every session of ours gets when it is new, before anything may fail."""
-    if remote():
-        before_pyspark_at_exit(stop_session)
-    _apply_settings(session)
+    """What every session of ours gets when it is new."""
+    if not remote():
+        _apply_settings(session)
+        return
+    limit_retries(session)
+    before_pyspark_at_exit(stop_session)
+    try:
+        _apply_settings(session)
+    except BaseException:
+        release(session)  # nobody else knows it
+        raise
 
 
 def _apply_settings(session: SparkSession) -> None:

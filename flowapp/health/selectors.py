@@ -13,6 +13,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 
+from executors.spark.address import server_name
 from flowapp.accounts.models import User, Workspace
 from flowapp.clock import from_now
 from flowapp.health.heartbeats import spark_name
@@ -177,6 +178,9 @@ def _spark_part(states: Sequence[bool | None]) -> Part:
         return part("cannot tell", "No worker answers, and only workers hold Spark.", alive=0)
     if answering:
         return part("ok", f"Answers in {counted(answering, 'worker')}.", alive=answering)
+    if server := server_name():
+        text = f"The Spark Connect server {server} answers no worker. See that it runs and that workers reach it."
+        return part("down", text, alive=0)
     if False in states:
         return part("down", "Spark has answered before and is silent now. Start the worker again.", alive=0)
     return part("cannot tell", "No worker has started Spark yet; it does within a minute.", alive=0)

@@ -41,6 +41,13 @@ def connect_server(folder: Path, keys: str, port: int | None = None) -> Iterator
         yield f"sc://{LOOPBACK}:{port}"
 
 
+def java_of(folder: Path) -> int:
+    """The process id of the Java that runs the Connect server in this folder."""
+    found = subprocess.run(["pgrep", "-f", f"java .*{folder}/warehouse"], capture_output=True, text=True, check=True)
+    (pid,) = [pid for pid in found.stdout.split() if Path(f"/proc/{pid}/comm").read_text().strip() == "java"]
+    return int(pid)
+
+
 @contextmanager
 def standalone_cluster(folder: Path, keys: str) -> Iterator[str]:
     """The address of a master that has one worker with two cores."""

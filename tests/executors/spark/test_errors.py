@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from grpc import StatusCode  # type: ignore[import-untyped]
 from py4j.protocol import ERROR, get_return_value  # type: ignore[import-untyped]
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
@@ -79,10 +80,21 @@ def test_a_java_process_that_went_away_is_no_fault_of_the_run() -> None:
     assert (type(lost.value), lost.value.code) == (Transient, "spark.lost")
 
 
-def test_a_server_that_does_not_answer_in_time_is_no_fault_of_the_run() -> None:
+@pytest.mark.parametrize("status", [StatusCode.UNAVAILABLE, StatusCode.DEADLINE_EXCEEDED])
+def test_a_server_that_does_not_answer_is_named_without_the_token_of_its_address(
+    monkeypatch: pytest.MonkeyPatch, status: StatusCode
+) -> None:
+    monkeypatch.setenv("FLOW_SPARK_REMOTE", "sc://spark.example:15002/;token=secret")
     with pytest.raises(Failure) as lost, translate("load"):
-        raise SparkConnectGrpcException("StatusCode.DEADLINE_EXCEEDED: RPC deadline exceeded.")
-    assert (type(lost.value), lost.value.code) == (Transient, "spark.lost")
+        raise SparkConnectGrpcException("It said something.", grpc_status_code=status)
+    assert (type(lost.value), lost.value.code) == (Transient, "spark.unreachable")
+    assert "sc://spark.example:15002 does" in lost.value.message
+
+
+def test_what_a_task_says_of_a_service_of_its_own_is_not_taken_for_spark_s() -> None:
+    with pytest.raises(Failure) as failed, translate("load"):
+        raise SparkConnectGrpcException("ServiceException: 503 UNAVAILABLE", grpc_status_code=StatusCode.INTERNAL)
+    assert failed.value.code == "spark.failed"
 
 
 def test_other_errors_pass_as_they_are(spark: SparkSession) -> None:

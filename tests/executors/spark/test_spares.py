@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
 from cryptography.fernet import Fernet
 
-from tests.executors.spark.servers import connect_server, free_port
+from flowapp.embedded.processes import wait_until
+from tests.executors.spark.servers import connect_server, free_port, java_of
 
 pytestmark = pytest.mark.slow
 
 PRELUDE = """
 import os, signal, time
+from executors.errors import Failure
+from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers
 from executors.spark.session import RunSession, answers
 
@@ -127,3 +132,43 @@ def test_a_server_that_was_started_again_is_used_again_and_one_that_is_gone_keep
     with worker:
         go_on(worker)
         assert worker.wait(60) == 0
+
+
+@pytest.mark.parametrize("happens", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "frozen"])
+def test_a_server_that_falls_silent_in_mid_run_ends_the_run_within_a_minute(
+    tmp_path: Path, happens: signal.Signals
+) -> None:
+    began = tmp_path / "began"
+    with connect_server(tmp_path / "server", Fernet.generate_key().decode()) as address:
+        worker = process(f"""
+            def sleep(batches):
+                open({str(began)!r}, "w").close()
+                time.sleep(600)
+                yield from batches
+
+            try:
+                with RunSession() as run, translate():
+                    frame_of_numbers(run.start(), 1).mapInArrow(sleep, "id long").collect()
+            except Failure as error:
+                say(error.code)
+            say(answers())
+            input()
+            while not answers():
+                time.sleep(1)
+            say("answers again")
+        """, address)  # fmt: skip
+        try:
+            assert wait_until(began.exists, 120)
+            java, hit = java_of(tmp_path / "server"), time.monotonic()
+            os.kill(java, happens)
+            assert hear(worker) == "spark.unreachable"
+            assert time.monotonic() - hit < 60
+            assert hear(worker) == "False"
+            assert time.monotonic() - hit < 120
+            if happens == signal.SIGSTOP:
+                os.kill(java, signal.SIGCONT)
+                go_on(worker)
+                assert hear(worker) == "answers again"
+        finally:
+            worker.kill()
+            worker.communicate()

@@ -94,6 +94,17 @@ def test_spark_answers_in_workers_alone(client, broker):
     assert spark() == ("down", 0)
 
 
+@pytest.mark.django_db
+def test_a_spark_elsewhere_that_no_worker_hears_is_down_at_once(client, broker, monkeypatch):
+    monkeypatch.setenv("FLOW_SPARK_REMOTE", "sc://spark.example:15002/;token=secret")
+    beat("w", "worker")
+    told = client.get(URL).json()["spark"]
+    assert told["status"] == "down"
+    assert "server sc://spark.example:15002 answers no worker" in told["detail"]
+    beat(spark_name("w"), "spark")
+    assert client.get(URL).json()["spark"]["status"] == "ok"
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_heart_beats_only_while_it_lives():
     lives = [False]
