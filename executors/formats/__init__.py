@@ -13,7 +13,9 @@ from ir.nodes import SourceColumn
 
 
 class FormatHandler(Protocol):
-    """What reads one kind of file."""
+    """What reads one kind of file. `SCAN_READS_ROWS` tells a scan that reads every row from one that looks at bytes."""
+
+    SCAN_READS_ROWS: bool
 
     def scan(self, file: SourceFile, fmt: Any, declared: Sequence[SourceColumn] = ()) -> FileScan: ...
 

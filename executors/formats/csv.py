@@ -25,6 +25,8 @@ from ir.types import STRING
 
 Delimited = Csv | Tsv
 
+SCAN_READS_ROWS = False
+
 
 def scan(
     file: SourceFile,

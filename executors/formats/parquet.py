@@ -22,6 +22,8 @@ from ir.nodes import SourceColumn
 
 _MOST_ROWS = 1 << 16
 
+SCAN_READS_ROWS = False
+
 
 def scan(
     file: SourceFile, fmt: Parquet, declared: Sequence[SourceColumn] = (), *, split_bytes: int = SPLIT_BYTES

@@ -18,8 +18,9 @@ from ir.connectors import typed_config
 from ir.nodes import Source, SourceColumn
 from ir.types import ColumnType
 
-SCANNED_PER_PASSED = 16
-"""Bytes that are scanned in the time in which a pass takes one. Every run scans all files that match, old ones too."""
+ROWS_PER_PASSED, BYTES_PER_PASSED = 16, 128
+"""How many times what is a pass for this process is a scan for it: of formats whose scan reads rows, and of those where
+it looks at bytes alone. Every run scans all files that match, old ones too, and no job scans one file any faster."""
 
 MOST_TASKS = 64
 """Tasks of a scan; many small files share them, for each task costs more than a small file."""
@@ -33,13 +34,18 @@ def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile])
     if not files:
         return []
     task = ScanTask(typed_config(source).format, tuple(source.columns or ()), tuple(files))
-    if is_for_here(sum(file.size for file in files) // SCANNED_PER_PASSED):
+    if _is_for_here(task, files):
         rows = run_here(WatchedTask(task, session.watched), len(files))
     else:
         with translate(source.id):
             numbers = frame_of_numbers(session.start(), len(files), MOST_TASKS)
             rows = run_job(map_task(numbers, task, "scan string"))
     return sorted((decode_scan(row["scan"]) for row in rows), key=lambda scan: scan.file.seq)
+
+
+def _is_for_here(task: ScanTask, files: Sequence[SourceFile]) -> bool:
+    reads_rows = FORMATS[task.format.type].SCAN_READS_ROWS
+    return is_for_here(sum(file.size for file in files) // (ROWS_PER_PASSED if reads_rows else BYTES_PER_PASSED))
 
 
 @dataclass(frozen=True, slots=True)
