@@ -124,21 +124,24 @@ def _number(text: str) -> Value:
 def _negated(arg: Vector) -> Value:
     if not isinstance(arg, Value) or not (arg.type in _INTEGERS or pa.types.is_decimal128(arg.type)):
         raise _NotListed
+    if arg.value < 0:  # a second sign is arithmetic in Spark, which may overflow: `- -2147483648`
+        raise _NotListed
     return Value(-arg.value, arg.type)
 
 
-def _compared(function: str, left: Vector, right: Vector) -> Call:
-    kind = _common(left.type, right.type)
-    return Call(function, (_cast(left, kind), _cast(right, kind)), pa.bool_())
+def _compared(function: str, *args: Vector) -> Call:
+    """One call for all operands: each is evaluated once, and a long list is not a deep tree."""
+    kind = _common(*(arg.type for arg in args))
+    return Call(function, tuple(_cast(arg, kind) for arg in args), pa.bool_())
 
 
-def _common(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    """The type in which both are compared without loss, by Spark as well."""
-    if left == right and left in _ORDERED:
-        return left
-    if left in _INTEGERS and right in _INTEGERS:
+def _common(*kinds: pa.DataType) -> pa.DataType:
+    """The type in which all are compared without loss, by Spark as well."""
+    if len(set(kinds)) == 1 and kinds[0] in _ORDERED:
+        return kinds[0]
+    if all(kind in _INTEGERS for kind in kinds):
         return pa.int64()
-    digits, scales = zip(*map(_digits_and_scale, (left, right)), strict=True)
+    digits, scales = zip(*map(_digits_and_scale, kinds), strict=True)
     if max(digits) + max(scales) > MOST_DIGITS:
         raise _NotListed
     return pa.decimal128(max(digits) + max(scales), max(scales))
@@ -161,14 +164,6 @@ def _truth(function: str, *args: Vector) -> Call:
     if any(arg.type != pa.bool_() for arg in args):
         raise _NotListed
     return Call(function, args, pa.bool_())
-
-
-def _between(value: Vector, low: Vector, high: Vector) -> Call:
-    return _truth("and", _compared("greater_equal", value, low), _compared("less_equal", value, high))
-
-
-def _in(value: Vector, *others: Vector) -> Vector:
-    return reduce(lambda one, other: _truth("or", one, other), (_compared("equal", value, other) for other in others))
 
 
 def _is(what: exp.Expr, arg: Vector) -> Call:
@@ -232,8 +227,8 @@ _BRANCHES: dict[type[exp.Expr], Callable[[exp.Expr, list[Vector]], Vector]] = {
     exp.GTE: lambda node, args: _compared("greater_equal", *args),
     exp.LT: lambda node, args: _compared("less", *args),
     exp.LTE: lambda node, args: _compared("less_equal", *args),
-    exp.Between: lambda node, args: _between(*args),
-    exp.In: lambda node, args: _in(*args),
+    exp.Between: lambda node, args: _compared("between", *args),
+    exp.In: lambda node, args: _compared("in", *args),
     exp.Is: lambda node, args: _is(node.expression, args[0]),
     exp.And: lambda node, args: _truth("and", *args),
     exp.Or: lambda node, args: _truth("or", *args),
@@ -274,6 +269,14 @@ def _pick(*args: Any) -> Any:
     return chosen
 
 
+def _between(value: Any, low: Any, high: Any) -> Any:
+    return pc.and_kleene(pc.greater_equal(value, low), pc.less_equal(value, high))
+
+
+def _in(value: Any, *others: Any) -> Any:
+    return reduce(pc.or_kleene, (pc.equal(value, other) for other in others))
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "equal": pc.equal,
     "not_equal": pc.not_equal,
@@ -281,6 +284,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "greater_equal": pc.greater_equal,
     "less": pc.less,
     "less_equal": pc.less_equal,
+    "between": _between,
+    "in": _in,
     "and": pc.and_kleene,
     "or": pc.or_kleene,
     "not": pc.invert,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -114,8 +115,22 @@ def test_vectors_are_what_spark_computes(spark: Any, rows: list[tuple[Any, ...]]
         "coalesce(i1, b1)", "CASE i1 WHEN 1 THEN 2 END", "s1 = 'a\\\\b'",
         "d1 = timestamp '2025-01-01 00:00:00'", "i1 = NULL", "s1 <=> s2", "cast(i1 as string)", "-i1",
         "CASE WHEN i1 > 0 THEN i1 ELSE b1 END", "e1 > 0.12345678901234567890123456", "nvl(s1, s2)", "r.a",
+        "e1 IN (b1, 0.1234567890123456789)", "e1 BETWEEN b1 AND 0.1234567890123456789", "i1 = - -2147483648",
     ],
 )  # fmt: skip
 def test_everything_else_is_left_to_spark(text: str) -> None:
     types = {field.name: field.type for field in SCHEMA} | {"x": pa.float64(), "r": pa.struct({"a": pa.int32()})}
     assert vector_of(parse_expression(text).sql, types) is None
+
+
+def test_a_list_may_be_long_and_tests_may_be_nested() -> None:
+    """Vectors go to tasks pickled, and an operand that were evaluated twice would be so on every level."""
+    batch = pa.RecordBatch.from_pylist([{"i1": 7, "s1": "a"}, {"i1": 900, "s1": "~"}, {}], schema=SCHEMA)
+    nested = "s1"
+    for _ in range(8):
+        nested = f"CASE WHEN ({nested}) IN ('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h') THEN s1 END"
+    long = f"i1 IN ({', '.join(map(str, range(900)))})"
+    for text, expected in ((long, [True, False, None]), (nested, ["a", None, None])):
+        vector = vector_of(parse_expression(text).sql, {field.name: field.type for field in SCHEMA})
+        assert vector is not None
+        assert compute(pickle.loads(pickle.dumps(vector)), batch).to_pylist() == expected
