@@ -145,7 +145,7 @@ def test_the_workbench_is_used_by_keyboard_alone(page: Page, people: Callable[[]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
-    page.get_by_role("button", name="Show").focus()
+    page.get_by_role("button", name="Show", exact=True).focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/rows/?pipeline=people&rule=named&field=name")
     page.get_by_role("checkbox", name="Tick the row").first.focus()
