@@ -145,12 +145,14 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> 
 
 
 @translate()
-def count_older(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime) -> int:
-    """How many entries are older than that. Raises Terminal `errors.gave_up` when it would take too long."""
+def count_older(
+    conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime, seconds: int = COUNT_SECONDS
+) -> int:
+    """How many entries are older than that. Raises Terminal `errors.gave_up` when it would take longer."""
     if "tenant" not in _columns_of(conn, table):
         return 0
     query = sql.SQL("SELECT count(*) FROM {} AS q WHERE {}")
-    with _in_time(conn, table, COUNT_SECONDS):
+    with _in_time(conn, table, seconds):
         return one_number(conn, query.format(table.identifier, _older(owner, narrowed, before)))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from django.utils import timezone
 
 from executors.errors import Failure
-from executors.postgres.quarantine_pages import count_older, delete_older
+from executors.postgres.quarantine_pages import COUNT_SECONDS, count_older, delete_older
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.models import Retention, RowDecision
@@ -36,10 +36,12 @@ MOST_BY_TIME = 500_000
 
 
 def rows_to_purge(workspace: Workspace, wanted: Wanted, days: int) -> int:
-    """How many entries would go."""
-    before, narrowed = _before(days), narrow(workspace, wanted)
+    """How many entries would go. However many tables there are, whoever waits for it does not wait for longer."""
+    before, narrowed, until = _before(days), narrow(workspace, wanted), time.monotonic() + COUNT_SECONDS
     return sum(
-        count_older(reached, owner_of(workspace, place), place.table, narrowed, before)
+        count_older(
+            reached, owner_of(workspace, place), place.table, narrowed, before, max(1, int(until - time.monotonic()))
+        )
         for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run))
     )
 

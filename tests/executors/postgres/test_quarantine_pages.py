@@ -94,14 +94,13 @@ def test_what_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
     assert caught.value.code == "errors.gave_up"
 
 
-def test_a_count_that_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
-    monkeypatch.setattr(quarantine_pages, "COUNT_SECONDS", 1)
+def test_a_count_that_takes_too_long_is_given_up_and_said(conn, table):
     later = datetime.now(UTC) + timedelta(days=1)
     assert count_older(conn, OWNER, table, Narrowed(rule="rule1"), later) == 25
     with connect_to_same(conn) as other, other.transaction():
         other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(Terminal, match=r"errors\.gave_up"):
-            count_older(conn, OWNER, table, Narrowed(), later)
+            count_older(conn, OWNER, table, Narrowed(), later, 1)
 
 
 def test_a_table_of_an_older_release_is_read_as_it_is(conn, table):

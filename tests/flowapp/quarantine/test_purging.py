@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,12 +11,12 @@ from executors.postgres import quarantine_pages
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.services import save_version
-from flowapp.quarantine import workbench
+from flowapp.quarantine import purging, workbench
 from flowapp.quarantine.models import RowDecision
-from flowapp.quarantine.purging import go_on_with_purges, purge, purge_old_rows, set_retention
+from flowapp.quarantine.purging import go_on_with_purges, purge, purge_old_rows, rows_to_purge, set_retention
 from flowapp.quarantine.selectors import Wanted, list_entries
 from flowapp.runs.holds import Decider
-from tests.flowapp.quarantine.keeping import DEMO, keep
+from tests.flowapp.quarantine.keeping import DEMO, keep, save
 from tests.flowapp.reading import words
 
 pytestmark = pytest.mark.django_db
@@ -67,3 +68,12 @@ def test_a_purge_of_a_pipeline_that_is_gone_says_that_not_all_went(alices, order
     assert go_on_with_purges() == 0
     noted = RowDecision.objects.get()
     assert (noted.details["brokeOff"], "left" in noted.details) == (True, False)
+
+
+def test_counting_what_would_go_takes_no_longer_for_more_tables(alices, orders, warehouse, schema, monkeypatch):
+    save(alices, "returns", f"{schema}.other")
+    given, clock = [], iter([0, 5, 19.5])
+    monkeypatch.setattr(purging, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(purging, "count_older", lambda *asked: given.append(asked[-1]) or 3)
+    assert rows_to_purge(alices, Wanted(), 0) == 6
+    assert given == [15, 1]
