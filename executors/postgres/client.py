@@ -95,9 +95,13 @@ def connect(
         )
     except psycopg.Error as error:
         raise _connect_failure(connection, error) from error
-    with translate():
-        _pin_session(conn)
-        conn.autocommit = autocommit
+    try:
+        with translate():
+            _pin_session(conn)
+            conn.autocommit = autocommit
+    except BaseException:
+        conn.close()
+        raise
     return conn
 
 

@@ -15,6 +15,7 @@ from psycopg import sql
 
 from executors.errors import Failure, Terminal, Transient
 from executors.model import Connection
+from executors.postgres import client
 from executors.postgres.client import connect, interrupt, translate
 from tests.roles import new_role
 
@@ -54,6 +55,14 @@ def test_settings_are_pinned_whatever_the_role_says(stranger, server):
             " current_setting('statement_timeout'), current_setting('application_name')"
         ).fetchone()
     assert shown == ("2025-02-01", "2025-02-01 00:00:00+00", "0.30000000000000004", "", "off", "0", "flow run 42")
+
+
+def test_a_session_that_cannot_be_pinned_is_given_back(warehouse, monkeypatch):
+    opened = []
+    monkeypatch.setattr(client, "_pin_session", lambda conn: (opened.append(conn), conn.execute("SELECT 1 / 0")))
+    with pytest.raises(Failure):
+        connect(warehouse)
+    assert opened[0].closed
 
 
 def test_any_character_may_stand_in_a_password(stranger):
