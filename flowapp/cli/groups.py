@@ -15,6 +15,7 @@ from flowapp.cli import (
     run,
     runs,
     schema,
+    secrets,
     token,
     trace,
     up,
@@ -26,7 +27,7 @@ from flowapp.cli.parser import Parser, add_json_option
 
 GROUPS = (
     up, demo, validate, run, runs, hooks, errors, trace, rules, pipeline, watermark, backups, connection, alerts,
-    channel, user, token, schema,
+    channel, user, token, secrets, schema,
 )  # fmt: skip
 
 

@@ -21,17 +21,24 @@ def decrypt(sealed: str, owner: str) -> str:
     try:
         return _fernet().decrypt(sealed.encode()).decode()
     except InvalidToken:
-        raise SecretUnreadable(
-            "secret.unreadable",
-            f"The stored secret of {owner} cannot be decrypted with the keys at hand.",
-            hint="Put the key it was stored under back into FLOW_ENCRYPTION_KEYS (any place but the first will do), "
-            "or store the secret again.",
-        ) from None
+        raise _unreadable(owner) from None
 
 
-def rotate(sealed: str) -> str:
-    """The same secret, encrypted under the first key."""
-    return _fernet().rotate(sealed.encode()).decode()
+def rotate(sealed: str, owner: str) -> str:
+    """The same secret, encrypted under the first key. Raises SecretUnreadable."""
+    try:
+        return _fernet().rotate(sealed.encode()).decode()
+    except InvalidToken:
+        raise _unreadable(owner) from None
+
+
+def _unreadable(owner: str) -> SecretUnreadable:
+    return SecretUnreadable(
+        "secret.unreadable",
+        f"The stored secret of {owner} cannot be decrypted with the keys at hand.",
+        hint="Put the key it was stored under back into FLOW_ENCRYPTION_KEYS (any place but the first will do), "
+        "or store the secret again.",
+    )
 
 
 def _fernet() -> MultiFernet:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
@@ -31,7 +32,7 @@ from flowapp.connections.webhooks import (
     replace_signing_secret,
     resolve_webhook,
 )
-from flowapp.runs.models import Run
+from flowapp.runs.models import EffectSample, Run
 from ir.errors import FlowError
 from ir.kinds import KindTable
 from ir.pipeline import Pipeline
@@ -162,12 +163,29 @@ def resolve(connection: Connection) -> Resolved:
 
 
 def rotate_secrets() -> int:
-    """Encrypt every stored secret under the first key, so that older keys can go; returns how many there are."""
-    holders = [*Connection.objects.exclude(secret=""), *Channel.objects.all()]
-    for holder in holders:
-        unchanged = type(holder)._default_manager.filter(pk=holder.pk, secret=holder.secret)
-        unchanged.update(secret=rotate(holder.secret))
-    return len(holders)
+    """Encrypt all that is stored encrypted under the first key, so that older keys can go; returns how many there are.
+
+    Raises FlowError `secret.unreadable` where no key fits; what came before stays encrypted anew.
+    """
+    return sum(
+        _rotate(rows, name)
+        for rows, name in (
+            (Connection.objects.exclude(secret=""), "secret"),
+            (Channel.objects.exclude(secret=""), "secret"),
+            (EffectSample.objects.all(), "sealed"),
+        )
+    )
+
+
+def _rotate(rows: QuerySet[Any], name: str) -> int:
+    """One at a time: samples are big. What somebody replaces meanwhile is encrypted anew already."""
+    keys = list(rows.order_by("pk").values_list("pk", flat=True))
+    for key in keys:
+        for row in rows.filter(pk=key):
+            sealed = getattr(row, name)
+            anew = rotate(sealed, f"{row._meta.verbose_name} {row}")
+            rows.filter(pk=key, **{name: sealed}).update(**{name: anew})
+    return len(keys)
 
 
 def follow_embedded_warehouse(warehouse: Mapping[str, str | int]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from cryptography.fernet import Fernet
 
 from flowapp.accounts.services import ensure_workspace
+from flowapp.cli import main
 from flowapp.connections import services
 from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
@@ -118,9 +119,17 @@ def test_after_rotation_the_old_key_can_go(alices, settings):
     add_connection(alices, "warehouse", FIELDS)
     settings.ENCRYPTION_KEYS = [new, old]
 
-    assert rotate_secrets() == 1
+    assert main(["secrets", "rotate", "--json"]) == 0
     settings.ENCRYPTION_KEYS = [new]
     assert resolve(services.get_connection(alices, "warehouse")).password == PASSWORD
+
+
+def test_a_secret_that_no_key_opens_is_named_when_keys_are_rotated(alices, settings):
+    add_connection(alices, "warehouse", FIELDS)
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+
+    with pytest.raises(SecretUnreadable, match="connection warehouse"):
+        rotate_secrets()
 
 
 def test_a_key_that_is_none_is_told_without_being_shown(alices, settings):
