@@ -16,8 +16,16 @@ def run(staged: Staged, check: Mean) -> Outcome:
         return Outcome(f"no row has a value of {check.column!r}")
     is_exact = isinstance(found, Decimal) and found.is_finite()
     exact = Fraction(found) / count if is_exact else float(found) / count
-    wrong, observed = outside(exact, check.min, check.max), json_number(float(exact))
+    wrong, observed = outside(exact, check.min, check.max), _shown(exact)
     return Outcome(f"the mean of {check.column!r} is {observed}, {wrong}" if wrong else None, observed)
+
+
+def _shown(mean: Fraction | float) -> int | float | str:
+    """The nearest double; beyond all doubles, the whole part in full."""
+    try:
+        return json_number(float(mean))
+    except OverflowError:
+        return json_number(Decimal(int(mean)))
 
 
 HANDLER = CheckHandler(Mean.kind, run, number)

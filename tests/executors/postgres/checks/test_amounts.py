@@ -41,6 +41,7 @@ TENTH = Decimal("0.1")
         ("c smallint", ["7", "-3"], total(4, 4), 4, True),
         ("c real", ["0.1"], total(0.1, 0.1), 0.1, True),
         ("c numeric", ["NaN"], mean(0), "nan", False),
+        ("c numeric", ["1" + "0" * 400], mean(None, 1), "1" + "0" * 400, False),
         ("c numeric", ["12345678901234567890.123"], total(0), "12345678901234567890.123", True),
     ],
 )
