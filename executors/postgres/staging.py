@@ -87,9 +87,13 @@ def create_task_table(conn: Conn, tables: StagingTables, task: int, columns: Map
 
     `columns` are names and types of what the task sends.
     """
-    name = sql.Identifier(STAGING, f"{tables.good}_{task}")
+    name = task_table(tables, task)
     create_table(conn, name, body(_in_order(columns, f"bigint DEFAULT {task:d}")), unlogged=True)
     return name
+
+
+def task_table(tables: StagingTables, task: int) -> sql.Identifier:
+    return sql.Identifier(STAGING, f"{tables.good}_{task}")
 
 
 def attach(conn: Conn, tables: StagingTables, name: sql.Identifier) -> None:
@@ -141,13 +145,6 @@ def is_there(conn: Conn, tables: StagingTables) -> bool:
         row = conn.execute("SELECT bool_and(to_regclass(t) IS NOT NULL) FROM unnest(%s::text[]) AS t", [names])
         found = row.fetchone()
     return bool(found and found[0])
-
-
-@translate()
-def count_staged(conn: Conn, tables: StagingTables, winners: Sequence[int]) -> tuple[int, int]:
-    """Rows of the winning tasks: (staged, rejected). A rejected row counts once, however many rules it broke."""
-    with conn.transaction():
-        return count_good(conn, tables, winners), count_rejected(conn, tables, winners)
 
 
 def require_staging(

@@ -25,11 +25,6 @@ def get_workspace(slug: str) -> Workspace:
         raise UnknownWorkspace(slug) from None
 
 
-def get_role(user: User, workspace: Workspace) -> str | None:
-    """The user's role in the workspace; None for strangers."""
-    return Membership.objects.filter(user=user, workspace=workspace).values_list("role", flat=True).first()
-
-
 def get_token(key: str) -> Token | None:
     """The token of that text, unless it has expired or its maker was shut out."""
     tokens = Token.objects.select_related("workspace", "created_by").exclude(created_by__is_active=False)

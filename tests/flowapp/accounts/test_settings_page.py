@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from flowapp.accounts.models import Membership, Token, User
-from flowapp.accounts.selectors import get_role, get_token
+from flowapp.accounts.selectors import get_token, list_memberships
 from flowapp.accounts.services import add_member, add_token
 from tests.flowapp.reading import words
 
@@ -54,7 +54,8 @@ def test_only_admins_change_anything(as_, role, path):
 def test_an_admin_adds_a_member(admin, workspace):
     admin.post(f"{PAGE}members/", {"member-email": "carol@example.com", "member-role": "editor"})
 
-    assert get_role(User.objects.get(email="carol@example.com"), workspace) == "editor"
+    [carols] = list_memberships(User.objects.get(email="carol@example.com"))
+    assert (carols.workspace, carols.role) == (workspace, "editor")
 
 
 def test_a_wrong_address_stays_in_the_form_with_its_message(admin):
