@@ -21,6 +21,7 @@ from executors.postgres.inspect import inspect_target
 from executors.postgres.meta import META
 from executors.postgres.names import TableName
 from executors.postgres.plan import FILLED
+from executors.postgres.quarantined import Owner
 
 SECONDS, MOST_FOUND = 5, 20
 EXACT = partial(json.loads, parse_float=str)
@@ -79,11 +80,16 @@ def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Looked
 
 @translate()
 def look_in_quarantine(
-    conn: Conn, name: TableName, pipeline: str, target: str, key: Mapping[str, str], origins: Sequence[Origin]
+    conn: Conn, name: TableName, owner: Owner, target: str, key: Mapping[str, str], origins: Sequence[Origin]
 ) -> Looked:
-    """Entries of rows with such values as the source gave them, and of the rows that came from there."""
-    if not exists(conn, name.schema, name.table):
+    """The owner's entries of rows with such values as the source gave them, and of the rows that came from there.
+
+    Those of older releases do not tell their workspace: the caller must know them by their runs.
+    """
+    dest = inspect_target(conn, name.schema, name.table)
+    if dest is None:
         return Looked()
+    owned = owner.holds("q", tells=dest.column("tenant") is not None)
     either = [
         sql.SQL('("runId" = {} AND "sourceRecord" = {})').format(sql.Literal(o.run), sql.Literal(o.record))
         for o in origins
@@ -92,8 +98,8 @@ def look_in_quarantine(
         either.append(sql.SQL("({})").format(_same_texts(key)))
     if not either:
         return Looked()
-    query = sql.SQL('SELECT {} FROM {} WHERE "pipelineId" = {} AND "targetNode" = {} AND ({}) ORDER BY id DESC').format(
-        sql.SQL(", ").join(map(sql.Identifier, _ENTRY)), name.identifier, sql.Literal(pipeline), sql.Literal(target),
+    query = sql.SQL('SELECT {} FROM {} AS q WHERE {} AND "targetNode" = {} AND ({}) ORDER BY id DESC').format(
+        sql.SQL(", ").join(map(sql.Identifier, _ENTRY)), name.identifier, owned, sql.Literal(target),
         sql.SQL(" OR ").join(either),
     )  # fmt: skip
     return _look(conn, query)

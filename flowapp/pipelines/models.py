@@ -50,7 +50,9 @@ class Pipeline(models.Model):
 
 
 class PipelineVersion(models.Model):
-    """A saved state of a pipeline. `document` is the text as it was given, `sha256` that of its bytes."""
+    """A saved state of a pipeline. `document` is the text as it was given, `sha256` that of its canonical form (RFC
+    8785); versions that were saved before there was one have that of the text's bytes. `quarantines` are the pairs of a
+    connection and a table in which it keeps rejected rows."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
@@ -60,6 +62,7 @@ class PipelineVersion(models.Model):
     message = models.TextField(blank=True)
     document = models.TextField()
     sha256 = models.CharField(max_length=64)
+    quarantines = models.JSONField(default=list)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -18,7 +18,8 @@ from executors.postgres.forgetting import forget_marks, forget_samples, sampled_
 from executors.postgres.staging import sweep_leftovers
 from flowapp.backups.models import Backup
 from flowapp.backups.selectors import list_kept
-from flowapp.connections.selectors import get_connection
+from flowapp.clock import from_now
+from flowapp.connections.selectors import UnknownConnection, get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, Remains
@@ -29,6 +30,9 @@ from ir.pipeline import Pipeline as Document
 logger = logging.getLogger(__name__)
 MOST_RUNS = 1000
 """Of so many runs, the newest, staging may be left: it is swept every hour where a database answers."""
+
+REMOVED_DAYS = 30
+"""For so long a connection that was removed may be added again, so that what is behind it can be cleared up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,9 @@ def clear_up(left: Iterable[Remains]) -> int:
 def _clear_up(remains: Remains) -> bool:
     try:
         stored = get_connection(remains.workspace, remains.connection)
+    except UnknownConnection:
+        return _let_go(remains)
+    try:
         with translate(), connect(resolve(stored), autocommit=True) as target:
             _forget(target, remains)
     except FlowError as error:
@@ -104,6 +111,16 @@ def _clear_up(remains: Remains) -> bool:
     else:
         remains.delete()
     return True
+
+
+def _let_go(remains: Remains) -> bool:
+    """Behind a connection that was removed nothing can be reached, unless it comes back within some days."""
+    is_over = Remains.objects.filter(pk=remains.pk, left_at__lt=from_now(-REMOVED_DAYS * 24 * 3600.0)).exists()
+    if is_over:
+        logger.warning("What %s left behind connection %s stays there: the connection was removed.", remains.ident,
+                       remains.connection)  # fmt: skip
+        remains.delete()
+    return is_over
 
 
 def _forget(target: Conn, remains: Remains) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
 from datetime import datetime
@@ -12,14 +11,16 @@ from django.utils import timezone
 
 from flowapp.accounts.models import User, Workspace
 from flowapp.connections.services import resolve_connections, resolve_webhooks
-from flowapp.pipelines.documents import read_document
+from flowapp.pipelines.documents import parse, read_document, syntax_of
 from flowapp.pipelines.hook_roles import require_hook_role
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.remains import clear_up, note_remains
 from flowapp.pipelines.selectors import get_version
-from flowapp.pipelines.summaries import summary_of
+from flowapp.pipelines.summaries import quarantines_of, summary_of
+from ir.canonical import document_hash
 from ir.documents import Syntax
 from ir.errors import FlowError
+from ir.parse import Parsed
 from ir.pipeline import Pipeline as Document
 from ir.schedules import Schedule, next_fire
 
@@ -53,7 +54,8 @@ def save_version(
     `expected_version` is the number that the edit was made from, 0 for a new pipeline; `role` is the author's, for what
     only some may write. Raises InvalidPipeline, UnknownConnection, VersionConflict or FlowError `hook.needs_admin`.
     """
-    document = read_document(document_text, syntax)
+    parsed = parse(document_text, syntax or syntax_of(document_text))
+    document = parsed.pipeline
     resolve_connections(workspace, document)
     resolve_webhooks(workspace, document)
     for _ in range(TRIES):
@@ -62,7 +64,7 @@ def save_version(
         if expected_version is not None and expected_version != current:
             raise VersionConflict(document.id, expected_version, current)
         require_hook_role(role, document, _newest(pipeline))
-        saved = _save_after(pipeline, document, document_text, author, message)
+        saved = _save_after(pipeline, parsed, document_text, author, message)
         if saved is not None:
             return saved
     raise VersionConflict(document.id, current, current + 1)
@@ -81,12 +83,11 @@ def _first_token() -> int:
 
 
 def _save_after(
-    pipeline: Pipeline, document: Document, text: str, author: User | None, message: str
+    pipeline: Pipeline, parsed: Parsed, text: str, author: User | None, message: str
 ) -> PipelineVersion | None:
     """Write the version after the one that `pipeline` shows; None when another save was faster."""
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    newest = _newest(pipeline)
-    if newest is not None and newest.sha256 == digest:
+    document, newest = parsed.pipeline, _newest(pipeline)
+    if newest is not None and newest.document == text:
         return newest
     number = pipeline.latest_number + 1
     with transaction.atomic():
@@ -97,7 +98,7 @@ def _save_after(
         pipeline.refresh_from_db()
         return PipelineVersion.objects.create(
             workspace_id=pipeline.workspace_id, pipeline=pipeline, number=number, author=author, message=message,
-            document=text, sha256=digest,
+            document=text, sha256=document_hash(parsed.document), quarantines=quarantines_of(document),
         )  # fmt: skip
 
 

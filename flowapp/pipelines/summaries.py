@@ -1,8 +1,8 @@
-"""What lists show of a document, in a few words."""
+"""What is kept beside a document so that nobody needs to read it: what lists show, and where rejected rows go."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ir.nodes import Source
@@ -19,6 +19,19 @@ def summary_of(document: Document) -> dict[str, str]:
         "target": ", ".join(f"{target.schema_}.{target.table}" for target in targets),
         "load_mode": ", ".join(dict.fromkeys(target.load_mode for target in targets)),
     }
+
+
+def quarantines_of(document: Document) -> list[list[str]]:
+    """The connection and the table of each place that keeps rejected rows; several validate nodes may share one."""
+    return [list(place) for place in dict.fromkeys(_quarantines(document))]
+
+
+def _quarantines(document: Document) -> Iterator[tuple[str, str]]:
+    for target in document.targets():
+        for validate in document.path_to(target).validates:
+            kept = validate.quarantine
+            if kept and kept.enabled and kept.table:
+                yield target.connection, kept.table
 
 
 def join_tags(tags: Iterable[str]) -> str:

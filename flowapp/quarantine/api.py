@@ -20,7 +20,7 @@ from flowapp.accounts.models import User
 from flowapp.api.permissions import workspace_role
 from flowapp.api.queries import read_query
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.quarantine.choosing import MOST_KEYS, choose_alike, choose_by_keys, key_of_entry
+from flowapp.quarantine.choosing import MOST_KEYS, choose_alike, choose_by_keys, key_of_entry, keys_of_entries
 from flowapp.quarantine.counts import GROUPS, count_violations
 from flowapp.quarantine.deciding import decide
 from flowapp.quarantine.exporting import FORMATS, export_response
@@ -155,8 +155,7 @@ class RowsChosen(serializers.Serializer[Any]):
         data = self.validated_data
         by = decider_of(request)
         if data.get("ids"):
-            keys = [key_of_entry(request.workspace, ident) for ident in data["ids"]]
-            return choose_by_keys(request.workspace, keys, by)
+            return choose_by_keys(request.workspace, keys_of_entries(request.workspace, data["ids"]), by)
         wanted = Narrowing().wanted(request, data.get("filter", {}))
         return choose_alike(request.workspace, wanted, by)
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from uuid import UUID
+from collections.abc import Collection, Iterable, Sequence
 
 from django.db.models.functions import Now
 
 from executors.postgres.ddl import exists
-from executors.postgres.quarantine_pages import read_entries
+from executors.postgres.quarantine_pages import HIGHEST, read_entries
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.places import places_of
-from flowapp.quarantine.selectors import KEYS, Entry, Wanted, find_entries_of_runs, page_wanted, reach
+from flowapp.quarantine.selectors import KEYS, Entry, Wanted, find_entries_of_runs, page_wanted, reach, runs_here
 from flowapp.runs.holds import Decider
-from flowapp.runs.models import Run
 from flowapp.runs.selectors import get_run
 from ir.errors import FlowError
 
@@ -69,32 +67,50 @@ def choose_alike(workspace: Workspace, wanted: Wanted, by: Decider) -> Selection
 
 
 def key_of_entry(workspace: Workspace, ident: str) -> str:
-    """The key of a row, by itself or by the number of one of its entries. Raises FlowError."""
-    if not ident.isdecimal():
-        return ident
-    found = set(_keys_of_number(workspace, int(ident)))
+    """The key of one row. Raises as `keys_of_entries` does."""
+    return keys_of_entries(workspace, [ident])[0]
+
+
+def keys_of_entries(workspace: Workspace, idents: Sequence[str]) -> list[str]:
+    """The keys of rows, each by itself or by the number of one of its entries, in the same order; however many there
+    are, each table is asked once. Raises FlowError."""
+    numbers = {ident: _number(ident) for ident in idents if ident.isdecimal()}
+    found = _keys_of_numbers(workspace, sorted(set(numbers.values()))) if numbers else {}
+    return [_only(ident, found.get(numbers[ident], set())) if ident in numbers else ident for ident in idents]
+
+
+def _number(ident: str) -> int:
+    """Raises FlowError for one that no entry can have."""
+    if len(ident) > len(str(HIGHEST)) or int(ident) > HIGHEST:
+        raise _unknown(ident)
+    return int(ident)
+
+
+def _only(ident: str, found: Collection[str]) -> str:
     if len(found) > 1:
         raise FlowError("error.conflict", f"Several tables hold an entry {ident}.",
                         hint=f"Name the row by its key: {', '.join(sorted(found))}.")  # fmt: skip
     if not found:
-        raise FlowError("error.unknown", f"There is no rejected row {ident} here.",
-                        hint="`flow errors list` shows the newest ones.")  # fmt: skip
-    return found.pop()
+        raise _unknown(ident)
+    return next(iter(found))
 
 
-def _keys_of_number(workspace: Workspace, number: int) -> Iterator[str]:
+def _unknown(ident: str) -> FlowError:
+    return FlowError("error.unknown", f"There is no rejected row {ident[:40]} here.",
+                     hint="`flow errors list` shows the newest ones.")  # fmt: skip
+
+
+def _keys_of_numbers(workspace: Workspace, numbers: Sequence[int]) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = defaultdict(set)
     for place, reached in reach(workspace, places_of(workspace, None, None)):
         if exists(reached, place.table.schema, place.table.table):
-            for entry in read_entries(reached, place.table, [number]):
-                if entry["pipelineId"] == place.pipeline and _is_ours(workspace, entry):
-                    yield f"{entry['runId']}:{entry['rowId']}"
-
-
-def _is_ours(workspace: Workspace, entry: Entry) -> bool:
-    try:
-        return Run.objects.filter(workspace=workspace, pk=UUID(entry["runId"])).exists()
-    except ValueError:
-        return False
+            entries = read_entries(reached, place.table, numbers)
+            mine = [entry for entry in entries if entry["pipelineId"] == place.pipeline]
+            ours = runs_here(workspace, {entry["runId"] for entry in mine})
+            for entry in mine:
+                if entry["runId"] in ours:
+                    found[entry["id"]].add(f"{entry['runId']}:{entry['rowId']}")
+    return found
 
 
 def _freeze(

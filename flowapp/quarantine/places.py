@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from executors.postgres.names import TableName
 from flowapp.accounts.models import Workspace
-from flowapp.pipelines.documents import read_document
-from flowapp.pipelines.models import Pipeline, Remains
-from flowapp.pipelines.selectors import get_version, list_pipelines
+from flowapp.connections.models import Connection
+from flowapp.pipelines.models import Pipeline, PipelineVersion, Remains
 from flowapp.runs.models import Run
-from ir.pipeline import Pipeline as Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +27,18 @@ class Place:
 
 
 def places_of(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) -> list[Place]:
-    """All places in question, without repeats."""
-    documents = _documents(workspace, pipeline, run)
-    return list(dict.fromkeys(place for document in documents for place in _places(document)))
+    """All places in question, without repeats: of a run those of its own version, else those of every version that has
+    run, for what it rejected stays where it was put, and of the newest one.
+
+    What an older version put behind a connection that was removed since can be reached no more, and is left out.
+    """
+    if run is not None:
+        return _places(PipelineVersion.objects.filter(pk=run.version_id))
+    newest, ran = Q(number=F("pipeline__latest_number")), Exists(Run.objects.filter(version=OuterRef("pk")))
+    versions = PipelineVersion.objects.filter(workspace=workspace, **({"pipeline": pipeline} if pipeline else {}))
+    connections = set(Connection.objects.filter(workspace=workspace).values_list("name", flat=True))
+    older = [place for place in _places(versions.filter(ran).exclude(newest)) if place.connection in connections]
+    return list(dict.fromkeys([*_places(versions.filter(newest)), *older]))
 
 
 def places_left(workspace: Workspace) -> list[Place]:
@@ -42,20 +50,10 @@ def places_left(workspace: Workspace) -> list[Place]:
     ]
 
 
-def _documents(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) -> Iterator[Document]:
-    """The documents that say where rows were put: of a run its own version, else the newest ones."""
-    if run is not None:
-        yield read_document(get_version(run.pipeline, run.version.number).document)
-        return
-    for one in [pipeline] if pipeline else list_pipelines(workspace):
-        if one.latest_number:
-            yield read_document(get_version(one).document)
-
-
-def _places(document: Document) -> Iterable[Place]:
-    """Several validate nodes may share one table."""
-    for target in document.targets():
-        for validate in document.path_to(target).validates:
-            kept = validate.quarantine
-            if kept and kept.enabled and kept.table:
-                yield Place(document.id, target.connection, TableName.parse(kept.table))
+def _places(versions: QuerySet[PipelineVersion]) -> list[Place]:
+    kept = versions.exclude(quarantines=[]).order_by("pipeline__ident")
+    return [
+        Place(ident, connection, TableName.parse(table))
+        for ident, quarantines in kept.values_list("pipeline__ident", "quarantines").distinct()
+        for connection, table in quarantines
+    ]

@@ -75,18 +75,6 @@ class Entries:
     is_partial: bool = False
 
 
-def list_entries(
-    workspace: Workspace,
-    *,
-    pipeline: Pipeline | None = None,
-    run: Run | None = None,
-    rule: str | None = None,
-    limit: int = 50,
-) -> list[Entry]:
-    """The newest entries of all quarantine tables in question, `limit` in all. Raises as `page_entries` does."""
-    return page_entries(workspace, pipeline=pipeline, run=run, rule=rule, limit=limit).entries
-
-
 def page_entries(workspace: Workspace, *, cursor: str = "", limit: int = 50, **wanted: Any) -> Entries:
     """A page of the entries that `Wanted` says, of all their tables together.
 
@@ -260,10 +248,16 @@ def _read(
 
 def only_ours(workspace: Workspace, entries: list[Entry]) -> list[Entry]:
     """Without those of which an older release did not note whose they are, and whose runs are not known here."""
-    untold = {entry["runId"] for entry in entries if entry["tenant"] is None}
-    keys = [key for text in untold if (key := _uuid(text))]
-    known = {str(key) for key in Run.objects.filter(workspace=workspace, pk__in=keys).values_list("pk", flat=True)}
+    known = runs_here(workspace, {entry["runId"] for entry in entries if entry["tenant"] is None})
     return [entry for entry in entries if entry["tenant"] is not None or entry["runId"] in known]
+
+
+def runs_here(workspace: Workspace, runs: Iterable[str]) -> set[str]:
+    """Those of them that this workspace knows."""
+    keys = [key for text in runs if (key := _uuid(text))]
+    if not keys:
+        return set()
+    return {str(key) for key in Run.objects.filter(workspace=workspace, pk__in=keys).values_list("pk", flat=True)}
 
 
 def _uuid(text: str) -> UUID | None:

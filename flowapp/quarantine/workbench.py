@@ -25,7 +25,7 @@ from flowapp.quarantine.exporting import FORMATS, export_response
 from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.journal import list_journal
 from flowapp.quarantine.models import Selection
-from flowapp.quarantine.purging import SECONDS, purge, retention_of, rows_to_purge, set_retention
+from flowapp.quarantine.purging import MOST_DAYS, SECONDS, purge, retention_of, rows_to_purge, set_retention
 from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
 from flowapp.quarantine.values import GridRow, grid_row, require_values, standing_of
 from flowapp.runs.holds import Decider
@@ -129,7 +129,7 @@ def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str],
     cells: dict[tuple[str, str], dict[str, str | None]] = {}
     by_key: dict[str, dict[str, str]] = {}
     for name, value in given.items():
-        _, key, field = name.split("|", 2)
+        key, _, field = name.partition("|")[2].partition("|")
         by_key.setdefault(key, {})[field] = value
     for part in reach_parts(selection):
         ids = [row.id for row in part.rows if f"{row.run_id}:{row.row_id}" in by_key]
@@ -205,22 +205,31 @@ def purging(request: HtmxRequest) -> HttpResponse:
     if request.method == "POST":
         if "keep" in request.POST:
             days = request.POST.get("days", "")
-            set_retention(request.workspace, int(days) if days.isdecimal() and int(days) else None, decider(request))
+            set_retention(request.workspace, _days_in(days) or None, decider(request))
             messages.success(request, "It is noted how long rejected rows are kept.")
             return redirect("quarantine:purge", request.workspace.slug)
         wanted, days = wanted_of(request, request.POST), request.POST.get("older", "")
         reason = request.POST.get("reason", "").strip()
-        if not days.isdecimal() or not reason:
+        count = _days_in(days)
+        if count is None or not reason:
             raise FlowError("errors.reason_required", "Throwing rows away needs a number of days and a reason.",
                             hint="Say why; it is kept.")  # fmt: skip
         if "sure" in request.POST:
-            done = purge(request.workspace, wanted, int(days), decider(request), reason, seconds=SECONDS)
+            done = purge(request.workspace, wanted, count, decider(request), reason, seconds=SECONDS)
             rest = "" if done.is_whole else " so far; the others go one after another, as is told below"
             messages.success(request, f"{done.entries:,} entries are thrown away{rest}.")
             return redirect("quarantine:purge", request.workspace.slug)
-        context |= {"would_go": rows_to_purge(request.workspace, wanted, int(days)), "older": days, "reason": reason,
+        context |= {"would_go": rows_to_purge(request.workspace, wanted, count), "older": days, "reason": reason,
                     "wanted": wanted}  # fmt: skip
     return render_page(request, "quarantine/purge.html", context)
+
+
+def _days_in(text: str) -> int | None:
+    """A number of days as somebody typed it, None where it is none. Of too many digits, which Python would not read, it
+    is one that is too big."""
+    if not text.isdecimal():
+        return None
+    return int(text) if len(text) < 10 else MOST_DAYS + 1
 
 
 def decider(request: HtmxRequest) -> Decider:

@@ -16,6 +16,7 @@ from executors.postgres.client import connect
 from executors.postgres.ddl import Conn
 from executors.postgres.names import TableName
 from executors.postgres.plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
+from executors.postgres.quarantined import Owner
 from executors.postgres.samples import KEPT_DAYS
 from executors.postgres.tracing import (
     SECONDS,
@@ -33,6 +34,8 @@ from flowapp.files.models import LoadUnit
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
+from flowapp.pipelines.summaries import quarantines_of
+from flowapp.quarantine.places import places_of
 from flowapp.runs.models import NodeRun, Purpose, Run
 from flowapp.runs.rule_names import names_of
 from ir.errors import FlowError
@@ -139,11 +142,11 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
             look.place(
                 f"rejected rows in {kept}", "rejects",
                 lambda conn, kept=kept: look_in_quarantine(
-                    conn, kept, pipeline.ident, target.id, at_source or {}, origins
+                    conn, kept, Owner(str(pipeline.workspace_id), pipeline.ident), target.id, at_source or {}, origins
                 ),
                 look.entry, "" if at_source else "Only by the row's place: its key is computed on the way.",
             )
-            for kept in _quarantines(document, target)
+            for kept in _quarantines(pipeline, document, target)
         ]  # fmt: skip
         samples = look.place(
             f"samples of recent loads, kept {KEPT_DAYS} days", "samples",
@@ -169,9 +172,14 @@ def _source_key(document: Document, target: Target, key: Mapping[str, str]) -> d
     return found
 
 
-def _quarantines(document: Document, target: Target) -> list[TableName]:
+def _quarantines(pipeline: Pipeline, document: Document, target: Target) -> list[TableName]:
+    """Those on the way to the target, and those that older versions had behind its connection."""
     kept = (node.quarantine for node in document.path_to(target).validates)
-    return list(dict.fromkeys(TableName.parse(k.table) for k in kept if k and k.enabled and k.table))
+    here = [TableName.parse(k.table) for k in kept if k and k.enabled and k.table]
+    now = {(connection, TableName.parse(table)) for connection, table in quarantines_of(document)}
+    places = [(place.connection, place.table) for place in places_of(pipeline.workspace, pipeline, None)]
+    older = [table for connection, table in places if connection == target.connection]
+    return list(dict.fromkeys([*here, *(table for table in older if (target.connection, table) not in now)]))
 
 
 @contextmanager
@@ -208,7 +216,10 @@ class _Looking:
             except Failure as failure:
                 found = trouble_of(failure)
         sights = tuple(seen for row in found.rows if (seen := sight(row)))
-        return Place(what, kind, sights, found.has_more, found.trouble, " ".join(filter(None, (note, _lack(found)))))
+        trouble = found.trouble
+        if found.has_more and len(sights) < len(found.rows):
+            trouble = "Older entries of others, which do not tell whose they are, were in the way; it was not searched."
+        return Place(what, kind, sights, found.has_more, trouble, " ".join(filter(None, (note, _lack(found)))))
 
     def row(self, row: Row) -> Sight:
         run_id, sha256, record = (row.get(name) for name in (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD))

@@ -100,6 +100,18 @@ def test_what_holds_values_of_rows_goes_with_the_pipeline(loaded, warehouse):
     assert not Remains.objects.filter(is_due=True).exists()
 
 
+def test_what_is_behind_a_connection_that_was_removed_is_let_go_of_in_the_end(loaded, caplog):
+    put_out_of_reach(False)
+    delete_pipeline(loaded)
+    Connection.objects.all().delete()
+    clear_up_remains()
+    assert Remains.objects.filter(is_due=True).count() == 1
+    Remains.objects.update(left_at=timezone.now() - timezone.timedelta(days=31))
+    clear_up_remains()
+    assert not Remains.objects.exists()
+    assert "the connection was removed" in caplog.text
+
+
 def test_nothing_of_another_pipeline_goes(loaded, save, warehouse, schema):
     other = save("others").pipeline
     run = queue_run(other, Trigger.MANUAL, send=False)

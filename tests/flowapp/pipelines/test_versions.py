@@ -9,6 +9,7 @@ import pytest
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import get_pipeline, get_version, list_versions, pipeline_document, version_document
 from flowapp.pipelines.services import VersionConflict, restore_version, save_version, set_paused
+from ir.canonical import document_hash
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 from tests.flowapp.together import at_once
@@ -22,6 +23,13 @@ def test_every_save_makes_a_version_with_the_exact_text(connected, document):
     version = save_version(connected, text, message="First.")
     assert (version.number, version.document, version.message) == (1, text, "First.")
     assert version.pipeline.latest_number == 1
+
+
+def test_its_hash_is_that_of_the_canonical_form_and_not_of_the_spacing(connected, document):
+    first = save_version(connected, json.dumps(document()))
+    again = save_version(connected, json.dumps(document(), indent=7))
+    assert (again.number, again.sha256) == (2, first.sha256)
+    assert first.sha256 == document_hash(document())
 
 
 def test_the_same_text_again_makes_no_version(save):

@@ -76,6 +76,13 @@ def keep(
     return entry["runId"]
 
 
+def list_entries(workspace: Workspace, *, limit: int = 50, **wanted: Any) -> list[dict[str, Any]]:
+    """The newest entries, as `page_entries` gives them first."""
+    from flowapp.quarantine.selectors import page_entries
+
+    return page_entries(workspace, limit=limit, **wanted).entries
+
+
 def tell_fields(warehouse: Connection, pipeline: Pipeline, run: str, names: list[str]) -> None:
     """Let a run have noted the fields of its source, in that order."""
     told = {"told": {"fields": [[name, "string", True] for name in names]}}

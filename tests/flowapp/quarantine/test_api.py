@@ -8,10 +8,12 @@ import json
 
 import pytest
 
+from executors.postgres.client import connect
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.services import save_version
+from flowapp.quarantine import selectors
 from flowapp.quarantine.models import RowDecision
 from flowapp.runs.models import RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
@@ -165,6 +167,22 @@ def test_an_export_from_a_database_that_is_down_is_no_file_without_rows(api, ali
 def test_no_calendar_is_left_behind(send, orders, days):
     wish = {"filter": {}, "olderThanDays": days, "reason": "old", "dryRun": True}
     assert send("admin", "post", "errors/purge/", wish).json()["code"] == "purge.days_invalid"
+
+
+def test_rows_by_the_numbers_of_their_entries_ask_each_database_once(send, api, orders, warehouse, table, monkeypatch):
+    keep(warehouse, orders, table, "r1", n=3)
+    numbers = [str(entry["id"]) for entry in api("viewer", "errors/").json()["results"]]
+    asked = []
+    monkeypatch.setattr(selectors, "connect", lambda *a, **more: (asked.append(a), connect(*a, **more))[1])
+    body = {"ids": numbers, "action": "ignore", "reason": "known"}
+    assert send("editor", "post", "errors/decide/", body).json() == {"changed": 3, "leftOut": 0}
+    assert len(asked) == 2  # for the keys of the numbers, and for the rows of the keys
+
+
+@pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 5000])
+def test_a_number_that_no_entry_has_is_no_row(send, orders, number):
+    answer = send("editor", "post", "errors/decide/", {"ids": [number], "action": "ignore", "reason": "known"})
+    assert (answer.status_code, answer.json()["code"]) == (404, "error.unknown")
 
 
 def test_a_number_that_is_none_is_no_row(send, orders):

@@ -11,10 +11,10 @@ from flowapp.quarantine import deciding, selectors
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.deciding import decide
 from flowapp.quarantine.models import RowDecision, Selection
-from flowapp.quarantine.selectors import Wanted, list_entries
+from flowapp.quarantine.selectors import Wanted
 from flowapp.runs.holds import Decider
 from ir.errors import FlowError
-from tests.flowapp.quarantine.keeping import keep, save
+from tests.flowapp.quarantine.keeping import keep, list_entries, save
 
 pytestmark = pytest.mark.django_db
 

@@ -14,9 +14,9 @@ from flowapp.pipelines.services import save_version
 from flowapp.quarantine import purging, workbench
 from flowapp.quarantine.models import RowDecision
 from flowapp.quarantine.purging import go_on_with_purges, purge, purge_old_rows, rows_to_purge, set_retention
-from flowapp.quarantine.selectors import Wanted, list_entries
+from flowapp.quarantine.selectors import Wanted
 from flowapp.runs.holds import Decider
-from tests.flowapp.quarantine.keeping import DEMO, keep, save
+from tests.flowapp.quarantine.keeping import DEMO, keep, list_entries, save
 from tests.flowapp.reading import words
 
 pytestmark = pytest.mark.django_db

@@ -6,10 +6,12 @@ import pytest
 
 from executors.errors import Failure
 from flowapp.accounts.services import ensure_workspace
-from flowapp.quarantine.selectors import list_entries, list_entries_of_row, page_entries
+from flowapp.pipelines.models import PipelineVersion
+from flowapp.quarantine.places import places_of
+from flowapp.quarantine.selectors import list_entries_of_row, page_entries
 from flowapp.runs.models import Trigger
 from flowapp.runs.services import queue_run
-from tests.flowapp.quarantine.keeping import connect_to, keep, save, tell_fields
+from tests.flowapp.quarantine.keeping import connect_to, keep, list_entries, save, tell_fields
 
 pytestmark = pytest.mark.django_db
 
@@ -49,7 +51,29 @@ def test_entries_are_found_by_run_even_after_the_pipeline_keeps_them_elsewhere(a
     keep(warehouse, moved, f"{schema}.elsewhere", "new")
 
     assert [entry["ruleId"] for entry in list_entries(alices, run=run)] == ["old"]
+
+
+def test_what_an_older_version_rejected_stays_in_the_list_until_its_connection_is_removed(
+    alices, orders, warehouse, schema
+):
+    keep(warehouse, orders, f'{schema}."My Orders"', "old")
+    moved = save(alices, "orders", f"{schema}.elsewhere")
+    keep(warehouse, moved, f"{schema}.elsewhere", "new")
+
+    assert [entry["ruleId"] for entry in list_entries(alices, pipeline=moved)] == ["new", "old"]
+    assert [entry["ruleId"] for entry in list_entries(alices)] == ["new", "old"]
+    PipelineVersion.objects.filter(number=1).update(quarantines=[["removed", f"{schema}.elsewhere"]])
     assert [entry["ruleId"] for entry in list_entries(alices)] == ["new"]
+
+
+def test_however_many_pipelines_there_are_no_document_is_read_to_find_where_their_rows_are(
+    alices, orders, schema, django_assert_num_queries
+):
+    for number in range(3):
+        save(alices, f"other{number}", f"{schema}.others")
+
+    with django_assert_num_queries(3):
+        assert len(places_of(alices, None, None)) == 4
 
 
 def test_a_table_shared_by_pipelines_gives_each_its_own(alices, orders, warehouse, schema):

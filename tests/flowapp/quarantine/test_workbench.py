@@ -7,9 +7,8 @@ import re
 import pytest
 
 from flowapp.quarantine.models import RowDecision, Selection
-from flowapp.quarantine.selectors import list_entries
 from flowapp.runs.models import Run
-from tests.flowapp.quarantine.keeping import keep, save, tell_fields
+from tests.flowapp.quarantine.keeping import keep, list_entries, save, tell_fields
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -65,6 +64,17 @@ def test_only_cells_that_were_typed_over_are_mended(as_, alices, run, chosen):
     (mended,) = [e["fixedRow"] for e in list_entries(alices) if e["fixedRow"]]
     assert mended == {"id": "1", "name": "Bob"}
     assert "was NULL" in page
+
+
+def test_what_no_page_of_ours_sends_is_refused_with_a_message(as_, chosen, run):
+    assert as_("editor").post(f"{chosen}mend/", {"cell|": "x"}, follow=True).status_code == 200
+    refused = as_("editor").post(f"{chosen}mend/", {f"cell|{run}:r1-0": "x"})
+    assert refused.status_code == 422
+    assert "no field" in words(refused)
+    for form in ({"older": "9" * 5000, "reason": "old"}, {"keep": "1", "days": "9" * 5000}):
+        answer = as_("admin").post(f"{ERRORS}purge/", form)
+        assert answer.status_code == 422
+        assert "are too many" in words(answer)
 
 
 def test_a_value_of_several_lines_stays_as_it_is(as_, orders, warehouse, table):

@@ -8,6 +8,7 @@ from psycopg.types.json import Jsonb
 
 from executors.postgres import tracing
 from flowapp.files.models import LoadUnit
+from flowapp.pipelines.services import save_version
 from flowapp.runs.models import NodeRun, Purpose, Run, Trigger
 from flowapp.runs.services import queue_run
 from flowapp.tracing.selectors import list_targets, trace_document, trace_row
@@ -55,6 +56,29 @@ def test_entries_of_runs_of_other_workspaces_are_not_seen(checked, table, wareho
     table()
     keep(warehouse, checked, f"{schema}.rejects", "named", "00000000-0000-4000-8000-000000000001", row={"no": "7"})
     assert places(checked, id="7")[0]["rejects"].sights == ()
+
+
+def test_another_workspaces_entries_in_a_shared_table_hide_none_of_ours(checked, run, table, warehouse, schema):
+    table()
+    keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7"})
+    theirs = "00000000-0000-4000-8000-000000000001"
+    keep(warehouse, checked, f"{schema}.rejects", "named", theirs, n=21, row={"no": "7"}, tenant=theirs)
+    assert len(places(checked, id="7")[0]["rejects"].sights) == 1
+
+    keep(warehouse, checked, f"{schema}.rejects", "untold", theirs, n=21, row={"no": "7"})
+    found, trace = places(checked, id="7")
+    assert (found["rejects"].sights, trace.is_sure) == ((), False)
+    assert "do not tell whose they are" in found["rejects"].trouble
+
+
+def test_what_an_older_version_rejected_is_found_where_it_was_put(checked, run, table, warehouse, schema):
+    table()
+    keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7"})
+    moved = checked.versions.get().document.replace(f"{schema}.rejects", f"{schema}.moved")
+    save_version(checked.workspace, moved)
+    assert [len(place.sights) for place in trace_row(checked, {"id": "7"})[0].places if place.kind == "rejects"] == [
+        0, 1,
+    ]  # fmt: skip
 
 
 def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, table, database):
