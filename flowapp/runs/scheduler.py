@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.conf import settings
@@ -19,8 +20,8 @@ from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.health.heartbeats import forget_dead
 from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import count_alive
-from flowapp.quarantine.indexing import index_old_tables
 from flowapp.pipelines.remains import clear_up_remains
+from flowapp.quarantine.indexing import index_old_tables
 from flowapp.quarantine.purging import go_on_with_purges, purge_old_rows
 from flowapp.runs.broker import send_run
 from flowapp.runs.holds import expire_holds
@@ -35,13 +36,13 @@ AT_ONCE = 500
 STUCK_SECONDS = 600.0
 
 
-def tick(now: datetime | None = None) -> None:
-    """Do what is due. `now` is for schedules alone; leases and queues go by the database's clock.
+def tick(steps: Steps, now: datetime | None = None) -> None:
+    """Do what is due of these. `now` is for schedules alone; leases and queues go by the database's clock.
 
     A step that fails is logged and does not keep the others from being done.
     """
     moment = now or timezone.now()
-    for name, step in STEPS:
+    for name, step in steps:
         try:
             step(moment)
         except Exception:
@@ -134,21 +135,53 @@ def every(seconds: float, name: str, chore: Callable[[datetime], object]) -> Cal
     return step
 
 
-STEPS: tuple[tuple[str, Callable[[datetime], object]], ...] = (
+Steps = Sequence[tuple[str, Callable[[datetime], object]]]
+
+ON_TIME: Steps = (
     ("fire schedules", fire_due),
-    ("take back lost runs", lambda _: take_back_lost()),
     ("send queued runs again", resend_queued),
-    ("expire holds", every(60, "expire_holds", lambda _: expire_holds())),
     ("watch workers", every(10, "watch_workers", watch_workers)),
     ("watch the queue", every(60, "watch_queue", watch_queue)),
     ("delete old samples", every(300, "delete_old_samples", lambda _: delete_old_samples())),
     ("delete old rows", every(3600, "delete_old_rows", lambda _: delete_old_rows())),
     ("forget dead processes", every(3600, "forget_dead", lambda _: forget_dead())),
+)
+"""What asks the control database alone: schedules fire in time however many targets do not answer."""
+ENDING_RUNS: Steps = (
+    ("take back lost runs", lambda _: take_back_lost()),
+    ("expire holds", every(60, "expire_holds", lambda _: expire_holds())),
+)
+"""What asks the targets of runs that others wait for."""
+CLEARING_UP: Steps = (
     ("drop old backups", every(3600, "drop_old_backups", lambda _: drop_old_backups())),
     ("drop old row samples", every(3600, "drop_old_row_samples", lambda _: drop_old_row_samples())),
-    ("index rejected rows", every(3600, "index_old_tables", lambda _: index_old_tables())),
     ("clear up after deleted pipelines", every(3600, "clear_up_remains", lambda _: clear_up_remains())),
+    ("index rejected rows", every(3600, "index_old_tables", lambda _: index_old_tables())),
     ("purge rejected rows", every(3600, "purge_old_rows", lambda _: purge_old_rows())),
     ("go on with purges", every(30, "go_on_with_purges", lambda _: go_on_with_purges())),
     ("sweep staging", every(3600, "sweep_staging", lambda _: sweep_staging())),
 )
+"""What asks every target, and may wait for each that does not answer."""
+BESIDE = {"runs' ends": ENDING_RUNS, "clearing up": CLEARING_UP}
+"""What has a thread of its own each."""
+
+
+class StepsThread(threading.Thread):
+    """Ticks until `stop` is called, beside the loop that fires schedules."""
+
+    def __init__(self, name: str, steps: Steps, seconds: float) -> None:
+        super().__init__(name=name, daemon=True)
+        self._steps, self._seconds, self._stopped = steps, seconds, threading.Event()
+
+    def run(self) -> None:
+        try:
+            while not self._stopped.is_set():
+                tick(self._steps)
+                self._stopped.wait(self._seconds)
+        finally:
+            connections.close_all()
+
+    def stop(self) -> None:
+        """Let it end after the step that it is at, which is waited for a while."""
+        self._stopped.set()
+        self.join(timeout=10)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import UTC, datetime, timedelta
 
+import psycopg
 import pytest
 from django.db import DatabaseError
 from django.db.models.functions import Now
@@ -17,7 +19,16 @@ from flowapp.pipelines.services import set_enabled, set_paused
 from flowapp.runs import scheduler
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, State, Trigger
-from flowapp.runs.scheduler import claim_chore, resend_queued, tick, watch_queue, watch_workers
+from flowapp.runs.scheduler import (
+    BESIDE,
+    ON_TIME,
+    StepsThread,
+    claim_chore,
+    resend_queued,
+    tick,
+    watch_queue,
+    watch_workers,
+)
 from flowapp.runs.schedules import fire_due
 from flowapp.runs.services import queue_run
 from tests.flowapp.together import at_once
@@ -244,14 +255,32 @@ def test_a_step_that_fails_does_not_keep_the_others_from_being_done(hourly, monk
         raise DatabaseError("no answer")
 
     done = []
-    monkeypatch.setattr(scheduler, "STEPS", (("broken", broken), ("next", done.append)))
     monkeypatch.setattr(scheduler.connections, "close_all", lambda: None)
-    tick(NOON)
+    tick((("broken", broken), ("next", done.append)), NOON)
     assert done == [NOON]
     assert "Scheduler step broken failed" in caplog.text
 
 
-def test_a_whole_tick_does_every_step(hourly, caplog):
-    tick(NOON)
-    assert Run.objects.count() == 1
+def test_a_whole_tick_does_every_step_and_schedules_fire_without_any_target(hourly, caplog, monkeypatch):
+    asked = []
+
+    def unreachable(**address):
+        asked.append(address)
+        raise psycopg.OperationalError("no answer")
+
+    monkeypatch.setattr(psycopg, "connect", unreachable)
+    tick(ON_TIME, NOON)
+    assert (Run.objects.count(), asked) == (1, [])
+    for steps in BESIDE.values():
+        tick(steps, NOON)
+    assert asked
     assert "failed" not in caplog.text
+
+
+def test_what_takes_long_has_a_thread_that_ends_when_it_is_told_to():
+    done = threading.Event()
+    thread = StepsThread("beside", (("step", lambda _: done.set()),), 60)
+    thread.start()
+    assert done.wait(5)
+    thread.stop()
+    assert not thread.is_alive()

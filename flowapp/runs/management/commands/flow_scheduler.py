@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 
 from flowapp.channels.courier import Courier
 from flowapp.health.heartbeats import HeartbeatThread, process_name
-from flowapp.runs.scheduler import tick
+from flowapp.runs.scheduler import BESIDE, ON_TIME, StepsThread, tick
 
 TICK_SECONDS = 1.0
 
@@ -24,12 +24,17 @@ class Command(BaseCommand):
             signal.signal(number, lambda *_: stopped.set())
         heartbeat = HeartbeatThread(process_name(), "scheduler")
         courier = Courier()
+        beside = [StepsThread(name, steps, TICK_SECONDS) for name, steps in BESIDE.items()]
         heartbeat.start()
         courier.start()
+        for thread in beside:
+            thread.start()
         try:
             while not stopped.is_set():
-                tick()
+                tick(ON_TIME)
                 stopped.wait(TICK_SECONDS)
         finally:
+            for thread in beside:
+                thread.stop()
             courier.stop()
             heartbeat.stop()
