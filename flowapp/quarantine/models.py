@@ -30,7 +30,8 @@ class Selection(models.Model):
 
 
 class RowJob(models.Model):
-    """What a run does with rejected rows. `tables` is a list of `[schema, table, ids of entries, one for each row]`.
+    """What a run does with rejected rows. `tables` is a list of `[schema, table, ids of entries, one for each row]`,
+    empty once the run has ended long ago, as are `overwrite` and `hashes` then.
 
     `row_from` says what the rows are: as the source gave them, or as they came to the node. `overwrite` are names of
     rows that may replace rows of the target with their key. `hashes` is a list of `[run, file name, SHA-256]`.
@@ -67,7 +68,11 @@ class RowDecision(models.Model):
     details = models.JSONField(default=dict)
 
     class Meta:
-        indexes = (models.Index(fields=["workspace", "-at", "id"], name="row_decision_newest"),)
+        indexes = (
+            models.Index(fields=["workspace", "-at", "id"], name="row_decision_newest"),
+            # Among all decisions, the scheduler looks again and again for purges that are to go on.
+            models.Index(fields=["at", "id"], name="row_decision_purges", condition=models.Q(action="purge")),
+        )
 
     def __str__(self) -> str:
         return f"{self.action} {self.rows} rows"

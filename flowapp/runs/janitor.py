@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.sessions.models import Session
 from django.db.models import Model, Q
 
 from executors.postgres.client import connect, translate
@@ -15,7 +16,7 @@ from executors.postgres.replay_results import drop_old_results
 from executors.postgres.samples import KEPT_DAYS as SAMPLES_KEPT_DAYS
 from executors.postgres.samples import drop_old_samples
 from executors.postgres.staging import sweep_leftovers
-from flowapp.accounts.models import LoginFailures
+from flowapp.accounts.models import LoginFailures, LoginLink, Token
 from flowapp.backups.selectors import KEPT_DAYS
 from flowapp.channels.models import Delivery, DeliveryState
 from flowapp.channels.selectors import KEPT_DAYS as DELIVERIES_KEPT_DAYS
@@ -25,7 +26,7 @@ from flowapp.connections.services import POSTGRES, resolve
 from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert, AlertState
-from flowapp.quarantine.models import RowDecision, Selection
+from flowapp.quarantine.models import RowDecision, RowJob, Selection
 from flowapp.runs.holds import is_kept
 from flowapp.runs.models import ACTIVE, COUNTED, EffectSample, Run, RunLog, State
 from ir.errors import FlowError
@@ -59,10 +60,15 @@ RETENTION = (
     Retention("Rejected rows as chosen for work, by their ids", Selection, "made_at", 7, Q()),
     Retention("Who decided what about rejected rows", RowDecision, "at", 730, Q()),
     Retention("Previews and what they counted", Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
+    Retention("Sign-ins, after their end", Session, "expire_date", 1, Q()),
+    Retention("Links to sign in once, after their end", LoginLink, "expires_at", 7, Q()),
+    Retention("Keys to the API, after their end", Token, "expires_at", 90, Q()),
 )
 """Runs that loaded something, commits and committed files are kept: what was loaded is to be answered for."""
 
 
+ROW_IDS_DAYS = 7
+"""How long it is kept which rows a replay was about, by their ids."""
 SAMPLE_HOURS = 1
 """How long the values that a preview has shown are kept."""
 SAMPLES = Retention("Row values that a preview has shown", EffectSample, "at", SAMPLE_HOURS / 24, Q())
@@ -74,6 +80,7 @@ def list_retention() -> list[tuple[str, str]]:
     return [
         ("Runs that loaded, their numbers, versions and loaded files", "for good"),
         *kept,
+        ("Rejected rows that a replay was about, by their ids", counted(ROW_IDS_DAYS, "day")),
         ("Backups of tables", counted(KEPT_DAYS, "day")),
         ("Samples of loaded rows, beside their table", counted(SAMPLES_KEPT_DAYS, "day")),
         ("What replays did with each row, beside their table", counted(RESULTS_KEPT_DAYS, "day")),
@@ -89,7 +96,16 @@ def delete_old_samples() -> int:
 
 def delete_old_rows() -> int:
     """Delete what is past its time, in small transactions; returns how many rows went."""
+    _forget_row_ids()
     return sum(_delete(retention) for retention in RETENTION)
+
+
+def _forget_row_ids() -> None:
+    """A run that has ended needs them no more: what became of each row is told beside its table. What stays says what
+    the run was to do, and why."""
+    over = RowJob.objects.exclude(tables=[]).filter(run__ended_at__lt=from_now(-ROW_IDS_DAYS * DAY))
+    while keys := list(over.values_list("pk", flat=True)[:AT_ONCE]):
+        RowJob.objects.filter(pk__in=keys).update(tables=[], overwrite=[], hashes=[])
 
 
 def _delete(retention: Retention) -> int:

@@ -6,16 +6,20 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from executors.model import StageColumn
 from executors.postgres import meta
 from executors.postgres.client import connect
 from executors.postgres.staging import create_staging, staging_tables
+from flowapp.accounts.models import LoginLink, Token
+from flowapp.accounts.services import add_member
 from flowapp.connections.services import resolve
 from flowapp.files.models import LoadUnit
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert
+from flowapp.quarantine.models import RowJob
 from flowapp.runs.janitor import delete_old_rows, list_retention, sweep_staging
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, RunLog, State, Trigger
@@ -59,6 +63,28 @@ def test_files_that_were_loaded_are_never_forgotten_by_age(run):
                                 name=name, size=1, state=state, changed_at=old)  # fmt: skip
     assert delete_old_rows() == 1
     assert LoadUnit.objects.get().name == "a.csv"
+
+
+def test_what_let_people_and_programs_in_goes_after_its_end(run):
+    alice = add_member(run.workspace, "alice@example.com", "editor").user
+    for days, name in ((2, "old"), (-1, "new")):
+        Session.objects.create(session_key=name, session_data="", expire_date=timezone.now() - timedelta(days=days))
+    for days, name in ((91, "old"), (89, "new")):
+        over = timezone.now() - timedelta(days=days)
+        Token.objects.create(workspace=run.workspace, name=name, role="viewer", digest=name, expires_at=over)
+        LoginLink.objects.create(user=alice, digest=name, expires_at=over + timedelta(days=83))
+    assert delete_old_rows() == 3
+    assert [Session.objects.get().pk, Token.objects.get().name, LoginLink.objects.get().digest] == ["new"] * 3
+
+
+def test_which_rows_a_replay_was_about_is_forgotten_and_what_it_was_to_do_stays(run):
+    job = RowJob.objects.create(workspace=run.workspace, run=run, node="load", row_from="source", reason="mended",
+                                tables=[["dlq", "orders", [1, 2]]], hashes=[["r", "a.csv", "0"]])  # fmt: skip
+    for days, left in ((6, [["dlq", "orders", [1, 2]]]), (8, [])):
+        Run.objects.update(ended_at=timezone.now() - timedelta(days=days))
+        delete_old_rows()
+        job.refresh_from_db()
+        assert (job.tables, job.reason) == (left, "mended")
 
 
 @pytest.fixture
