@@ -14,7 +14,7 @@ from executors.postgres.load_plan import (
     file_join,
     insert_columns,
     staged_values,
-    winning_rows,
+    winning_rows_in_order,
 )
 from executors.postgres.rewrite_rules import refuse_replaced_inserts
 
@@ -25,7 +25,7 @@ def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
         plan.target.identifier,
         column_list(insert_columns(plan)),
         staged_values(plan),
-        winning_rows(plan),
+        winning_rows_in_order(conn, plan),
         file_join(plan),
     )
     return ModeCounts(inserted=conn.execute(statement).rowcount)

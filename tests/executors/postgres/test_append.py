@@ -35,6 +35,17 @@ def test_rows_of_a_losing_task_are_not_loaded(loading, make, rows):
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,)]
 
 
+def test_rows_go_in_as_their_tasks_stand_in_the_source(loading, make, rows):
+    """An index takes them fastest in that order, whichever task began first."""
+    make("CREATE TABLE t (id integer)")
+    load = loading("t", "id integer")
+    load.stage([(3,), (4,)], task=8)
+    load.stage([(1,), (2,)], task=7)
+    load.winners.reverse()
+    load.commit()
+    assert rows("SELECT id FROM t ORDER BY ctid") == [(1,), (2,), (3,), (4,)]
+
+
 def test_a_second_commit_of_the_run_answers_the_first_ones_counts(loading, make, rows):
     make("CREATE TABLE t (id integer)")
     load = loading("t", "id integer")
