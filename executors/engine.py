@@ -86,7 +86,6 @@ class PipelineRun:
             lane = Lane(self._path_to(target), self._stack.enter_context(connection), hooks)
             self.lanes.append(lane)
             self._prepare(lane)
-        self.ports.cancellation.on_cancel(self._interrupt)
 
     def _targets(self) -> Iterable[Target]:
         """The targets that take part."""

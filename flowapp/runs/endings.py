@@ -62,7 +62,15 @@ def _loaded_state(report: RunReport) -> State:
 
 
 def end_badly(claim: Claim, run: Run, error: FlowError) -> None:
-    """The engine gave up. What the error is decides what follows; a lost lease is left without a trace."""
+    """The engine gave up. What the error is decides what follows; a lost lease is left without a trace, also one that
+    is lost meanwhile: the run is another's to end."""
+    try:
+        _end_badly(claim, run, error)
+    except LeaseLost as lost:
+        logger.warning("%s", lost)
+
+
+def _end_badly(claim: Claim, run: Run, error: FlowError) -> None:
     if isinstance(error, LeaseLost):
         if not claim.held().exists():
             logger.warning("%s", error)

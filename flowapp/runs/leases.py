@@ -145,8 +145,7 @@ class LeaseKeeper(threading.Thread):
         try:
             while not self._stopped.wait(min(LOOK_SECONDS, settings.LEASE_SECONDS / 3)):
                 self._look()
-                if self._reason is not None and self._interrupt is not None:
-                    self._interrupt()
+                self._interrupt_engine()
         finally:
             _keepers.discard(self)
             connections.close_all()
@@ -154,6 +153,14 @@ class LeaseKeeper(threading.Thread):
     def stop(self) -> None:
         self._stopped.set()
         self.join(timeout=10)
+
+    def _interrupt_engine(self) -> None:
+        """What goes wrong with that ends no thread that renews the lease: the engine is interrupted again."""
+        try:
+            if self._reason is not None and self._interrupt is not None:
+                self._interrupt()
+        except Exception:
+            logger.exception("Run %s could not be interrupted", self._claim.run_id)
 
     def _look(self) -> None:
         now = time.monotonic()

@@ -154,6 +154,24 @@ def closing(function):
     return call
 
 
+def test_a_lease_that_is_lost_while_the_end_is_written_down_is_left_to_its_new_holder(pipeline, caplog):
+    def fail(job, ports):
+        Run.objects.update(lease_owner="another")
+        raise Terminal("rule.abort", "Rows are wrong.")
+
+    run = attempt(queue_run(pipeline, Trigger.MANUAL), fail)
+    assert (run.state, run.lease_owner, run.error_code) == (State.RUNNING, "another", "")
+    assert "no longer this worker's" in caplog.text
+
+
+def test_an_engine_that_cannot_be_interrupted_does_not_end_the_keeper_of_a_lease(caplog):
+    keeper = LeaseKeeper(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
+    keeper.on_cancel(lambda: 1 / 0)
+    keeper.release()
+    keeper._interrupt_engine()
+    assert "could not be interrupted" in caplog.text
+
+
 def wait_for_interrupt(job, ports):
     """What an engine does that is busy until somebody interrupts it."""
     interrupted = threading.Event()
