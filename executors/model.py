@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic.alias_generators import to_camel
+
 from executors.effects import Effect
 from ir.destinations import Destination as Destination
 from ir.destinations import DestinationColumn as DestinationColumn
@@ -393,11 +395,7 @@ class RunReport:
 
 
 def _camel(values: Mapping[str, Any]) -> dict[str, Any]:
-    def name(key: str) -> str:
-        head, *rest = key.split("_")
-        return head + "".join(part.title() for part in rest)
-
-    return {name(key): value for key, value in values.items()}
+    return {to_camel(key): value for key, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True)

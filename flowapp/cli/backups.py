@@ -62,6 +62,6 @@ def restore_backup(args: Namespace) -> Outcome:
     backup = selectors.get_backup(current_workspace(), args.backup)
     if args.detach:
         run = services.restore_backup(backup, args.reason, Trigger.CLI)
-        return said(run_document(run), f"{backup} is being put back by run {run.pk}.")
+        return said(run_document(run, sees_values=True), f"{backup} is being put back by run {run.pk}.")
     with shown_engine(str(backup), Purpose.RESTORE) as engine:
         return ended(restore_inline(backup, args.reason, engine=engine))

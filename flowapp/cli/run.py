@@ -82,7 +82,7 @@ def told(run: Run) -> Outcome:
     """A run with its numbers, or a preview with its own."""
     from flowapp.runs.selectors import run_document
 
-    document = run_document(run)
+    document = run_document(run, sees_values=True)
     nothing_new = bool(run.report.get("nothingNew"))
     show = show_preview if "effects" in document else show_run
     return Outcome(document, lambda console: show(console, document, nothing_new=nothing_new))
@@ -95,7 +95,7 @@ def _queued(pipeline: Pipeline, reason: str | None) -> Outcome:
 
     run = queue_run(pipeline, Trigger.CLI, load_again=reason)
     return said(
-        run_document(run),
+        run_document(run, sees_values=True),
         f"Run {run.pk} of {pipeline.ident} is queued for a worker.",
         f"Follow it with: flow runs show {run.pk}",
     )

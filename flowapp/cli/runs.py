@@ -71,7 +71,7 @@ def cancel_run(args: Namespace) -> Outcome:
 
     run = services.cancel_run(selectors.get_run(current_workspace(), args.run))
     words = "is cancelled" if run.ended_at else "will end within seconds"
-    return said(selectors.run_document(run), f"Run {run.pk} {words}.")
+    return said(selectors.run_document(run, sees_values=True), f"Run {run.pk} {words}.")
 
 
 def approve_run(args: Namespace) -> Outcome:
@@ -81,7 +81,8 @@ def approve_run(args: Namespace) -> Outcome:
     held = selectors.get_run(current_workspace(), args.run)
     run = holds.approve_run(held, holds.Decider("the command line"), args.reason, send=args.detach)
     if args.detach:
-        return said(selectors.run_document(run), f"Run {run.pk} is approved; a worker loads what is staged.")
+        document = selectors.run_document(run, sees_values=True)
+        return said(document, f"Run {run.pk} is approved; a worker loads what is staged.")
     return ended(run_to_end(run))
 
 
@@ -90,4 +91,4 @@ def discard_run(args: Namespace) -> Outcome:
 
     held = selectors.get_run(current_workspace(), args.run)
     run = holds.discard_run(held, holds.Decider("the command line"), args.reason)
-    return said(selectors.run_document(run), f"Run {run.pk} is discarded. {run.error_hint}")
+    return said(selectors.run_document(run, sees_values=True), f"Run {run.pk} is discarded. {run.error_hint}")

@@ -20,6 +20,7 @@ from flowapp.quarantine.models import RowJob, Selection
 from flowapp.quarantine.records import note_decision
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.runs.purposes import PURPOSES
 from flowapp.runs.services import queue_for
 from ir.errors import FlowError
 from ir.expressions import ExpressionError, parse_expression
@@ -55,11 +56,11 @@ def ask_for_runs(
 
     `overwrite` are keys of rows that may replace those of the target with their key, or `all`.
     """
-    pipeline = selection.pipeline
-    if purpose == Purpose.MEND:
+    pipeline, spec = selection.pipeline, PURPOSES[purpose]
+    if spec.mends:
         _require_expression(column, expression)
     groups = _group(selection)
-    _require_targets(pipeline, groups, loads=purpose != Purpose.MEND)
+    _require_targets(pipeline, groups, loads=not spec.mends)
     options = {"column": column, "expression": expression, "by": by.words, "selection": str(selection.pk)}
     runs = []
     with transaction.atomic():
@@ -69,9 +70,9 @@ def ask_for_runs(
                 workspace_id=run.workspace_id, run=run, node=node, row_from=row_from, reason=reason.strip()[:2000],
                 tables=[[schema, table, [row.id for row in rows]] for (schema, table), rows in group.tables.items()],
                 overwrite=_allowed(group, overwrite), hashes=_hashes(pipeline, group.rows),
-                options={**options, **_as_seen(purpose, group)},
+                options={**options, **(_as_seen(group) if spec.mends else {})},
             )  # fmt: skip
-            if purpose != Purpose.RECHECK:
+            if not spec.only_tells:
                 note_decision(
                     selection.workspace, pipeline, purpose, by, rows=len(group.rows), reason=reason, run=run,
                     details={"wanted": selection.wanted, **({"fields": [column]} if column else {})},
@@ -152,10 +153,8 @@ def _allowed(group: _Group, overwrite: Collection[str] | str) -> list[str]:
     return names if overwrite == ALL else sorted(set(names) & set(overwrite))
 
 
-def _as_seen(purpose: Purpose, group: _Group) -> dict[str, list[list[int]]]:
+def _as_seen(group: _Group) -> dict[str, list[list[int]]]:
     """An expression that is asked for twice by two presses is computed once: the second finds the rows changed."""
-    if purpose != Purpose.MEND:
-        return {}
     return {"revisions": [[row.revision for row in rows] for rows in group.tables.values()]}
 
 

@@ -116,7 +116,7 @@ class ApproveRun(APIView):
         found, wish = get_run(request.workspace, run), DecisionWish(data=request.data)
         wish.is_valid(raise_exception=True)
         approved = approve_run(found, decider_of(request), **wish.validated_data)
-        return Response(run_document(approved), status.HTTP_202_ACCEPTED)
+        return Response(run_document(approved, sees_values=may_see_values(request.role)), status.HTTP_202_ACCEPTED)
 
 
 class DiscardRun(APIView):
@@ -125,7 +125,8 @@ class DiscardRun(APIView):
         """Give up what a held run has staged. 409 for all but the first who decides."""
         found, wish = get_run(request.workspace, run), DiscardWish(data=request.data)
         wish.is_valid(raise_exception=True)
-        return Response(run_document(discard_run(found, decider_of(request), **wish.validated_data)))
+        discarded = discard_run(found, decider_of(request), **wish.validated_data)
+        return Response(run_document(discarded, sees_values=may_see_values(request.role)))
 
 
 def decider_of(request: Request) -> Decider:

@@ -37,7 +37,8 @@ class PurposeSpec:
 
     `loads` says that it loads what comes from the source: it goes through all nodes, and its success says that the
     pipeline works again. `tells_effects` says that the result is what a load would change; `backup` gives what a run
-    puts back, `rows` the rejected rows that it is about, and `over_rows` how its page speaks of them. `tag` marks it in
+    puts back, `rows` the rejected rows that it is about, and `over_rows` how its page speaks of them. `mends` says that
+    it computes an expression for them, `only_tells` that it changes nothing anywhere. `tag` marks it in
     lists, and `again` is what the button says that runs the pipeline after it.
     """
 
@@ -48,6 +49,8 @@ class PurposeSpec:
     skips: frozenset[str]
     loads: bool = False
     tells_effects: bool = False
+    mends: bool = False
+    only_tells: bool = False
     tag: str = ""
     again: str = "Run again"
     backup: Callable[[Run], BackupRef | None] = lambda run: None
@@ -87,13 +90,14 @@ _SPECS = (
     PurposeSpec(
         Purpose.RECHECK, "executors.replay:recheck_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "guard", "hooks", "load", "post_hooks", "finish"}), rows=rows_of,
-        tag="recheck",
+        tag="recheck", only_tells=True,
         over_rows=OverRows("Rejected rows checked again", lists=True, note="Nothing is loaded or changed."),
     ),
     PurposeSpec(
         Purpose.MEND, "executors.mend:mend_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "probe", "guard", "check", "effect", "hooks", "post_hooks"}), rows=rows_of,
-        tag="mend", over_rows=OverRows("Rejected rows mended", note="Nothing is loaded; the originals stay."),
+        tag="mend", mends=True,
+        over_rows=OverRows("Rejected rows mended", note="Nothing is loaded; the originals stay."),
     ),
     PurposeSpec(
         Purpose.SAMPLE, "executors.sampling:sample_pipeline", "runs/detail.html", "runs/_live.html",

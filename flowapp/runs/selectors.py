@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import OuterRef, QuerySet, Subquery, Sum
+from pydantic.alias_generators import to_camel
 
 from flowapp.accounts.models import Workspace
 from flowapp.connections.secrets import decrypt
@@ -117,7 +118,7 @@ def run_summary(run: Run) -> dict[str, Any]:
     }
 
 
-def run_document(run: Run, *, sees_values: bool = True) -> dict[str, Any]:
+def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
     """A run as `flow run --json` and the API give it. Only a preview holds row values, which not all may see."""
     report = run.report or {}
     return {
@@ -185,7 +186,7 @@ def _node(node: NodeRun) -> dict[str, Any]:
     return {
         "id": node.node,
         "kind": node.kind,
-        **{_camel(name): value for name, value in counts.items()},
+        **{to_camel(name): value for name, value in counts.items()},
         "durationMs": node.duration_ms,
     }
 
@@ -200,11 +201,6 @@ def _error(run: Run) -> dict[str, str | None] | None:
         return None
     return {"code": run.error_code, "node": run.error_node or None, "message": run.error_message,
             "hint": run.error_hint}  # fmt: skip
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(part.title() for part in rest)
 
 
 def _utc(moment: datetime | None) -> str | None:

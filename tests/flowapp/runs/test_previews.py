@@ -42,11 +42,12 @@ def previewed(pipeline) -> Run:
 
 
 def test_it_tells_what_would_change(previewed):
-    (effect,) = run_document(previewed)["effects"]
+    (effect,) = run_document(previewed, sees_values=True)["effects"]
     assert previewed.state == State.SUCCEEDED
     assert (effect["rowsBefore"], effect["rowsInserted"], effect["rowsAfter"]) == (5, 2, 7)
     assert effect["keys"]["changedColumns"] == {"name": 1}
     assert effect["samples"] == [{"key": {"id": "7"}, "changes": {"name": ["<b>Bobby</b>", None]}}]
+    assert run_document(previewed)["effects"][0]["samples"] is None
 
 
 def test_it_is_no_run_of_the_pipeline(pipeline, previewed):
@@ -89,7 +90,7 @@ def test_values_are_stored_sealed_and_go_within_the_hour(previewed):
     assert delete_old_samples() == 0
     EffectSample.objects.update(at=timezone.now() - timezone.timedelta(hours=2))
     assert delete_old_samples() == 1
-    (effect,) = run_document(previewed)["effects"]
+    (effect,) = run_document(previewed, sees_values=True)["effects"]
     assert (effect["samples"], effect["rowsInserted"]) == (None, 2)
 
 
