@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from argparse import ArgumentParser, Namespace
+from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
 
@@ -97,7 +98,7 @@ def _wanted(args: Namespace) -> Wanted:
 
 
 def _selection(args: Namespace) -> Selection:
-    from flowapp.quarantine.choosing import choose_alike, choose_by_keys, key_of_entry
+    from flowapp.quarantine.choosing import choose_alike, choose_by_keys, keys_of_entries
     from flowapp.runs.holds import Decider
 
     workspace, by = current_workspace(), Decider("the command line")
@@ -107,7 +108,7 @@ def _selection(args: Namespace) -> Selection:
             "name rows, or say what they have in common: --pipeline, --run, --rule …", command="flow errors"
         )
     if args.rows:
-        return choose_by_keys(workspace, [key_of_entry(workspace, row) for row in args.rows], by)
+        return choose_by_keys(workspace, keys_of_entries(workspace, args.rows), by)
     return choose_alike(workspace, _wanted(args), by)
 
 
@@ -247,7 +248,7 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
                     f"Follow it with: flow runs show {ids[0]}")  # fmt: skip
     with shown_engine(selection.pipeline.ident, purpose) as engine:
         runs = rows_inline(runs, engine)
-    documents = [run_document(run) for run in runs]
+    documents = [run_document(run, sees_values=True) for run in runs]
     status = max(STATUS_BY_STATE[document["state"]] for document in documents)
     return Outcome({"rows": selection.rows, "runs": documents}, lambda console: _show_runs(console, runs), status)
 
@@ -257,7 +258,7 @@ def _show_runs(console: Console, runs: list[Run]) -> None:
     from flowapp.runs.selectors import run_document
 
     for run in runs:
-        document = run_document(run)
+        document = run_document(run, sees_values=True)
         show_lines(console, [f"{run.get_purpose_display()} {run.pk}: {run.state}", *row_lines(document)])
         if run.error_code:
             show_lines(console, [f"  {run.error_code}: {run.error_message}", f"  {run.error_hint}"])
@@ -310,15 +311,18 @@ def export(args: Namespace) -> Outcome:
     from flowapp.runs.holds import Decider
 
     workspace, wanted = current_workspace(), _wanted(args)
+    entries = list_all(workspace, wanted)
+    # What cannot be asked for is no export that broke off.
+    first, fields = list(islice(entries, 1)), fields_of(workspace, wanted)
     sending = Sending(workspace, wanted, args.format, Decider("the command line"))
-    found = sending.count(list_all(workspace, wanted))
+    found = sending.count(chain(first, entries))
     if getattr(args, "json", False):
         entries = [{k: v for k, v in entry.items() if k != "tenant"} for entry in sending.note(found)]
         return Outcome({"errors": entries}, lambda console: None)
 
     # Read while the databases are there, printed past the console, which would wrap it.
     kept = SpooledTemporaryFile(max_size=MEMORY_BYTES, mode="w+", newline="")  # noqa: SIM115 - `_copy_out` closes it
-    kept.writelines(sending.note(FORMATS[args.format][0](found, fields_of(workspace, wanted))))
+    kept.writelines(sending.note(FORMATS[args.format][0](found, fields)))
     return Outcome({}, lambda console: _copy_out(kept))
 
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 from django.db import connection, connections
 
+from flowapp.cli import main
 from flowapp.quarantine.exporting import FIELDS, Sending, as_csv, fields_of, in_thread, list_all, neutral
 from flowapp.quarantine.models import RowDecision
 from flowapp.quarantine.selectors import Wanted
@@ -73,6 +74,13 @@ def test_what_stands_for_a_row_that_could_not_be_read_is_no_field(alices, orders
     (line,) = lines(alices, Wanted(pipeline=orders))
     assert not any(name.startswith("row.") for name in line)
     assert "1;2" in line["row"]
+
+
+def test_an_export_that_no_database_answers_to_is_not_noted_as_one(alices, orders, settings):
+    settings.FLOW_WORKSPACE = alices.slug
+    alices.connections.update(port=1)
+    assert main(["errors", "export"]) != 0
+    assert not RowDecision.objects.exists()
 
 
 def test_an_export_that_is_broken_off_says_so(alices, orders):
