@@ -65,7 +65,7 @@ def _steps(document: Any, path: str) -> list[str | int]:
     value = document
     for part in path.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        step: str | int = int(name) if isinstance(value, list) and name.isdecimal() else name
+        step: str | int = int(name) if isinstance(value, list) and name.isdecimal() and len(name) < 10 else name
         steps.append(step)
         inside = isinstance(value, dict) and step in value
         if isinstance(value, list) and isinstance(step, int):

@@ -14,7 +14,7 @@ from ir.pointers import ROOT, Pointer
 
 WIDTH = 110
 UNIT = "  "
-_INDEX = re.compile(r"0|[1-9][0-9]*")
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 _LAST_LINE = re.compile(r"[^\n]*\Z")
 _INDENT = re.compile(r"[ \t]*")
 

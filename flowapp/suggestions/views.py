@@ -70,7 +70,7 @@ def take(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
     pipeline = get_pipeline(request.workspace, ident)
     try:
         spec = json.loads(request.POST.get("spec", ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise FlowError("rule.invalid", "The rule is no JSON.", hint="Load the page again.") from None
     accept(drafts.open_draft(pipeline, request.user), node, spec, request.POST.get("check", ""))
     messages.success(request, f"It is in your draft of {ident} now. Save the pipeline to let runs ask it.")

@@ -50,6 +50,7 @@ def test_a_faulty_document_is_a_problem_with_all_diagnostics(send, connected, do
 def test_the_document_carries_its_version_as_tag(send, pipeline, document):
     response = send("GET", "numbers/ir/")
     assert (response["ETag"], response.json()) == ('"1"', document())
+    assert send("GET", f"numbers/ir/?version={'9' * 5000}").status_code == 400
 
 
 def test_a_document_is_put_on_the_version_that_it_was_made_from(send, pipeline, document):

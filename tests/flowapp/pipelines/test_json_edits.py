@@ -7,9 +7,11 @@ from typing import Any
 
 import jsonpatch
 import pytest
+from django.http import QueryDict
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flowapp.pipelines.edits import form_patch
 from flowapp.pipelines.json_edits import PatchRefused, UnreadableText, apply_patch, read_spans, write_json
 from ir.pointers import Pointer
 
@@ -142,6 +144,14 @@ def test_on_one_line_all_stays_on_one_line() -> None:
 def test_numbers_elsewhere_keep_their_digits() -> None:
     after = apply_patch('{"a": 1.50, "b": 12345678901234567890, "c": 1}', [{"op": "remove", "path": "/c"}])
     assert after == '{"a": 1.50, "b": 12345678901234567890}'
+
+
+def test_an_index_of_thousands_of_digits_is_refused() -> None:
+    with pytest.raises(PatchRefused):
+        apply_patch('{"a": [1]}', [{"op": "replace", "path": f"/a/{'9' * 5000}", "value": 2}])
+    patch = form_patch({"nodes": []}, QueryDict(f"action=set&path=/nodes/{'9' * 5000}&value=1"))
+    with pytest.raises(PatchRefused):
+        apply_patch('{"nodes": []}', patch)
 
 
 def test_a_test_that_fails_refuses_the_whole_patch() -> None:
