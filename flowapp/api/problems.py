@@ -12,7 +12,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from flowapp.web.errors import make_error_id, status_of
+from flowapp.web.errors import make_error_id, nul_refused, status_of
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
@@ -37,6 +37,7 @@ def flow_problem(error: FlowError) -> dict[str, Any]:
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's `EXCEPTION_HANDLER`. Anything unexpected goes on to Django, which logs it and asks `handler500`."""
+    error = nul_refused(context["request"]._request, error) or error
     body, headers = _body(error), {}
     if body is None:
         return None

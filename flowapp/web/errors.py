@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import psycopg
+from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -33,6 +35,7 @@ STATUS = {
     "delivery.over": 409,
     "upload.too_large": 413,
     "workspace.not_named": 400,
+    "request.nul": 400,
 }
 """Where a code's ending does not say it."""
 STATUS_BY_ENDING = {"unknown": 404, "conflict": 409, "name_taken": 409, "exists": 409, "busy": 409}
@@ -83,6 +86,25 @@ def render_error(request: HttpRequest, error: FlowError) -> HttpResponse:
     return show_error(request, {"error": error, "error_id": error_id, "status": status}, status)
 
 
+def nul_refused(request: HttpRequest, error: Exception) -> FlowError | None:
+    """What to answer where a database was asked with a NUL character of the request, which none takes in a text; None
+    where it failed for another reason."""
+    is_told = isinstance(error, FlowError) and error.code == "target.driver_failed"
+    if not (is_told or isinstance(error, DataError | psycopg.DataError)):
+        return None
+    if not any("\0" in text for text in _texts_of(request)):
+        return None
+    return FlowError("request.nul", "The request holds a NUL character, which no text may have.",
+                     hint="Take it out of the address or of what was typed.")  # fmt: skip
+
+
+def _texts_of(request: HttpRequest) -> Iterator[str]:
+    yield request.path
+    for given in (request.GET, request.POST):
+        for name, values in given.lists():
+            yield from (name, *map(str, values))
+
+
 class FlowErrorMiddleware:
     """The request's edge: whatever FlowError a page raises becomes an answer that a person can act on."""
 
@@ -93,4 +115,5 @@ class FlowErrorMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        return render_error(request, exception) if isinstance(exception, FlowError) else None
+        error = nul_refused(request, exception) or exception
+        return render_error(request, error) if isinstance(error, FlowError) else None
