@@ -19,7 +19,7 @@ from executors.postgres.quarantined import Owner
 from executors.postgres.read_later import bounds_by_place, read_later
 from executors.postgres.refusals import Refusal
 from executors.postgres.refused import refuse_for
-from executors.postgres.replay import Settlement, Verdict, judge_places, read_conflicts, taken_keys
+from executors.postgres.replay import ReplayCommit, Verdict, judge_places, read_conflicts, taken_keys
 from executors.postgres.windows import Window, open_window
 from executors.reading import Reading
 from executors.rows_intake import Choice
@@ -116,13 +116,14 @@ class ReplayLoad(_OfRejectedRows):
         plan = self._load_plan(dest, columns)
         kept_in = [table.written for table in self._rows.choice.tables]
         told = {**plan.told, "tables": kept_in}
-        settle, allowed = self._settlement(window), self._rows.allowed
-        commit_load(self._conn, replace(plan, settle=settle, may_replace=allowed, files=self._files(), told=told))
+        after_load, allowed = self._replay_commit(window), self._rows.allowed
+        whole = replace(plan, after_load=after_load, may_replace=allowed, files=self._files(), told=told)
+        commit_load(self._conn, whole)
         return marker_of(self._conn, self._ref)
 
-    def _settlement(self, window: Window | None) -> Settlement:
+    def _replay_commit(self, window: Window | None) -> ReplayCommit:
         choice = self._rows.choice
-        return Settlement(
+        return ReplayCommit(
             owner=Owner(self._job.tenant, self._job.pipeline.id),
             rows={place: chosen.row for place, chosen in choice.rows.items()},
             tables=tuple(choice.tables),

@@ -11,7 +11,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.explain import explain
 from executors.postgres.load_modes import load_handler
-from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts, Settled
+from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts, RejectCounts
 from executors.postgres.meta import RunRef, find_commit, require_fence, table_identity, write_commit
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
@@ -56,18 +56,18 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
             done, backup = _run_mode(conn, plan)
         keep_samples(conn, plan)
         counts = _reconciled(conn, plan, done)
-        settled = (plan.settle or _keep_rejects)(conn, plan, counts)
-        counts = replace(counts, quarantine_rows=settled.rows, quarantine_entries=settled.entries)
+        rejects = (plan.after_load or _keep_rejects)(conn, plan, counts)
+        counts = replace(counts, quarantine_rows=rejects.rows, quarantine_entries=rejects.entries)
         marker = {**_marker(conn, plan, counts, done), "sql": statements, "backup": backup and asdict(backup),
-                  "superseded": asdict(superseded), **settled.told}  # fmt: skip
+                  "superseded": asdict(superseded), **rejects.told}  # fmt: skip
         write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files if f.is_unit])
     return counts
 
 
-def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> Settled:
+def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
     rows, entries = write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine)
     close_not_loaded(conn, plan.run, plan.quarantine, [f.name for f in plan.files])
-    return Settled(rows, entries)
+    return RejectCounts(rows, entries)
 
 
 def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:

@@ -43,7 +43,7 @@ class LoadPlan:
     `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
     those of its transaction. `window` says where an incremental load begins; the rows that were set `aside` for it are
     neither in staging nor in `staged` any more. `backs_up` says that the table is kept as it is before the load.
-    `settle` takes the place of keeping rejects where the rows are rejected ones themselves. `may_replace` are the
+    `after_load` takes the place of keeping rejects where the rows are rejected ones themselves. `may_replace` are the
     staged rows that alone may update a row of the table; None: all may.
     """
 
@@ -68,7 +68,7 @@ class LoadPlan:
     backs_up: bool = False
     window: Window | None = None
     aside: Aside = NOTHING_ASIDE
-    settle: Settle | None = None
+    after_load: AfterLoad | None = None
     may_replace: Collection[Place] | None = None
 
     @property
@@ -142,7 +142,7 @@ class LoadCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class RejectCounts:
     """Rejected rows and entries that a load has kept, and what its marker tells of them besides."""
 
     rows: int
@@ -150,7 +150,7 @@ class Settled:
     told: Mapping[str, Any] = field(default_factory=dict)
 
 
-Settle = Callable[[Conn, "LoadPlan", LoadCounts], Settled]
+AfterLoad = Callable[[Conn, "LoadPlan", LoadCounts], RejectCounts]
 """Says in the load's transaction what became of rejected rows, given what was loaded."""
 
 

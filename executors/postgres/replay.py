@@ -13,7 +13,7 @@ from executors.errors import Transient
 from executors.postgres.ddl import Conn
 from executors.postgres.effects import LONGEST_VALUE
 from executors.postgres.key_match import comparable, differs, own_rows, same_key, value_columns
-from executors.postgres.load_plan import LoadCounts, LoadPlan, Place, Settled, staged_value, winning_rows
+from executors.postgres.load_plan import LoadCounts, LoadPlan, Place, RejectCounts, staged_value, winning_rows
 from executors.postgres.may_replace import is_in, is_newer
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import write_rejects
@@ -116,8 +116,8 @@ def _shown(value: sql.Composable) -> sql.Composed:
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
-    """`settle` of a replay's load plan. `left_out` are the rows that were chosen and could not be read; `by` is who
+class ReplayCommit:
+    """`after_load` of a replay's load plan. `left_out` are the rows that were chosen and could not be read; `by` is who
     asked for it; `window` is that of an incremental target, whose mark must not move and must know the rows that the
     table gains; `repeats` are rows for which others stand."""
 
@@ -130,7 +130,7 @@ class Settlement:
     window: Window | None = None
     repeats: Sequence[tuple[KeptRow, StandIns]] = ()
 
-    def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> Settled:
+    def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
         """Raises Transient, so that nothing is loaded, where a row is no longer as it was read."""
         verdicts = judge_places(conn, plan, self.rows)
         self._claim(conn, plan, [self.rows[place] for place, v in verdicts.items() if v.result == "loaded"])
@@ -145,7 +145,7 @@ class Settlement:
         results = [*judged, *self.left_out]
         write_results(conn, plan.run, results)
         rows, entries = _count_rejects(conn, plan)
-        return Settled(rows, entries, {"replay": {"counts": dict(Counter(one.result for one in results))}})
+        return RejectCounts(rows, entries, {"replay": {"counts": dict(Counter(one.result for one in results))}})
 
     def _claim(self, conn: Conn, plan: LoadPlan, rows: list[KeptRow]) -> None:
         run = sql.Literal(plan.run.run_id)
