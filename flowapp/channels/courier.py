@@ -39,7 +39,7 @@ FIRST_WAIT, LONGEST_WAIT = 30.0, 3600.0
 LOOKS_EVERY = 1.0
 
 
-class Courier(threading.Thread):
+class DeliveryThread(threading.Thread):
     """Sends until `stop` is called. No trouble ends it: it is what tells of trouble."""
 
     def __init__(self) -> None:

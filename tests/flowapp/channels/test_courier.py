@@ -7,7 +7,7 @@ import time
 import pytest
 
 from flowapp.channels import courier
-from flowapp.channels.courier import Courier, deliver_due, wait_after
+from flowapp.channels.courier import DeliveryThread, deliver_due, wait_after
 from flowapp.channels.models import Delivery
 from flowapp.clock import from_now
 from flowapp.health.alerts import raise_alert, resolve_by
@@ -45,7 +45,7 @@ def test_the_courier_sends_until_it_is_stopped_and_survives_trouble(workspace, p
         return good()
 
     monkeypatch.setattr(courier, "deliver_due", deliver)
-    thread = Courier()
+    thread = DeliveryThread()
     thread.start()
     raise_alert("run.failed", "error", "m", "n", workspace=workspace)
     deadline = time.monotonic() + 10

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from flowapp.channels.courier import Courier
+from flowapp.channels.courier import DeliveryThread
 from flowapp.health.heartbeats import HeartbeatThread, process_name
 from flowapp.runs.scheduler import BESIDE, ON_TIME, StepsThread, tick
 
@@ -23,10 +23,10 @@ class Command(BaseCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
         heartbeat = HeartbeatThread(process_name(), "scheduler")
-        courier = Courier()
+        deliveries = DeliveryThread()
         beside = [StepsThread(name, steps, TICK_SECONDS) for name, steps in BESIDE.items()]
         heartbeat.start()
-        courier.start()
+        deliveries.start()
         for thread in beside:
             thread.start()
         try:
@@ -36,5 +36,5 @@ class Command(BaseCommand):
         finally:
             for thread in beside:
                 thread.stop()
-            courier.stop()
+            deliveries.stop()
             heartbeat.stop()
