@@ -35,7 +35,7 @@ _ENTRY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SearchResult:
     """What a place held. `trouble` says why it could not be looked in, or not to its end; then nothing is known.
 
     `lacks` are the columns that tell where a row came from and that a table was made without.
@@ -56,14 +56,14 @@ class Origin:
 
 
 @translate()
-def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Looked:
+def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> SearchResult:
     """The rows of a table by the values of some columns, written as the database writes them."""
     dest = inspect_target(conn, name.schema, name.table)
     if dest is None:
-        return Looked(trouble="There is no such table.")
+        return SearchResult(trouble="There is no such table.")
     known = {column.name: column for column in dest.columns}
     if missing := [name for name in key if name not in known]:
-        return Looked(trouble=f"It has no column {', '.join(missing)}; it has {', '.join(known)}.")
+        return SearchResult(trouble=f"It has no column {', '.join(missing)}; it has {', '.join(known)}.")
     wanted = [
         sql.SQL("t.{} = {}::{}").format(sql.Identifier(n), sql.Literal(value), sql.SQL(known[n].base or "text"))
         for n, value in key.items()
@@ -73,22 +73,22 @@ def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Looked
     )
     found = _look(conn, query)
     if found.trouble and not _has_index(conn, dest, name, key):
-        return Looked(trouble=f"{found.trouble} No index begins with {' or '.join(key)}.")
+        return SearchResult(trouble=f"{found.trouble} No index begins with {' or '.join(key)}.")
     lacks = tuple(column for column in FILLED if column not in known)
-    return Looked(tuple(row["row"] for row in found.rows), found.has_more, found.trouble, lacks)
+    return SearchResult(tuple(row["row"] for row in found.rows), found.has_more, found.trouble, lacks)
 
 
 @translate()
 def look_in_quarantine(
     conn: Conn, name: TableName, owner: Owner, target: str, key: Mapping[str, str], origins: Sequence[Origin]
-) -> Looked:
+) -> SearchResult:
     """The owner's entries of rows with such values as the source gave them, and of the rows that came from there.
 
     Those of older releases do not tell their workspace: the caller must know them by their runs.
     """
     dest = inspect_target(conn, name.schema, name.table)
     if dest is None:
-        return Looked()
+        return SearchResult()
     owned = owner.holds("q", tells=dest.column("tenant") is not None)
     either = [
         sql.SQL('("runId" = {} AND "sourceRecord" = {})').format(sql.Literal(o.run), sql.Literal(o.record))
@@ -97,7 +97,7 @@ def look_in_quarantine(
     if key:
         either.append(sql.SQL("({})").format(_same_texts(key)))
     if not either:
-        return Looked()
+        return SearchResult()
     query = sql.SQL('SELECT {} FROM {} AS q WHERE {} AND "targetNode" = {} AND ({}) ORDER BY id DESC').format(
         sql.SQL(", ").join(map(sql.Identifier, _ENTRY)), name.identifier, owned, sql.Literal(target),
         sql.SQL(" OR ").join(either),
@@ -106,10 +106,10 @@ def look_in_quarantine(
 
 
 @translate()
-def look_in_samples(conn: Conn, tenant: str, pipeline: str, target: str, key: Mapping[str, str]) -> Looked:
+def look_in_samples(conn: Conn, tenant: str, pipeline: str, target: str, key: Mapping[str, str]) -> SearchResult:
     """The rows of recent loads that were kept as samples."""
     if not exists(conn, META, "samples"):
-        return Looked()
+        return SearchResult()
     query = sql.SQL(
         "SELECT run_id, source_file, source_record, row, taken_at FROM flow_meta.samples"
         " WHERE tenant = {} AND pipeline = {} AND node = {} AND kind = 'load' AND {} ORDER BY id DESC"
@@ -122,7 +122,7 @@ def _same_texts(key: Mapping[str, str]) -> sql.Composed:
     return sql.SQL(" AND ").join(same)
 
 
-def _look(conn: Conn, query: sql.Composed) -> Looked:
+def _look(conn: Conn, query: sql.Composed) -> SearchResult:
     """Values that make no sense, and a search that takes too long, are answers; a broken database is not."""
     bounded = sql.SQL("{} LIMIT {}").format(query, sql.Literal(MOST_FOUND + 1))
     try:
@@ -133,12 +133,12 @@ def _look(conn: Conn, query: sql.Composed) -> Looked:
             set_json_loads(EXACT, cursor)
             rows = cursor.execute(bounded).fetchall()
     except psycopg.errors.QueryCanceled:
-        return Looked(trouble=f"It was not searched within {SECONDS} s.")
+        return SearchResult(trouble=f"It was not searched within {SECONDS} s.")
     except psycopg.errors.DataError:
-        return Looked(trouble="A value cannot be read as its column's type.")
+        return SearchResult(trouble="A value cannot be read as its column's type.")
     except psycopg.errors.InsufficientPrivilege:
-        return Looked(trouble="The connection's user may not read it.")
-    return Looked(tuple(rows[:MOST_FOUND]), len(rows) > MOST_FOUND)
+        return SearchResult(trouble="The connection's user may not read it.")
+    return SearchResult(tuple(rows[:MOST_FOUND]), len(rows) > MOST_FOUND)
 
 
 def _has_index(conn: Conn, dest: Destination, name: TableName, key: Mapping[str, str]) -> bool:
@@ -155,6 +155,6 @@ def _has_index(conn: Conn, dest: Destination, name: TableName, key: Mapping[str,
     return bool(found and found[0])
 
 
-def trouble_of(failure: Failure) -> Looked:
+def trouble_of(failure: Failure) -> SearchResult:
     """A database that cannot be asked."""
-    return Looked(trouble=failure.message)
+    return SearchResult(trouble=failure.message)

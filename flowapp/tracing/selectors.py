@@ -20,9 +20,9 @@ from executors.postgres.quarantined import Owner
 from executors.postgres.samples import KEPT_DAYS
 from executors.postgres.tracing import (
     SECONDS,
-    Looked,
     Origin,
     Row,
+    SearchResult,
     look_in_quarantine,
     look_in_samples,
     look_in_table,
@@ -56,7 +56,7 @@ LEFT_OUT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class FoundRow:
     """A row, or a rejection of it, that was found somewhere. `run` is None where this workspace knows no such run."""
 
     values: Row
@@ -74,7 +74,7 @@ class Place:
 
     what: str
     kind: str
-    sights: tuple[Sight, ...] = ()
+    found: tuple[FoundRow, ...] = ()
     has_more: bool = False
     trouble: str = ""
     note: str = ""
@@ -90,7 +90,7 @@ class TargetTrace:
 
     @property
     def is_found(self) -> bool:
-        return any(place.sights for place in self.places)
+        return any(place.found for place in self.places)
 
     @property
     def is_sure(self) -> bool:
@@ -137,7 +137,7 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
     with _reaching(pipeline, target) as reached:
         look = _Looking(pipeline, target, reached)
         rows = look.place(f"table {table}", "table", lambda conn: look_in_table(conn, table, key), look.row)
-        origins = [Origin(s.run_id, s.record) for s in rows.sights if s.run_id and s.record is not None]
+        origins = [Origin(s.run_id, s.record) for s in rows.found if s.run_id and s.record is not None]
         rejects = [
             look.place(
                 f"rejected rows in {kept}", "rejects",
@@ -207,7 +207,7 @@ class _Looking:
         self._file = cache(self._find_file)
         self._rule = cache(self._find_rule_name)
 
-    def place(self, what: str, kind: str, look: Any, sight: Any, note: str = "") -> Place:
+    def place(self, what: str, kind: str, look: Any, as_found: Any, note: str = "") -> Place:
         if isinstance(self._reached, Failure):
             found = trouble_of(self._reached)
         else:
@@ -215,29 +215,29 @@ class _Looking:
                 found = look(self._reached)
             except Failure as failure:
                 found = trouble_of(failure)
-        sights = tuple(seen for row in found.rows if (seen := sight(row)))
+        known = tuple(one for row in found.rows if (one := as_found(row)))
         trouble = found.trouble
-        if found.has_more and len(sights) < len(found.rows):
+        if found.has_more and len(known) < len(found.rows):
             trouble = "Older entries of others, which do not tell whose they are, were in the way; it was not searched."
-        return Place(what, kind, sights, found.has_more, trouble, " ".join(filter(None, (note, _lack(found)))))
+        return Place(what, kind, known, found.has_more, trouble, " ".join(filter(None, (note, _lack(found)))))
 
-    def row(self, row: Row) -> Sight:
+    def row(self, row: Row) -> FoundRow:
         run_id, sha256, record = (row.get(name) for name in (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD))
         values = {name: v for name, v in row.items() if name not in (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD)}
-        return Sight(values, self._run(run_id or ""), run_id or "", self._file(sha256 or ""), sha256 or "", record)
+        return FoundRow(values, self._run(run_id or ""), run_id or "", self._file(sha256 or ""), sha256 or "", record)
 
-    def entry(self, row: Row) -> Sight | None:
+    def entry(self, row: Row) -> FoundRow | None:
         """Entries of another workspace's runs, which may share the table, are not seen."""
         run = self._run(row["runId"])
         if run is None:
             return None
         told = {name: value for name, value in row.items() if name != "row"}
         told["ruleName"] = self._rule(row["runId"], row["ruleId"])
-        return Sight(row["row"], run, row["runId"], row["sourceFile"] or "", "", row["sourceRecord"], told)
+        return FoundRow(row["row"], run, row["runId"], row["sourceFile"] or "", "", row["sourceRecord"], told)
 
-    def sample(self, row: Row) -> Sight:
+    def sample(self, row: Row) -> FoundRow:
         run_id = row["run_id"]
-        return Sight(row["row"], self._run(run_id), run_id, row["source_file"] or "", "", row["source_record"])
+        return FoundRow(row["row"], self._run(run_id), run_id, row["source_file"] or "", "", row["source_record"])
 
     def _find_run(self, run_id: str) -> Run | None:
         try:
@@ -257,7 +257,7 @@ class _Looking:
         return names.first() or ""
 
 
-def _lack(found: Looked) -> str:
+def _lack(found: SearchResult) -> str:
     if not found.lacks:
         return ""
     return (
@@ -292,27 +292,27 @@ def _place_document(place: Place) -> dict[str, Any]:
     return {
         "place": place.what,
         "kind": place.kind,
-        "rows": [_sight_document(sight) for sight in place.sights],
+        "rows": [_row_document(row) for row in place.found],
         "hasMore": place.has_more,
         "couldNotLook": place.trouble or None,
         "note": place.note or None,
     }
 
 
-def _sight_document(sight: Sight) -> dict[str, Any]:
-    entry = sight.entry
+def _row_document(row: FoundRow) -> dict[str, Any]:
+    entry = row.entry
     rejected = entry and {
         "node": entry["nodeId"], "rule": entry["ruleId"], "ruleName": entry["ruleName"],
         "field": entry["field"], "message": entry["message"],
         "disposition": entry["disposition"], "status": entry["status"], "rowId": entry["rowId"],
     }  # fmt: skip
     return {
-        "values": dict(sight.values) if isinstance(sight.values, Mapping) else sight.values,
-        "run": sight.run_id or None,
-        "runNumber": sight.run.number if sight.run else None,
-        "file": sight.file or None,
-        "fileHash": sight.sha256 or None,
-        "record": sight.record,
+        "values": dict(row.values) if isinstance(row.values, Mapping) else row.values,
+        "run": row.run_id or None,
+        "runNumber": row.run.number if row.run else None,
+        "file": row.file or None,
+        "fileHash": row.sha256 or None,
+        "record": row.record,
         "rejection": rejected or None,
     }
 

@@ -29,17 +29,17 @@ def test_a_loaded_row_tells_its_run_file_and_record(checked, run, table):
     table((1, "Ann", 5), (2, "Bob", 6))
     LoadUnit.objects.create(workspace=run.workspace, pipeline=checked, node="files", sha256=HASH, name="a.csv", size=1,
                             changed_at=timezone.now())  # fmt: skip
-    (sight,) = places(checked, id="2")[0]["table"].sights
-    assert sight.values == {"id": 2, "name": "Bob"}
-    assert (sight.run, sight.file, sight.record) == (run, "a.csv", 6)
+    (row,) = places(checked, id="2")[0]["table"].found
+    assert row.values == {"id": 2, "name": "Bob"}
+    assert (row.run, row.file, row.record) == (run, "a.csv", 6)
 
 
 def test_a_rejected_row_is_found_by_what_the_source_called_its_key(checked, run, table, warehouse, schema):
     table()
     keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7", "name": None}, sourceRecord=9)
-    (sight,) = places(checked, id="7")[0]["rejects"].sights
-    assert (sight.run, sight.file, sight.record) == (run, "a.csv", 9)
-    assert (sight.entry["ruleId"], sight.entry["disposition"]) == ("named", "dropped")
+    (row,) = places(checked, id="7")[0]["rejects"].found
+    assert (row.run, row.file, row.record) == (run, "a.csv", 9)
+    assert (row.entry["ruleId"], row.entry["disposition"]) == ("named", "dropped")
 
 
 def test_a_loaded_row_brings_its_warnings_by_its_place(checked, run, table, warehouse, schema):
@@ -48,14 +48,14 @@ def test_a_loaded_row_brings_its_warnings_by_its_place(checked, run, table, ware
         warehouse, checked, f"{schema}.rejects", "named", run, row={"other": "x"}, sourceRecord=5, disposition="loaded"
     )
     found, trace = places(checked, id="1")
-    assert [s.entry["disposition"] for s in found["rejects"].sights] == ["loaded"]
+    assert [s.entry["disposition"] for s in found["rejects"].found] == ["loaded"]
     assert trace.is_found
 
 
 def test_entries_of_runs_of_other_workspaces_are_not_seen(checked, table, warehouse, schema):
     table()
     keep(warehouse, checked, f"{schema}.rejects", "named", "00000000-0000-4000-8000-000000000001", row={"no": "7"})
-    assert places(checked, id="7")[0]["rejects"].sights == ()
+    assert places(checked, id="7")[0]["rejects"].found == ()
 
 
 def test_another_workspaces_entries_in_a_shared_table_hide_none_of_ours(checked, run, table, warehouse, schema):
@@ -63,11 +63,11 @@ def test_another_workspaces_entries_in_a_shared_table_hide_none_of_ours(checked,
     keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7"})
     theirs = "00000000-0000-4000-8000-000000000001"
     keep(warehouse, checked, f"{schema}.rejects", "named", theirs, n=21, row={"no": "7"}, tenant=theirs)
-    assert len(places(checked, id="7")[0]["rejects"].sights) == 1
+    assert len(places(checked, id="7")[0]["rejects"].found) == 1
 
     keep(warehouse, checked, f"{schema}.rejects", "untold", theirs, n=21, row={"no": "7"})
     found, trace = places(checked, id="7")
-    assert (found["rejects"].sights, trace.is_sure) == ((), False)
+    assert (found["rejects"].found, trace.is_sure) == ((), False)
     assert "do not tell whose they are" in found["rejects"].trouble
 
 
@@ -76,7 +76,7 @@ def test_what_an_older_version_rejected_is_found_where_it_was_put(checked, run, 
     keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7"})
     moved = checked.versions.get().document.replace(f"{schema}.rejects", f"{schema}.moved")
     save_version(checked.workspace, moved)
-    assert [len(place.sights) for place in trace_row(checked, {"id": "7"})[0].places if place.kind == "rejects"] == [
+    assert [len(place.found) for place in trace_row(checked, {"id": "7"})[0].places if place.kind == "rejects"] == [
         0, 1,
     ]  # fmt: skip
 
@@ -94,14 +94,14 @@ def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, ta
         " VALUES (%s, %s, 'load', %s, 'source', %s)",
         [checked.workspace_id, checked.ident, str(run.pk), Jsonb({"id": 4, "name": "only seen"})],
     )
-    (sight,) = places(checked, id="4")[0]["samples"].sights
-    assert (sight.run, sight.file, sight.record, sight.values["name"]) == (run, "a.csv", 3, "Di")
+    (row,) = places(checked, id="4")[0]["samples"].found
+    assert (row.run, row.file, row.record, row.values["name"]) == (run, "a.csv", 3, "Di")
 
 
 def test_a_table_without_the_columns_says_so_plainly(checked, table):
     table((1, "Ann", 5), columns="note text")
     found = places(checked, id="1")[0]["table"]
-    assert found.sights[0].run is None
+    assert found.found[0].run is None
     assert "was made without _source_file_hash, _flow_run, _source_record" in found.note
 
 
@@ -162,8 +162,8 @@ def test_numbers_are_told_with_the_digits_that_the_table_holds(checked, table, d
     table((1, "Ann", 5))
     database.execute(f'ALTER TABLE "{schema}".numbers ADD COLUMN amount numeric(40, 12)')
     database.execute(f'UPDATE "{schema}".numbers SET amount = 12345678901234567890.123456789010')
-    (sight,) = places(checked, id="1")[0]["table"].sights
-    assert list(sight.values.items()) == [("id", 1), ("name", "Ann"), ("amount", "12345678901234567890.123456789010")]
+    (row,) = places(checked, id="1")[0]["table"].found
+    assert list(row.values.items()) == [("id", 1), ("name", "Ann"), ("amount", "12345678901234567890.123456789010")]
 
 
 def test_hostile_columns_and_values_are_names_and_values(checked, table):
