@@ -1,4 +1,4 @@
-"""One attempt at a run in a process of its own, which stops at a step and waits there for what happens to it."""
+"""One attempt at a run, which stops at a step and waits there for what happens to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Any
 from executors.engine import run_pipeline
 from executors.errors import Failure
 from executors.holding import Kept
-from executors.model import BackupRef, Connection
+from executors.model import BackupRef, Connection, RowsRef
+from executors.replay import replay_rows
 from executors.restore import restore_pipeline
 from executors.spark import jobs
 from tests.executors.conformance.world import Memory, World
@@ -22,8 +23,8 @@ AFTER_COMMIT = "after commit"
 
 @dataclass(frozen=True)
 class Spec:
-    """The attempt and the step where it waits. `backup` is what a restore puts back. What has more than `few_bytes`, if
-    that is given, is a job of Spark's."""
+    """The attempt and the step where it waits. `backup` is what a restore puts back, `rows` are what a replay loads.
+    What has more than `few_bytes`, if that is given, is a job of Spark's."""
 
     folder: Path
     warehouse: Connection
@@ -36,14 +37,20 @@ class Spec:
     attempt: int = 1
     approved: Mapping[str, Kept] = field(default_factory=dict)
     backup: BackupRef | None = None
+    rows: RowsRef | None = None
     few_bytes: int | None = None
+
+
+def carry_out_apart(spec: Spec, pipe: Pipe) -> None:
+    """The same as the head of a process group, which can be killed as a whole, and with settings of its own."""
+    os.setsid()
+    if spec.few_bytes is not None:
+        jobs.FEW_BYTES = spec.few_bytes
+    carry_out(spec, pipe)
 
 
 def carry_out(spec: Spec, pipe: Pipe) -> None:
     """Send `at STEP` when it is there, go on when something is received, then send `ended well` or `ended CODE`."""
-    os.setsid()
-    if spec.few_bytes is not None:
-        jobs.FEW_BYTES = spec.few_bytes
 
     def wait_at(step: str) -> None:
         if step == spec.step:
@@ -59,8 +66,11 @@ def carry_out(spec: Spec, pipe: Pipe) -> None:
 
 
 def _run(world: World, spec: Spec) -> None:
-    job = world.job(spec.document, spec.run_id, spec.attempt, spec.token, approved=spec.approved, backup=spec.backup)
-    (restore_pipeline if spec.backup else run_pipeline)(job, world.memory.ports())
+    job = world.job(
+        spec.document, spec.run_id, spec.attempt, spec.token, approved=spec.approved, backup=spec.backup, rows=spec.rows
+    )
+    work = restore_pipeline if spec.backup else replay_rows if spec.rows else run_pipeline
+    work(job, world.memory.ports())
 
 
 def _outcome(work: Callable[[], None]) -> str:

@@ -6,19 +6,14 @@ rows and its backup; nothing of ours stands beside it, and a rerun converges.
 from __future__ import annotations
 
 import itertools
-import multiprocessing
-import os
-import signal
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from psycopg import sql
 
 from executors.engine import run_pipeline
 from executors.holding import Held
@@ -27,28 +22,28 @@ from executors.postgres.backups import backup_table
 from executors.postgres.client import connect
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.meta import ensure_meta
-from executors.postgres.staging import staging_tables, sweep_leftovers
 from executors.restore import restore_pipeline
-from flowapp.embedded.processes import wait_until
 from tests.executors.conformance.world import World, reconciles
-from tests.executors.faults.faulty_run import AFTER_COMMIT, Spec, carry_out
+from tests.executors.faults.faulty_run import AFTER_COMMIT
+from tests.executors.faults.hitting import (
+    COMMITTED,
+    FAULTS,
+    IN_PASS,
+    IN_TRANSACTION,
+    Attempt,
+    answer_lost,
+    each_fault,
+    hit,
+    killed,
+    staged,
+)
 from tests.executors.faults.proxy import Relay
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
-FORKS = multiprocessing.get_context("forkserver")
-"""Attempts begin as copies of a process that has everything imported."""
-FORKS.set_forkserver_preload([carry_out.__module__])
-
-PATIENCE = 300
-"""Seconds for a step that an attempt is to reach: Spark may have to be started first, and the machine be busy."""
-IN_PASS, IN_TRANSACTION = "in the pass", "in the transaction"
 STEPS = (
     "scan", "probe", "pass", IN_PASS, "refuse", "check", "guard", "load", IN_TRANSACTION, AFTER_COMMIT, "finish",
 )  # fmt: skip
-WITHIN = {IN_PASS: "pass", IN_TRANSACTION: "load"}
-"""Where an attempt waits for a lock, and the step that it has come from."""
-COMMITTED = (AFTER_COMMIT, "post_hooks", "finish")
 OLD = [(1, "old"), (2, "old")]
 FILE = "id,name\n1,new\n2,new\n3,new\n,nobody\n"
 COME = [(1, "new"), (2, "new"), (3, "new")]
@@ -108,119 +103,6 @@ def table(world: World) -> None:
     world.sql("insert into t values (1, 'old'), (2, 'old')")
 
 
-# --- the attempt that is hit --------------------------------------------------------------------------------------
-
-
-class Attempt:
-    """An attempt in a process of its own, stopped at a step."""
-
-    def __init__(self, world: World, spec: Spec) -> None:
-        self._world, self._run_id = world, spec.run_id
-        self._pipe, its_end = FORKS.Pipe()
-        self._process = FORKS.Process(target=carry_out, args=(spec, its_end))
-        self._process.start()
-        its_end.close()
-
-    def __enter__(self) -> Attempt:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.kill()
-        self._process.close()
-        self._pipe.close()
-
-    def wait_at(self, step: str) -> None:
-        assert self._hear() == f"at {step}"
-
-    def kill(self) -> None:
-        if self._process.is_alive() and self._process.pid:
-            with suppress(ProcessLookupError):  # it has ended just now
-                os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.join()
-
-    def end_sessions(self) -> None:
-        query = "select pid from pg_stat_activity where " + self._sessions
-        pids = [pid for (pid,) in self._world.sql(query)]
-        assert pids
-        self._world.sql("select pg_terminate_backend(p) from unnest(%s) p", pids)
-        assert wait_until(lambda: not self._world.sql(query + " and pid = any(%s)", pids), 20)
-
-    def has_sessions(self, also: str = "true") -> bool:
-        return bool(self._world.sql(f"select pid from pg_stat_activity where {self._sessions} and {also}"))
-
-    @property
-    def rejects(self) -> sql.Identifier:
-        return staging_tables(self._run_id, "load", 1).rejects_identifier
-
-    @property
-    def _sessions(self) -> str:
-        return f"application_name = 'flow run {self._run_id}'"
-
-    def go_on(self) -> str:
-        """Let it go on to its end; gives how it ended."""
-        self._pipe.send("go on")
-        return self._hear()
-
-    def _hear(self) -> str:
-        assert self._pipe.poll(PATIENCE), "nothing was heard of it"
-        try:
-            return str(self._pipe.recv())
-        except EOFError:
-            return "died"
-
-
-@contextmanager
-def at(world: World, attempt: Attempt, step: str) -> Iterator[None]:
-    """Until the attempt stands where it is to be hit; it stays there as long as this lasts.
-
-    In the pass it waits for the table of rejects when it has begun to send rows; in the transaction for the table of
-    markers, which it writes last: all else is done by then.
-    """
-    if step not in WITHIN:
-        attempt.wait_at(step)
-        yield
-        return
-    with closing(connect(world.warehouse)) as holder, ThreadPoolExecutor(1) as pool:
-        attempt.wait_at(WITHIN[step])
-        table = {IN_PASS: attempt.rejects, IN_TRANSACTION: sql.Identifier("flow_meta", "load_commits")}[step]
-        holder.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table))
-        ending = pool.submit(attempt.go_on)
-        assert wait_until(lambda: ending.done() or attempt.has_sessions("wait_event_type = 'Lock'"), PATIENCE)
-        assert not ending.done(), f"it did not get there: {ending.result()}"
-        yield
-        holder.rollback()
-        ending.result()
-
-
-def killed(attempt: Attempt, relay: Relay) -> None:
-    attempt.kill()
-
-
-def session_ended(attempt: Attempt, relay: Relay) -> None:
-    attempt.end_sessions()
-
-
-def connection_cut(attempt: Attempt, relay: Relay) -> None:
-    relay.cut()
-
-
-def hit(
-    world: World, document: dict[str, Any], step: str, fault: Callable[[Attempt, Relay], None], **about: Any
-) -> None:
-    """Let an attempt run until it is hit there, and on to its end where it outlives that."""
-    with Relay(world.warehouse.host, world.warehouse.port) as relay:
-        spec = Spec(
-            world.folder, replace(world.warehouse, host="127.0.0.1", port=relay.port), world.schema, world.tenant,
-            next(world.tokens), document=document, step=WITHIN.get(step, step), **about,
-        )  # fmt: skip
-        with Attempt(world, spec) as attempt:
-            with at(world, attempt, step):
-                fault(attempt, relay)
-            if step not in WITHIN and fault in (session_ended, connection_cut):
-                attempt.go_on()
-        assert wait_until(lambda: not attempt.has_sessions(), 60), "a session is left"
-
-
 # --- what is there ------------------------------------------------------------------------------------------------
 
 
@@ -267,22 +149,7 @@ def beside_the_target(world: World, run_id: str) -> list[str]:
     return sorted({name for (name,) in tables + swaps + untold} - {"rejected", "t"})
 
 
-def staged(world: World, run_id: str) -> int:
-    """Tables in staging that a sweep of the run's dead attempts leaves."""
-    with closing(connect(world.warehouse, autocommit=True)) as conn:
-        sweep_leftovers(conn, lambda run, attempt: run == run_id)
-    return int(
-        world.sql(
-            "select count(*) from pg_class where relnamespace = 'flow_staging'::regnamespace"
-            " and obj_description(oid, 'pg_class') like %s", f"%{run_id}%",
-        )[0][0]
-    )  # fmt: skip
-
-
 # --- the matrix ---------------------------------------------------------------------------------------------------
-
-FAULTS = [killed, session_ended, connection_cut]
-each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 
 
 @each_fault
@@ -320,11 +187,7 @@ def test_a_commit_whose_answer_is_lost_is_found_by_the_rerun(world: World, mode:
         world.sql("alter table t add unique (id)")
     document, run_id = world.document(mode=mode, rules=RULES), str(uuid.uuid4())
 
-    def lose_the_answer(attempt: Attempt, relay: Relay) -> None:
-        relay.lose_answer_to(b"COMMIT")
-        assert attempt.go_on() == "ended target.lost"
-
-    hit(world, document, "load", lose_the_answer, run_id=run_id)
+    hit(world, document, "load", answer_lost, run_id=run_id)
 
     assert standing(world, run_id) == after(Case(mode, "load"))
     assert reconciles(world.run(document, run_id=run_id, attempt=2))
