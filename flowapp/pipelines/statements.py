@@ -86,7 +86,7 @@ def _of_ops(node: Transform) -> Iterator[tuple[str, str]]:
 
 def _of_rules(node: Node) -> Iterator[tuple[str, str]]:
     for rule in node.row_level if isinstance(node, Validate) else ():
-        name = f"{rule.type} of {rule.field}" if rule.field else rule.id or rule.type
+        name = f"rule {rule.id}" if rule.id else f"{rule.type} of {rule.field}" if rule.field else rule.type
         if rule.when is not None:
             yield f"{name}: when", rule.when
         if isinstance(rule, Expression):
