@@ -20,7 +20,7 @@ up: demo-env ## start Flow and keep it running until Ctrl-C
 
 test: dev-env ## all tests but the slow ones, with a browser
 	@FLOW_TEST_BROWSER="$$(tools/browser.sh)" && export FLOW_TEST_BROWSER && \
-		$(bin)/python -m pytest -m "not slow" -n 2 --dist worksteal $(ARGS)
+		$(bin)/python -m pytest -m "not slow" -n 3 --dist worksteal $(ARGS)
 
 check: dev-env ## lint, types, layers, migrations, bundles
 	@$(bin)/ruff check .
