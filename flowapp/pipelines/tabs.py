@@ -13,6 +13,7 @@ from django.utils import timezone
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import COUNTED, RuleCount, Run
+from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import rule_name
 from flowapp.runs.selectors import sum_loads
 from ir.schedules import Schedule, next_fire
@@ -28,6 +29,7 @@ def runs_of(pipeline: Pipeline) -> list[Any]:
     for run in newest:
         counts = loads.get(run.pk, {})
         run.loaded, run.rejected = counts.get("loaded"), counts.get("rejected")
+        run.tag = purpose_of(run).tag
     return newest
 
 

@@ -77,6 +77,16 @@ def test_a_restore_is_the_last_run_but_no_bar_of_rows_loaded(web, url, workspace
     assert "Rows loaded by the last 2 runs: at most 1" in page
 
 
+def test_a_replay_is_told_as_one_where_its_few_good_rows_stand_for_the_pipeline(web, url, workspace):
+    add_pipelines(workspace, 1, runs_each=1)
+    Run.objects.update(purpose=Purpose.REPLAY)
+    assert ">replay</span>" in web.get(url()).content.decode()
+    editor = web.get(reverse("pipelines:edit", args=[workspace.slug, "p0000"])).content.decode()
+    assert "Rejected by the last run (replay): 2" in editor
+    runs = web.get(reverse("pipelines:edit", args=[workspace.slug, "p0000"]), {"tab": "runs"}).content.decode()
+    assert ">replay</span>" in runs.split("<tbody>")[1]
+
+
 def test_an_empty_list_teaches_and_offers_the_first_pipeline(web, url):
     page = web.get(url()).content.decode()
     assert "Build your first pipeline" in page
