@@ -19,6 +19,7 @@ from flowapp.batches import in_batches
 from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, Run
+from flowapp.runs.selectors import rejected_before_load
 from ir.errors import FlowError
 
 NEWEST_FIRST = ("-changed_at", "id")
@@ -103,19 +104,24 @@ def newest_loaded(
     return next(found, None)
 
 
-def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int]]:
+def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int | None]]:
     """`rows` that each run's sources gave, `rejected` ones and the `files` it had, by the run's key: rows are not
-    counted per file. Two queries.
+    counted per file. `rejected` is None where nobody knows; `files` leaves out those that a later run has taken up.
     """
     runs = {unit.run_id for unit in units if unit.run_id}
     sums = {
         "rows": Sum("rows_out", filter=Q(kind="source")),
-        "rejected": Sum("rows_rejected", filter=Q(kind="target"), default=0),
+        "rejected": Sum("rows_rejected", filter=Q(kind="target")),
     }
     counts = NodeRun.objects.filter(run__in=runs).values("run").annotate(**sums).exclude(rows=None)
     files = LoadUnit.objects.filter(run__in=runs).exclude(state=UnitState.SKIPPED).values("run")
     counted = dict(files.annotate(files=Count("pk")).values_list("run", "files"))
-    return {(run := row.pop("run")): {**row, "files": counted.get(run, 0)} for row in counts}
+    read = {row.pop("run"): row for row in counts}
+    early = rejected_before_load({run for run, row in read.items() if row["rejected"] is None})
+    return {
+        run: {**row, "rejected": early.get(run, row["rejected"]), "files": counted.get(run, 0)}
+        for run, row in read.items()
+    }
 
 
 def list_read_folders(workspace: Workspace) -> list[str]:

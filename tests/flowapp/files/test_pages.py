@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import NodeRun, Run, Trigger
+from flowapp.runs.models import NodeRun, RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
@@ -293,4 +293,25 @@ def test_rows_of_one_file_are_told_where_they_are_known(as_, run):
     unit(run, rows=77)
     NodeRun.objects.create(workspace=run.workspace, run=run, position=0, node="files", kind="source", rows_out=5_000)
 
-    assert "Run 1 of numbers 77 0" in words(as_("viewer").get(FILES))
+    assert "Run 1 of numbers 77 –" in words(as_("viewer").get(FILES))
+
+
+def test_rejected_rows_are_told_to_be_of_the_whole_run_where_its_other_file_went_on_to_a_later_one(as_, run):
+    unit(run, rows=30)
+    counts = {"workspace": run.workspace, "run": run}
+    NodeRun.objects.create(**counts, position=0, node="files", kind="source", rows_out=39)
+    NodeRun.objects.create(**counts, position=1, node="load", kind="target", rows_rejected=8)
+
+    assert "30 8 rejected rows of run 1 in all files of the run" in words(as_("viewer").get(FILES))
+
+
+def test_no_rejected_rows_are_told_of_a_run_that_was_given_up_before_it_kept_any(as_, run):
+    unit(run, rows=9)
+    Run.objects.filter(pk=run.pk).update(state="discarded")
+    counts = {"workspace": run.workspace, "run": run}
+    NodeRun.objects.create(**counts, position=0, node="files", kind="source", rows_out=9)
+    RuleCount.objects.create(
+        **counts, position=0, node="check", rule="r", type="range", field="n", on_fail="skip", violations=2
+    )
+
+    assert "Run 1 of numbers 9 –" in words(as_("viewer").get(FILES))
