@@ -99,7 +99,7 @@ def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
             told.append(f"{table} is replaced as a whole by each run that has something new: these rows stay until "
                         "the next one.")  # fmt: skip
         if mode.needs_key:
-            told.append(f"Rows of {table} with the same key are newer and stay as they are, unless you tick them.")
+            told.append(f"Newer rows of {table} with the same key stay as they are, unless you tick them once checked.")
         if mode.keeps_mark:
             told.append(f"Rows are added to {table} past its mark, which does not move.")
     return told

@@ -91,13 +91,13 @@ _SPECS = (
         Purpose.RECHECK, "executors.replay:recheck_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "guard", "hooks", "load", "post_hooks", "finish"}), rows=rows_of,
         tag="recheck", only_tells=True,
-        over_rows=OverRows("Rejected rows checked again", lists=True, note="Nothing is loaded or changed."),
+        over_rows=OverRows("Check of rejected rows", lists=True, note="Nothing is loaded or changed."),
     ),
     PurposeSpec(
         Purpose.MEND, "executors.mend:mend_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "probe", "guard", "check", "effect", "hooks", "post_hooks"}), rows=rows_of,
         tag="mend", mends=True,
-        over_rows=OverRows("Rejected rows mended", note="Nothing is loaded; the originals stay."),
+        over_rows=OverRows("Mend of rejected rows", note="Nothing is loaded; the originals stay."),
     ),
     PurposeSpec(
         Purpose.SAMPLE, "executors.sampling:sample_pipeline", "runs/detail.html", "runs/_live.html",

@@ -104,8 +104,8 @@ def test_the_grid_names_fields_as_they_are_and_the_state_of_the_row_apart(as_, c
 
 @pytest.mark.parametrize(
     ("action", "title"),
-    [("recheck", "Rejected rows checked again"), ("replay", "Replay of rejected rows"),
-     ("compute", "Rejected rows mended")],
+    [("recheck", "Check of rejected rows"), ("replay", "Replay of rejected rows"),
+     ("compute", "Mend of rejected rows")],
 )  # fmt: skip
 def test_the_page_of_a_run_says_what_it_does_with_the_rows(as_, chosen, action, title):
     client = as_("editor")
@@ -124,3 +124,7 @@ def test_what_an_expression_left_as_it_was_is_told(as_, chosen):
     seen = words(as_("viewer").get(address))
     assert "An expression computed for name" in seen
     assert "trim(name)" not in seen, "it may quote values"
+
+
+def test_that_an_expression_replaces_what_was_typed_is_told_before_it_is_computed(as_, chosen):
+    assert "what was put into this field before, also by hand, is replaced" in words(as_("editor").get(chosen))
