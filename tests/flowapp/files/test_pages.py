@@ -56,7 +56,7 @@ def test_files_are_listed_with_state_hash_rows_run_and_reason(as_, run):
     NodeRun.objects.create(workspace=run.workspace, run=run, position=0, node="files", kind="source", rows_out=5_000)
     text = words(as_("viewer").get(FILES))
 
-    assert "Loaded in/a.csv 696e2f612e63 numbers 1,234 Run 1 of numbers 5,000 0 –" in text
+    assert "Loaded in/a.csv 696e2f612e63 numbers 1,234 Run 1 of numbers 5,000 – –" in text
     assert "Skipped in/b.csv" in text
     assert "The same bytes were loaded as in/a.csv." in text
 
