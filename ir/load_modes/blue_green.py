@@ -18,7 +18,8 @@ def check(view: TargetView) -> Findings:
 
 MODE = LoadMode(
     name="blue_green",
-    sentence="Replaces all rows at once: readers see the old ones, then the new ones.",
+    sentence="Replaces all rows at once: readers see the old ones, then the new ones. Files of a folder are loaded all "
+    "together, once one of them is new.",
     runs="A new table takes the place of the old one with all that belongs to it; where that would lose something, "
     "DELETE and INSERT. A reader with an older snapshot (REPEATABLE READ, pg_dump) then sees the table empty; a BEFORE "
     "trigger that reads the table sees its old rows",

@@ -20,7 +20,7 @@ def check(view: TargetView) -> Findings:
 
 MODE = LoadMode(
     name="truncate",
-    sentence="Replaces all rows on every run.",
+    sentence="Replaces all rows on every run. Files of a folder are loaded all together, once one of them is new.",
     runs="TRUNCATE and INSERT in one transaction; a reader whose snapshot is older sees the table empty",
     needs="The right to truncate the table.",
     fields=frozenset({"fail_on_empty_source"}),

@@ -93,6 +93,7 @@ def test_a_load_mode_says_what_it_is_in_words(mode):
     assert mode.sentence.endswith(".")
     assert mode.runs
     assert mode.needs.endswith(".")
+    assert mode.replaces_all_rows == ("Files of a folder are loaded all together" in mode.sentence)
 
 
 def test_fields_of_load_modes_are_fields_of_targets():
