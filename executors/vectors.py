@@ -116,7 +116,8 @@ def _number(text: str) -> Value:
         if kind is not None:
             return Value(int(text), kind)
     whole, point, fraction = text.partition(".")
-    if not (whole + fraction).isdecimal() or not point or len(whole) + len(fraction) > MOST_DIGITS:
+    # Spark's optimizer makes FALSE, not NULL, of some comparisons of NULL with what no integer can be.
+    if not (whole + fraction).isdecimal() or not point or len(whole) > 18 or len(whole) + len(fraction) > MOST_DIGITS:
         raise _NotListed
     return Value(Decimal(text), pa.decimal128(len(whole) + len(fraction), len(fraction)))
 

@@ -28,6 +28,8 @@ Mode = Literal["inline", "worker"]
 SESSION_SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.caseSensitive": "true",
+    # '${x}' in an expression is a text; Spark would put settings and variables of its environment in its place.
+    "spark.sql.variable.substitute": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",

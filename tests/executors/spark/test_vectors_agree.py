@@ -21,7 +21,7 @@ from executors.vectors import compute, vector_of
 from ir.expressions import parse_expression
 from ir.types import ColumnType
 
-TEXTS = ["", " ", "a", "A", "a ", "ab", "ä", "a\u0308", "z", "\uffff", "\U0001f600", "it's"]
+TEXTS = ["", " ", "a", "A", "a ", "ab", "ä", "a\u0308", "z", "\uffff", "\U0001f600", "it's", "${x}"]
 VALUES: dict[str, list[Any]] = {
     "string": TEXTS,
     "integer": [-(2**31), -2, -1, 0, 1, 2, 20, 2**31 - 1],
@@ -114,7 +114,8 @@ def test_vectors_are_what_spark_computes(spark: Any, rows: list[tuple[Any, ...]]
         "x = 0.5", "x IS NULL", "i1 = 1e2", "b1 = 12345678901234567890", "concat(s1, i1)",
         "coalesce(i1, b1)", "CASE i1 WHEN 1 THEN 2 END", "s1 = 'a\\\\b'",
         "d1 = timestamp '2025-01-01 00:00:00'", "i1 = NULL", "s1 <=> s2", "cast(i1 as string)", "-i1",
-        "CASE WHEN i1 > 0 THEN i1 ELSE b1 END", "e1 > 0.12345678901234567890123456", "nvl(s1, s2)", "r.a",
+        "CASE WHEN i1 > 0 THEN i1 ELSE b1 END", "e1 > 0.12345678901234567890123456", "99999999999999999999. <= b1",
+        "nvl(s1, s2)", "r.a",
         "e1 IN (b1, 0.1234567890123456789)", "e1 BETWEEN b1 AND 0.1234567890123456789", "i1 = - -2147483648",
     ],
 )  # fmt: skip
