@@ -14,7 +14,7 @@ from flowapp.connections.services import add_connection
 from flowapp.demo.files import place_files
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version
-from flowapp.runs.models import LOADED, Run
+from flowapp.runs.models import LOADED, Purpose, Run
 from ir.errors import FlowError
 
 CONNECTION = "warehouse"
@@ -35,8 +35,8 @@ def load_demo(workspace: Workspace, warehouse: Warehouse | None) -> list[Pipelin
 
 
 def find_result(pipeline: Pipeline) -> Run | None:
-    """The newest run that loaded the pipeline's rows."""
-    return Run.counted.filter(pipeline=pipeline, state__in=LOADED).order_by("-queued_at").first()
+    """The newest run that loaded the pipeline's rows; a replay of a few rejected ones is none."""
+    return Run.objects.filter(pipeline=pipeline, purpose=Purpose.LOAD, state__in=LOADED).order_by("-queued_at").first()
 
 
 def run_missing(pipelines: list[Pipeline], run: Callable[[Pipeline], Run]) -> Run:
