@@ -51,6 +51,10 @@ class GridCell:
         where there was one."""
         return _lines(typed) != _lines(self.value or "")
 
+    def meant(self, typed: str) -> str | None:
+        """What to put in for what a form sent: who empties a cell that the source gave as NULL wants the NULL back."""
+        return None if typed == "" and self.was is None else typed
+
     def with_typed(self, given: Mapping[str, str], key: str) -> GridCell:
         """The same with what a form that was refused holds for it."""
         typed = given.get(f"cell|{key}|{self.name}")

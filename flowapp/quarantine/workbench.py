@@ -134,10 +134,11 @@ def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str],
     for part in reach_parts(selection):
         ids = [row.id for row in part.rows if f"{row.run_id}:{row.row_id}" in by_key]
         for row in map(grid_row, read_entries(part.conn, part.table, ids)):
-            changed = {f: v for f, v in by_key[row.key].items() if row.cell(f).is_other(v)}
+            typed = [(row.cell(field), value) for field, value in by_key[row.key].items()]
+            changed = {cell.name: cell.meant(value) for cell, value in typed if cell.is_other(value)}
             if changed:
                 run, _, row_id = row.key.partition(":")
-                cells[run, row_id] = dict(changed)
+                cells[run, row_id] = changed
     return cells
 
 

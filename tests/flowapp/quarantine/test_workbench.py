@@ -66,6 +66,13 @@ def test_only_cells_that_were_typed_over_are_mended(as_, alices, run, chosen):
     assert "was NULL" in page
 
 
+def test_a_cell_that_is_emptied_again_is_null_as_the_source_gave_it(as_, alices, run, chosen):
+    name = f"cell|{run}:r1-0|name"
+    as_("editor").post(f"{chosen}mend/", {name: "Bob"})
+    assert "1 row is mended." in words(as_("editor").post(f"{chosen}mend/", {name: ""}, follow=True))
+    assert [e["fixedRow"]["name"] for e in list_entries(alices) if e["fixedRow"]] == [None]
+
+
 def test_what_no_page_of_ours_sends_is_refused_with_a_message(as_, chosen, run):
     assert as_("editor").post(f"{chosen}mend/", {"cell|": "x"}, follow=True).status_code == 200
     refused = as_("editor").post(f"{chosen}mend/", {f"cell|{run}:r1-0": "x"})
