@@ -227,7 +227,8 @@ def tools(bench: Bench) -> None:
     """What a user would pick instead, as whole processes, where they are installed (PEER_PYTHON)."""
     python = os.environ.get("PEER_PYTHON")
     if not python:
-        print("peers left out: PEER_PYTHON names no Python with dlt[postgres], adbc-driver-postgresql and ingestr")
+        needed = "dlt[postgres], pyarrow, adbc-driver-postgresql and ingestr"
+        print(f"peers left out: PEER_PYTHON names no Python with {needed}")
         return
     os.environ["DLT_PYTHON"], os.environ["INGESTR"] = python, str(Path(python).with_name("ingestr"))
     csv = str(bench.csv(bench.rows))
