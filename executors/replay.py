@@ -81,10 +81,6 @@ class Replay(PipelineRun):
         self.report.row_counts = self._rows.choice.left_out_counts
         return RejectedRows(self._ref, self._rows.choice, reading, self._own_target()) if reading else None
 
-    def _tell(self, commit: LoadCommit, milliseconds: int = 0) -> None:
-        super()._tell(commit, milliseconds)
-        self.report.row_counts = dict(commit.counts["replay"]["counts"])
-
     def give_up(self, cause: Failure) -> None:
         """Nothing was taken, so nothing is to be put back."""
 
