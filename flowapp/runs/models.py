@@ -108,7 +108,7 @@ class Run(models.Model):
     error_node = models.CharField(max_length=63, blank=True)
     error_message = models.TextField(blank=True)
     error_hint = models.TextField(blank=True)
-    # Checks, quarantine, warnings, effects and nothingNew; nodes and rules have rows of their own.
+    # Checks, quarantine, warnings, effects, nothingNew, judged (rows were); nodes and rules have rows of their own.
     report = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
 
     objects = models.Manager["Run"]()

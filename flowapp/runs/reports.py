@@ -30,7 +30,8 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
     return {
         "checks": document["checks"], "quarantine": document["quarantine"], "warnings": warnings,
         "hooks": [hook_document(hook) for hook in report.hooks],
-        "nothingNew": report.nothing_new, **_save_effects(run, report), **_save_rows(run, report),
+        "nothingNew": report.nothing_new, "judged": bool(report.shares),
+        **_save_effects(run, report), **_save_rows(run, report),
     }  # fmt: skip
 
 

@@ -59,16 +59,22 @@ def sum_loads(runs: Iterable[Run]) -> dict[UUID, dict[str, int | None]]:
 
 def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:
     """How many rows those of the runs have rejected that ended without counting a target: the number that their pages
-    tell. None where rules were violated and no row was kept, for then nobody knows."""
+    tell. None where no row was judged, and where rules were violated and no row was kept, for then nobody knows."""
     if not keys:
         return {}
     ended = Run.objects.filter(pk__in=keys, state__in=ENDED)
-    kept = dict(ended.values_list("pk", "report__quarantine__rows"))
+    columns = ("pk", "report__quarantine__rows", "report__judged")
+    kept = {key: (rows, judged) for key, rows, judged in ended.values_list(*columns)}
     if not kept:
         return {}
-    violated = RuleCount.objects.filter(run__in=[key for key, rows in kept.items() if not rows], violations__gt=0)
-    unknown = set(violated.values_list("run", flat=True))
-    return {key: None if key in unknown else rows or 0 for key, rows in kept.items()}
+    counted = RuleCount.objects.filter(run__in=[key for key, (rows, _) in kept.items() if not rows]).values("run")
+    violations = dict(counted.annotate(all=Sum("violations")).values_list("run", "all"))
+    return {key: rows or _none_kept(judged, violations.get(key)) for key, (rows, judged) in kept.items()}
+
+
+def _none_kept(judged: bool | None, violations: int | None) -> int | None:
+    """Reports of earlier releases do not tell whether rows were judged; where rules have counts they were."""
+    return 0 if violations == 0 or (judged and violations is None) else None
 
 
 def run_ahead(run: Run) -> Run | None:

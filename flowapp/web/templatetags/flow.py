@@ -69,6 +69,15 @@ def thousands(number: int | float | None) -> str:
 
 
 @register.filter
+def known(number: int | None) -> SafeString | str:
+    """The same where a dash must not pass for a 0: it says that there is no number."""
+    if number is not None:
+        return thousands(number)
+    why = "No number: no row was judged or counted, or none was kept"
+    return format_html('<span role="img" aria-label="no number" title="{}">{}</span>', why, NOTHING)
+
+
+@register.filter
 def counted(number: int | None, noun: str) -> str:
     """`1 row`, `2,000 rows`; `– rows` where nobody knows."""
     return f"{NOTHING} {noun}s" if number is None else words_counted(number, noun)

@@ -88,6 +88,23 @@ def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, k
     assert ("In quarantine 5 rows" in words(as_("viewer").get(at(queued)))) is bool(kept)
 
 
+@pytest.mark.parametrize(("judged", "rejected"), [(True, "0"), (False, "–"), (None, "–")])
+def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rejected(as_, queued, judged, rejected):
+    """Runs of earlier releases do not tell."""
+    report = {"quarantine": {"rows": 0, "entries": 0, "tables": []}} | ({} if judged is None else {"judged": judged})
+    Run.objects.filter(pk=queued.pk).update(state=State.FAILED, ended_at=timezone.now(), report=report)
+    client = as_("viewer")
+    pages = [client.get(RUNS), *(client.get(f"/w/alices-team/pipelines/{of}") for of in ("", "numbers/?tab=runs"))]
+    assert f"– – {rejected} v1" in words(pages[0])
+    assert re.search(rf"Failed ?\d+ s ago – {rejected} ", words(pages[1]))
+    assert f"– {rejected}" in words(pages[2])
+    assert f"Rejected by the last run: {rejected}" in words(pages[2])
+    dashes = [page.content.decode().count('aria-label="no number"') for page in pages]
+    assert dashes == ([1, 1, 1] if judged else [2, 2, 3])
+    told = "Nothing was loaded: the run ended before any row was judged." in words(client.get(at(queued)))
+    assert told is (judged is False)
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [("pipeline=numbers", True), ("state=queued", True), ("state=failed", False), ("trigger=manual", True),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from flowapp.files.models import LoadUnit
 from flowapp.files.uploads import keep_upload
+from flowapp.pipelines.services import save_version
 from flowapp.runs.dispatch import preview_inline, run_inline
 from flowapp.runs.models import CommitRecord, State
-from flowapp.runs.selectors import list_log, run_document
+from flowapp.runs.selectors import list_log, run_document, sum_loads
 from tests.flowapp.together import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.usefixtures("sent")]
@@ -73,6 +76,16 @@ def test_a_failed_load_leaves_nothing_and_says_why(pipeline, target, put_file):
 def test_no_file_fails_the_run(pipeline, target, put_file):
     run = run_inline(pipeline)
     assert (run.state, run.error_code) == (State.FAILED, "source.no_files")
+    assert sum_loads([run]) == {run.pk: {"loaded": None, "rejected": None}}
+
+
+def test_a_run_that_fails_after_its_rows_were_judged_tells_its_numbers(connected, document, target, put_file):
+    put_file("a.csv", "id\n1\n2\n")
+    nodes = document()["nodes"]
+    nodes[1]["preHook"] = {"type": "sql", "statement": "ANALYZE nowhere.at_all"}
+    run = run_inline(save_version(connected, json.dumps(document(nodes=nodes)), role="admin").pipeline)
+    assert (run.state, target()) == (State.FAILED, 0)
+    assert sum_loads([run]) == {run.pk: {"loaded": None, "rejected": 0}}
 
 
 def test_a_preview_of_the_real_engine_tells_what_the_run_then_does(pipeline, target, put_file):
