@@ -12,7 +12,7 @@ from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
-from executors.postgres.quarantined import Owner, change_of, change_rows, texts_of
+from executors.postgres.quarantined import Owner, change_of, change_rows, mended_in, texts_of
 from executors.replay import rows_of
 from executors.rows_intake import Choice, Place, RowsIntake
 from executors.spark.mending import evaluate
@@ -29,7 +29,8 @@ Values = dict[Place, str | None]
 def mend_rows(job: RunJob, ports: Ports) -> RunReport:
     """Compute the job's expression for each of its rows and put the value into the row's field; the original stays.
 
-    All rows are mended or none; a row whose value comes out as it is stays as it is. Those that an attempt before this
+    All rows are mended or none; a row whose value comes out as it is stays as it is, and so does one whose value
+    somebody has typed, unless the job says otherwise. Those that an attempt before this
     one has mended are not computed again. Returns what was done; raises the `Failure` that ended it.
     """
     ref, report = rows_of(job), RunReport()
@@ -62,13 +63,27 @@ def _mend(
     values = evaluate(session, path, reading, ref.column)
     ports.events.step("load", target.id)
     with translate(target.id), conn.transaction():
-        others = _others(conn, intake.choice, ref, values)
+        typed = _typed(conn, intake.choice, ref)
+        wanted = {place: value for place, value in values.items() if place not in typed}
+        others = _others(conn, intake.choice, ref, wanted)
         changed = _write(job, conn, intake.choice, ref, others)
-    unchanged = len(values) - len(others)
-    unfit = len(intake.choice.rows) - changed - unchanged
-    for result, rows in (("mended", changed), ("unchanged", unchanged), ("unfit", unfit)):
+    unchanged = len(wanted) - len(others)
+    unfit = len(intake.choice.rows) - changed - unchanged - len(typed)
+    for result, rows in (("mended", changed), ("unchanged", unchanged), ("typed", len(typed)), ("unfit", unfit)):
         if rows:
             report.row_counts[result] = report.row_counts.get(result, 0) + rows
+
+
+def _typed(conn: Conn, choice: Choice, ref: RowsRef) -> set[Place]:
+    """Where somebody may have typed the value by hand: it is not the source's, and the row's last mend was no
+    expression for this column."""
+    if ref.replaces_typed:
+        return set()
+    found: set[Place] = set()
+    for table, rows in choice.by_table.items():
+        mended = mended_in(conn, table, [row.id for row in rows.values()], ref.column)
+        found |= {p for p, row in rows.items() if row.id in mended and row.mend_run not in ref.computed_by}
+    return found
 
 
 def _others(conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> Values:

@@ -60,7 +60,8 @@ class RowsRef:
     (`run:row`, for ids may be those of another table too) of rows that may replace rows of the target with their key.
     `hashes` gives the SHA-256 of their files, by (run, name), where it is known. `column` and `expression` are what a
     mending run computes, `by` is who asked for it. `revisions`, if given, are those of the entries when it was asked
-    for: a row that was changed since is left out.
+    for: a row that was changed since is left out. A mending run leaves what was typed over by hand, unless it
+    `replaces_typed`; `computed_by` are the runs that have computed this column before.
     """
 
     node: str
@@ -73,6 +74,8 @@ class RowsRef:
     by: str = ""
     reason: str = ""
     revisions: Sequence[Sequence[int]] = ()
+    replaces_typed: bool = False
+    computed_by: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

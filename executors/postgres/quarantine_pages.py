@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,7 +18,6 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner
-from executors.postgres.staging import one_number
 
 STATUSES = ("open", "fixed", "ignored", "replayed", "superseded")
 
@@ -32,12 +31,15 @@ _LATER = ("tenant", "targetNode", "attempt", "fixedRow", "fixedBy", "revision", 
 """Columns that a table of an older release may lack; they are NULL then."""
 
 EVERY = (*COLUMNS, *_LATER)
+WITHOUT_VALUES = tuple(name for name in EVERY if name not in ("row", "fixedRow"))
 
 SLICE = 100_000
 """Entries that one search looks into at most."""
 HIGHEST = 2**63 - 1
 AT_ONCE = 5000
 """Entries that are fetched or deleted in one go."""
+COUNTED_AT_ONCE = 100_000
+"""Entries that are counted in one go: what a count that is given up has counted by then, it can tell."""
 SECONDS = 5
 """How long a page may take; more than enough where the indexes are there."""
 STALLED_SECONDS = 300
@@ -79,12 +81,12 @@ def read_page(
     columns: Sequence[str] = EVERY,
 ) -> Page:
     """Up to `limit` entries below the id `before`. Raises Terminal `errors.gave_up` when it would take too long."""
-    have = _columns_of(conn, table)
+    have = columns_of(conn, table)
     if not have:
         return Page([], None)
     most = limit if narrowed.search is None else SLICE
     query = _Query(owner, table, narrowed, before, most, tells="tenant" in have)
-    with _in_time(conn, table, SECONDS):
+    with in_time(conn, table, SECONDS):
         ids = [row[0] for row in conn.execute(query.ids()).fetchall()]
         whole = len(ids) < query.most
         if narrowed.search is not None:
@@ -99,7 +101,7 @@ def read_page(
 
 
 @contextmanager
-def _in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
+def in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
     """A transaction whose statements take so long at most, each; else Terminal `errors.gave_up`."""
     try:
         with conn.transaction():
@@ -120,7 +122,7 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> 
     whoever asks for nothing more (Transient `target.lost`), and whoever is too slow is told (Terminal
     `errors.gave_up`).
     """
-    have = _columns_of(conn, table)
+    have = columns_of(conn, table)
     if not have:
         return
     lacking = dict.fromkeys(name for name in EVERY if name not in have)
@@ -144,16 +146,44 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> 
                 )
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many entries there are; where not `is_whole` there may be more, for counting them took too long."""
+
+    entries: int
+    is_whole: bool
+
+
 @translate()
 def count_older(
-    conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime, seconds: int = COUNT_SECONDS
-) -> int:
-    """How many entries are older than that. Raises Terminal `errors.gave_up` when it would take longer."""
-    if "tenant" not in _columns_of(conn, table):
-        return 0
-    query = sql.SQL("SELECT count(*) FROM {} AS q WHERE {}")
-    with _in_time(conn, table, seconds):
-        return one_number(conn, query.format(table.identifier, _older(owner, narrowed, before)))
+    conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime, seconds: float = COUNT_SECONDS
+) -> Counted:
+    """How many entries are older than that, counted for so long at the most."""
+    if "tenant" not in columns_of(conn, table):
+        return Counted(0, is_whole=True)
+    query = sql.SQL("DECLARE flow_count NO SCROLL CURSOR FOR SELECT FROM {} AS q WHERE {}").format(
+        table.identifier, _older(owner, narrowed, before)
+    )
+    found, until = 0, time.monotonic() + seconds
+    with suppress(errors.QueryCanceled), conn.transaction():
+        # All of them are wanted, not the first ones soon.
+        conn.execute("SELECT set_config('cursor_tuple_fraction', '1', true)")
+        _stop_at(conn, until)
+        conn.execute(query)
+        while time.monotonic() < until:
+            _stop_at(conn, until)
+            # Counts as it goes, and sends no row.
+            moved = conn.execute(sql.SQL("MOVE {} IN flow_count").format(sql.Literal(COUNTED_AT_ONCE))).rowcount
+            found += moved
+            if moved < COUNTED_AT_ONCE:
+                return Counted(found, is_whole=True)
+    return Counted(found, is_whole=False)
+
+
+def _stop_at(conn: Conn, until: float) -> None:
+    """Let the statements of this transaction take no longer than that, each."""
+    left = max(1, int(1000 * (until - time.monotonic())))
+    conn.execute("SELECT set_config('statement_timeout', %s, true)", [f"{left}ms"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +208,7 @@ def delete_older(
 ) -> Swept:
     """Delete the entries older than that behind the id `after`, some at a time, so that nobody waits for long, until
     about `most` are gone or the clock (`time.monotonic`) says `until`."""
-    if "tenant" not in _columns_of(conn, table):
+    if "tenant" not in columns_of(conn, table):
         return Swept(0, None)
     # By id: each look goes on behind the last one instead of stepping over what is deleted already, and is at so many
     # entries at the most, however few of them are to go.
@@ -230,12 +260,13 @@ def like(text: str) -> str:
 @translate()
 def read_entries(conn: Conn, table: TableName, ids: Sequence[int]) -> list[dict[str, Any]]:
     """Entries by their ids, newest first."""
-    have = _columns_of(conn, table)
+    have = columns_of(conn, table)
     lacking = dict.fromkeys(name for name in EVERY if name not in have)
     return [{**entry, **lacking} for entry in _entries(conn, table, ids, [name for name in EVERY if name in have])]
 
 
-def _columns_of(conn: Conn, table: TableName) -> set[str]:
+def columns_of(conn: Conn, table: TableName) -> set[str]:
+    """Those that the table has; none where it is not there."""
     rows = conn.execute(
         "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
         [table.identifier.as_string(conn)],

@@ -94,6 +94,15 @@ def texts_of(conn: Conn, table: TableName, ids: Collection[int], field: str) -> 
     return dict(conn.execute(query).fetchall())
 
 
+def mended_in(conn: Conn, table: TableName, ids: Collection[int], field: str) -> set[int]:
+    """Those of these entries in whose rows this field was given another value than the source's."""
+    query = sql.SQL(
+        'SELECT id FROM {table} WHERE id = ANY ({ids}::bigint[]) AND "fixedRow" IS NOT NULL'
+        ' AND "fixedRow" -> {field} IS DISTINCT FROM row -> {field}'
+    ).format(table=table.identifier, ids=sql.Literal(list(ids)), field=sql.Literal(field))
+    return {entry for (entry,) in conn.execute(query).fetchall()}
+
+
 _OF_KEYS = (
     " FROM ROWS FROM (unnest({runs}::text[]), unnest({rows}::text[])) AS k(run, row_id)"
     " CROSS JOIN unnest({nodes}::text[]) AS n(node) CROSS JOIN generate_series(1, {attempts}) AS a(attempt)"

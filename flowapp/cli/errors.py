@@ -48,6 +48,7 @@ def add_parser(commands: Any) -> None:
     fixing.add_argument("--null", action="append", default=[], metavar="FIELD", help="no value; may be repeated")
     fixing.add_argument("--field", dest="column", metavar="FIELD", help="what --expression is computed for")
     fixing.add_argument("--expression", metavar="EXPR", help="as an op derive has it: trim(name)")
+    fixing.add_argument("--replace-typed", action="store_true", help="also where somebody typed a value by hand")
     ignoring = add_command(group, "ignore", ignore_rows, "decide that rows need not be loaded")
     _chosen(ignoring)
     reopening = add_command(group, "reopen", reopen_rows, "take back that rows are ignored")
@@ -186,7 +187,8 @@ def fix_row(args: Namespace) -> Outcome:
     from flowapp.runs.models import Purpose
 
     if args.expression:
-        return _run_over(args, Purpose.MEND, column=args.column or "", expression=args.expression)
+        return _run_over(args, Purpose.MEND, column=args.column or "", expression=args.expression,
+                         replace_typed=args.replace_typed)  # fmt: skip
     cells: dict[str, str | None] = dict.fromkeys(args.null)
     for pair in args.set:
         name, equals, value = pair.partition("=")
@@ -334,12 +336,14 @@ def _copy_out(kept: IO[str]) -> None:
 
 
 def purge_rows(args: Namespace) -> Outcome:
-    from flowapp.quarantine.purging import purge, rows_to_purge
+    from flowapp.quarantine.purging import counted_document, purge, rows_to_purge
     from flowapp.runs.holds import Decider
 
     workspace, wanted = current_workspace(), _wanted(args)
     if args.dry_run:
-        n = rows_to_purge(workspace, wanted, args.older_than_days)
-        return said({"entries": n}, f"{n:,} entries would be thrown away.")
+        counted = rows_to_purge(workspace, wanted, args.older_than_days)
+        unknown = "" if counted.is_whole else " How many is not known: counting them took too long."
+        more = "" if counted.is_whole else "More than "
+        return said(counted_document(counted), f"{more}{counted.entries:,} entries would be thrown away.{unknown}")
     n = purge(workspace, wanted, args.older_than_days, Decider("the command line"), args.reason).entries
     return said({"entries": n}, f"{n:,} entries are thrown away.")

@@ -57,6 +57,8 @@ ROW_RESULTS = {
     "unfit": ("cannot be replayed", "cannot be replayed"), "mended": ("mended", "mended"),
     "unchanged": ("had the value that the expression gives, and stayed as it was",
                   "had the value that the expression gives, and stayed as they were"),
+    "typed": ("holds what somebody typed by hand, and stayed as it was (--replace-typed)",
+              "hold what somebody typed by hand, and stayed as they were (--replace-typed)"),
 }  # fmt: skip
 """What became of rejected rows in words: of one row, and of several."""
 

@@ -25,7 +25,7 @@ from flowapp.quarantine.counts import GROUPS, count_violations
 from flowapp.quarantine.deciding import decide
 from flowapp.quarantine.exporting import FORMATS, export_response
 from flowapp.quarantine.models import Selection
-from flowapp.quarantine.purging import SECONDS, purge, rows_to_purge
+from flowapp.quarantine.purging import SECONDS, counted_document, purge, rows_to_purge
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
 from flowapp.quarantine.results import USUAL, page_results, result_document
 from flowapp.quarantine.selectors import Wanted, find_entries, page_wanted
@@ -185,6 +185,9 @@ class Replay(APIView):
 class MendWish(RowsChosen):
     field = serializers.CharField()
     expression = serializers.CharField(max_length=10_000)
+    replaceTyped = serializers.BooleanField(  # noqa: N815
+        default=False, help_text="Also where somebody has typed a value by hand."
+    )
 
 
 class Mend(APIView):
@@ -195,7 +198,8 @@ class Mend(APIView):
         wish.is_valid(raise_exception=True)
         selection, data = wish.choose(request), wish.validated_data
         runs = ask_for_runs(Purpose.MEND, selection, Trigger.API, decider_of(request), column=data["field"],
-                            expression=data["expression"], reason=data["reason"])  # fmt: skip
+                            expression=data["expression"], replace_typed=data["replaceTyped"],
+                            reason=data["reason"])  # fmt: skip
         return Response(_asked(selection, runs), status.HTTP_202_ACCEPTED)
 
 
@@ -286,7 +290,8 @@ class Purge(APIView):
 
     @extend_schema(request=PurgeWish, responses=OBJECT)
     def post(self, request: Request) -> Response:
-        """Throw entries away for good, with a reason: `{"entries"}`. With `dryRun` they are only counted.
+        """Throw entries away for good, with a reason: `{"entries"}`. With `dryRun` they are only counted; where that
+        would take too long it is `{"entries": null, "moreThan"}`.
 
         What takes longer than a request may is told as `complete: false`: the others go without being asked for again.
         """
@@ -295,7 +300,7 @@ class Purge(APIView):
         data = wish.validated_data
         wanted = Narrowing().wanted(request, data["filter"])
         if data["dry_run"]:
-            return Response({"entries": rows_to_purge(request.workspace, wanted, data["days"])})
+            return Response(counted_document(rows_to_purge(request.workspace, wanted, data["days"])))
         by, reason = decider_of(request), data["reason"]
         done = purge(request.workspace, wanted, data["days"], by, reason, seconds=SECONDS)
         return Response({"entries": done.entries, "complete": done.is_whole})

@@ -13,7 +13,7 @@ from typing import Any
 from django.utils import timezone
 
 from executors.errors import Failure
-from executors.postgres.quarantine_pages import COUNT_SECONDS, count_older, delete_older
+from executors.postgres.quarantine_pages import COUNT_SECONDS, Counted, count_older, delete_older
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.models import Retention, RowDecision
@@ -35,15 +35,24 @@ MOST_BY_TIME = 500_000
 """Entries of one table that go at once when they are past their time: whoever does it has other chores."""
 
 
-def rows_to_purge(workspace: Workspace, wanted: Wanted, days: int) -> int:
+def rows_to_purge(workspace: Workspace, wanted: Wanted, days: int) -> Counted:
     """How many entries would go. However many tables there are, whoever waits for it does not wait for longer."""
     before, narrowed, until = _before(days), narrow(workspace, wanted), time.monotonic() + COUNT_SECONDS
-    return sum(
-        count_older(
-            reached, owner_of(workspace, place), place.table, narrowed, before, max(1, int(until - time.monotonic()))
-        )
-        for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run))
-    )
+    found = 0
+    for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+        left = until - time.monotonic()
+        counted = count_older(reached, owner_of(workspace, place), place.table, narrowed, before, left)
+        found += counted.entries
+        if not counted.is_whole:
+            return Counted(found, is_whole=False)
+    return Counted(found, is_whole=True)
+
+
+def counted_document(counted: Counted) -> dict[str, int | None]:
+    """For programs: a number that is not known is none, whatever is known of it."""
+    if counted.is_whole:
+        return {"entries": counted.entries}
+    return {"entries": None, "moreThan": counted.entries}
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ def rows_of(run: Run) -> RowsRef | None:
         **{name: job.options.get(name, "") for name in ("column", "expression", "by")},
         reason=job.reason,
         revisions=job.options.get("revisions", ()),
+        replaces_typed=job.options.get("replaceTyped", False),
+        computed_by=frozenset(job.options.get("computedBy", ())),
     )
 
 

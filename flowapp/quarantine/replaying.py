@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import transaction
 
@@ -18,6 +19,7 @@ from flowapp.pipelines.selectors import get_version
 from flowapp.quarantine.deciding import Part, reach_parts
 from flowapp.quarantine.models import RowJob, Selection
 from flowapp.quarantine.records import note_decision
+from flowapp.quarantine.selectors import runs_here
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Run, Trigger
 from flowapp.runs.purposes import PURPOSES
@@ -49,19 +51,22 @@ def ask_for_runs(
     overwrite: Collection[str] | str = (),
     column: str = "",
     expression: str = "",
+    replace_typed: bool = False,
     send: bool = True,
 ) -> list[Run]:
     """A run for each target and form of the chosen rows, of the newest version. Raises FlowError, and Failure where the
     rows cannot be asked for.
 
-    `overwrite` are keys of rows that may replace those of the target with their key, or `all`.
+    `overwrite` are keys of rows that may replace those of the target with their key, or `all`; `replace_typed` says
+    that an expression may replace what was typed by hand.
     """
     pipeline, spec = selection.pipeline, PURPOSES[purpose]
     if spec.mends:
         _require_expression(column, expression)
     groups = _group(selection)
     _require_targets(pipeline, groups, loads=not spec.mends)
-    options = {"column": column, "expression": expression, "by": by.words, "selection": str(selection.pk)}
+    options = {"column": column, "expression": expression, "by": by.words, "selection": str(selection.pk),
+               "replaceTyped": replace_typed}  # fmt: skip
     runs = []
     with transaction.atomic():
         for (node, row_from), group in groups.items():
@@ -70,7 +75,7 @@ def ask_for_runs(
                 workspace_id=run.workspace_id, run=run, node=node, row_from=row_from, reason=reason.strip()[:2000],
                 tables=[[schema, table, [row.id for row in rows]] for (schema, table), rows in group.tables.items()],
                 overwrite=_allowed(group, overwrite), hashes=_hashes(pipeline, group.rows),
-                options={**options, **(_as_seen(group) if spec.mends else {})},
+                options={**options, **(_before_mend(pipeline, column, group) if spec.mends else {})},
             )  # fmt: skip
             if not spec.only_tells:
                 note_decision(
@@ -153,9 +158,16 @@ def _allowed(group: _Group, overwrite: Collection[str] | str) -> list[str]:
     return names if overwrite == ALL else sorted(set(names) & set(overwrite))
 
 
-def _as_seen(group: _Group) -> dict[str, list[list[int]]]:
-    """An expression that is asked for twice by two presses is computed once: the second finds the rows changed."""
-    return {"revisions": [[row.revision for row in rows] for rows in group.tables.values()]}
+def _before_mend(pipeline: Pipeline, column: str, group: _Group) -> dict[str, list[Any]]:
+    """How the rows are seen: an expression that is asked for twice by two presses is computed once, for the second
+    finds the rows changed. And the runs that have computed the column of these rows before, for what else differs from
+    the source was typed."""
+    runs = runs_here(pipeline.workspace, {row.mend_run for row in group.rows if row.mend_run})
+    before = RowJob.objects.filter(run__in=runs, options__column=column).values_list("run_id", flat=True)
+    return {
+        "revisions": [[row.revision for row in rows] for rows in group.tables.values()],
+        "computedBy": [str(run) for run in before],
+    }
 
 
 def _hashes(pipeline: Pipeline, rows: list[KeptRow]) -> list[list[str]]:

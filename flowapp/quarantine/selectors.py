@@ -24,6 +24,7 @@ from executors.postgres.client import connect, translate
 from executors.postgres.ddl import exists as table_exists
 from executors.postgres.quarantine_pages import EVERY, STATUSES, Narrowed, Page, read_entries, read_page
 from executors.postgres.quarantined import Owner, entry_ids
+from executors.postgres.row_previews import read_previews
 from executors.rows_intake import fields_of_runs
 from flowapp.accounts.models import Workspace
 from flowapp.connections.selectors import get_connection
@@ -85,14 +86,21 @@ def page_entries(workspace: Workspace, *, cursor: str = "", limit: int = 50, **w
 
 
 def page_wanted(
-    workspace: Workspace, wanted: Wanted, *, cursor: str = "", limit: int = 50, columns: Sequence[str] = EVERY
+    workspace: Workspace,
+    wanted: Wanted,
+    *,
+    cursor: str = "",
+    limit: int = 50,
+    columns: Sequence[str] = EVERY,
+    previews: bool = False,
 ) -> Entries:
-    """As `page_entries`. `columns` are those that are told of an entry, `KEYS` among them."""
+    """As `page_entries`. `columns` are those that are told of an entry, `KEYS` among them; with `previews` each has a
+    `preview` of its row."""
     if wanted.status is not None and wanted.status not in STATUSES:
         raise FlowError("errors.status_unknown", f"There is no status {wanted.status!r}.",
                         hint=f"Statuses: {', '.join(STATUSES)}.")  # fmt: skip
     positions = _decode(cursor)
-    read = list(_read_all(workspace, wanted, positions, limit + 1, columns))
+    read = list(_read_all(workspace, wanted, positions, limit + 1, columns, previews=previews))
     merged = heapq.merge(*(found.entries for found in read), key=_newest, reverse=True)
     shown = list(islice(merged, limit))
     more = partial = False
@@ -170,12 +178,27 @@ class _Found:
 
 
 def _read_all(
-    workspace: Workspace, wanted: Wanted, positions: Mapping[str, int], limit: int, columns: Sequence[str]
+    workspace: Workspace,
+    wanted: Wanted,
+    positions: Mapping[str, int],
+    limit: int,
+    columns: Sequence[str],
+    *,
+    previews: bool,
 ) -> Iterator[_Found]:
     narrowed = narrow(workspace, wanted)
     for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
         page = _read(reached, workspace, place, narrowed, positions.get(place.key), limit, columns)
-        yield _Found(place, _told(place, page.entries), page.reached)
+        entries = _with_previews(reached, place, page.entries) if previews else page.entries
+        yield _Found(place, _told(place, entries), page.reached)
+
+
+def _with_previews(reached: Connection, place: Place, entries: list[Entry]) -> list[Entry]:
+    runs, nodes = {entry["runId"] for entry in entries}, {entry["targetNode"] for entry in entries}
+    order = dict.fromkeys(field.name for node in nodes if node for field in fields_of_runs(reached, runs, node))
+    found = read_previews(reached, place.table, [entry["id"] for entry in entries], list(order))
+    # What was thrown away meanwhile has none.
+    return [{**entry, "preview": found.get(entry["id"])} for entry in entries]
 
 
 def _told(place: Place, entries: Iterable[Entry]) -> list[Entry]:

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from executors.errors import Failure
-from executors.postgres.quarantine_pages import STATUSES
+from executors.postgres.quarantine_pages import STATUSES, WITHOUT_VALUES
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.boxes import fields_of, known_rules, names_of_rules, other_fields
 from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
@@ -83,7 +83,10 @@ def rows(request: HtmxRequest) -> HttpResponse:
     if context["other_fields"]:
         return render_page(request, "quarantine/rows.html", context)
     try:
-        context["found"] = found = page_wanted(request.workspace, wanted, cursor=request.GET.get("cursor", ""))
+        context["found"] = found = page_wanted(
+            request.workspace, wanted, cursor=request.GET.get("cursor", ""), columns=WITHOUT_VALUES,
+            previews=context["sees_values"],
+        )  # fmt: skip
     except Failure as error:
         return render_page(request, "quarantine/rows.html", {**context, "error": error}, status=status_of(error))
     names = {**names, **_names(request, found.entries)}

@@ -145,9 +145,9 @@ def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str],
 @require_POST
 @page(role="editor")
 def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    """Let a worker compute an expression for a field of all rows."""
+    """Let a worker compute an expression for a field of all rows; what was typed by hand stays unless it is ticked."""
     return _run(request, selection, Purpose.MEND, "compute", column=request.POST.get("field", ""),
-                expression=request.POST.get("expression", ""))  # fmt: skip
+                expression=request.POST.get("expression", ""), replace_typed="replace" in request.POST)  # fmt: skip
 
 
 @require_POST

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from executors.mend import mend_rows
@@ -22,9 +24,10 @@ def loaded(world: World) -> World:
     return world
 
 
-def compute(world: World, column: str, expression: str) -> RunReport:
+def compute(world: World, column: str, expression: str, **options: Any) -> RunReport:
     ids = [row[0] for row in world.sql("select id from rejected order by id")]
-    ref = RowsRef("load", "source", [(world.schema, "rejected", ids)], column=column, expression=expression)
+    tables = [(world.schema, "rejected", ids)]
+    ref = RowsRef("load", "source", tables, column=column, expression=expression, **options)
     return mend_rows(world.job(world.document(), rows=ref), world.memory.ports())
 
 
@@ -34,6 +37,44 @@ def test_rows_whose_value_comes_out_as_it_was_stay_as_they_are(loaded: World) ->
         ("open", None, 0),
         ("fixed", "5%", 1),
     ]
-    assert compute(loaded, "id", "id").row_counts == {"unchanged": 2}
+    runs = mend_runs(loaded)
+    assert compute(loaded, "id", "id", computed_by=runs).row_counts == {"unchanged": 2}
     assert compute(loaded, "name", "upper(name)").row_counts == {"unchanged": 2}
-    assert compute(loaded, "id", "'4'").row_counts == {"mended": 2}
+    assert compute(loaded, "id", "'4'", computed_by=runs).row_counts == {"mended": 2}
+
+
+def mend_runs(world: World) -> frozenset[str]:
+    return frozenset(run for (run,) in world.sql('select distinct "mendRun" from rejected where "mendRun" is not null'))
+
+
+def type_over(world: World, row: str, column: str, value: str) -> None:
+    """As a person does: the newest mend of the row is no run's then."""
+    world.sql(
+        f"update rejected set status = 'fixed', revision = revision + 1, \"mendRun\" = null,"
+        f' "fixedRow" = coalesce("fixedRow", row) || \'{{"{column}": "{value}"}}\' where row ->> \'id\' = \'{row}\''
+    )
+
+
+def held(world: World, column: str) -> list[str | None]:
+    return [value for (value,) in world.sql(f"select \"fixedRow\" ->> '{column}' from rejected order by id")]
+
+
+def test_what_was_typed_by_hand_stays_unless_it_may_be_replaced(loaded: World) -> None:
+    type_over(loaded, "2", "name", "Bob")
+    assert compute(loaded, "name", "concat('row ', id)").row_counts == {"mended": 1, "typed": 1}
+    assert held(loaded, "name") == ["Bob", "row 4"]
+    assert compute(loaded, "name", "concat('row ', id)", replaces_typed=True).row_counts == {
+        "mended": 1,
+        "unchanged": 1,
+    }
+    assert held(loaded, "name") == ["row 2", "row 4"]
+
+
+def test_what_an_expression_computed_is_computed_anew_and_what_was_typed_before_it_stays(loaded: World) -> None:
+    compute(loaded, "name", "'one'")
+    runs = mend_runs(loaded)
+    assert compute(loaded, "name", "'two'", computed_by=runs).row_counts == {"mended": 2}
+    type_over(loaded, "2", "name", "Bob")
+    compute(loaded, "id", "concat('00', id)")
+    assert compute(loaded, "name", "'three'", computed_by=runs).row_counts == {"typed": 2}
+    assert held(loaded, "name") == ["Bob", "two"]

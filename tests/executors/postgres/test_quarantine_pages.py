@@ -12,7 +12,15 @@ from executors.errors import Terminal, Transient
 from executors.postgres import quarantine_pages
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import ensure_quarantine
-from executors.postgres.quarantine_pages import Narrowed, Swept, count_older, delete_older, read_all, read_page
+from executors.postgres.quarantine_pages import (
+    Counted,
+    Narrowed,
+    Swept,
+    count_older,
+    delete_older,
+    read_all,
+    read_page,
+)
 from executors.postgres.quarantined import Owner
 from flowapp.embedded.processes import wait_until
 
@@ -94,13 +102,23 @@ def test_what_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
     assert caught.value.code == "errors.gave_up"
 
 
-def test_a_count_that_takes_too_long_is_given_up_and_said(conn, table):
+@pytest.mark.parametrize("at_once", [1000, 25, 10])
+def test_old_entries_are_counted_to_the_last_one(conn, table, monkeypatch, at_once):
+    monkeypatch.setattr(quarantine_pages, "COUNTED_AT_ONCE", at_once)
     later = datetime.now(UTC) + timedelta(days=1)
-    assert count_older(conn, OWNER, table, Narrowed(rule="rule1"), later) == 25
+    assert count_older(conn, OWNER, table, Narrowed(rule="rule1"), later) == Counted(25, is_whole=True)
+    assert count_older(conn, OWNER, table, Narrowed(), datetime(2020, 1, 1, tzinfo=UTC)) == Counted(0, is_whole=True)
+
+
+def test_a_count_that_takes_too_long_tells_how_many_it_has_counted(conn, table, monkeypatch):
+    later = datetime.now(UTC) + timedelta(days=1)
     with connect_to_same(conn) as other, other.transaction():
         other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-        with pytest.raises(Terminal, match=r"errors\.gave_up"):
-            count_older(conn, OWNER, table, Narrowed(), later, 1)
+        assert count_older(conn, OWNER, table, Narrowed(), later, 0.2) == Counted(0, is_whole=False)
+    monkeypatch.setattr(quarantine_pages, "COUNTED_AT_ONCE", 10)
+    ticks = iter([0, 0, 1, 1, 2, 2, 30])
+    monkeypatch.setattr(quarantine_pages.time, "monotonic", lambda: next(ticks))
+    assert count_older(conn, OWNER, table, Narrowed(), later, 20) == Counted(20, is_whole=False)
 
 
 def test_a_table_of_an_older_release_is_read_as_it_is(conn, table):

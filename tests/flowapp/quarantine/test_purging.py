@@ -8,12 +8,20 @@ from types import SimpleNamespace
 import pytest
 
 from executors.postgres import quarantine_pages
+from executors.postgres.quarantine_pages import Counted
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine import purging, workbench
 from flowapp.quarantine.models import RowDecision
-from flowapp.quarantine.purging import go_on_with_purges, purge, purge_old_rows, rows_to_purge, set_retention
+from flowapp.quarantine.purging import (
+    counted_document,
+    go_on_with_purges,
+    purge,
+    purge_old_rows,
+    rows_to_purge,
+    set_retention,
+)
 from flowapp.quarantine.selectors import Wanted
 from flowapp.runs.holds import Decider
 from tests.flowapp.quarantine.keeping import DEMO, keep, list_entries, save
@@ -74,6 +82,13 @@ def test_counting_what_would_go_takes_no_longer_for_more_tables(alices, orders, 
     save(alices, "returns", f"{schema}.other")
     given, clock = [], iter([0, 5, 19.5])
     monkeypatch.setattr(purging, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    monkeypatch.setattr(purging, "count_older", lambda *asked: given.append(asked[-1]) or 3)
-    assert rows_to_purge(alices, Wanted(), 0) == 6
-    assert given == [15, 1]
+    monkeypatch.setattr(purging, "count_older", lambda *asked: given.append(asked[-1]) or Counted(3, is_whole=True))
+    assert rows_to_purge(alices, Wanted(), 0) == Counted(6, is_whole=True)
+    assert given == [15, 0.5]
+
+
+def test_a_count_that_is_given_up_asks_no_further_table(alices, orders, schema, monkeypatch):
+    save(alices, "returns", f"{schema}.other")
+    monkeypatch.setattr(purging, "count_older", lambda *asked: Counted(3, is_whole=False))
+    assert rows_to_purge(alices, Wanted(), 0) == Counted(3, is_whole=False)
+    assert counted_document(Counted(3, is_whole=False)) == {"entries": None, "moreThan": 3}

@@ -70,6 +70,19 @@ def test_an_expression_is_for_the_rows_as_they_are_when_it_is_asked_for(alices, 
     assert (rows_of(mending).revisions, rows_of(replay).revisions) == ([[3, 3]], ())
 
 
+def test_an_expression_knows_which_rows_it_has_mended_before(alices, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1")
+    chosen = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    (first,), (other,) = (ask(Purpose.MEND, chosen, column=column, expression="trim(id)") for column in ("id", "name"))
+    for n, run in enumerate((first, other)):
+        keep(warehouse, orders, table, f"mended-{n}", mendRun=str(run.pk))
+    keep(warehouse, orders, table, "elsewhere", mendRun="of another installation")
+    again = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    (mend,) = ask(Purpose.MEND, again, column="id", expression="trim(id)", replace_typed=True)
+    assert rows_of(mend).computed_by == {str(first.pk)}
+    assert (rows_of(first).replaces_typed, rows_of(mend).replaces_typed) == (False, True)
+
+
 def test_a_target_that_is_gone_or_elsewhere_is_told_at_once(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", targetNode="gone")
     with pytest.raises(FlowError, match=r"replay\.elsewhere"):

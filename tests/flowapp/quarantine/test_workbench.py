@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from flowapp.quarantine import purging
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.models import Run
 from tests.flowapp.quarantine.keeping import keep, list_entries, save, tell_fields
@@ -175,6 +176,21 @@ def test_purging_says_first_what_would_go(as_, alices, orders, warehouse, table)
     assert list_entries(alices) == []
     assert RowDecision.objects.get(action="purge").reason == "asked for"
     assert as_("editor").get(f"{ERRORS}purge/").status_code == 403
+
+
+def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
+    as_, alices, orders, warehouse, table, monkeypatch
+):
+    keep(warehouse, orders, table, "r1", n=2, tenant=str(alices.pk))
+    monkeypatch.setattr(purging, "COUNT_SECONDS", -1)
+    client = as_("admin")
+    form = {"pipeline": "orders", "older": "0", "reason": "asked for"}
+    page = words(client.post(f"{ERRORS}purge/", form))
+    assert "More than 0 entries older than 0 days of orders would be gone for good" in page
+    assert "How many they are is not known" in page
+    assert "Throw all of them away for good" in page
+    assert len(list_entries(alices)) == 2
+    assert "2 entries are thrown away." in words(client.post(f"{ERRORS}purge/", {**form, "sure": "1"}, follow=True))
 
 
 def test_how_long_rows_are_kept_is_set_and_kept_to(as_, alices, orders, warehouse, table):

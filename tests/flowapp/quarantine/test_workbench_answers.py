@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from flowapp.quarantine.records import rows_of
 from flowapp.runs.models import RuleCount, Run
 from tests.flowapp.quarantine.keeping import keep
 from tests.flowapp.quarantine.test_workbench import ERRORS, chosen, run, table
@@ -126,5 +127,18 @@ def test_what_an_expression_left_as_it_was_is_told(as_, chosen):
     assert "trim(name)" not in seen, "it may quote values"
 
 
-def test_that_an_expression_replaces_what_was_typed_is_told_before_it_is_computed(as_, chosen):
-    assert "what was put into this field before, also by hand, is replaced" in words(as_("editor").get(chosen))
+def test_an_expression_replaces_what_was_typed_only_where_that_is_ticked(as_, chosen):
+    client = as_("editor")
+    page = client.get(chosen)
+    assert "so does what somebody typed into this field by hand" in words(page)
+    assert 'name="replace" value="1" >' in page.content.decode(), "not ticked"
+    wish = {"field": "name", "expression": "trim(name)"}
+    for form, replaces in ((wish, False), ({**wish, "replace": "1"}, True)):
+        client.post(f"{chosen}compute/", form)
+        mend = Run.objects.filter(purpose="mend").latest("number")
+        assert rows_of(mend).replaces_typed is replaces
+        Run.objects.filter(pk=mend.pk).update(state="succeeded", report={"rows": {"typed": 3}})
+        told = words(client.get(f"/w/alices-team/runs/{mend.pk}/"))
+        assert "3 kept as somebody typed it by hand" in told
+    refused = client.post(f"{chosen}compute/", {**wish, "expression": "trim(", "replace": "1"})
+    assert 'name="replace" value="1" checked>' in refused.content.decode()

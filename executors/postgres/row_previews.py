@@ -1,0 +1,89 @@
+"""What a page tells of rejected rows without reading them whole: the value that fails, and the first fields beside it,
+each cut where it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from psycopg import sql
+
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.names import TableName
+from executors.postgres.quarantine_pages import SECONDS, columns_of, in_time
+from executors.verdicts.rows import ESCAPED_KEY
+
+FIELDS = 6
+"""Fields that are shown beside the one that fails."""
+LONGEST = 80
+"""Characters of a value, or of a field's name: with the others of its row they are some kilobytes at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The beginning of a text; None is NULL."""
+
+    text: str | None
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RowPreview:
+    """`failing` is the value in the field that a rule is about, `mended` what somebody has put in its place; None where
+    the row has no such field, or nothing was put in. `fields` are the first of the others, of which there are `more`.
+    """
+
+    failing: Cut | None
+    mended: Cut | None
+    fields: tuple[tuple[Cut, Cut], ...]
+    more: int
+
+
+# A row that is no object is told as one without names; the fields in the order given, then in that of jsonb.
+_PREVIEWS = """
+SELECT q.id, r.row ? q.field, left(r.row ->> q.field, {most}),
+    r.fixed IS NOT NULL AND r.fixed -> q.field IS DISTINCT FROM r.row -> q.field, left(r.fixed ->> q.field, {most}),
+    f.names, f.texts, f.number
+FROM {table} AS q
+CROSS JOIN LATERAL (SELECT {fixed} AS fixed, CASE jsonb_typeof(q.row) WHEN 'object' THEN q.row - {escaped}
+    ELSE jsonb_build_object('', q.row) END AS row) AS r
+CROSS JOIN LATERAL (
+    SELECT array_agg(left(o.key, {most}) ORDER BY o.place) FILTER (WHERE o.place <= {fields}) AS names,
+        array_agg(left(o.value, {most}) ORDER BY o.place) FILTER (WHERE o.place <= {fields}) AS texts,
+        count(*) AS number
+    FROM (
+        SELECT e.key, e.value, row_number() OVER (ORDER BY array_position({order}, e.key), e.ordinality) AS place
+        FROM jsonb_each_text(r.row) WITH ORDINALITY AS e WHERE e.key IS DISTINCT FROM q.field
+    ) AS o
+) AS f
+WHERE q.id = ANY ({ids})"""
+
+
+@translate()
+def read_previews(conn: Conn, table: TableName, ids: Sequence[int], order: Sequence[str]) -> dict[int, RowPreview]:
+    """Of each of these entries; `order` is that of the fields in their source, as far as it is known. Raises Terminal
+    `errors.gave_up` when it would take too long."""
+    fixed = 'q."fixedRow"' if "fixedRow" in columns_of(conn, table) else "NULL::jsonb"
+    query = sql.SQL(_PREVIEWS).format(
+        table=table.identifier, fixed=sql.SQL(fixed), escaped=sql.Literal(ESCAPED_KEY), most=sql.Literal(LONGEST + 1),
+        fields=sql.Literal(FIELDS), order=sql.SQL("{}::text[]").format(sql.Literal(list(order))),
+        ids=sql.SQL("{}::bigint[]").format(sql.Literal(list(ids))),
+    )  # fmt: skip
+    with in_time(conn, table, SECONDS):
+        rows = conn.execute(query).fetchall()
+    return {
+        entry: RowPreview(
+            _cut(failing) if has_field else None,
+            _cut(mended) if is_mended else None,
+            tuple((_cut(name), _cut(text)) for name, text in zip(names or (), texts or (), strict=True)),
+            number - len(names or ()),
+        )
+        for entry, has_field, failing, is_mended, mended, names, texts, number in rows
+    }
+
+
+def _cut(text: str | None) -> Cut:
+    if text is None:
+        return Cut(None, is_cut=False)
+    return Cut(text[:LONGEST], is_cut=len(text) > LONGEST)
