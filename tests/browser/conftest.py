@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from playwright.sync_api import expect
 
 from flowapp.embedded.ports import LOOPBACK, free_port
 from flowapp.embedded.probe import web_answers
-from flowapp.embedded.processes import wait_until
+from flowapp.embedded.processes import end_child, wait_until
 
 # Playwright keeps an event loop in the main thread, where Django would refuse every query from then on.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
@@ -39,10 +40,13 @@ def base_url(process_environment: dict[str, str]) -> Iterator[str]:
     """The address of a web process on the session's databases; `page.goto("/…")` is relative to it."""
     port = str(free_port())
     environment = {**process_environment, "FLOW_BIND": f"{LOOPBACK}:{port}"}
-    command = [sys.executable, "-m", "uvicorn", "flowapp.asgi:application", "--lifespan", "off", "--port", port]
+    command = [
+        *(sys.executable, "-m", "uvicorn", "flowapp.asgi:application"),
+        *("--lifespan", "off", "--port", port, "--timeout-graceful-shutdown", "3"),
+    ]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as web:
         try:
             assert wait_until(lambda: web_answers(LOOPBACK, int(port)), 60), "the web process did not come up"
             yield f"http://{LOOPBACK}:{port}"
         finally:
-            web.terminate()
+            end_child(web, signal.SIGTERM)
