@@ -35,7 +35,7 @@ bench: dev-env ## speed beside its floor and beside other tools
 	@$(bin)/python -m tests.bench
 
 faults: dev-env ## the slow tests: killed workers, databases and clusters (docs/faults.md)
-	@$(bin)/python -m pytest -m slow $(ARGS)
+	@$(bin)/python -m pytest -m slow -o faulthandler_timeout=1800 $(ARGS)
 
 clean: ## remove what can be made again; data in .flow stay
 	rm -rf .venv build ./*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

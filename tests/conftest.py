@@ -38,9 +38,6 @@ settings.load_profile("flow")
 # before a server of ours listens there.
 _FIRST_PORT = 10_000 + 2 * (os.getpid() % 9_000)
 
-SLOW_TIMEOUT = 1800
-"""Seconds for a slow test: some run a whole suite on a cluster."""
-
 PATH_MARKERS = {"executors/postgres": "postgres", "executors/spark": "spark", "browser": "browser"}
 FIXTURE_MARKERS = {"warehouse": "postgres", "django_db_setup": "postgres", "spark": "spark", "page": "browser"}
 
@@ -102,8 +99,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             found.add("postgres")
         for marker in found:
             item.add_marker(marker)
-        if item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.timeout(SLOW_TIMEOUT))
 
 
 def _claim(name: str) -> Iterator[ServiceAddresses]:
