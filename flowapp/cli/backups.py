@@ -6,20 +6,20 @@ from argparse import Namespace
 from typing import Any
 
 from flowapp.cli.outcome import Outcome, listed, minute, said
-from flowapp.cli.parser import add_command, add_group, positive
+from flowapp.cli.parser import add_command, add_group, add_run, positive
 from flowapp.cli.progress import shown_engine
 from flowapp.cli.run import ended
 from flowapp.cli.workspace import current_workspace
 
-COLUMNS = {"id": "BACKUP", "table": "TABLE", "rows": "ROWS", "pipeline": "PIPELINE", "number": "BEFORE RUN",
-           "takenAt": "TAKEN", "kept": "KEPT UNTIL", "restored": "RESTORED"}  # fmt: skip
+COLUMNS = {"id": "BACKUP", "table": "TABLE", "rows": "ROWS", "before": "BEFORE RUN", "takenAt": "TAKEN",
+           "kept": "KEPT UNTIL", "restored": "RESTORED"}  # fmt: skip
 
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "backups", "targets as they were before loads")
     listing = add_command(group, "list", list_backups, "list backups, newest first")
     listing.add_argument("--pipeline", metavar="ID")
-    listing.add_argument("--run", metavar="RUN", help="the run that a backup was taken before")
+    add_run(listing, "--run", "the run that a backup was taken before")
     listing.add_argument("--limit", type=positive, default=20, metavar="N", help="how many (default: 20)")
     restore = add_command(group, "restore", restore_backup, "put a table back as it was, with its mark and files")
     restore.add_argument("backup", metavar="BACKUP")
@@ -30,23 +30,23 @@ def add_parser(commands: Any) -> None:
 def list_backups(args: Namespace) -> Outcome:
     from flowapp.backups import selectors
     from flowapp.pipelines.selectors import get_pipeline
-    from flowapp.runs.selectors import get_run
+    from flowapp.runs.selectors import find_run
 
     workspace = current_workspace()
     wanted: dict[str, Any] = {"pipeline": get_pipeline(workspace, args.pipeline)} if args.pipeline else {}
-    wanted |= {"run": get_run(workspace, args.run)} if args.run else {}
+    wanted |= {"run": find_run(workspace, args.run)} if args.run else {}
     kept = list(selectors.list_backups(workspace, **wanted)[: args.limit])
     found = [selectors.backup_document(backup) for backup in kept]
-    rows = [_row(document, backup.run.number) for document, backup in zip(found, kept, strict=True)]
+    rows = [_row(document, backup.run.name) for document, backup in zip(found, kept, strict=True)]
     empty = "No table is kept: no target with backupBeforeLoad was loaded yet."
     return Outcome({"backups": found}, listed("backups", rows, COLUMNS, empty).show)
 
 
-def _row(document: dict[str, Any], number: int) -> dict[str, Any]:
+def _row(document: dict[str, Any], before: str) -> dict[str, Any]:
     return {
         **document,
         "table": f"{document['schema']}.{document['table']}",
-        "number": number,
+        "before": before,
         "takenAt": minute(document["takenAt"].isoformat()),
         "kept": "dropped" if document["droppedAt"] else minute(document["keptUntil"].isoformat()),
         "restored": ", ".join(restore["state"] for restore in document["restores"]) or None,
@@ -62,6 +62,6 @@ def restore_backup(args: Namespace) -> Outcome:
     backup = selectors.get_backup(current_workspace(), args.backup)
     if args.detach:
         run = services.restore_backup(backup, args.reason, Trigger.CLI)
-        return said(run_document(run, sees_values=True), f"{backup} is being put back by run {run.pk}.")
+        return said(run_document(run, sees_values=True), f"{backup} is being put back by run {run.name}.")
     with shown_engine(str(backup), Purpose.RESTORE) as engine:
         return ended(restore_inline(backup, args.reason, engine=engine))

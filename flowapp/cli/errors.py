@@ -13,7 +13,7 @@ from rich.console import Console
 
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, said, show_lines, show_table
-from flowapp.cli.parser import add_command, add_group, positive
+from flowapp.cli.parser import add_command, add_group, add_run, positive
 from flowapp.cli.run_report import ROW_RESULTS, STATUS_BY_STATE, row_lines
 from flowapp.cli.workspace import current_workspace
 from ir.words import counted
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from flowapp.quarantine.selectors import Wanted
     from flowapp.runs.models import Purpose, Run
 
-COLUMNS = {"id": "ID", "pipelineId": "PIPELINE", "ruleName": "RULE", "field": "FIELD", "message": "MESSAGE",
+COLUMNS = {"id": "ID", "run": "RUN", "ruleName": "RULE", "field": "FIELD", "message": "MESSAGE",
            "place": "FILE:RECORD", "disposition": "ROW WAS", "status": "STATUS"}  # fmt: skip
 ENTRY_COLUMNS = {"ruleName": "RULE", "ruleId": "RULE ID", "nodeId": "NODE", "field": "FIELD", "message": "MESSAGE",
                  "severity": "ON FAIL"}  # fmt: skip
@@ -60,7 +60,7 @@ def add_parser(commands: Any) -> None:
     replaying.add_argument("--overwrite", action="store_true", help="let rows replace newer ones with their key")
     replaying.add_argument("--detach", action="store_true", help="leave it to a worker and return")
     telling = add_command(group, "results", show_results, "tell what became of each row of a replay, loaded ones last")
-    telling.add_argument("run", metavar="RUN", help="the replay")
+    add_run(telling, what="the replay")
     telling.add_argument("--result", metavar="RESULT", help="only rows with this one, such as fails")
     telling.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
     exporting = add_command(group, "export", export, "write entries with their values to standard output")
@@ -74,9 +74,10 @@ def add_parser(commands: Any) -> None:
 
 
 def _narrowed(command: ArgumentParser) -> None:
-    for name, kind in (("pipeline", "ID"), ("run", "RUN"), ("rule", "RULE"), ("status", "STATUS"),
-                       ("search", "TEXT")):  # fmt: skip
-        command.add_argument(f"--{name}", metavar=kind)
+    command.add_argument("--pipeline", metavar="ID")
+    add_run(command, "--run")
+    for name in ("rule", "status", "search"):
+        command.add_argument(f"--{name}", metavar="TEXT" if name == "search" else name.upper())
 
 
 def _chosen(command: ArgumentParser) -> None:
@@ -88,12 +89,12 @@ def _chosen(command: ArgumentParser) -> None:
 def _wanted(args: Namespace) -> Wanted:
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.quarantine.selectors import Wanted
-    from flowapp.runs.selectors import get_run
+    from flowapp.runs.selectors import find_run
 
     workspace = current_workspace()
     return Wanted(
         pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
-        run=get_run(workspace, args.run) if args.run else None,
+        run=find_run(workspace, args.run) if args.run else None,
         rule=args.rule, status=args.status, search=args.search,
     )  # fmt: skip
 
@@ -109,8 +110,16 @@ def _selection(args: Namespace) -> Selection:
             "name rows, or say what they have in common: --pipeline, --run, --rule …", command="flow errors"
         )
     if args.rows:
-        return choose_by_keys(workspace, keys_of_entries(workspace, args.rows), by)
+        return choose_by_keys(workspace, keys_of_entries(workspace, [_by_id(row) for row in args.rows]), by)
     return choose_alike(workspace, _wanted(args), by)
+
+
+def _by_id(row: str) -> str:
+    """The row's key where it names its run as people do: `nyc-flights/5:…`."""
+    from flowapp.runs.selectors import find_run
+
+    run, _, row_id = row.partition(":")
+    return f"{find_run(current_workspace(), run).pk}:{row_id}" if "/" in run else row
 
 
 # --- looking ------------------------------------------------------------------------------------------------------
@@ -131,7 +140,9 @@ def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, i
         show_lines(console, ["No rejected rows here." if not is_partial else "Nothing found among the newest entries."])
         return
     names = _rule_names(entries)
-    rows = [{**entry, "id": str(entry["id"]), "ruleName": names.get(entry["ruleId"], entry["ruleId"]),
+    runs = _run_names(entries)
+    rows = [{**entry, "id": str(entry["id"]), "run": runs.get(entry["runId"], entry["runId"]),
+             "ruleName": names.get(entry["ruleId"], entry["ruleId"]),
              "place": f"{entry['sourceFile']}:{entry['sourceRecord']}"} for entry in entries]  # fmt: skip
     show_table(console, COLUMNS, rows)
     tables = ", ".join(sorted({f"{entry['table']} (connection {entry['connection']})" for entry in entries}))
@@ -149,6 +160,13 @@ def _rule_names(entries: list[dict[str, Any]]) -> dict[str, str]:
     return names_of(current_workspace(), {e["runId"] for e in entries}, {e["ruleId"] for e in entries})
 
 
+def _run_names(entries: list[dict[str, Any]]) -> dict[str, str]:
+    from flowapp.runs.models import Run
+
+    runs = Run.objects.filter(pk__in={e["runId"] for e in entries}).select_related("pipeline")
+    return {str(run.pk): run.name for run in runs}
+
+
 def show_row(args: Namespace) -> Outcome:
     from flowapp.quarantine.choosing import key_of_entry
     from flowapp.quarantine.selectors import list_entries_of_row
@@ -157,7 +175,7 @@ def show_row(args: Namespace) -> Outcome:
     from ir.errors import FlowError
 
     workspace = current_workspace()
-    key = key_of_entry(workspace, args.row)
+    key = key_of_entry(workspace, _by_id(args.row))
     run, _, row_id = key.partition(":")
     entries = list_entries_of_row(workspace, get_run(workspace, run), row_id)
     if not entries:
@@ -170,7 +188,9 @@ def show_row(args: Namespace) -> Outcome:
 def _show_row(console: Console, entries: list[dict[str, Any]]) -> None:
     first = entries[0]
     place = f"{first['sourceFile']}, record {first['sourceRecord']}"
-    show_lines(console, [f"Row {first['key']}", f"{place}; it was {first['disposition']}; {first['status']}", ""])
+    run = _run_names(entries).get(first["runId"], first["runId"])
+    stands = f"{place}; it was {first['disposition']}; {first['status']}"
+    show_lines(console, [f"Row {first['key']}", f"Of run {run}; {stands}", ""])
     names = _rule_names(entries)
     show_table(console, ENTRY_COLUMNS, [{**e, "ruleName": names.get(e["ruleId"], e["ruleId"])} for e in entries])
     fixed = first["fixedRow"] or {}
@@ -245,9 +265,10 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
     runs = ask_for_runs(purpose, selection, Trigger.CLI, Decider("the command line"), reason=args.reason, send=detach,
                         **options)  # fmt: skip
     if detach:
-        ids = [str(run.pk) for run in runs]
-        return said({"runs": ids, "rows": selection.rows}, f"Queued for a worker: {', '.join(ids)}.",
-                    f"Follow it with: flow runs show {ids[0]}")  # fmt: skip
+        names = [run.name for run in runs]
+        return said({"runs": [str(run.pk) for run in runs], "rows": selection.rows},
+                    f"Queued for a worker: {', '.join(names)}.",
+                    f"Follow it with: flow runs show {names[0]}")  # fmt: skip
     with shown_engine(selection.pipeline.ident, purpose) as engine:
         runs = rows_inline(runs, engine)
     documents = [run_document(run, sees_values=True) for run in runs]
@@ -261,7 +282,7 @@ def _show_runs(console: Console, runs: list[Run]) -> None:
 
     for run in runs:
         document = run_document(run, sees_values=True)
-        show_lines(console, [f"{run.get_purpose_display()} {run.pk}: {run.state}", *row_lines(document)])
+        show_lines(console, [f"{run.get_purpose_display()} {run.name}: {run.state}", *row_lines(document, run.name)])
         if run.error_code:
             show_lines(console, [f"  {run.error_code}: {run.error_message}", f"  {run.error_hint}"])
         for rule in document["rules"]:
@@ -273,13 +294,13 @@ def _show_runs(console: Console, runs: list[Run]) -> None:
 def show_results(args: Namespace) -> Outcome:
     from flowapp.quarantine.results import page_results, result_document
     from flowapp.runs.rule_names import names_of
-    from flowapp.runs.selectors import get_run
+    from flowapp.runs.selectors import find_run
 
     workspace = current_workspace()
-    run = get_run(workspace, args.run)
+    run = find_run(workspace, args.run)
     found = page_results(run, result=args.result, limit=args.limit)
     rows = [result_document(row) for row in found.rows]
-    names = names_of(workspace, [args.run], {rule for row in rows for rule in row["rules"]})
+    names = names_of(workspace, [str(run.pk)], {rule for row in rows for rule in row["rules"]})
     document = {"run": str(run.pk), "counts": found.counted, "listed": found.listed, "results": rows}
     return Outcome(document, lambda console: _show_results(console, found, rows, names, args.limit))
 

@@ -40,6 +40,14 @@ def add_json_option(parser: Parser) -> None:
     )
 
 
+RUN_NAMES = "as nyc-flights/5, 5 where only one pipeline has a run 5, or its id"
+
+
+def add_run(command: ArgumentParser, name: str = "run", what: str = "") -> None:
+    """An argument or option that names a run, as `selectors.find_run` takes it."""
+    command.add_argument(name, metavar="RUN", help=f"{what}, {RUN_NAMES}" if what else RUN_NAMES)
+
+
 def positive(text: str) -> int:
     """A whole number from 1 on."""
     number = int(text)

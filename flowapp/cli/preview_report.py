@@ -17,7 +17,7 @@ COLUMNS = {"column": "COLUMN", "rows": "ROWS CHANGED"}
 SAMPLES = {"key": "KEY", "column": "COLUMN", "before": "BEFORE", "after": "AFTER"}
 
 
-def show_preview(console: Console, document: Document, *, nothing_new: bool = False) -> None:
+def show_preview(console: Console, document: Document, name: str, *, nothing_new: bool = False) -> None:
     state = "nothing was changed" if document["state"].startswith("succeeded") else document["state"]
     show_lines(console, [f"Preview of {document['pipeline']} (version {document['version']}): {state}"])
     if nothing_new:
@@ -27,7 +27,7 @@ def show_preview(console: Console, document: Document, *, nothing_new: bool = Fa
         show_lines(console, _lines(effect, nodes[effect["node"]]))
         _show_changes(console, effect)
     show_findings(console, document)
-    show_troubles(console, document)
+    show_troubles(console, document, name)
 
 
 def _lines(effect: Document, node: Document) -> Iterator[str]:

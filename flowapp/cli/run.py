@@ -85,7 +85,7 @@ def told(run: Run) -> Outcome:
     document = run_document(run, sees_values=True)
     nothing_new = bool(run.report.get("nothingNew"))
     show = show_preview if "effects" in document else show_run
-    return Outcome(document, lambda console: show(console, document, nothing_new=nothing_new))
+    return Outcome(document, lambda console: show(console, document, run.name, nothing_new=nothing_new))
 
 
 def _queued(pipeline: Pipeline, reason: str | None) -> Outcome:
@@ -96,6 +96,6 @@ def _queued(pipeline: Pipeline, reason: str | None) -> Outcome:
     run = queue_run(pipeline, Trigger.CLI, load_again=reason)
     return said(
         run_document(run, sees_values=True),
-        f"Run {run.pk} of {pipeline.ident} is queued for a worker.",
-        f"Follow it with: flow runs show {run.pk}",
+        f"Run {run.name} is queued for a worker.",
+        f"Follow it with: flow runs show {run.name}",
     )

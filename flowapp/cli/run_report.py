@@ -63,18 +63,19 @@ ROW_RESULTS = {
 """What became of rejected rows in words: of one row, and of several."""
 
 
-def show_run(console: Console, document: Document, *, nothing_new: bool = False) -> None:
+def show_run(console: Console, document: Document, name: str, *, nothing_new: bool = False) -> None:
+    """`name` is what people call the run."""
     state = document["state"]
-    head = f"Run {document['run']} of {document['pipeline']} (version {document['version']}): "
+    head = f"Run {name} (version {document['version']}, id {document['run']}): "
     console.print(Text(head).append(state.replace("_", " "), style=_COLOURS.get(state, "")))
     if nothing_new and "rows" not in document:
         show_lines(console, ["Nothing new: every matching file was loaded before. Load it again with --load-again."])
     show_lines(console, [line for node in document["nodes"] for line in _node_lines(node)])
-    show_lines(console, row_lines(document))
+    show_lines(console, row_lines(document, name))
     show_findings(console, document)
     show_titled(console, "Hooks", HOOK_COLUMNS, document["hooks"])
-    show_lines(console, _quarantine_lines(document))
-    show_troubles(console, document)
+    show_lines(console, _quarantine_lines(document, name))
+    show_troubles(console, document, name)
 
 
 def show_findings(console: Console, document: Document) -> None:
@@ -87,14 +88,13 @@ def show_findings(console: Console, document: Document) -> None:
     show_titled(console, "Checks", CHECK_COLUMNS | ({"target": "FOR"} if several else {}), document["checks"])
 
 
-def show_troubles(console: Console, document: Document) -> None:
+def show_troubles(console: Console, document: Document, name: str) -> None:
     """Warnings, and the error if there is one."""
     _show_warnings(console, document["warnings"])
     if document["error"]:
         show_error(console, document["error"])
     if document["state"] == "held":
-        run = document["run"]
-        show_lines(console, [f"  flow runs approve {run}", f"  flow runs discard {run} --reason TEXT"])
+        show_lines(console, [f"  flow runs approve {name}", f"  flow runs discard {name} --reason TEXT"])
 
 
 def _node_lines(node: Document) -> Iterator[str]:
@@ -108,7 +108,7 @@ def _node_lines(node: Document) -> Iterator[str]:
         yield f"  of the loaded rows: {', '.join(parts)}"
 
 
-def row_lines(document: Document) -> Iterator[str]:
+def row_lines(document: Document, name: str) -> Iterator[str]:
     """What became of the rejected rows that a run was about, and where each of them is told."""
     if "rows" not in document:
         return
@@ -117,7 +117,7 @@ def row_lines(document: Document) -> Iterator[str]:
         words = "would be loaded" if (document["purpose"], result) == ("recheck", "loaded") else None
         yield f"  {counted(n, 'row')} {words or (one if n == 1 else several)}"
     if document["purpose"] == "replay":
-        yield f"  Row by row: flow errors results {document['run']}"
+        yield f"  Row by row: flow errors results {name}"
 
 
 def show_titled(console: Console, title: str, columns: dict[str, str], rows: list[Document]) -> None:
@@ -126,7 +126,7 @@ def show_titled(console: Console, title: str, columns: dict[str, str], rows: lis
         show_table(console, columns, rows)
 
 
-def _quarantine_lines(document: Document) -> Iterator[str]:
+def _quarantine_lines(document: Document, name: str) -> Iterator[str]:
     quarantine = document["quarantine"]
     if quarantine["rows"]:
         targets = [node for node in document["nodes"] if node.get("rowsLoaded") is not None]
@@ -136,7 +136,7 @@ def _quarantine_lines(document: Document) -> Iterator[str]:
         yield ""
         yield f"Quarantine: {counted(quarantine['rows'], 'row')} in {', '.join(quarantine['tables'])}{loaded}"
         if "rows" not in document:  # those of a replay stay with the run that rejected them
-            yield f"  flow errors list --run {document['run']}"
+            yield f"  flow errors list --run {name}"
 
 
 def _show_warnings(console: Console, warnings: list[Document]) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, listed, minute, said
-from flowapp.cli.parser import add_command, add_group, positive
+from flowapp.cli.parser import add_command, add_group, add_run, positive
 from flowapp.cli.run import ended, told
 from flowapp.cli.workspace import current_workspace
 
-COLUMNS = {"run": "RUN", "pipeline": "PIPELINE", "version": "VERSION", "purpose": "FOR", "state": "STATE",
-           "trigger": "TRIGGER", "queuedAt": "QUEUED", "endedAt": "ENDED", "problem": "PROBLEM"}  # fmt: skip
+COLUMNS = {"name": "RUN", "version": "VERSION", "purpose": "FOR", "state": "STATE", "trigger": "TRIGGER",
+           "queuedAt": "QUEUED", "endedAt": "ENDED", "problem": "PROBLEM", "run": "ID"}  # fmt: skip
 
 
 def add_parser(commands: Any) -> None:
@@ -21,14 +21,14 @@ def add_parser(commands: Any) -> None:
     listing.add_argument("--pipeline", metavar="ID")
     listing.add_argument("--state", metavar="STATE", help="queued, running, failed …")
     listing.add_argument("--limit", type=positive, default=20, metavar="N", help="how many (default: 20)")
-    add_command(group, "show", show_one, "show a run's numbers").add_argument("run", metavar="RUN")
-    add_command(group, "cancel", cancel_run, "end a run").add_argument("run", metavar="RUN")
+    add_run(add_command(group, "show", show_one, "show a run's numbers"))
+    add_run(add_command(group, "cancel", cancel_run, "end a run"))
     approve = add_command(group, "approve", approve_run, "load what a held run has staged")
-    approve.add_argument("run", metavar="RUN")
+    add_run(approve)
     approve.add_argument("--reason", metavar="TEXT", default="", help="why; it is kept")
     approve.add_argument("--detach", action="store_true", help="leave the load to a worker and return")
     discard = add_command(group, "discard", discard_run, "give up what a held run has staged")
-    discard.add_argument("run", metavar="RUN")
+    add_run(discard)
     discard.add_argument("--reason", metavar="TEXT", required=True, help="why; it is kept")
 
 
@@ -41,8 +41,8 @@ def list_runs(args: Namespace) -> Outcome:
     pipeline = get_pipeline(workspace, args.pipeline) if args.pipeline else None
     runs = selectors.list_runs(workspace, pipeline=pipeline, state=args.state)[: args.limit]
     found = [selectors.run_summary(run) for run in runs]
-    rows = [{**run, "queuedAt": minute(run["queuedAt"]), "endedAt": minute(run["endedAt"]),
-             "problem": _problem(run)} for run in found]  # fmt: skip
+    rows = [{**run, "name": f"{run['pipeline']}/{run['number']}", "queuedAt": minute(run["queuedAt"]),
+             "endedAt": minute(run["endedAt"]), "problem": _problem(run)} for run in found]  # fmt: skip
     empty = "No such runs." if args.pipeline or args.state else "No runs yet. Start one: flow run FILE_OR_ID"
     return Outcome({"runs": found}, listed("runs", rows, COLUMNS, empty).show)
 
@@ -63,32 +63,32 @@ def _require_state(state: str | None) -> None:
 def show_one(args: Namespace) -> Outcome:
     from flowapp.runs import selectors
 
-    return told(selectors.get_run(current_workspace(), args.run))
+    return told(selectors.find_run(current_workspace(), args.run))
 
 
 def cancel_run(args: Namespace) -> Outcome:
     from flowapp.runs import selectors, services
 
-    run = services.cancel_run(selectors.get_run(current_workspace(), args.run))
+    run = services.cancel_run(selectors.find_run(current_workspace(), args.run))
     words = "is cancelled" if run.ended_at else "will end within seconds"
-    return said(selectors.run_document(run, sees_values=True), f"Run {run.pk} {words}.")
+    return said(selectors.run_document(run, sees_values=True), f"Run {run.name} {words}.")
 
 
 def approve_run(args: Namespace) -> Outcome:
     from flowapp.runs import holds, selectors
     from flowapp.runs.dispatch import run_to_end
 
-    held = selectors.get_run(current_workspace(), args.run)
+    held = selectors.find_run(current_workspace(), args.run)
     run = holds.approve_run(held, holds.Decider("the command line"), args.reason, send=args.detach)
     if args.detach:
         document = selectors.run_document(run, sees_values=True)
-        return said(document, f"Run {run.pk} is approved; a worker loads what is staged.")
+        return said(document, f"Run {run.name} is approved; a worker loads what is staged.")
     return ended(run_to_end(run))
 
 
 def discard_run(args: Namespace) -> Outcome:
     from flowapp.runs import holds, selectors
 
-    held = selectors.get_run(current_workspace(), args.run)
+    held = selectors.find_run(current_workspace(), args.run)
     run = holds.discard_run(held, holds.Decider("the command line"), args.reason)
-    return said(selectors.run_document(run, sees_values=True), f"Run {run.pk} is discarded. {run.error_hint}")
+    return said(selectors.run_document(run, sees_values=True), f"Run {run.name} is discarded. {run.error_hint}")

@@ -60,8 +60,8 @@ def _where(row: dict[str, Any]) -> str:
     if row["rejection"]:
         told = row["rejection"]
         parts.append(f"{told['disposition']}, {told['status']}: {told['message']} ({told['ruleName']})")
-    if row["runNumber"]:
-        parts.append(f"run {row['runNumber']}")
+    if row["runName"]:
+        parts.append(f"run {row['runName']}")
     if row["file"]:
         parts.append(f"file {row['file']}")
     if row["record"] is not None:

@@ -23,6 +23,7 @@ from flowapp.quarantine.values import may_see_values
 from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.hooks import ask_for_hook
 from flowapp.runs.models import Purpose, Run, State, Trigger
+from flowapp.runs.purposes import PURPOSES
 from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, run_document, run_summary
 from flowapp.runs.services import QUEUES, cancel_run
 
@@ -37,7 +38,7 @@ class RunWish(serializers.Serializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if attrs["purpose"] == Purpose.PREVIEW and (extra := {"if_busy", "load_again"} & attrs.keys()):
+        if not PURPOSES[attrs["purpose"]].loads and (extra := {"if_busy", "load_again"} & attrs.keys()):
             names = [name for name, field in self.fields.items() if field.source in extra]
             raise serializers.ValidationError(dict.fromkeys(names, "A preview waits for nothing and forgets nothing."))
         return attrs

@@ -158,7 +158,7 @@ def _not_held(run: Run) -> FlowError:
     run.refresh_from_db()
     last = HeldLoad.objects.filter(run=run).exclude(decision="").order_by("-attempt").first()
     who = f" It was {last.decision} by {last.decided_as}." if last else ""
-    return FlowError("run.not_held", f"Run {run.pk} is not held: it is {run.state}.{who}", hint="Look at the run.")
+    return FlowError("run.not_held", f"Run {run.name} is not held: it is {run.state}.{who}", hint="Look at the run.")
 
 
 def _decided(run: Run) -> Run:

@@ -135,6 +135,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"{self.pipeline_id} #{self.number}"
 
+    @property
+    def name(self) -> str:
+        """What people call it: numbers are given by pipeline."""
+        return f"{self.pipeline.ident}/{self.number}"
+
 
 class NodeRun(models.Model):
     """What one node did in the newest attempt of a run. The columns from `rows_read` on are null where they make no

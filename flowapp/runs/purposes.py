@@ -17,12 +17,14 @@ Engine = Callable[[RunJob, Ports], RunReport]
 
 @dataclass(frozen=True, slots=True)
 class OverRows:
-    """How the page of a run over rejected rows speaks of it. `loads` says that what it finds comes true; `lists` that
-    it tells what it found of each row, from which those that may replace others are chosen."""
+    """How the page of a run over rejected rows speaks of it. `loads` says that what it finds comes true, and that what
+    became of each row is kept beside the target; `lists` that it tells what it found of each row, from which those that
+    may replace others are chosen. `decides` says that it does to the rows what somebody has decided."""
 
     title: str
     loads: bool = False
     lists: bool = False
+    decides: bool = False
     note: str = ""
 
     @property
@@ -85,7 +87,7 @@ _SPECS = (
     PurposeSpec(
         Purpose.REPLAY, "executors.replay:replay_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "guard", "effect"}), rows=rows_of, tag="replay", again="Run the pipeline",
-        over_rows=OverRows("Replay of rejected rows", loads=True),
+        over_rows=OverRows("Replay of rejected rows", loads=True, decides=True),
     ),
     PurposeSpec(
         Purpose.RECHECK, "executors.replay:recheck_rows", "quarantine/run.html", "quarantine/_run.html",
@@ -97,7 +99,7 @@ _SPECS = (
         Purpose.MEND, "executors.mend:mend_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "probe", "guard", "check", "effect", "hooks", "post_hooks"}), rows=rows_of,
         tag="mend", mends=True,
-        over_rows=OverRows("Mend of rejected rows", note="Nothing is loaded; the originals stay."),
+        over_rows=OverRows("Mend of rejected rows", decides=True, note="Nothing is loaded; the originals stay."),
     ),
     PurposeSpec(
         Purpose.SAMPLE, "executors.sampling:sample_pipeline", "runs/detail.html", "runs/_live.html",
@@ -108,6 +110,8 @@ _SPECS = (
 PURPOSES = {spec.purpose: spec for spec in _SPECS}
 LOADS = tuple(spec.purpose for spec in _SPECS if spec.loads)
 """Purposes of runs that load what comes from the source."""
+DECIDED = frozenset(spec.purpose for spec in _SPECS if spec.over_rows and spec.over_rows.decides)
+"""Purposes of runs that do to rejected rows what somebody has decided."""
 
 
 def purpose_of(run: Run) -> PurposeSpec:

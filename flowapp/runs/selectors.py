@@ -23,6 +23,9 @@ NOTHING_QUARANTINED = {"rows": 0, "entries": 0, "tables": []}
 
 
 NEWEST_FIRST = ("-queued_at", "id")
+LONGEST_NUMBER = 18
+"""Digits of a run's number; an id may be of digits alone, and has more."""
+MOST_NAMES = 10
 
 
 def list_runs(
@@ -92,6 +95,23 @@ def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
         raise FlowError(
             "run.unknown", f"There is no run {str(run_id)!r} here.", hint="`flow runs list` shows the newest ones."
         ) from None
+
+
+def find_run(workspace: Workspace, named: str) -> Run:
+    """A run by its name, `pipeline/number`, by its number alone where no other pipeline has a run of that number, or by
+    its id; raises FlowError."""
+    ident, slash, number = named.strip().rpartition("/")
+    if not number.isdecimal() or len(number) > LONGEST_NUMBER:
+        return get_run(workspace, named)
+    runs = Run.objects.filter(pipeline__workspace=workspace, number=int(number))
+    candidates = _with_names(runs.filter(pipeline__ident=ident) if slash else runs).order_by("pipeline__ident")
+    found = list(candidates[: MOST_NAMES + 1])
+    if len(found) > 1:
+        names = ", ".join(run.name for run in found[:MOST_NAMES])
+        more = " and others" if len(found) > MOST_NAMES else ""
+        raise FlowError("run.ambiguous", f"Several pipelines have a run {number}: {names}{more}.",
+                        hint=f"Name the pipeline too, such as {found[0].name}.")  # fmt: skip
+    return found[0] if found else get_run(workspace, named)
 
 
 def last_states(workspace: Workspace) -> dict[UUID, str | None]:

@@ -112,7 +112,7 @@ def _refuse_if_busy(pipeline: Pipeline) -> None:
     if busy:
         raise FlowError(
             "run.busy",
-            f"Pipeline {pipeline.ident!r} is busy: run {busy.pk} is {busy.state}.",
+            f"Pipeline {pipeline.ident!r} is busy: run {busy.name} is {busy.state}.",
             hint="Approve or discard it, or ask for a run that waits."
             if busy.state == State.HELD
             else "Wait for it or cancel it, or ask for a run that waits.",
@@ -131,8 +131,9 @@ def cancel_run(run: Run) -> Run:
     if not Run.objects.filter(pk=run.pk, state__in=(*CLAIMABLE, State.RUNNING)).update(cancel_requested=True):
         run.refresh_from_db()
         if run.state == State.HELD:
-            raise FlowError("run.held", f"Run {run.pk} is held.", hint="Approve or discard it.")
-        raise FlowError("run.ended", f"Run {run.pk} has ended: it is {run.state}.", hint="There is nothing to cancel.")
+            raise FlowError("run.held", f"Run {run.name} is held.", hint="Approve or discard it.")
+        raise FlowError("run.ended", f"Run {run.name} has ended: it is {run.state}.",
+                        hint="There is nothing to cancel.")  # fmt: skip
     end_queued(run.pk)
     run.refresh_from_db()
     return run

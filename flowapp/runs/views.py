@@ -16,7 +16,7 @@ from flowapp.quarantine.values import may_see_values
 from flowapp.runs.forms import RunFilter
 from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.hooks import ask_for_hook
-from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.runs.models import Run, Trigger
 from flowapp.runs.presenting import present_run, seconds_of
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import rule_name
@@ -61,7 +61,7 @@ def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
     context = present_run(found, whole_log=request.GET.get("log") == "all", sees_values=sees_values)
     names = {r["rule"]: rule_name(r["rule"], r["type"], r["field"]) for r in context["document"]["rules"]}
     context |= {"fragment": spec.fragment, "sees_values": sees_values, "rule_names": names}
-    if found.purpose == Purpose.REPLAY and "rows" in context["document"]:
+    if spec.over_rows and spec.over_rows.loads and "rows" in context["document"]:
         context |= _row_results(request, found)
     return render_page(request, spec.page, context, fragment=spec.fragment)
 

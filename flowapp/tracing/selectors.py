@@ -310,6 +310,7 @@ def _row_document(row: FoundRow) -> dict[str, Any]:
         "values": dict(row.values) if isinstance(row.values, Mapping) else row.values,
         "run": row.run_id or None,
         "runNumber": row.run.number if row.run else None,
+        "runName": row.run.name if row.run else None,
         "file": row.file or None,
         "fileHash": row.sha256 or None,
         "record": row.record,

@@ -57,7 +57,8 @@ def test_a_row_is_mended_checked_again_and_replayed_once(flow, people):
     assert "1 row loaded" in shown.stdout
     assert "1 row still fails a rule" in shown.stdout
     assert [name for _, name in people()] == ["Ann", "Bob"]
-    (replay,) = [run["run"] for run in flow("runs", "list", "--json").json["runs"] if run["purpose"] == "replay"]
+    (replay,) = [f"numbers/{run['number']}" for run in flow("runs", "list", "--json").json["runs"]
+                 if run["purpose"] == "replay"]  # fmt: skip
     assert f"flow errors results {replay}" in shown.stdout
     told = flow("errors", "results", replay, "--json").json
     assert told["counts"] == told["listed"] == {"loaded": 1, "fails": 1}

@@ -30,7 +30,7 @@ DOCUMENT = {
 
 def shown(document: dict) -> str:
     text = io.StringIO()
-    show_run(Console(file=text, width=200), document)
+    show_run(Console(file=text, width=200), document, "nyc-flights/7")
     return text.getvalue()
 
 

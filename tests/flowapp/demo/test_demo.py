@@ -147,7 +147,7 @@ def second(machine, first) -> subprocess.CompletedProcess[str]:
 
 def test_a_second_demo_shows_the_first_result(first, second):
     assert second.returncode == 0
-    assert f"Run {first['run']}" in second.stdout
+    assert f"id {first['run']}" in second.stdout
     assert "read 336,776 = loaded 334,264 + rejected 2,512 + filtered 0" in second.stdout
     assert "flow errors list --pipeline nyc-flights" in second.stdout
 

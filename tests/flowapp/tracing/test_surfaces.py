@@ -83,6 +83,6 @@ def test_the_command_line_says_where(checked, run, table, flow, settings):
     settings.FLOW_WORKSPACE = "alices-team"
     table((1, "Ann", 5))
     shown = flow("trace", "numbers", "id=1")
-    assert (shown.status, f"run {run.number}; record 5" in shown.stdout) == (0, True)
+    assert (shown.status, f"run {run.name}; record 5" in shown.stdout) == (0, True)
     assert flow("trace", "numbers", "id=2", "--json").status == 1
     assert flow("trace", "numbers", "id").status == 64
