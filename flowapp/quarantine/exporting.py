@@ -34,12 +34,16 @@ Chunk = TypeVar("Chunk")
 FIELDS = ("pipelineId", "runId", "rowId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
           "sourceFile", "sourceRecord", "createdAt", "fixedBy", "reason", "supersededBy")  # fmt: skip
 """What is told of an entry beside its row."""
-_SIGNS = r"=+\-@\uff1d\uff0b\uff0d\uff20"
+_SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
 """What makes a spreadsheet compute a cell instead of showing it; some take the wide signs for the others."""
-_BEGINS = re.compile(rf'^(?=[{_SIGNS}\t\r\n])|(?<=[;\t\r\n])("*)(?=[{_SIGNS}])')
-"""Where such a cell begins: also within a cell of ours, for a spreadsheet whose separator is a semicolon or a tab takes
-neither our commas nor the quotes behind them for what they are."""
-_BEGINS_IN_JSON = re.compile(f"(?<=;)[{_SIGNS}]")
+_SIGN = re.compile(f"[{re.escape(_SIGNS)}]")
+_BREAKS = "\t\r\n"
+_BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
+"""Many a spreadsheet leaves them out before it looks for a sign."""
+_SEPARATORS = (";", "|")
+"""A spreadsheet whose separator is one of these, or a tab, takes neither our commas nor the quotes behind them for what
+they are, and begins a cell within a cell of ours."""
+_BEGINS_IN_JSON = re.compile(rf"([;|]\s*)({_SIGN.pattern})")
 _AT_ONCE = 500
 _LOOKED_AT = 1000
 """Entries of each table that are asked which fields there are; what only others have stands in their row's JSON."""
@@ -137,13 +141,25 @@ def _line(cells: Iterable[str]) -> str:
 
 def neutral(cell: str) -> str:
     """The cell so that a spreadsheet shows it as text, whatever it takes for a separator."""
-    return _BEGINS.sub(lambda found: f"{found[1] or ''}'", cell)
+    parts, done = [], 0
+    for sign in _SIGN.finditer(cell):
+        before = cell[done : sign.start()]
+        parts += [before, "'" if _begins_within(before) else "", sign[0]]
+        done = sign.end()
+    is_first = cell.startswith(tuple(_BREAKS)) or cell.lstrip(_BLANKS + "|").startswith(tuple(_SIGNS))
+    return "".join(["'" if is_first else "", *parts, cell[done:]])
+
+
+def _begins_within(before: str) -> bool:
+    """Whether a sign begins a cell within ours, by what stands between it and the sign before."""
+    other = before.rstrip(_BLANKS + '"')
+    return other.endswith(_SEPARATORS) or any(sign in before[len(other) :] for sign in _BREAKS)
 
 
 def _json_cell(row: Any) -> str:
     """The row as JSON that means the same to programs and holds no formula to a spreadsheet."""
     text = json.dumps(row, ensure_ascii=False)
-    return _BEGINS_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _BEGINS_IN_JSON.sub(lambda found: f"{found[1]}\\u{ord(found[2]):04x}", text)
 
 
 def as_json(entries: Iterable[Entry], fields: Sequence[str]) -> Iterator[str]:
