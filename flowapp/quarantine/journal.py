@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from flowapp.accounts.models import Workspace
 from flowapp.quarantine.models import RowDecision
 from flowapp.quarantine.records import BECAME, BROKE_OFF, LEFT
-from flowapp.runs.models import LOADED, Purpose
+from flowapp.runs.models import LOADED
+from flowapp.runs.purposes import DECIDED
 
 DONE = frozenset({"loaded", "mended"})
 KEPT_BACK = frozenset({"fails", "exists", "older", "read_again", "filtered"})
 """What a run says of rows that it took and did not load; all else it left out."""
-OF_RUNS = frozenset({Purpose.REPLAY, Purpose.MEND})
 OF_ENTRIES = frozenset({"export", "purge"})
 OF_NO_ROWS = frozenset({"retention"})
 
@@ -48,7 +48,7 @@ def _line(decision: RowDecision) -> Line:
         done = decision.rows if decision.rows >= 0 else None
         broke_off, goes_on = bool(decision.details.get(BROKE_OFF)), LEFT in decision.details
         return Line(decision, done=done, of_entries=True, broke_off=broke_off, goes_on=goes_on)
-    if decision.action in OF_RUNS:
+    if decision.action in DECIDED:
         return _line_of_run(decision)
     asked = decision.rows + decision.left_out
     return Line(decision, asked=asked, done=decision.rows, left_out=decision.left_out)

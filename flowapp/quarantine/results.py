@@ -14,7 +14,8 @@ from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
 from flowapp.quarantine.selectors import find_entries_of_runs
-from flowapp.runs.models import Purpose, Run
+from flowapp.runs.models import Run
+from flowapp.runs.purposes import purpose_of
 from ir.errors import FlowError
 
 USUAL = 50
@@ -55,7 +56,8 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
 
     Raises FlowError for a run that is no replay, and Failure where the target's database cannot be asked.
     """
-    if run.purpose != Purpose.REPLAY:
+    over_rows = purpose_of(run).over_rows
+    if over_rows is None or not over_rows.loads:
         raise FlowError("run.no_replay", f"Run {run.number} of {run.pipeline.ident} replayed no rows.",
                         hint="A check without a load tells its rows in `rows.results`.")  # fmt: skip
     counted = dict((run.report or {}).get("rows", {}))
