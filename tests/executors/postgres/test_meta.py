@@ -36,7 +36,7 @@ def fresh(server, warehouse):
 
 def test_twenty_workers_at_once_make_the_tables_without_an_error(fresh):
     failures: list[BaseException] = []
-    barrier = threading.Barrier(20)
+    barrier = threading.Barrier(20, timeout=30)
 
     def work():
         try:
