@@ -78,7 +78,7 @@ def rows(request: HtmxRequest) -> HttpResponse:
         "other_fields": other_fields(rules, wanted),
         "sees_values": may_see_values(request.role),
         "narrowed": {name: value for name, value in request.GET.items() if name != "cursor"},
-        "one_pipeline": wanted.pipeline or wanted.run,
+        "one_pipeline": wanted.run.pipeline if wanted.run else wanted.pipeline,
     }  # fmt: skip
     if context["other_fields"]:
         return render_page(request, "quarantine/rows.html", context)

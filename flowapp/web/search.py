@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from flowapp.accounts.models import Workspace
 from flowapp.accounts.roles import is_at_least
+from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import list_pipelines
+from flowapp.quarantine.values import ROWS_VIEW
 from flowapp.web.navigation import ACTIONS, ENTRIES
 
 MOST_PIPELINES = 10
+MOST_TRACES = 5
+TRACE = "Where did my row go?"
 
 
 class Hit(NamedTuple):
@@ -28,6 +33,7 @@ def find(workspace: Workspace, role: str, words: str) -> list[tuple[str, list[Hi
         ("Pipelines", _pipelines(workspace, words)),
         ("Pages", _pages(workspace, words)),
         ("Actions", _actions(workspace, role, words)),
+        (TRACE, _traces(workspace, role, words)),
     )
     return [(name, hits) for name, hits in groups if hits]
 
@@ -46,11 +52,27 @@ def _actions(workspace: Workspace, role: str, words: str) -> list[Hit]:
     return [Hit(action.label, action.address(workspace.slug), action.icon) for action in allowed]
 
 
-def _pipelines(workspace: Workspace, words: str) -> list[Hit]:
+def _traces(workspace: Workspace, role: str, words: str) -> list[Hit]:
+    """The page that finds a row, of the pipelines that are named by what is not its own name."""
+    named = [word for word in words.lower().split() if word not in TRACE.lower()]
+    if not named or not is_at_least(role, ROWS_VIEW):
+        return []
+    found = _called(workspace, named).exclude(latest_number=0)
+    return [
+        Hit(p.name or p.ident, reverse("tracing:pipeline", args=[workspace.slug, p.ident]), "search", p.ident)
+        for p in found[:MOST_TRACES]
+    ]
+
+
+def _called(workspace: Workspace, words: Iterable[str]) -> QuerySet[Pipeline]:
     found = list_pipelines(workspace)
-    for word in words.split():
+    for word in words:
         found = found.filter(Q(ident__icontains=word) | Q(name__icontains=word))
+    return found
+
+
+def _pipelines(workspace: Workspace, words: str) -> list[Hit]:
     return [
         Hit(p.name or p.ident, reverse("pipelines:edit", args=[workspace.slug, p.ident]), "route", p.ident)
-        for p in found[:MOST_PIPELINES]
+        for p in _called(workspace, words.split())[:MOST_PIPELINES]
     ]

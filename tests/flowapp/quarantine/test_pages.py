@@ -9,9 +9,10 @@ import pytest
 from django.utils import timezone
 
 from flowapp.accounts.services import ensure_workspace
+from flowapp.quarantine import selectors
 from flowapp.runs.models import RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
-from tests.flowapp.quarantine.keeping import connect_to, keep, save
+from tests.flowapp.quarantine.keeping import connect_to, keep, save, tell_fields
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -129,6 +130,46 @@ def test_a_row_is_shown_in_full_with_all_rules_that_it_failed(as_, orders, wareh
     assert "note kept <b>as is</b>" in text
     assert "File a.csv Record 7" in text
     assert f"/w/alices-team/runs/{run.pk}/" in page.content.decode()
+
+
+def test_the_list_tells_rows_apart_by_the_value_that_fails_and_by_first_fields(as_, orders, warehouse, table, run):
+    tell_fields(warehouse, orders, str(run.pk), ["tailnum", "order_no", "id"])
+    for rule, value in (("r1", None), ("r2", ""), ("r3", "NULL"), ("r4", "x" * 5000)):
+        keep(warehouse, orders, table, rule, run, field="tailnum", row={"id": 7, "tailnum": value, "order_no": rule})
+    keep(warehouse, orders, table, "r5", run, field="absent", row={"id": 8})
+    keep(warehouse, orders, table, "r6", run, field=None, row={"id": 9})
+    mended = '{"id": 10, "tailnum": "N1"}'
+    keep(warehouse, orders, table, "r7", run, field="tailnum", row={"id": 10, "tailnum": None}, fixedRow=mended)
+    page = words(as_("editor").get(f"{ERRORS}rows/?run={run.pk}"))
+
+    assert "violates r1 order_no r1 · id 7 tailnum NULL r1" in page
+    assert "violates r2 order_no r2 · id 7 tailnum empty text r2" in page
+    assert "violates r3 order_no r3 · id 7 tailnum NULL r3" in page
+    assert "<em>NULL</em>" in as_("editor").get(f"{ERRORS}rows/?run={run.pk}&rule=r1").content.decode()
+    assert "<em>NULL</em>" not in as_("editor").get(f"{ERRORS}rows/?run={run.pk}&rule=r3").content.decode()
+    assert f"tailnum {'x' * 80}… cut r4" in page
+    assert "x" * 81 not in page
+    assert "violates r5 id 8 absent no such field r5" in page
+    assert "violates r6 id 9 – r6" in page
+    assert "tailnum NULL mended: N1 r7" in page
+
+
+def test_no_more_of_rows_is_read_for_a_list_than_it_shows(as_, orders, warehouse, table, run, monkeypatch):
+    row = {"id": 1, "tailnum": "x" * 100_000, **{f"c{n}": "y" * 100_000 for n in range(20)}}
+    keep(warehouse, orders, table, "r1", run, field="tailnum", row=row, n=3)
+    read = []
+    told = selectors._told
+    monkeypatch.setattr(selectors, "_told", lambda place, entries: read.extend(entries) or told(place, entries))
+    page = as_("editor").get(f"{ERRORS}rows/?run={run.pk}").content.decode()
+
+    assert "15 more fields" in page
+    assert len(read) == 3
+    assert len(str(read)) < 12_000
+    assert "xxx" in str(read)
+    read.clear()
+    as_("viewer").get(f"{ERRORS}rows/?run={run.pk}")
+    assert len(read) == 3
+    assert "xxx" not in str(read)
 
 
 def test_a_viewer_sees_where_a_row_stands_and_none_of_its_values(as_, orders, warehouse, table, run):

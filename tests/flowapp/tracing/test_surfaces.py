@@ -27,6 +27,17 @@ def test_the_page_leads_from_a_key_to_run_and_record(checked, run, table, as_):
     assert page["Cache-Control"].startswith("max-age=0")
 
 
+def test_the_page_is_reached_from_the_pipeline_and_from_its_errors(checked, run, as_):
+    asked = f"{TRACE}numbers/"
+    pages = [f"pipelines/numbers/?tab={tab}" for tab in ("visual", "runs", "errors")]
+    pages += ["errors/?pipeline=numbers", "errors/rows/?pipeline=numbers", f"errors/rows/?run={run.pk}"]
+    for page in (f"/w/alices-team/{page}" for page in pages):
+        assert f'href="{asked}"' in as_("editor").get(page).content.decode(), page
+        assert TRACE not in as_("viewer").get(page).content.decode(), page
+    assert f'href="{TRACE}"' in as_("editor").get("/w/alices-team/errors/").content.decode()
+    assert 'value="id"' in as_("editor").get(asked).content.decode()
+
+
 def test_the_page_shows_a_rejection_with_the_way_to_the_row(checked, run, table, warehouse, schema, as_):
     table()
     keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7", "name": HOSTILE})

@@ -180,6 +180,20 @@ def test_the_search_finds_pipelines_of_this_workspace_by_id_and_name(viewer, wor
     assert "taxis" not in hits(viewer, "nyc")
 
 
+def test_the_search_leads_to_the_rows_of_a_pipeline_that_it_is_asked_for(as_, workspace):
+    Pipeline.objects.create(workspace=workspace, ident="nyc-flights", name="Flights of New York", latest_number=1)
+    Pipeline.objects.create(workspace=workspace, ident="nyc-drafts", name="Never saved")
+    trace = "/w/alices-team/trace/nyc-flights/"
+
+    for words in ("nyc", "where did my row go flights", "row go? york", "WHERE NYC"):
+        assert trace in hits(as_("editor"), words)
+        assert trace not in hits(as_("viewer"), words)
+    for words in ("", "row", "where did my row go?"):
+        assert "/w/alices-team/trace/" in hits(as_("editor"), words)
+        assert trace not in hits(as_("editor"), words)
+    assert "/trace/nyc-drafts/" not in hits(as_("editor"), "nyc")
+
+
 def test_the_search_offers_what_the_role_may_do(as_):
     admins = [action.label for action in ACTIONS if action.role == "admin"]
 
