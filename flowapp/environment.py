@@ -146,6 +146,10 @@ def _sqlite(parts: SplitResult) -> dict[str, Any]:
     }
 
 
+_FROZEN = "-c idle_in_transaction_session_timeout=60s"
+"""A process that is frozen in the middle of a transaction must not hold up those that take its work over."""
+
+
 def _postgresql(parts: SplitResult) -> dict[str, Any]:
     """A socket folder is given as `?host=/folder`, as libpq spells it."""
     options: dict[str, Any] = dict(parse_qsl(parts.query))
@@ -158,7 +162,7 @@ def _postgresql(parts: SplitResult) -> dict[str, Any]:
         "PORT": str(parts.port or "") or options.pop("port", ""),
         "CONN_HEALTH_CHECKS": True,
         "CONN_MAX_AGE": 60,
-        "OPTIONS": {"connect_timeout": 10, **options},
+        "OPTIONS": {"connect_timeout": 10, "options": _FROZEN, **options},
     }
 
 

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
+from django.db import connection
 
 from flowapp.environment import BadSetting, database_settings, made_once, read_choice, read_flag, read_secret
 from flowapp.logs import RedactSecrets, redact
@@ -83,6 +84,15 @@ def test_a_database_url_is_taken_apart():
     assert settings["PASSWORD"] == "p:w/"
     assert (settings["HOST"], settings["PORT"], settings["NAME"]) == ("db.example", "6543", "con trol")
     assert settings["OPTIONS"]["sslmode"] == "require"
+
+
+@pytest.mark.django_db
+def test_a_process_that_stands_still_in_a_transaction_is_let_go():
+    with connection.cursor() as cursor:
+        if connection.vendor != "postgresql":
+            pytest.skip("SQLite has no sessions to end")
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("1min",)
 
 
 def test_a_socket_folder_stands_in_the_query():
