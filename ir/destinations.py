@@ -44,11 +44,11 @@ class Replacing:
     def sentence(self, table: str) -> str:
         """What will be done to the table, and why not something better."""
         if self.strategy == "swap":
-            return f"All rows of {table} are replaced by a swap of tables."
+            return f"All rows of {table} are to be replaced by a swap of tables."
         if self.strategy == "replace":
             return (
-                f"All rows of {table} are replaced by DELETE and INSERT in one transaction: a swap of tables would not "
-                f"carry over {'; '.join(self.against_swap)}."
+                f"All rows of {table} are to be replaced by DELETE and INSERT in one transaction: a swap of tables "
+                f"would not carry over {'; '.join(self.against_swap)}."
             )
         return (
             f"The rows of {table} can be replaced neither by a swap of tables ({'; '.join(self.against_swap)}) nor by "
