@@ -63,6 +63,7 @@ KINDS = (
     AlertKind("quarantine.unwritable", "Rejected rows could not be kept", "run.succeeded"),
     AlertKind("hook.failed", "A hook failed after the load", "hooks.done"),
     AlertKind("rows.out_of_band", "A load had unusually many or few rows", "rows.in_band"),
+    AlertKind("remains.stay", "What a deleted pipeline left stays where it is", "person"),
     AlertKind("channel.failing", "A channel takes no messages", "channel.delivered", told=False),
 )
 

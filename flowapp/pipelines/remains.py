@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import Q
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 
 from executors.model import BackupRef
 from executors.postgres.backups import drop_backups
@@ -19,8 +20,10 @@ from executors.postgres.staging import sweep_leftovers
 from flowapp.backups.models import Backup
 from flowapp.backups.selectors import list_kept
 from flowapp.clock import from_now
+from flowapp.connections.models import Connection
 from flowapp.connections.selectors import UnknownConnection, get_connection
 from flowapp.connections.services import resolve
+from flowapp.health.alerts import raise_alert
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, Remains
 from flowapp.runs.models import Run
@@ -85,8 +88,11 @@ def note_remains(pipeline: Pipeline) -> list[Remains]:
 
 
 def clear_up_remains() -> int:
-    """Clear up what could not be reached when its pipeline was deleted; returns of how many places nothing is left."""
-    return clear_up(Remains.objects.filter(is_due=True).select_related("workspace").order_by("pk"))
+    """Clear up what could not be reached when its pipeline was deleted; returns of how many places nothing is left.
+    Rejected rows that are kept until their time are let go of as well where nothing can reach them any more."""
+    left = Remains.objects.select_related("workspace").order_by("pk")
+    stored = Connection.objects.filter(workspace=OuterRef("workspace"), name=OuterRef("connection"))
+    return clear_up(left.filter(Q(is_due=True) | ~Exists(stored)))
 
 
 def clear_up(left: Iterable[Remains]) -> int:
@@ -114,12 +120,22 @@ def _clear_up(remains: Remains) -> bool:
 
 
 def _let_go(remains: Remains) -> bool:
-    """Behind a connection that was removed nothing can be reached, unless it comes back within some days."""
+    """Behind a connection that was removed nothing can be reached, unless it comes back within some days. Then a person
+    is told, once, what stays there."""
     is_over = Remains.objects.filter(pk=remains.pk, left_at__lt=from_now(-REMOVED_DAYS * 24 * 3600.0)).exists()
     if is_over:
-        logger.warning("What %s left behind connection %s stays there: the connection was removed.", remains.ident,
-                       remains.connection)  # fmt: skip
-        remains.delete()
+        tables = f", and rejected rows in {', '.join(remains.quarantines)}" if remains.quarantines else ""
+        with transaction.atomic():
+            raise_alert(
+                "remains.stay", "warning",
+                f"Pipeline {remains.ident!r} was deleted more than {REMOVED_DAYS} days ago, and connection "
+                f"{remains.connection!r} is removed: what the pipeline left behind it stays there (samples, marks and "
+                f"backups as far as there were any{tables}).",
+                "If that database is still in use, have its owner delete them: all but the rejected rows is in schema "
+                "flow_meta.",
+                workspace=remains.workspace, node=remains.ident,
+            )  # fmt: skip
+            remains.delete()
     return is_over
 
 

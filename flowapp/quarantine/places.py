@@ -42,10 +42,11 @@ def places_of(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) 
 
 
 def places_left(workspace: Workspace) -> list[Place]:
-    """Where pipelines that were deleted have left rejected rows."""
+    """Where pipelines that were deleted have left rejected rows that can be reached."""
+    stored = Connection.objects.filter(workspace=workspace).values("name")
     return [
         Place(remains.ident, remains.connection, TableName.parse(table))
-        for remains in Remains.objects.filter(workspace=workspace).order_by("pk")
+        for remains in Remains.objects.filter(workspace=workspace, connection__in=stored).order_by("pk")
         for table in remains.quarantines
     ]
 

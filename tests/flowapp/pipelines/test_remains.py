@@ -17,6 +17,7 @@ from executors.postgres.samples import keep_source_sample
 from executors.postgres.watermarks import MarkKey, note_change, write_mark
 from flowapp.backups.models import Backup
 from flowapp.connections.models import Connection
+from flowapp.health.models import Alert
 from flowapp.pipelines.models import Remains
 from flowapp.pipelines.remains import clear_up_remains
 from flowapp.pipelines.services import delete_pipeline
@@ -100,7 +101,7 @@ def test_what_holds_values_of_rows_goes_with_the_pipeline(loaded, warehouse):
     assert not Remains.objects.filter(is_due=True).exists()
 
 
-def test_what_is_behind_a_connection_that_was_removed_is_let_go_of_in_the_end(loaded, caplog):
+def test_what_is_behind_a_connection_that_was_removed_is_let_go_of_in_the_end(loaded):
     put_out_of_reach(False)
     delete_pipeline(loaded)
     Connection.objects.all().delete()
@@ -109,7 +110,23 @@ def test_what_is_behind_a_connection_that_was_removed_is_let_go_of_in_the_end(lo
     Remains.objects.update(left_at=timezone.now() - timezone.timedelta(days=31))
     clear_up_remains()
     assert not Remains.objects.exists()
-    assert "the connection was removed" in caplog.text
+    assert "'numbers' was deleted" in Alert.objects.get(kind="remains.stay").message
+
+
+def test_rejected_rows_that_nothing_can_reach_any_more_are_told_of_once(loaded, workspace, schema, caplog):
+    set_retention(workspace, 30, Decider("ann"))
+    delete_pipeline(loaded)
+    Connection.objects.all().delete()
+    for _ in range(2):
+        assert (clear_up_remains(), purge_old_rows()) == (0, 0)
+    assert not caplog.records
+    Remains.objects.update(left_at=timezone.now() - timezone.timedelta(days=31))
+    for _ in range(2):
+        clear_up_remains()
+    assert not Remains.objects.exists()
+    alert = Alert.objects.get()
+    assert (alert.kind, alert.count) == ("remains.stay", 1)
+    assert f"rejected rows in {schema}.rejects" in alert.message
 
 
 def test_nothing_of_another_pipeline_goes(loaded, save, warehouse, schema):
