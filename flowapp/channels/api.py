@@ -34,10 +34,10 @@ from flowapp.channels.selectors import (
 )
 from flowapp.channels.services import (
     add_channel,
+    change_address,
     change_filter,
     make_address,
     remove_channel,
-    replace_secret,
     send_again,
     send_test,
 )
@@ -73,11 +73,18 @@ class ChannelWish(AlertsTold):
 
 
 class ChannelChange(serializers.Serializer[Any]):
-    """What is given is changed. `secret` is the new password or signing secret."""
+    """What is given is changed. `secret` is the new password or signing secret; another `host`, `port` or `security` of
+    e-mail wants the password again."""
 
     severity = serializers.ChoiceField(Severity.choices, required=False)
     alertKinds = serializers.ListField(child=serializers.CharField(), required=False)  # noqa: N815
     secret = serializers.CharField(required=False, write_only=True, trim_whitespace=False, allow_blank=True)
+    host = serializers.CharField(required=False, max_length=253)
+    sender = serializers.CharField(required=False, max_length=254)
+    to = serializers.ListField(child=serializers.CharField(max_length=254), required=False)
+    security = serializers.ChoiceField(SECURITIES, required=False)
+    port = serializers.IntegerField(required=False, min_value=0, max_value=65535)
+    user = serializers.CharField(required=False, allow_blank=True, max_length=254)
 
 
 class Channels(APIView):
@@ -120,10 +127,12 @@ class OneChannel(APIView):
         change = ChannelChange(data=request.data)
         change.is_valid(raise_exception=True)
         given = change.validated_data
-        severity, kinds = given.get("severity", found.severity), given.get("alertKinds", found.kinds)
+        severity, kinds = given.pop("severity", found.severity), given.pop("alertKinds", found.kinds)
+        if "secret" in given:
+            given[CHANNEL_KINDS[found.kind].secret_field] = given.pop("secret")
         with transaction.atomic():  # all that was sent, or nothing of it
-            if "secret" in given:
-                replace_secret(found, given["secret"])
+            if given:
+                change_address(found, given)
             change_filter(found, severity=severity, kinds=kinds)
         return Response(channel_document(found))
 

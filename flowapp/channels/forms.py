@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from django import forms
@@ -77,7 +79,10 @@ class WebhookForm(_ChannelForm):
         return values
 
 
-class EmailForm(_ChannelForm):
+class MailboxForm(StyledForm):
+    """`given` holds the address after it was found readable."""
+
+    given: Mailbox
     to = forms.CharField(
         label="To", max_length=4000, widget=forms.Textarea(attrs={"rows": 2, **_OFF}), help_text="One address a line."
     )
@@ -99,7 +104,6 @@ class EmailForm(_ChannelForm):
     )  # fmt: skip
     user = forms.CharField(label="User", required=False, max_length=254, widget=forms.TextInput(attrs=_OFF))
     password = _secret("Password", "Stored encrypted. Leave it empty if the server asks for none.", required=False)
-    field_order = ("name", "to", "sender", "host", "security", "port", "user", "password", "severity", "kinds")
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
@@ -110,6 +114,30 @@ class EmailForm(_ChannelForm):
             password=values.get("password", ""),
         )  # fmt: skip
         return values
+
+
+class EmailForm(_ChannelForm, MailboxForm):
+    field_order = ("name", "to", "sender", "host", "security", "port", "user", "password", "severity", "kinds")
+
+
+class ChangeMailboxForm(MailboxForm):
+    """Of a channel that is there."""
+
+    password = _secret(
+        "Password",
+        "Left empty, the stored one stays; another server, port or encryption wants it again.",
+        required=False,
+    )
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> ChangeMailboxForm:
+        return cls(initial={**settings, "to": "\n".join(settings["to"])})
+
+    @sensitive_variables()
+    def changes(self) -> dict[str, Any]:
+        """What is to be stored."""
+        given = asdict(self.given)
+        return {name: value for name, value in given.items() if name != "password" or value}
 
 
 class SecretForm(StyledForm):

@@ -72,14 +72,26 @@ def change_filter(channel: Channel, *, severity: str, kinds: Sequence[str]) -> N
     channel.save(update_fields=["severity", "kinds"])
 
 
-@sensitive_variables("secret", "packed")
-def replace_secret(channel: Channel, secret: str) -> None:
-    """Store another password or signing secret; raises FlowError."""
-    kind = CHANNEL_KINDS[channel.kind]
-    packed = {**open_secret(channel), kind.secret_field: secret}
-    kind.check(make_address(channel.kind, packed))
-    channel.secret = _seal(packed)
-    channel.save(update_fields=["secret"])
+@sensitive_variables("given", "stored", "before", "address")
+def change_address(channel: Channel, given: Mapping[str, Any]) -> None:
+    """Store what is given of a channel's address, its password or signing secret among it; raises FlowError. A secret
+    that is stored is told to nobody else."""
+    kind, stored = CHANNEL_KINDS[channel.kind], open_secret(channel)
+    if wrong := sorted(given.keys() - kind.changes - {kind.secret_field}):
+        raise InvalidChannel(
+            "channel.not_changeable", f"Of this channel {', '.join(wrong)} cannot be changed.",
+            hint="Add another channel, and remove this one.",
+        )  # fmt: skip
+    before, address = make_address(channel.kind, stored), make_address(channel.kind, {**stored, **given})
+    kind.check(address)
+    moves = kind.secret_goes_to(address) != kind.secret_goes_to(before)
+    if moves and kind.secret_field not in given and stored.get(kind.secret_field):
+        raise InvalidChannel(
+            "channel.secret_again", f"The stored {kind.secret_word} was given for another server, port or encryption.",
+            hint=f"Give the {kind.secret_word} again, together with the change.",
+        )  # fmt: skip
+    channel.settings, channel.secret = kind.shown(address), _seal(asdict(address))
+    channel.save(update_fields=["settings", "secret"])
 
 
 def remove_channel(channel: Channel) -> None:

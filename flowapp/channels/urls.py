@@ -16,6 +16,7 @@ urlpatterns = [
     path("of/<slug:channel>/test/", views.test, name="test"),
     path("of/<slug:channel>/again/<uuid:key>/", views.again, name="again"),
     path("of/<slug:channel>/filter/", views.change, name="filter"),
+    path("of/<slug:channel>/address/", views.address, name="address"),
     path("of/<slug:channel>/secret/", views.secret, name="secret"),
     path("of/<slug:channel>/remove/", views.remove, name="remove"),
 ]

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from flowapp.channels.forms import EmailForm, FilterForm, SecretForm, WebhookForm
+from flowapp.channels.forms import ChangeMailboxForm, EmailForm, FilterForm, SecretForm, WebhookForm
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.models import Channel
 from flowapp.channels.selectors import (
@@ -23,7 +23,7 @@ from flowapp.channels.selectors import (
     list_channels,
     list_deliveries,
 )
-from flowapp.channels.services import add_channel, change_filter, remove_channel, replace_secret, send_again, send_test
+from flowapp.channels.services import add_channel, change_address, change_filter, remove_channel, send_again, send_test
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
@@ -33,7 +33,7 @@ FIELD_OF = {
     "channel.name_invalid": "name", "channel.name_taken": "name", "channel.secret_invalid": "secret",
     "channel.recipients_invalid": "to", "channel.password_in_clear": "security",
     "channel.login_invalid": "password", "connection.url_invalid": "url",
-    "connection.headers_invalid": "headers", "connection.host_invalid": "host",
+    "connection.headers_invalid": "headers", "connection.host_invalid": "host", "channel.secret_again": "password",
 }  # fmt: skip
 """Where a refusal is shown; others are shown above the form."""
 Adding = WebhookForm | EmailForm
@@ -86,16 +86,24 @@ def detail(request: HtmxRequest, channel: str) -> HttpResponse:
 
 
 def _show(
-    request: HtmxRequest, channel: Channel, *, secret_form: SecretForm | None = None, status: int = 200
+    request: HtmxRequest,
+    channel: Channel,
+    *,
+    secret_form: SecretForm | None = None,
+    address_form: ChangeMailboxForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     kind = CHANNEL_KINDS[channel.kind]
     secret_form = secret_form or SecretForm()
+    if kind.changes:
+        address_form = address_form or ChangeMailboxForm.of(channel.settings)
     secret_form.fields["secret"].label = f"New {kind.secret_word}"
     context = {
         "channel": channel,
         "kind": kind,
         "filter_form": FilterForm({"severity": channel.severity, "kinds": channel.kinds}),
         "secret_form": secret_form,
+        "address_form": address_form,
         "found": take_page(list_deliveries(channel), request.GET.get("cursor", ""), NEWEST_FIRST, 25),
         "days": KEPT_DAYS,
     }
@@ -140,6 +148,24 @@ def change(request: HtmxRequest, channel: str) -> HttpResponse:
 
 
 @never_cache
+@sensitive_post_parameters("password")
+@require_POST
+@page(role="admin")
+def address(request: HtmxRequest, channel: str) -> HttpResponse:
+    """Change where a mail channel leads."""
+    found, form = get_channel(request.workspace, channel), ChangeMailboxForm(request.POST)
+    if form.is_valid():
+        try:
+            change_address(found, form.changes())
+        except FlowError as error:
+            form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
+    if form.errors:
+        return _show(request, found, address_form=form, status=422)
+    messages.success(request, f"Where {found.name} leads is changed. Send a test now.")
+    return redirect("channels:detail", request.workspace.slug, found.name)
+
+
+@never_cache
 @sensitive_post_parameters("secret")
 @require_POST
 @page(role="admin")
@@ -148,7 +174,7 @@ def secret(request: HtmxRequest, channel: str) -> HttpResponse:
     word = CHANNEL_KINDS[found.kind].secret_word
     if form.is_valid():
         try:
-            replace_secret(found, form.cleaned_data["secret"])
+            change_address(found, {CHANNEL_KINDS[found.kind].secret_field: form.cleaned_data["secret"]})
         except FlowError as error:
             form.add_error("secret", f"{error.message} {error.hint}")
     if form.errors:

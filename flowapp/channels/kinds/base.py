@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -26,8 +26,9 @@ class ChannelKind:
     shown and may be replaced, the `secret_word`.
 
     `check` raises InvalidChannel for fields that no message could be sent by; `shown` gives what of them may be seen.
-    `send` tells up to `most_at_once` messages under one key, within a bounded time: it raises Failure, and answers what
-    is worth a note.
+    `changes` are the fields that may be changed beside the secret, and `secret_goes_to` tells of an address to whom the
+    secret is told: nobody else gets it without it being typed again. `send` tells up to `most_at_once` messages under
+    one key, within a bounded time: it raises Failure, and answers what is worth a note.
     """
 
     label: str
@@ -38,3 +39,5 @@ class ChannelKind:
     check: Callable[[Any], None]
     shown: Callable[[Any], dict[str, Any]]
     send: Callable[[Mapping[str, Any], Sequence[Message], str], str]
+    changes: frozenset[str] = frozenset()
+    secret_goes_to: Callable[[Any], Hashable] = lambda address: None

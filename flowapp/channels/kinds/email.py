@@ -196,4 +196,8 @@ def _answered(code: str, number: int, where: str) -> Failure:
     return kind(code, f"The mail server answered {number} {where}.", hint="Look at the mail server's log.")
 
 
-KIND = ChannelKind("E-mail", Mailbox, "password", "password", MOST_AT_ONCE, check, shown, send)
+CHANGES = frozenset({"host", "port", "security", "user", "sender", "to"})
+KIND = ChannelKind(
+    "E-mail", Mailbox, "password", "password", MOST_AT_ONCE, check, shown, send, changes=CHANGES,
+    secret_goes_to=lambda mailbox: (mailbox.host.lower(), mailbox.real_port, mailbox.security),
+)  # fmt: skip

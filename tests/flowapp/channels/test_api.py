@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flowapp.channels.courier import open_secret
 from flowapp.channels.models import Channel
 from tests.flowapp.channels.conftest import SECRET
 from tests.flowapp.channels.mail_server import PASSWORD, USER
@@ -31,6 +32,60 @@ def test_a_channel_is_made_tested_changed_and_removed(workspace, as_, mail_serve
     assert failed["lastError"]["code"] == "mail.login_refused"
     assert client.delete("/api/channels/ops/", headers=HERE).status_code == 204
     assert client.get("/api/channels/ops/", headers=HERE).status_code == 404
+
+
+@pytest.fixture
+def ops(workspace, mail_server):
+    """A mail channel to the server, with its password."""
+    from flowapp.channels.kinds.email import Mailbox
+    from flowapp.channels.services import add_channel
+
+    box = Mailbox("localhost", "flow@example.com", ("ops@example.com",), "starttls", mail_server.port, USER, PASSWORD)
+    return add_channel(workspace, "ops", box)
+
+
+def change(client, name: str, **wanted):
+    return client.patch(f"/api/channels/{name}/", wanted, content_type="application/json", headers=HERE)
+
+
+def test_where_a_mail_channel_leads_is_changed(ops, as_, mail_server):
+    client = as_("admin")
+    changed = change(client, "ops", to=["lead@example.com"], sender="alerts@example.com").json()
+    assert (changed["to"], changed["sender"], changed["host"]) == (
+        ["lead@example.com"],
+        "alerts@example.com",
+        "localhost",
+    )
+    assert client.post("/api/channels/ops/test/", headers=HERE).json()["state"] == "delivered"
+    assert mail_server.recipients == [["lead@example.com"]]
+
+
+@pytest.mark.parametrize("elsewhere", [{"host": "evil.example.com"}, {"port": 2525}, {"security": "tls"}])
+def test_a_stored_password_is_told_to_no_other_server(ops, as_, elsewhere):
+    refused = change(as_("admin"), "ops", **elsewhere)
+    assert (refused.status_code, refused.json()["code"]) == (422, "channel.secret_again")
+    assert Channel.objects.get().secret == ops.secret
+    taken = change(as_("admin"), "ops", secret="an0ther", **elsewhere)
+    assert taken.status_code == 200
+    assert elsewhere.items() <= taken.json().items()
+    assert open_secret(Channel.objects.get())["password"] == "an0ther"
+
+
+def test_the_host_is_looked_at_as_at_creation(ops, as_):
+    refused = change(as_("admin"), "ops", host="a.example.com,b.example.com", secret="x")
+    assert refused.json()["code"] == "connection.host_invalid"
+    assert change(as_("admin"), "ops", security="none").json()["code"] == "channel.password_in_clear"
+
+
+def test_where_a_webhook_leads_is_not_changed(pager, as_):
+    pager()
+    assert change(as_("admin"), "pager", host="example.com").json()["code"] == "channel.not_changeable"
+
+
+@pytest.mark.parametrize("role", ["viewer", "editor"])
+def test_admins_alone_change_where_a_channel_leads(ops, as_, role):
+    assert change(as_(role), "ops", to=["me@example.com"]).status_code == 403
+    assert as_(role).post("/w/alices-team/channels/of/ops/address/", {}).status_code == 403
 
 
 @pytest.mark.parametrize(

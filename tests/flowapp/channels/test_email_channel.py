@@ -13,7 +13,7 @@ from flowapp.channels.kinds import email
 from flowapp.channels.kinds.base import InvalidChannel
 from flowapp.channels.kinds.email import Mailbox
 from flowapp.channels.selectors import channel_document
-from flowapp.channels.services import add_channel, replace_secret, send_test
+from flowapp.channels.services import add_channel, change_address, send_test
 from flowapp.connections.services import rotate_secrets
 from flowapp.health.alerts import raise_alert
 from tests.flowapp.channels.mail_server import PASSWORD, USER, serving
@@ -71,7 +71,7 @@ def test_a_wrong_password_is_told_and_can_be_replaced(mails, mail_server):
     failed = send_test(channel)
     assert (failed.state, failed.error_code) == ("failed", "mail.login_refused")
     assert "wr0ng" not in failed.error_message
-    replace_secret(channel, PASSWORD)
+    change_address(channel, {"password": PASSWORD})
     assert send_test(channel).state == "delivered"
 
 
@@ -173,4 +173,4 @@ def test_a_login_that_no_mail_can_be_sent_with_is_refused_at_once(mails):
     assert caught.value.code == "channel.login_invalid"
     assert "pässword" not in f"{caught.value.message} {caught.value.hint}"
     with pytest.raises(InvalidChannel):
-        replace_secret(mails(), "pässword")
+        change_address(mails(), {"password": "pässword"})

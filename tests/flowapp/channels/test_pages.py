@@ -54,6 +54,25 @@ def test_a_mail_channel_is_added_tested_and_removed(workspace, as_, mail_server)
     assert "Nobody is told yet" in words(client.post(f"{CHANNELS}of/ops/remove/", follow=True))
 
 
+def test_where_a_mail_channel_leads_is_changed_on_its_page(workspace, as_, mail_server):
+    client, before = as_("admin"), {"to": "ops@example.com", "sender": "flow@example.com", "host": "localhost",
+                                    "security": "starttls", "port": 1, "user": USER}  # fmt: skip
+    client.post(f"{CHANNELS}add/email/", {**before, "name": "ops", "password": PASSWORD, "severity": "warning"})
+    page = client.get(f"{CHANNELS}of/ops/").content.decode()
+    assert 'value="localhost"' in page
+    assert PASSWORD not in page
+    moved = {**before, "port": mail_server.port, "to": "lead@example.com"}
+    refused = client.post(f"{CHANNELS}of/ops/address/", moved)
+    assert refused.status_code == 422
+    assert 'id="id_password_error">The stored password was given for another server' in refused.content.decode()
+    page = client.post(f"{CHANNELS}of/ops/address/", {**moved, "password": PASSWORD}, follow=True)
+    assert "Where ops leads is changed" in words(page)
+    client.post(f"{CHANNELS}of/ops/address/", {**moved, "sender": "alerts@example.com"})
+    assert "The test was taken." in words(client.post(f"{CHANNELS}of/ops/test/", follow=True))
+    assert [mail["From"].addresses[0].addr_spec for mail in mail_server.mails] == ["alerts@example.com"]
+    assert mail_server.recipients == [["lead@example.com"]]
+
+
 def test_a_test_that_is_not_taken_says_why(pager, receiver, as_):
     pager()
     receiver.answers["/T0KEN"] = status(403)
