@@ -70,6 +70,7 @@ _NAMES = (
     _error("table_name.malformed", 'Write schema.table; a name that holds a dot goes in quotes: "a.b"."c".'),
     _error("column.repeated", "Name each column once."),
     _error("column.unknown", "Use a column that the rows have at this point."),
+    _warning("column.not_seen", "It may be kept if files with that column are to come."),
     _error("type.malformed", "Keep the precision within 1 to 1000 and the scale within 0 to the precision."),
 )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.nodes import NODES
 from ir.nodes.base import InnerNode
+from ir.nodes.source import Source
 from ir.nodes.target import Target
 from ir.nodes.validate import Validate
 from ir.pointers import Pointer
@@ -122,8 +124,9 @@ def _check_cycles(graph: Graph) -> Iterator[Diagnostic]:
                 pending.append(graph.inputs_of(node))
 
 
-def known_columns(graph: Graph) -> dict[Pointer, Columns]:
-    """What is known of the columns that arrive at each node, by the node's place."""
+def known_columns(graph: Graph, seen: Mapping[str, Sequence[str]] | None = None) -> dict[Pointer, Columns]:
+    """What is known of the columns that arrive at each node, by the node's place. `seen` are those that sources have
+    had so far, by their ids."""
     arriving: dict[Pointer, Columns] = {}
     for node in graph.nodes:
         chain = [node]
@@ -133,11 +136,15 @@ def known_columns(graph: Graph) -> dict[Pointer, Columns]:
             chain.append(above[0][1])
         for reached in reversed(chain):
             sources = [source for _, source in graph.inputs_of(reached)]
-            arriving.setdefault(reached.at, _columns_after(sources, arriving))
+            arriving.setdefault(reached.at, _columns_after(sources, arriving, seen or {}))
     return arriving
 
 
-def _columns_after(sources: list[DraftNode], arriving: dict[Pointer, Columns]) -> Columns:
+def _columns_after(
+    sources: list[DraftNode], arriving: dict[Pointer, Columns], seen: Mapping[str, Sequence[str]]
+) -> Columns:
     if len(sources) != 1 or sources[0].spec is None or sources[0].at not in arriving:
         return Columns()
-    return sources[0].spec.columns_after(arriving[sources[0].at])
+    columns = sources[0].spec.columns_after(arriving[sources[0].at])
+    names = seen.get(sources[0].id or "") if isinstance(sources[0].spec, Source) else None
+    return columns if names is None else replace(columns, seen=tuple(names))

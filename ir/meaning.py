@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from ir.base import Spec
 from ir.connectors import CONNECTORS, TARGET_CONNECTORS, read_config
 from ir.connectors.base import Connector
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
+from ir.expressions import ExpressionError, rename_column
 from ir.graph import Graph, check_graph, known_columns
 from ir.kinds import KindTable
 from ir.load_modes.base import Findings
 from ir.nodes import Node, Source, Target, Transform
 from ir.not_yet import NOT_YET
 from ir.ops import Deduplicate
-from ir.pointers import ROOT, Pointer
+from ir.pointers import ROOT, Pointer, value_at
 from ir.schedules import CronSchedule, EverySchedule
 from ir.spelling import guess
 from ir.structure import Draft
@@ -28,7 +30,9 @@ from ir.targets import check_targets
 class _Subject:
     draft: Draft
     graph: Graph
+    document: Any
     destinations: Destinations | None
+    sources: Mapping[str, Sequence[str]]
     streaming: bool
 
     def specs(self) -> Iterator[tuple[Node, Pointer]]:
@@ -40,10 +44,14 @@ class _Subject:
 
 
 def check_meaning(
-    draft: Draft, destinations: Destinations | None, streaming: bool = False
+    draft: Draft,
+    document: Any,
+    destinations: Destinations | None,
+    sources: Mapping[str, Sequence[str]],
+    streaming: bool,
 ) -> list[Diagnostic | Skipped]:
-    """What all rules find."""
-    subject = _Subject(draft, Graph(draft.nodes), destinations, streaming)
+    """What all rules find. `document` is what the draft was read from."""
+    subject = _Subject(draft, Graph(draft.nodes), document, destinations, sources, streaming)
     return [finding for rule in RULES for finding in rule(subject)]
 
 
@@ -105,14 +113,36 @@ def _check_config(source: Source, at: Pointer) -> Findings:
 
 
 def _check_columns(subject: _Subject) -> Findings:
-    """Columns that the document itself shows to be missing where they are needed."""
-    arriving = known_columns(subject.graph)
+    """Columns that the document itself shows to be missing where they are needed, or that nobody has seen so far."""
+    arriving = known_columns(subject.graph, subject.sources)
     for spec, at in subject.specs():
         for name, place, columns in spec.reads(at, arriving[at]):
             if columns.has(name) is False:
-                near = guess(name, columns.present)
-                fixes = [[{"op": "replace", "path": str(place), "value": near}]] if near and place[-1] != name else []
-                yield diagnose("column.unknown", place, f"The rows have no column {shown(name)} here.", fixes=fixes)
+                message = f"The rows have no column {shown(name)} here."
+                yield _missing("column.unknown", name, place, columns.present, message, subject.document)
+            elif columns.was_seen(name) is False:
+                message = f"The newest file has no column {shown(name)}."
+                known = (*columns.present, *(columns.seen or ()))
+                yield _missing("column.not_seen", name, place, known, message, subject.document)
+
+
+def _missing(code: str, name: str, at: Pointer, known: Sequence[str], message: str, document: Any) -> Diagnostic:
+    near = guess(name, known)
+    if near is None:
+        return diagnose(code, at, message)
+    mended = _with_column(value_at(document, at), name, near) if at[-1] != name else None
+    fixes = [[{"op": "replace", "path": str(at), "value": mended}]] if mended else []
+    return diagnose(code, at, message, hint=f"Did you mean {shown(near)}?", fixes=fixes)
+
+
+def _with_column(written: Any, name: str, near: str) -> str | None:
+    """What stands where a column is named, alone or in an expression, with another column in its place."""
+    if written == name:
+        return near if near.isidentifier() else None  # in an expression others need backticks
+    try:
+        return rename_column(written, name, near) if isinstance(written, str) else None
+    except ExpressionError:
+        return None
 
 
 def _check_order(subject: _Subject) -> Findings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ def parsePipelineIR(
     document: str | bytes | dict[str, Any],
     *,
     destinations: Destinations | None = None,
+    sources: Mapping[str, Sequence[str]] | None = None,
     syntax: Syntax = "json",
     streaming: bool = False,
 ) -> Parsed:
@@ -35,12 +37,13 @@ def parsePipelineIR(
 
     Raises InvalidPipeline holding every diagnostic of all three phases: text, structure, meaning. Only text that cannot
     be read at all ends it early. Rules that need to know the tables are skipped, and listed, without `destinations`.
+    `sources` are the columns that the newest file of a source has, by the source's id, as far as somebody has looked.
     `streaming` is the installation's FLOW_STREAMING_ENABLED.
     """
     read = read_document(document, syntax)
     draft, structural = read_structure(read.value)
     faults = [*read.faults, *_without_echoes(structural, read.faults)]
-    findings = check_meaning(draft, destinations, streaming)
+    findings = check_meaning(draft, read.value, destinations, sources or {}, streaming)
     found = [finding for finding in findings if isinstance(finding, Diagnostic)]
     skipped = tuple(finding for finding in findings if isinstance(finding, Skipped))
     diagnostics = _in_order(read, _without_misspelt([*faults, *_without_echoes(found, faults)]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Pointer(tuple[str | int, ...]):
     """A place in a document: `Pointer() / "nodes" / 0` is `/nodes/0`."""
@@ -21,3 +23,15 @@ class Pointer(tuple[str | int, ...]):
 
 
 ROOT = Pointer()
+
+
+def value_at(document: Any, at: Pointer) -> Any:
+    """What stands there; None if nothing does."""
+    for part in at:
+        if isinstance(document, dict):
+            document = document.get(part)
+        elif isinstance(document, list) and isinstance(part, int) and part < len(document):
+            document = document[part]
+        else:
+            return None
+    return document

@@ -232,7 +232,9 @@ class Validate(APIView):
     def post(self, request: Request) -> Response:
         data = _object(request)
         text = _text_of(data["text"] if "text" in data else data.get("document", data))
-        checked = check_text(request.workspace, text, syntax=syntax_of(text))
+        checked = check_text(
+            request.workspace, text, syntax=syntax_of(text), looks_at_files=is_at_least(request.role, "editor")
+        )
         return Response(
             {
                 "valid": checked.pipeline is not None,
@@ -263,8 +265,8 @@ def _draft(request: Request, ident: str) -> Draft:
 
 
 def _draft_response(request: Request, draft: Draft) -> Response:
-    read_only = not is_at_least(request.role, "editor")
-    return Response(drafts.view_draft(draft).to_json(read_only=read_only))
+    can_edit = is_at_least(request.role, "editor")
+    return Response(drafts.view_draft(draft, looks_at_files=can_edit).to_json(read_only=not can_edit))
 
 
 def _saved(version: PipelineVersion, code: int = status.HTTP_200_OK) -> Response:

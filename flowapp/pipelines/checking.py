@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from flowapp.accounts.models import Workspace
+from flowapp.files.headers import newest_header
 from flowapp.pipelines.destinations import Found, find_destinations
 from flowapp.pipelines.documents import parse
 from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped, listed, shown
@@ -42,13 +43,18 @@ class Checked:
         return self.pipeline
 
 
-def check_text(workspace: Workspace, text: str, *, syntax: Syntax = "json", fresh: bool = False) -> Checked:
-    """All diagnostics of a text. `fresh` looks at the tables again instead of believing what was seen just before."""
+def check_text(
+    workspace: Workspace, text: str, *, syntax: Syntax = "json", fresh: bool = False, looks_at_files: bool = False
+) -> Checked:
+    """All diagnostics of a text. `fresh` looks at the tables again instead of believing what was seen just before.
+
+    `looks_at_files` is for those who may see values: a file that has no header after all shows a row.
+    """
     value = read_value(text, syntax)
     found = find_destinations(workspace, value, fresh=fresh)
     pipeline: Document | None = None
     try:
-        parsed = parse(text, syntax, found.tables)
+        parsed = parse(text, syntax, found.tables, _columns_seen(workspace, value) if looks_at_files else None)
         pipeline, diagnostics, skipped = parsed.pipeline, parsed.warnings, parsed.skipped
     except InvalidPipeline as error:
         diagnostics, skipped = error.diagnostics, error.skipped
@@ -58,6 +64,13 @@ def check_text(workspace: Workspace, text: str, *, syntax: Syntax = "json", fres
         unknown = tuple(placed(diagnostic) for diagnostic in unknown)
         pipeline = None
     return Checked(value, pipeline, diagnostics + unknown, tuple(_with_reasons(value, skipped, found)), found)
+
+
+def _columns_seen(workspace: Workspace, value: Any) -> dict[str, list[str]]:
+    """The columns of the newest files, by the id of their source."""
+    named = [(node["id"], node) for _, node in nodes_of(value) if isinstance(node.get("id"), str)]
+    heads = {name: newest_header(workspace, node) for name, node in named if node.get("kind") == "source"}
+    return {name: columns for name, columns in heads.items() if columns}
 
 
 def read_value(text: str, syntax: Syntax = "json") -> Any:

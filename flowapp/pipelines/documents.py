@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from django.conf import settings
@@ -21,9 +22,16 @@ def syntax_of(text: str) -> Syntax:
     return "json" if text.lstrip("\ufeff \t\r\n").startswith("{") else "toml"
 
 
-def parse(text: str | bytes, syntax: Syntax, destinations: Destinations | None = None) -> Parsed:
+def parse(
+    text: str | bytes,
+    syntax: Syntax,
+    destinations: Destinations | None = None,
+    sources: Mapping[str, Sequence[str]] | None = None,
+) -> Parsed:
     """`parsePipelineIR` with what this installation allows; raises InvalidPipeline."""
-    return parsePipelineIR(text, syntax=syntax, destinations=destinations, streaming=settings.FLOW_STREAMING_ENABLED)
+    return parsePipelineIR(
+        text, syntax=syntax, destinations=destinations, sources=sources, streaming=settings.FLOW_STREAMING_ENABLED
+    )
 
 
 @lru_cache(maxsize=64)

@@ -330,5 +330,6 @@ class DraftView:
         }
 
 
-def view_draft(draft: Draft) -> DraftView:
-    return DraftView(draft, check_text(draft.pipeline.workspace, draft.text))
+def view_draft(draft: Draft, *, looks_at_files: bool = False) -> DraftView:
+    """The draft with its diagnostics; `looks_at_files` as `check_text` has it."""
+    return DraftView(draft, check_text(draft.pipeline.workspace, draft.text, looks_at_files=looks_at_files))

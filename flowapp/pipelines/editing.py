@@ -76,12 +76,15 @@ class Editor:
     def can_edit(self) -> bool:
         return is_at_least(self.request.role, "editor")
 
+    def view(self, draft: Draft) -> DraftView:
+        return drafts.view_draft(draft, looks_at_files=self.can_edit)
+
 
 @require_GET
 @page()
 def edit(request: HtmxRequest, ident: str) -> HttpResponse:
     editor = Editor.of(request, ident)
-    return render(request, "pipelines/edit.html", _context(editor, drafts.view_draft(editor.draft())))
+    return render(request, "pipelines/edit.html", _context(editor, editor.view(editor.draft())))
 
 
 @require_GET
@@ -257,7 +260,7 @@ def _update(editor: Editor, draft: Draft, *, node: str | None = None, announce: 
     """The pane and the bars after a change; pages without a pane are loaded anew."""
     if editor.tab not in WITH_PANEL:
         return HttpResponseClientRefresh()
-    context = _context(editor, drafts.view_draft(draft), node=node)
+    context = _context(editor, editor.view(draft), node=node)
     response = render(editor.request, "pipelines/_update.html", {**context, "is_update": True})
     if announce:
         trigger(response, "flow:draft-changed", origin="form", position=draft.position)

@@ -7,6 +7,7 @@ allowed by name; sqlglot's own rewriting of functions is switched off, for it wo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -23,6 +24,8 @@ from ir.expressions.writer import Writer
 
 MAX_LENGTH = 10_000
 MAX_TOKENS = 2_000
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""Names that need no backticks, unless they are words of SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,26 @@ def parse_expression(text: str) -> Expression:
 def bind_expression(text: str, names: Mapping[str, str]) -> str:
     """The text to run, with columns under the names that the engine gives them; raises ExpressionError."""
     return Writer(names).write(_parse(text))
+
+
+def rename_column(text: str, name: str, other: str) -> str | None:
+    """The expression as it was typed, reading another column instead; None where that cannot be done surely."""
+    tokens = Dialect().tokenize(text)
+    written, end = "", 0
+    for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
+        named = token.text == name and token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+        is_field = before is not None and before.token_type == TokenType.DOT
+        is_function = after is not None and after.token_type == TokenType.L_PAREN
+        if named and not is_field and not is_function:
+            written += text[end : token.start] + (other if _PLAIN.fullmatch(other) else f"`{other.replace('`', '``')}`")
+            end = token.end + 1
+    written += text[end:]
+    try:
+        columns = parse_expression(written).columns
+    except ExpressionError:
+        return None
+    meant = dict.fromkeys(other if column == name else column for column in parse_expression(text).columns)
+    return written if columns == tuple(meant) else None
 
 
 def parse_written(sql: str) -> exp.Expr:
@@ -88,4 +111,4 @@ def _check_literal(written: str, understood: str) -> None:
         raise refused(f"The text literal {shown(written)} can be read in two ways")
 
 
-__all__ = ["Expression", "ExpressionError", "bind_expression", "parse_expression", "parse_written"]
+__all__ = ["Expression", "ExpressionError", "bind_expression", "parse_expression", "parse_written", "rename_column"]

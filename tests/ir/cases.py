@@ -25,9 +25,13 @@ class Case:
     expected: list[dict[str, Any]]
     destinations: Destinations | None
     streaming: bool = False
+    sources: dict[str, list[str]] | None = None
 
     def parse(self) -> Parsed:
-        return parsePipelineIR(self.text, syntax=self.syntax, destinations=self.destinations, streaming=self.streaming)
+        return parsePipelineIR(
+            self.text, syntax=self.syntax, destinations=self.destinations, sources=self.sources,
+            streaming=self.streaming,
+        )  # fmt: skip
 
     @property
     def code(self) -> str:

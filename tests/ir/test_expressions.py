@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ir.expressions import ExpressionError, parse_expression
+from ir.expressions import ExpressionError, parse_expression, rename_column
 from ir.expressions.functions import FUNCTIONS, NOT_REPEATABLE, REFUSED
 from ir.expressions.literals import decode_literal, encode_literal
 
@@ -209,3 +209,14 @@ def test_the_lists_of_functions_do_not_overlap():
     assert not FUNCTIONS & refused
     assert not NOT_REPEATABLE & refused
     assert all(set(name) <= set(string.ascii_lowercase + string.digits + "_") for name in FUNCTIONS)
+
+
+@pytest.mark.parametrize(("text", "other", "meant"), [
+    ("totl / 2 + totl", "total", "total / 2 + total"),
+    ("case when `totl` = 'totl' then 1 end", "all of it", "case when `all of it` = 'totl' then 1 end"),
+    ("concat(totl, x.totl)", "total", "concat(total, x.totl)"),
+    ("totl(a) = totl", "total", None),
+    ("totl  >  1", "select", None),
+])  # fmt: skip
+def test_a_column_is_put_in_the_place_of_another_in_the_text_as_it_was_typed(text, other, meant):
+    assert rename_column(text, "totl", other) == meant

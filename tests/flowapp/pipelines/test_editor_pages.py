@@ -415,6 +415,34 @@ def test_groups_of_one_kind_of_node_are_not_taken_for_those_of_another(web, url)
     assert "group-target" not in source
 
 
+def test_a_column_that_the_newest_file_lacks_is_told_wherever_it_is_misspelt(
+    web, url, save, document, person, sign_in, settings, tmp_path
+):
+    settings.FILES_ROOT = tmp_path
+    (tmp_path / "alices-team" / "in").mkdir(parents=True)
+    (tmp_path / "alices-team" / "in" / "a.csv").write_text("id,surname\n1,Ann\n")
+    source, load = document()["nodes"]
+    derive = {"op": "derive", "columns": {"full": "concat(id, ' ', surnam)"}}
+    ops = [derive, {"op": "filter", "where": "full > surname"}]
+    shape = {"id": "shape", "kind": "transform", "inputs": ["files"], "ops": ops}
+    save(nodes=[source, shape, {**load, "inputs": ["shape"]}])
+    told = web.get("/api/pipelines/numbers/draft/").json()["diagnostics"]
+    (warning,) = [one for one in told if one["code"] == "column.not_seen"]
+    assert (warning["path"], warning["severity"]) == ("/nodes/1/ops/0/columns/full", "warning")
+    assert (warning["message"], warning["hint"]) == (
+        "The newest file has no column 'surnam'.",
+        "Did you mean 'surname'?",
+    )
+    assert warning["fixes"][0][0]["value"] == "concat(id, ' ', surname)"
+    asked = {"document": document(nodes=[source, shape, {**load, "inputs": ["shape"]}])}
+    for role, codes in (("editor", ["column.not_seen"]), ("viewer", [])):
+        answer = sign_in(person(role)).post("/api/pipelines/validate/", asked, "application/json").json()
+        assert [one["code"] for one in answer["diagnostics"]] == codes
+    pages = {role: words(sign_in(person(role)).get(url(node="shape"))) for role in ("editor", "viewer")}
+    assert "The newest file has no column 'surnam'" in pages["editor"]
+    assert "surnam'" not in pages["viewer"]
+
+
 def test_columns_of_the_file_that_waits_are_suggested_to_those_who_fill_forms_in(
     url, person, sign_in, settings, tmp_path
 ):
