@@ -110,13 +110,15 @@ def _node_lines(node: Document) -> Iterator[str]:
 
 def row_lines(document: Document, name: str) -> Iterator[str]:
     """What became of the rejected rows that a run was about, and where each of them is told."""
-    if "rows" not in document:
+    from flowapp.runs.purposes import PURPOSES
+
+    if "rows" not in document or (over_rows := PURPOSES[document["purpose"]].over_rows) is None:
         return
     for result, n in document["rows"]["counts"].items():
         one, several = ROW_RESULTS.get(result, (result, result))
-        words = "would be loaded" if (document["purpose"], result) == ("recheck", "loaded") else None
+        words = "would be loaded" if result == "loaded" and not over_rows.loads else None
         yield f"  {counted(n, 'row')} {words or (one if n == 1 else several)}"
-    if document["purpose"] == "replay":
+    if over_rows.loads:
         yield f"  Row by row: flow errors results {name}"
 
 

@@ -14,7 +14,8 @@ from flowapp.connections.services import add_connection
 from flowapp.demo.files import place_files
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version
-from flowapp.runs.models import LOADED, Purpose, Run
+from flowapp.runs.models import LOADED, Run
+from flowapp.runs.purposes import LOADS
 from ir.errors import FlowError
 
 CONNECTION = "warehouse"
@@ -36,7 +37,7 @@ def load_demo(workspace: Workspace, warehouse: Warehouse | None) -> list[Pipelin
 
 def find_result(pipeline: Pipeline) -> Run | None:
     """The newest run that loaded the pipeline's rows; a replay of a few rejected ones is none."""
-    return Run.objects.filter(pipeline=pipeline, purpose=Purpose.LOAD, state__in=LOADED).order_by("-queued_at").first()
+    return Run.objects.filter(pipeline=pipeline, purpose__in=LOADS, state__in=LOADED).order_by("-queued_at").first()
 
 
 def run_missing(pipelines: list[Pipeline], run: Callable[[Pipeline], Run]) -> Run:

@@ -36,7 +36,8 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import quarantines_of
 from flowapp.quarantine.places import places_of
-from flowapp.runs.models import NodeRun, Purpose, Run
+from flowapp.runs.models import NodeRun, Run
+from flowapp.runs.purposes import LOADS
 from flowapp.runs.rule_names import names_of
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
@@ -268,7 +269,7 @@ def _lack(found: SearchResult) -> str:
 
 def _left_out(pipeline: Pipeline, target: Target) -> Iterable[tuple[str, int]]:
     """Of loads alone: a replay rejects rows that a load has rejected before."""
-    loads = Run.objects.filter(pipeline=pipeline, purpose=Purpose.LOAD).order_by("-queued_at")
+    loads = Run.objects.filter(pipeline=pipeline, purpose__in=LOADS).order_by("-queued_at")
     recent = list(loads.values_list("pk", flat=True)[:RECENT_LOADS])
     nodes = NodeRun.objects.filter(run__in=recent, node=target.id)
     sums = nodes.aggregate(**{name: Sum(name) for name in LEFT_OUT})
