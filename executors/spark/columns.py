@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -24,6 +24,7 @@ from executors.spark.compiled import (
     Tie,
     Working,
 )
+from executors.spark.computing import cannot_fail
 from executors.spark.errors import analysing
 from executors.spark.parcels import BROKEN
 from executors.spark.session import RunSession
@@ -49,9 +50,15 @@ def plan_columns(session: RunSession, path: Path, fields: Sequence[SourceField])
     return compile_path(session, path, fields).fields
 
 
-def compile_path(session: RunSession, path: Path, fields: Sequence[SourceField]) -> Compiled:
-    """Compile all ops of a path. Spark is asked for the types of expressions only; nothing is read."""
-    compiler = Compiler(session, path, fields)
+def compile_path(
+    session: RunSession, path: Path, fields: Sequence[SourceField], spared_by: Collection[str] = ()
+) -> Compiled:
+    """Compile all ops of a path. Spark is asked for the types of expressions only; nothing is read.
+
+    `spared_by` are cast flags that reject their rows: behind these casts no expression is asked of such a row, whatever
+    columns it reads.
+    """
+    compiler = Compiler(session, path, fields, frozenset(spared_by))
     for transform in path.transforms:
         for number, op in enumerate(transform.ops, start=1):
             compiler.enter(transform.id, f"{op.op} (op {number})")
@@ -65,6 +72,15 @@ def compile_path(session: RunSession, path: Path, fields: Sequence[SourceField])
     return compiler.finish()
 
 
+def spare_rejected(
+    session: RunSession, path: Path, fields: Sequence[SourceField], compiled: Compiled
+) -> Compiled | None:
+    """The path compiled anew, so that no expression fails for a row that a cast before it rejects; None if no cast
+    rejects any. It reads more columns typed than expressions need, which only pays where one has failed."""
+    tried = {flag.column for flag in compiled.sink_flags() if isinstance(flag, CastFlag)}
+    return compile_path(session, path, fields, tried) if tried and path.target.on_type_mismatch != "null" else None
+
+
 def _asks_spark(validate: Validate) -> bool:
     return any(rule.when is not None or isinstance(rule, rules.Expression) for rule in validate.row_level)
 
@@ -76,8 +92,11 @@ def _drops_rows(validate: Validate) -> bool:
 class Compiler:
     """The state between two ops: working columns over frame columns, and the stages so far."""
 
-    def __init__(self, session: RunSession, path: Path, fields: Sequence[SourceField]) -> None:
+    def __init__(
+        self, session: RunSession, path: Path, fields: Sequence[SourceField], spared_by: frozenset[str] = frozenset()
+    ) -> None:
         self._session = session
+        self._spared_by = spared_by
         self._empty_as_null = path.target.empty_as_null
         # Where bad values become NULL they count as NULL in conditions too; else their rows are kept for the verdict.
         self._keeps_order = CONNECTORS[path.source.connector].keeps_order
@@ -157,13 +176,28 @@ class Compiler:
 
     def derive(self, columns: Mapping[str, str]) -> None:
         """Add columns; every expression sees the columns before this op."""
-        bound = {name: self._bind(text) for name, text in columns.items()}
+        self._find_rejected()
+        bound = {name: self._bind(text, name) for name, text in columns.items()}
         outs = {name: f"c{len(self.frame) + place}" for place, name in enumerate(bound)}
         types = self._analyse({outs[name]: (columns[name], sql) for name, (sql, _) in bound.items()})
+        bound = {name: (sql, flags | self._rejected(sql)) for name, (sql, flags) in bound.items()}
         self.stages.append(Derive(tuple((outs[n], self._guarded(sql, flags)) for n, (sql, flags) in bound.items())))
         for name, (_, flags) in bound.items():
             self.frame[outs[name]] = kind = self._type_of(types[outs[name]], columns[name])
             self.working[name] = Working(outs[name], kind, flags=flags)
+
+    def _find_rejected(self) -> None:
+        """Have the casts so far tried, of which some reject rows that no expression is to be asked of."""
+        for name, column in list(self.working.items()):
+            if is_native(column.type) and not self._spared_by.isdisjoint(flags_of(column.steps)):
+                self._need(name)
+
+    def _rejected(self, sql: str) -> frozenset[str]:
+        """The flags so far that spare rows from an expression which may fail."""
+        if not self._spared_by or cannot_fail(sql, self.frame):
+            return frozenset()
+        made = [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
+        return self._spared_by & {flag for program in made for flag in flags_of(program.steps)}
 
     def _type_of(self, kind: spark.DataType, text: str) -> ColumnType:
         found = column_type(kind)
@@ -214,13 +248,14 @@ class Compiler:
 
     def _condition(self, text: str, code: str) -> tuple[str, frozenset[str]]:
         """A checked expression that is true or false, and the cast flags that it hangs on; raises Terminal `code`."""
+        self._find_rejected()
         sql, flags = self._bind(text)
         kind = self._analyse({"condition": (text, sql)})["condition"]
         if not isinstance(kind, spark.BooleanType):
             raise self.refuse(
                 code, f"{text!r} gives {kind.simpleString()}, not true or false.", "Compare with something: amount > 0."
             )
-        return sql, flags
+        return sql, flags | self._rejected(sql)
 
     def keep_last(self, keys: Sequence[str], order_by: str | None) -> None:
         """Mark the last row of each key; rows that are filtered away do not count, those that are bad all stay."""
@@ -255,15 +290,16 @@ class Compiler:
             )  # fmt: skip
         return self._need(name)
 
-    def _bind(self, text: str) -> tuple[str, frozenset[str]]:
-        """The checked expression over frame columns, and the cast flags that its value hangs on."""
+    def _bind(self, text: str, column: str = "") -> tuple[str, frozenset[str]]:
+        """The checked expression over frame columns, and the cast flags that its value hangs on. `column` is the one
+        that it makes."""
         try:
-            columns = {name: self._need(name) for name in parse_expression(text).columns}
+            needed = {name: self._need(name) for name in parse_expression(text).columns}
         except ExpressionError as error:
             raise self.refuse(error.code, error.message, error.hint) from error
-        sql = bind_expression(text, {name: column for name, (column, _) in columns.items()})
-        self.expressions.append(Expression(self.node, self.place, text, sql))
-        return sql, frozenset().union(*(flags for _, flags in columns.values()))
+        sql = bind_expression(text, {name: base for name, (base, _) in needed.items()})
+        self.expressions.append(Expression(self.node, self.place, text, sql, column))
+        return sql, frozenset().union(*(flags for _, flags in needed.values()))
 
     def _guarded(self, sql: str, flags: Iterable[str]) -> str:
         """Rows that are bad, filtered away or rejected must not fail an expression."""

@@ -25,12 +25,14 @@ class Working:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression of the document: `text` as its author wrote it, `sql` as checked and bound to frame columns."""
+    """An expression of the document: `text` as its author wrote it, `sql` as checked and bound to frame columns; a
+    `column`, if it makes one."""
 
     node: str
     place: str
     text: str
     sql: str
+    column: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from executors.spark.steps import run_programs
 from executors.types import travel_of
 from executors.vectors import Value, Vector, compute, vector_of
 from executors.verdicts import BAD
+from ir.types import ColumnType
 
 if TYPE_CHECKING:
     from executors.spark.jobs import Task
@@ -55,7 +56,7 @@ def _add(batch: pa.RecordBatch, stage: Vectors | RunPrograms) -> pa.RecordBatch:
 
 def computable(compiled: Compiled) -> tuple[Vectors | RunPrograms, ...] | None:
     """All stages of a path, if none of them needs Spark; else None."""
-    types = {BROKEN: pa.bool_(), **{name: travel_of(kind).arrow for name, kind in compiled.frame.items()}}
+    types = _types(compiled.frame)
     stages = []
     for stage in compiled.stages:
         found = _computable(stage, types)
@@ -63,6 +64,15 @@ def computable(compiled: Compiled) -> tuple[Vectors | RunPrograms, ...] | None:
             return None
         stages.append(found)
     return tuple(stages)
+
+
+def cannot_fail(sql: str, frame: Mapping[str, ColumnType]) -> bool:
+    """Whether an expression over such columns gives a value whatever they hold."""
+    return vector_of(sql, _types(frame)) is not None
+
+
+def _types(frame: Mapping[str, ColumnType]) -> dict[str, pa.DataType]:
+    return {BROKEN: pa.bool_(), **{name: travel_of(kind).arrow for name, kind in frame.items()}}
 
 
 def _computable(stage: Stage, types: dict[str, pa.DataType]) -> Vectors | RunPrograms | None:

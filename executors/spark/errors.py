@@ -24,7 +24,8 @@ _FAILURES = {kind.__name__: kind for kind in (Transient, Terminal, Cancelled, Le
 _MARKED = re.compile(r"<flow-failure>([0-9a-f]+)</flow-failure>")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _DATA_STATE = re.compile(r"SQLSTATE: (?:22\w{3}|P0001)|\[INVALID_FORMAT\.MISMATCH_INPUT\]")
-_FRAGMENT = re.compile(r"== SQL \(line \d+, position \d+\) ==\n(.*?)\n\s*\^+", re.DOTALL)
+_FRAGMENT = re.compile(r"== SQL \(line \d+, position \d+\) ==\n(.*)\n( *)(\^+)")
+"""A line of SQL, perhaps cut at its ends, and what is underlined in it."""
 _PYTHON_ERROR = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit))\b", re.MULTILINE)
 _PYTHON_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
@@ -37,6 +38,8 @@ _NO_SERVER = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
 """gRPC's names of what it says when no server has answered."""
 # What py4j says, and no more, when the JVM went away before it answered; what it answers with is always quoted.
 _NO_ANSWER = re.compile(r"An error occurred while calling \S+\s*\Z")
+FAILED = "expression.failed"
+"""The code of a failure for values that an expression cannot take."""
 _WORKER_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
 
 
@@ -141,14 +144,27 @@ def _unmark(text: str) -> Failure:
 def _expression_failure(text: str, node: str | None, expressions: Sequence[Expression]) -> Terminal:
     """Names the condition (Spark's message quotes the value) and the expression, as far as it can be told."""
     condition = _condition(text) or "a value it cannot take"
-    fragment = _FRAGMENT.search(text)
-    suspects = [e for e in expressions if fragment and _close(fragment[1]) in _close(e.sql)] or list(expressions)
-    named = " or ".join(f"{e.text!r} ({e.place} of {e.node})" for e in suspects) or "An expression"
+    fragment = _fragment(text)
+    suspects = [e for e in expressions if fragment and fragment in _close(e.sql)] or list(expressions)
+    named = " or ".join(map(_named, suspects)) or "An expression"
     return Terminal(
-        "expression.failed", f"{named} failed on a row of the data: {condition}.",
+        FAILED, f"{named} failed on a row of the data: {condition}.",
         node=suspects[0].node if suspects else node,
         hint="Guard it, for example with nullif(b, 0), try_divide, try_cast or a filter before it.",
     )  # fmt: skip
+
+
+def _fragment(text: str) -> str:
+    """The part of an expression that Spark points at; empty if it points at none."""
+    if (found := _FRAGMENT.search(text)) is None:
+        return ""
+    line, before, under = found.groups()
+    return _close(line[len(before) :][: len(under)]).strip(".")
+
+
+def _named(expression: Expression) -> str:
+    column = f", column {expression.column!r}" if expression.column else ""
+    return f"{expression.text!r} ({expression.place} of {expression.node}{column})"
 
 
 def _close(sql: str) -> str:

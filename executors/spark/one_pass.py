@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
+from executors.errors import Terminal
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import Reading
+from executors.spark.columns import spare_rejected
 from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
 from executors.spark.computing import ComputeTask, computable
-from executors.spark.errors import translate
+from executors.spark.errors import FAILED, translate
+from executors.spark.first_failing import FirstFailing
 from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
 from executors.spark.reader import HIDDEN, ReadTask, group_parts
@@ -61,26 +65,64 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     """
     if not plan.reading.parts:
         return PassResult(())
+    reader, sink = _ends(plan)
+    stages = computable(plan.compiled)
+    near = ComputeTask(reader, stages) if stages else reader
+    way = way or ("through_spark" if stages is None else _shortest_way(plan))
+    tasks = len(reader.groups)
+    if way == "here":
+        rows = run_here(FusedTask(WatchedTask(near, session.watched), sink), tasks)
+    elif way == "fused":
+        with translate(plan.path.target.id):
+            rows = run_job(map_task(frame_of_numbers(session.start(), tasks), FusedTask(near, sink), COUNTS))
+    else:
+        rows = _run_sparing(session, plan)
+    return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
+
+
+def _ends(plan: PassPlan) -> tuple[ReadTask, SinkTask]:
     compiled = plan.compiled
     groups = group_parts(plan.reading.parts, MOST_TASKS)
-    reader = ReadTask(plan.reading.reader, groups, compiled.source, compiled.read)
     sink = SinkTask(
         _judge_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, plan.tables, plan.sealed_connection
     )
-    stages = computable(compiled)
-    near = ComputeTask(reader, stages) if stages else reader
-    way = way or ("through_spark" if stages is None else _shortest_way(plan))
-    if way == "here":
-        rows = run_here(FusedTask(WatchedTask(near, session.watched), sink), len(groups))
-    else:
-        numbers = frame_of_numbers(session.start(), len(groups))
-        with translate(plan.path.target.id, compiled.expressions):
-            if way == "fused":
-                frame = map_task(numbers, FusedTask(near, sink), COUNTS)
-            else:
-                frame = (_moving_rows if compiled.moves_rows else _through_spark)(numbers, reader, sink, plan)
-            rows = run_job(frame)
-    return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
+    return ReadTask(plan.reading.reader, groups, compiled.source, compiled.read), sink
+
+
+def _run_sparing(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
+    """An expression that fails for rows alone which are rejected anyway does not end the run: then all is done once
+    more without asking it of them. What the first try has staged is that of no winning task."""
+    try:
+        return _run_through_spark(session, plan)
+    except Terminal as failure:
+        if failure.code != FAILED or plan.compiled.moves_rows:
+            raise
+        spared = spare_rejected(session, plan.path, plan.reading.fields, plan.compiled)
+        if spared is None:
+            raise _told(session, plan, failure) from None
+    plan = replace(plan, compiled=spared)
+    try:
+        return _run_through_spark(session, plan)
+    except Terminal as failure:
+        if failure.code != FAILED:
+            raise
+        raise _told(session, plan, failure) from None
+
+
+def _told(session: RunSession, plan: PassPlan, failure: Terminal) -> Terminal:
+    """An expression's failure with the first row that it is one of."""
+    names = {origin.seq: origin.name for origin in plan.reading.origins}
+    frames = partial(frame_of_rows, compiled=plan.compiled, plan=plan)
+    reader, _ = _ends(plan)
+    node, expressions = plan.path.target.id, plan.compiled.expressions
+    return FirstFailing(session, reader, frames, node, expressions, names).tell(failure)
+
+
+def _run_through_spark(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
+    reader, sink = _ends(plan)
+    numbers = frame_of_numbers(session.start(), len(reader.groups))
+    with translate(plan.path.target.id, plan.compiled.expressions):
+        return run_job((_moving_rows if plan.compiled.moves_rows else _through_spark)(numbers, reader, sink, plan))
 
 
 def _shortest_way(plan: PassPlan) -> Way:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from executors.errors import Failure, Terminal
+from executors.spark import first_failing
 from tests.executors.conformance.world import FORMATS, World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -160,3 +161,24 @@ def test_what_is_told_to_be_loaded_is_what_the_table_gained(ready: World, mode: 
     assert reconciles(report)
     assert target.rows_loaded == len(ready.rows()) == len([row for row in rows if row["name"]])
     assert target.rows_rejected == len(entries(ready))
+
+
+def test_a_line_that_is_rejected_anyway_fails_no_expression_and_nothing_is_loaded_twice(world: World) -> None:
+    world.sql("create table t (id int primary key, name text, per float)")
+    world.write("a.csv", "id,name,n,parts\n1,Ann,6,2\n2,Bob,9,3\nTOTAL,,0,0\n")
+    columns = [{"name": name, "type": "integer"} for name in ("id", "n", "parts")]
+    ops = [{"op": "derive", "columns": {"per": "n / parts"}}, {"op": "drop", "columns": ["n", "parts"]}]
+    report = world.run(world.document(ops=ops, columns=columns, onTypeMismatch="skip"))
+    assert world.rows() == [(1, "Ann", 3), (2, "Bob", 3)]
+    assert entries(world)[0][:2] == (3, "type:id")
+    assert reconciles(report)
+
+
+def test_a_failed_expression_names_the_row_in_the_run_s_error(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_failing, "SECONDS", 600)
+    world.sql("create table t (id int primary key, name text, per float)")
+    world.write("a.csv", "id,name\n1,Ann\n0,Bob\n")
+    with pytest.raises(Terminal) as failed:
+        world.run(world.document(ops=[{"op": "derive", "columns": {"per": "1 / id"}}]))
+    assert failed.value.message.endswith("DIVIDE_BY_ZERO. The first such row is in/a.csv record 2.")
+    assert (failed.value.code, failed.value.node) == ("expression.failed", "shape")

@@ -202,8 +202,8 @@ def test_an_expression_that_fails_names_itself_and_no_value(
         stage(run_session, warehouse, make_path(*ops), [file])
     error = caught.value
     assert (error.code, error.node) == ("expression.failed", "shape")
-    assert "'cast(a as int) + 1' (derive (op 2) of shape)" in error.message
-    assert "CAST_INVALID_INPUT" in error.message
+    assert error.message.startswith("'cast(a as int) + 1' (derive (op 2) of shape, column 'y') failed on a row")
+    assert "CAST_INVALID_INPUT." in error.message
     assert "secret" not in str(error) + error.hint
 
 

@@ -1,0 +1,150 @@
+"""Which row was the first for which an expression failed: Spark names none.
+
+After the failure, and only then, the source is read again in smaller and smaller pieces, and nothing of them is kept.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import repeat
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from executors.errors import Terminal, Transient
+from executors.formats.batches import take_trailers
+from executors.reading import Part
+from executors.spark.compiled import Expression
+from executors.spark.errors import FAILED, translate
+from executors.spark.jobs import frame_of_numbers, map_task, run_job
+from executors.spark.reader import ReadTask, group_parts
+from executors.spark.session import RunSession
+from executors.verdicts import FILE, RECORD
+
+PARTS_AT_ONCE = 16
+FIRST_ROWS = 16
+"""So many rows of a part are looked at first, then so many times as many: who fails early is found early."""
+SECONDS = 60
+"""How long is looked. In a large source a row that stands far behind is not found by then."""
+
+Frames = Callable[[DataFrame, ReadTask], DataFrame]
+"""From the numbers of a reader's groups to parcels, and beside them what expressions compute of each row alone."""
+
+
+class _GaveUp(Exception):
+    """It takes too long."""
+
+
+@dataclass(slots=True)
+class FirstFailing:
+    """`reader` and `frames` are those of the job in which an expression failed; `names` are the files' by their
+    place."""
+
+    session: RunSession
+    reader: ReadTask
+    frames: Frames
+    node: str
+    expressions: Sequence[Expression]
+    names: Mapping[int, str]
+    _until: float = 0
+    _watch: Iterator[None] = field(default_factory=lambda: repeat(None))
+
+    def tell(self, failure: Terminal) -> Terminal:
+        """The failure of the first row, with its place; where that is not found, the failure as it is known.
+
+        Raises Cancelled when the run is interrupted meanwhile.
+        """
+        self._until, self._watch = time.monotonic() + SECONDS, self.session.watched(repeat(None))
+        next(self._watch)
+        with suppress(_GaveUp, Transient, Terminal):
+            return self._find() or failure
+        return failure
+
+    def _find(self) -> Terminal | None:
+        parts = [part for group in self.reader.groups for part in group]
+        *others, last = (parts[cut : cut + PARTS_AT_ONCE] for cut in range(0, len(parts), PARTS_AT_ONCE))
+        some = next(filter(self._failure_in, others), last)
+        while len(some) > 1:
+            half = some[: len(some) // 2]
+            some = half if self._failure_in(half) else some[len(half) :]
+        return self._find_in(some)
+
+    def _find_in(self, part: Sequence[Part]) -> Terminal | None:
+        first, end = 0, FIRST_ROWS
+        while not self._failure_in(part, first, end):
+            first, end = end, end * FIRST_ROWS
+        while end - first > 1:
+            middle = (first + end) // 2
+            first, end = (first, middle) if self._failure_in(part, first, middle) else (middle, end)
+        # A source that gives its rows in another order each time has led to any row.
+        failure = self._failure_in(part, first, end)
+        return failure and self._placed(failure, _SomeRows.of(self.reader, part, first, end))
+
+    def _failure_in(self, parts: Sequence[Part], first: int = 0, end: int | None = None) -> Terminal | None:
+        """How an expression fails for some of these rows; None if none does."""
+        if time.monotonic() > self._until:
+            raise _GaveUp
+        next(self._watch)
+        reader = _SomeRows.of(self.reader, parts, first, end)
+        try:
+            with translate(self.node, self.expressions):
+                frame = self.frames(frame_of_numbers(self.session.start(), len(reader.groups)), reader)
+                run_job(_computed(frame))
+        except Terminal as failure:
+            if failure.code != FAILED:
+                raise
+            return failure
+        return None
+
+    def _placed(self, failure: Terminal, row: ReadTask) -> Terminal:
+        with translate(self.node):
+            (at,) = run_job(map_task(frame_of_numbers(self.session.start(), 1), _Places(row), "file int, record long"))
+        place = f"{self.names[at['file']]} record {at['record']}"
+        return Terminal(
+            FAILED, f"{failure.message} The first such row is {place}.", node=failure.node, hint=failure.hint
+        )
+
+
+def _computed(frame: DataFrame) -> DataFrame:
+    """No row, but for one in 2^64, though all that is beside the parcels must be computed. Without a task behind it:
+    workers that a failure ends take a second to come back."""
+    every = F.xxhash64(*map(F.col, frame.columns[1:]))
+    return frame.select(every.alias("hash")).where(F.col("hash") == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _SomeRows(ReadTask):
+    """Reads the rows of each part from one place to another, counted from 0, and no further."""
+
+    first: int = 0
+    end: int | None = None
+
+    @classmethod
+    def of(cls, reader: ReadTask, parts: Sequence[Part], first: int, end: int | None) -> _SomeRows:
+        return cls(reader.reader, group_parts(parts, PARTS_AT_ONCE), reader.source, reader.programs, first, end)
+
+    def read_group(self, number: int) -> Iterator[pa.RecordBatch]:
+        at = 0
+        for batch in ReadTask.read_group(self, number):
+            rows, _ = take_trailers(batch)
+            skipped = min(max(self.first - at, 0), rows.num_rows)
+            left = rows.num_rows if self.end is None else max(self.end - at - skipped, 0)
+            yield rows.slice(skipped, left)
+            at += rows.num_rows
+            if self.end is not None and at >= self.end:
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where the rows stand that a reader gives."""
+
+    reader: ReadTask
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in self.reader(numbers):
+            yield pa.RecordBatch.from_arrays([batch.column(FILE), batch.column(RECORD)], ["file", "record"])
