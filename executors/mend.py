@@ -15,15 +15,12 @@ from executors.postgres.ddl import Conn
 from executors.postgres.quarantined import Owner, change_of, change_rows, mended_in, texts_of
 from executors.replay import rows_of
 from executors.rows_intake import Choice, Place, RowsIntake
-from executors.spark.mending import evaluate
+from executors.spark.mending import Values, evaluate
 from executors.spark.session import RunSession
 from executors.target_hooks import TargetHooks
 from ir.nodes import Target, Transform
 from ir.ops import Derive
 from ir.pipeline import Path
-
-Values = dict[Place, str | None]
-"""What the expression gives, by where the row stands in the reading."""
 
 
 def mend_rows(job: RunJob, ports: Ports) -> RunReport:
@@ -60,14 +57,15 @@ def _mend(
         report.nothing_new = not report.row_counts.get("mended")
         return
     ports.events.step("pass", target.id)
-    values = evaluate(session, path, reading, ref.column)
-    ports.events.step("load", target.id)
+    changed = unchanged = 0
     with translate(target.id), conn.transaction():
         typed = _typed(conn, intake.choice, ref)
-        wanted = {place: value for place, value in values.items() if place not in typed}
-        others = _others(conn, intake.choice, ref, wanted)
-        changed = _write(job, conn, intake.choice, ref, others)
-    unchanged = len(wanted) - len(others)
+        for values in evaluate(session, path, reading, ref.column):
+            wanted = {place: value for place, value in values.items() if place not in typed}
+            others = _others(conn, intake.choice, ref, wanted)
+            changed += _write(job, conn, intake.choice, ref, others)
+            unchanged += len(wanted) - len(others)
+        ports.events.step("load", target.id)
     unfit = len(intake.choice.rows) - changed - unchanged - len(typed)
     for result, rows in (("mended", changed), ("unchanged", unchanged), ("typed", len(typed)), ("unfit", unfit)):
         if rows:
@@ -102,7 +100,7 @@ def _others(conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> Values:
 def _write(job: RunJob, conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> int:
     """Rows that cannot be read as such, and those that somebody has changed meanwhile, are left as they are."""
     owner, change = Owner(job.tenant, job.pipeline.id), change_of("fix", ref.by, ref.reason, job.run_id)
-    rows = {place: chosen.row for place, chosen in choice.rows.items() if place in values}
+    rows = {place: choice.rows[place].row for place in values}
     cells = {row.key: {ref.column: _held(values[place])} for place, row in rows.items()}
     return len(change_rows(conn, owner, choice.tables, list(rows.values()), change, cells))
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executors.errors import Terminal
 from executors.grammar import canonical_text
-from executors.reading import Reading
+from executors.reading import Part, Reading
 from executors.spark.columns import compile_path
-from executors.spark.errors import translate
-from executors.spark.jobs import frame_of_numbers, map_task, run_job
+from executors.spark.compiled import Compiled
+from executors.spark.errors import FAILED, translate
+from executors.spark.first_failing import FirstFailing
+from executors.spark.jobs import FEW_BYTES, frame_of_numbers, map_task, run_job
 from executors.spark.one_pass import MOST_TASKS, frame_of_rows
 from executors.spark.parcels import UnpackTask
 from executors.spark.reader import ReadTask, group_parts
@@ -24,33 +28,81 @@ from ir.pipeline import Path
 VALUES = "file int, record long, value string"
 """The schema of what comes back: where the row stands, and the expression's value as text."""
 
+Values = dict[tuple[int, int], str | None]
+"""What the expression gives, by where the row stands in the reading."""
 
-def evaluate(session: RunSession, path: Path, reading: Reading, column: str) -> dict[tuple[int, int], str | None]:
-    """The value of a working column for each row that can be read, by its place. They are few enough to be held.
+TOO_MUCH = "mend.too_much"
 
-    Raises what `compile_path` raises, and Terminal `expression.failed` where a value cannot be computed.
+
+def evaluate(session: RunSession, path: Path, reading: Reading, column: str) -> Iterator[Values]:
+    """The value of a working column for each row that can be read: of some rows after others, so that never more than
+    `FEW_BYTES` of values are held.
+
+    Raises what `compile_path` raises, Terminal `expression.failed` where a value cannot be computed, and Terminal
+    `mend.too_much` where the values of rows that are read in one go are more than that.
     """
-    compiled = compile_path(session, path, reading.fields)
-    groups = group_parts(reading.parts, MOST_TASKS)
-    reader = ReadTask(reading.reader, groups, compiled.source, compiled.read)
-    task = _Values(compiled.sink_columns()[column], compiled.sink_programs())
-    with translate(path.target.id, compiled.expressions):
-        frame = frame_of_rows(frame_of_numbers(session.start(), len(groups)), reader, compiled)
-        rows = run_job(map_task(frame, UnpackTask(task, tuple(frame.columns[1:])), VALUES))
-    return {(row["file"], row["record"]): row["value"] for row in rows}
+    evaluation = _Evaluation(session, path, reading, column, compile_path(session, path, reading.fields))
+    for first in range(0, len(reading.parts), MOST_TASKS):
+        yield from evaluation.of(reading.parts[first : first + MOST_TASKS])
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    session: RunSession
+    path: Path
+    reading: Reading
+    column: str
+    compiled: Compiled
+
+    def of(self, parts: Sequence[Part]) -> Iterator[Values]:
+        """Of all parts at once, or of one after the other where their values are too many."""
+        try:
+            yield self._evaluate(parts)
+        except Terminal as failure:
+            if failure.code != TOO_MUCH or len(parts) == 1:
+                raise
+            for part in parts:
+                yield self._evaluate([part])
+
+    def _evaluate(self, parts: Sequence[Part]) -> Values:
+        node, compiled = self.path.target.id, self.compiled
+        groups = group_parts(parts, MOST_TASKS)
+        reader = ReadTask(self.reading.reader, groups, compiled.source, compiled.read)
+        frames = partial(frame_of_rows, compiled=compiled)
+        task = _Values(compiled.sink_columns()[self.column], compiled.sink_programs(), FEW_BYTES // len(groups))
+        try:
+            with translate(node, compiled.expressions):
+                frame = frames(frame_of_numbers(self.session.start(), len(groups)), reader)
+                rows = run_job(map_task(frame, UnpackTask(task, tuple(frame.columns[1:])), VALUES))
+        except Terminal as failure:
+            if failure.code != FAILED:
+                raise
+            names = {origin.seq: origin.name for origin in self.reading.origins}
+            first = FirstFailing(self.session, reader, frames, node, compiled.expressions, names)
+            raise first.tell(failure) from None
+        return {(row["file"], row["record"]): row["value"] for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """Gives one column of rows as text, with their places."""
+    """Gives one column of rows as text, with their places, up to so many bytes."""
 
     column: str
     programs: tuple[Program, ...]
+    most_bytes: int
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        taken = 0
         for batch in batches:
             readable = batch.filter(pc.is_null(batch.column(BAD)))
             values = canonical_text(run_programs(readable, self.programs).column(self.column))
-            yield pa.RecordBatch.from_arrays(
+            found = pa.RecordBatch.from_arrays(
                 [readable.column(FILE), readable.column(RECORD), values.cast(pa.string())], ["file", "record", "value"]
             )
+            taken += found.nbytes
+            if taken > self.most_bytes:
+                raise Terminal(
+                    TOO_MUCH, f"The expression gives more than {self.most_bytes >> 10:,} kB of values in one go.",
+                    hint="Nothing was changed. Choose fewer rows at once, or let it give shorter values.",
+                )  # fmt: skip
+            yield found

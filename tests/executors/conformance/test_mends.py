@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from executors.errors import Failure
 from executors.mend import mend_rows
 from executors.model import RowsRef, RunReport
 from tests.executors.conformance.world import World
@@ -78,3 +79,16 @@ def test_what_an_expression_computed_is_computed_anew_and_what_was_typed_before_
     compute(loaded, "id", "concat('00', id)")
     assert compute(loaded, "name", "'three'", computed_by=runs).row_counts == {"typed": 2}
     assert held(loaded, "name") == ["Bob", "two"]
+
+
+def test_values_come_in_bounded_pieces_and_are_written_together_or_not_at_all(world: World) -> None:
+    world.sql("create table t (id int, name text)")
+    world.write("a.csv", "id,name\n" + "".join(f"{n},\n" for n in range(1, 1501)))
+    world.run(world.document(rules=[NOT_NULL]))
+    assert compute(world, "name", "repeat('x', 700)").row_counts == {"mended": 1500}
+    runs = mend_runs(world)
+    with pytest.raises(Failure) as caught:
+        compute(world, "name", "repeat('y', CASE WHEN id > 1000 THEN 3000 ELSE 1 END)", computed_by=runs)
+    assert caught.value.code == "mend.too_much"
+    assert world.sql("select distinct \"fixedRow\" ->> 'name' from rejected") == [("x" * 700,)]
+    assert compute(world, "name", "cast(id as int) % 2", computed_by=runs).row_counts == {"mended": 1500}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from executors.postgres.quarantined import Owner, change_of, change_rows, find_r
 from executors.postgres.replay_results import count_results, drop_old_results, read_results
 from executors.replay import recheck_rows, replay_rows
 from executors.restore import restore_pipeline
+from executors.spark import first_failing
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -291,11 +293,13 @@ def test_an_expression_mends_all_rows_as_a_pipeline_would_compute_it(loaded: Wor
     assert replay(loaded, loaded.document(rules=[NOT_NULL])).row_counts == {"loaded": 2}
 
 
-def test_an_expression_that_fails_for_one_row_mends_none(loaded: World) -> None:
+def test_an_expression_that_fails_for_one_row_mends_none(loaded: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_failing, "SECONDS", 600)
     ref = rows_ref(loaded, ids(loaded), column="name", expression="cast(1 / (id - 2) as string)")
     with pytest.raises(Failure) as caught:
         mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
     assert caught.value.code == "expression.failed"
+    assert caught.value.message.endswith("The first such row is in/a.csv record 2.")
     assert [state for state, *_ in states(loaded)] == ["open", "open"]
 
 
@@ -408,7 +412,8 @@ def test_an_attempt_that_takes_over_mends_no_row_twice(loaded: World) -> None:
     for job in (first, again):
         assert mend_rows(job, loaded.memory.ports()).row_counts == {"mended": 2}
     assert loaded.sql("select revision, \"fixedRow\" ->> 'name' from rejected") == [(1, "x")] * 2
-    mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
+    computed = replace(ref, computed_by=frozenset({first.run_id}))
+    mend_rows(loaded.job(loaded.document(), rows=computed), loaded.memory.ports())
     assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected") == [("xx",)] * 2
 
 
