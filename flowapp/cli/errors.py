@@ -363,8 +363,9 @@ def purge_rows(args: Namespace) -> Outcome:
     workspace, wanted = current_workspace(), _wanted(args)
     if args.dry_run:
         counted = rows_to_purge(workspace, wanted, args.older_than_days)
-        unknown = "" if counted.is_whole else " How many is not known: counting them took too long."
-        more = "" if counted.is_whole else "More than "
-        return said(counted_document(counted), f"{more}{counted.entries:,} entries would be thrown away.{unknown}")
+        told = f"{counted.entries:,} entries would be thrown away."
+        if not counted.is_whole:
+            told = f"At least {told} How many they are is not known: counting them took too long."
+        return said(counted_document(counted), told)
     n = purge(workspace, wanted, args.older_than_days, Decider("the command line"), args.reason).entries
     return said({"entries": n}, f"{n:,} entries are thrown away.")

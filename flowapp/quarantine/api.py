@@ -291,7 +291,7 @@ class Purge(APIView):
     @extend_schema(request=PurgeWish, responses=OBJECT)
     def post(self, request: Request) -> Response:
         """Throw entries away for good, with a reason: `{"entries"}`. With `dryRun` they are only counted; where that
-        would take too long it is `{"entries": null, "moreThan"}`.
+        would take too long it is `{"entries": null, "atLeast"}`.
 
         What takes longer than a request may is told as `complete: false`: the others go without being asked for again.
         """

@@ -52,7 +52,7 @@ def counted_document(counted: Counted) -> dict[str, int | None]:
     """For programs: a number that is not known is none, whatever is known of it."""
     if counted.is_whole:
         return {"entries": counted.entries}
-    return {"entries": None, "moreThan": counted.entries}
+    return {"entries": None, "atLeast": counted.entries}
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from psycopg.types.json import Jsonb
 
 from executors.model import Connection
 from executors.postgres.client import connect
@@ -157,6 +159,48 @@ def test_the_workbench_is_used_by_keyboard_alone(page: Page, people: Callable[[]
     page.keyboard.type("Dee")
     page.keyboard.press("Enter")
     expect(page.get_by_text("1 row is mended.")).to_be_visible()
+
+
+def test_rows_are_told_apart_in_their_list_whatever_they_hold(
+    page: Page, people: Callable[[], Any], warehouse: Connection, schema: str
+) -> None:
+    complaints = Complaints(page)
+    with connect(warehouse, autocommit=True) as conn:
+        row = {"name": "x" * 5000, "note": "many words " * 50, "a" * 300: None, "empty": "", "html": HOSTILE}
+        long = {**row, **{f"column {n}": n for n in range(40)}}
+        conn.execute(f"UPDATE {schema}.rejected SET row = %s, status = 'fixed', \"fixedRow\" = %s, \"sourceFile\" = %s"
+                     " WHERE row ->> 'id' = '3'",
+                     [Jsonb(long), Jsonb({**long, "name": "y" * 5000}), f"in/{'f' * 200}.csv"])  # fmt: skip
+        conn.execute(f"UPDATE {schema}.rejected SET row = row || '{{\"name\": \"\"}}' WHERE row ->> 'id' = '4'")
+    page.goto(f"{ERRORS}rows/?pipeline=people")
+    expect(page.get_by_role("row").filter(has_text="id 2")).to_contain_text("NULL")
+    expect(page.get_by_role("row").filter(has_text="id 4")).to_contain_text("empty text")
+    expect(page.get_by_role("row").filter(has_text="xxxx")).to_contain_text("… cut")
+    look(page, "rows-long")
+    page.get_by_role("link", name="Where did my row go?").click()
+    expect(page).to_have_url(re.compile("/trace/people/$"))
+    assert complaints == []
+
+
+def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, people: Callable[[], Any]) -> None:
+    complaints = Complaints(page)
+    page.goto(f"{ERRORS}rows/?pipeline=people")
+    page.get_by_role("button", name="Work on all that match").click()
+    page.get_by_label("name in record 2 of in/people.csv").fill("Bob")
+    page.get_by_role("button", name="Save what was typed").click()
+    expect(page.get_by_text("1 row is mended.")).to_be_visible()
+    page.get_by_role("textbox", name="Expression").fill("concat('row ', id)")
+    expect(page.get_by_role("checkbox", name="Also replace what was typed by hand")).not_to_be_checked()
+    page.get_by_role("button", name="Compute for 3 rows").click()
+    page.wait_for_url("**/runs/**")
+    work_off()
+    page.reload()
+    expect(page.get_by_text("1 kept as somebody typed it by hand")).to_be_visible()
+    look(page, "computed")
+    page.get_by_role("link", name="Work on them").click()
+    expect(page.get_by_label("name in record 2 of in/people.csv")).to_have_value("Bob")
+    expect(page.get_by_label("name in record 3 of in/people.csv")).to_have_value("row 3")
+    assert complaints == []
 
 
 def test_what_cannot_be_done_is_told_where_it_was_asked_and_has_the_focus(

@@ -24,9 +24,11 @@ from flowapp.quarantine.purging import (
 )
 from flowapp.quarantine.selectors import Wanted
 from flowapp.runs.holds import Decider
+from tests.flowapp.cli.conftest import flow
 from tests.flowapp.quarantine.keeping import DEMO, keep, list_entries, save
 from tests.flowapp.reading import words
 
+__all__ = ["flow"]
 pytestmark = pytest.mark.django_db
 
 
@@ -91,4 +93,12 @@ def test_a_count_that_is_given_up_asks_no_further_table(alices, orders, schema, 
     save(alices, "returns", f"{schema}.other")
     monkeypatch.setattr(purging, "count_older", lambda *asked: Counted(3, is_whole=False))
     assert rows_to_purge(alices, Wanted(), 0) == Counted(3, is_whole=False)
-    assert counted_document(Counted(3, is_whole=False)) == {"entries": None, "moreThan": 3}
+    assert counted_document(Counted(3, is_whole=False)) == {"entries": None, "atLeast": 3}
+
+
+def test_the_command_line_tells_how_many_it_is_at_least(alices, orders, flow, settings, monkeypatch):
+    settings.FLOW_WORKSPACE = "alices-team"
+    monkeypatch.setattr(purging, "count_older", lambda *asked: Counted(300_000, is_whole=False))
+    asked = ("errors", "purge", "--older-than-days", "0", "--reason", "old", "--dry-run")
+    assert "At least 300,000 entries would be thrown away. How many they are is not known" in flow(*asked).stdout
+    assert flow(*asked, "--json").json == {"entries": None, "atLeast": 300_000}

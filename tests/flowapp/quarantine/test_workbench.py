@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from executors.postgres.quarantine_pages import Counted
 from flowapp.quarantine import purging
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.models import Run
@@ -182,13 +183,14 @@ def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
     as_, alices, orders, warehouse, table, monkeypatch
 ):
     keep(warehouse, orders, table, "r1", n=2, tenant=str(alices.pk))
-    monkeypatch.setattr(purging, "COUNT_SECONDS", -1)
     client = as_("admin")
     form = {"pipeline": "orders", "older": "0", "reason": "asked for"}
-    page = words(client.post(f"{ERRORS}purge/", form))
-    assert "More than 0 entries older than 0 days of orders would be gone for good" in page
-    assert "How many they are is not known" in page
-    assert "Throw all of them away for good" in page
+    for counted, told in ((0, "An unknown number of entries"), (1, "At least 1 entries, and probably more,")):
+        monkeypatch.setattr(purging, "count_older", lambda *asked, n=counted: Counted(n, is_whole=False))
+        page = words(client.post(f"{ERRORS}purge/", form))
+        assert f"{told} older than 0 days of orders would be gone for good" in page
+        assert "How many they are is not known" in page
+        assert "Throw all of them away for good" in page
     assert len(list_entries(alices)) == 2
     assert "2 entries are thrown away." in words(client.post(f"{ERRORS}purge/", {**form, "sure": "1"}, follow=True))
 
