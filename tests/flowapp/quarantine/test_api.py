@@ -15,6 +15,7 @@ from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine import selectors
 from flowapp.quarantine.models import RowDecision
+from flowapp.quarantine.records import rows_of
 from flowapp.runs.models import RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
 from tests.flowapp.quarantine.keeping import keep
@@ -109,6 +110,14 @@ def test_a_replay_is_asked_for_and_says_what_to_know_before(send, orders, wareho
     again = send("editor", "post", "errors/replay/", {"filter": {"run": run}, "recheck": True}).json()
     assert Run.objects.get(pk=again["runs"][0]).purpose == "recheck"
     assert RowDecision.objects.get(run=replay).reason == "mended"
+
+
+def test_an_expression_by_api_replaces_what_was_typed_only_if_it_is_told_to(send, orders, warehouse, table):
+    run = keep(warehouse, orders, table, "r1")
+    wish = {"ids": [f"{run}:r1-0"], "field": "id", "expression": "trim(id)"}
+    for extra, replaces in (({}, False), ({"replaceTyped": True}, True)):
+        (mend,) = send("editor", "post", "errors/mend/", {**wish, **extra}).json()["runs"]
+        assert rows_of(Run.objects.get(pk=mend)).replaces_typed is replaces
 
 
 def test_a_viewer_changes_replays_searches_and_exports_nothing(send, api, orders, warehouse, table):

@@ -20,6 +20,7 @@ from flowapp.web.templatetags.flow import (
     counted,
     duration,
     icon,
+    known,
     known_icons,
     observed,
     relative,
@@ -110,3 +111,9 @@ def test_one_row_is_not_called_rows(number, words):
 @pytest.mark.parametrize(("value", "words"), [(1234, "1,234"), (1.5, "1.5"), (True, "True"), (None, "–"), ("x", "x")])
 def test_what_a_check_saw_is_told_whatever_it_is(value, words):
     assert observed(value) == words
+
+
+def test_no_number_is_told_apart_from_none_of_something():
+    assert (known(0), known(1234)) == ("0", "1,234")
+    assert 'aria-label="no number"' in known(None)
+    assert ">–<" in known(None)
