@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ir.errors import FlowError
 
 if TYPE_CHECKING:
-    from executors.model import RunReport
+    from executors.model import PassResult, RunReport
 
 
 class Failure(FlowError):
@@ -22,6 +22,15 @@ class Transient(Failure):
 
 class Terminal(Failure):
     """Trying again cannot help: wrong data, a missing column, a refused target."""
+
+
+class ExpressionFailed(Terminal):
+    """An expression cannot take the values of some row. `column` is the one that it makes, if any, and `why` the
+    condition in Spark's words; `kept` has staged the first such row as rejected, once it is found."""
+
+    column: str | None = None
+    why: str = ""
+    kept: PassResult | None = None
 
 
 class Cancelled(Failure):

@@ -211,7 +211,8 @@ class RuleCount:
 
     Implicit rules have ids of their own: `type:<column>`, `notNull:<column>`, `length:<column>`, `text:<column>`
     (NUL or broken UTF-8), `order:<column>` (rows of a key of which none is the last), `row` (a record the
-    format cannot read).
+    format cannot read). A row that an expression cannot take is kept under `expression:<column>` or `expression`, and
+    not counted: its run ends without having judged the others.
     """
 
     node: str

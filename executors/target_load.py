@@ -8,7 +8,7 @@ from functools import cached_property
 from executors import accounting
 from executors.destination import ready_table
 from executors.effects import Effect
-from executors.errors import Failure, LeaseLost, Terminal
+from executors.errors import ExpressionFailed, Failure, LeaseLost, Terminal
 from executors.holding import Held, Kept, Reason, judge
 from executors.markers import add_kept, add_warnings, check_warnings, put_share, told_of, warn_of_shares
 from executors.model import (
@@ -133,7 +133,11 @@ class TargetLoad:
             run_id=self._job.run_id,
             now=self._now,
         )
-        self._result = run_pass(self._session, plan)
+        try:
+            self._result = run_pass(self._session, plan)
+        except ExpressionFailed as failure:
+            self._result = failure.kept or self._result
+            raise
         self._reading.release()
         self._read = accounting.require_all_arrived(self._path, self._reading, self._result)
         self._count_rules()

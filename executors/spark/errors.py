@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, PySparkException
 
-from executors.errors import Cancelled, Failure, LeaseLost, TargetBusy, Terminal, Transient
+from executors.errors import Cancelled, ExpressionFailed, Failure, LeaseLost, TargetBusy, Terminal, Transient
 from executors.spark.address import server_name
 from executors.spark.compiled import Expression
 from ir.errors import FlowError
@@ -38,8 +38,6 @@ _NO_SERVER = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
 """gRPC's names of what it says when no server has answered."""
 # What py4j says, and no more, when the JVM went away before it answered; what it answers with is always quoted.
 _NO_ANSWER = re.compile(r"An error occurred while calling \S+\s*\Z")
-FAILED = "expression.failed"
-"""The code of a failure for values that an expression cannot take."""
 _WORKER_LOST = ("Python worker exited unexpectedly", "ExecutorLostFailure", "Python worker failed to connect back")
 
 
@@ -64,7 +62,7 @@ def translate(node: str | None = None, expressions: Sequence[Expression] = ()) -
 
     A failure of ours inside a task comes back as itself. Else: `spark.lost` (Transient) when JVM or session is gone,
     `spark.unreachable` (Transient) when a server elsewhere does not answer, `spark.worker_lost` (Transient), Cancelled
-    `spark.interrupted`, `expression.failed` (Terminal) for values that one of the expressions cannot take,
+    `spark.interrupted`, ExpressionFailed `expression.failed` for values that one of the expressions cannot take,
     `spark.executor_lacks` (Terminal), `spark.failed` (Terminal) for the rest. Row values that Spark or Python put in
     their messages are left behind.
     """
@@ -141,17 +139,19 @@ def _unmark(text: str) -> Failure:
     return kind(values["code"], values["message"], hint=values["hint"], node=values["node"])
 
 
-def _expression_failure(text: str, node: str | None, expressions: Sequence[Expression]) -> Terminal:
+def _expression_failure(text: str, node: str | None, expressions: Sequence[Expression]) -> ExpressionFailed:
     """Names the condition (Spark's message quotes the value) and the expression, as far as it can be told."""
     condition = _condition(text) or "a value it cannot take"
     fragment = _fragment(text)
     suspects = [e for e in expressions if fragment and fragment in _close(e.sql)] or list(expressions)
     named = " or ".join(map(_named, suspects)) or "An expression"
-    return Terminal(
-        FAILED, f"{named} failed on a row of the data: {condition}.",
+    failure = ExpressionFailed(
+        "expression.failed", f"{named} failed on a row of the data: {condition}.",
         node=suspects[0].node if suspects else node,
         hint="Guard it, for example with nullif(b, 0), try_divide, try_cast or a filter before it.",
     )  # fmt: skip
+    failure.why, failure.column = condition, (suspects[0].column or None) if suspects else None
+    return failure
 
 
 def _fragment(text: str) -> str:

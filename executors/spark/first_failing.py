@@ -15,11 +15,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from executors.errors import Terminal, Transient
+from executors.errors import ExpressionFailed, Terminal, Transient
 from executors.formats.batches import take_trailers
 from executors.reading import Part
 from executors.spark.compiled import Expression
-from executors.spark.errors import FAILED, translate
+from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
@@ -53,18 +53,23 @@ class FirstFailing:
     _until: float = 0
     _watch: Iterator[None] = field(default_factory=lambda: repeat(None))
 
-    def tell(self, failure: Terminal) -> Terminal:
-        """The failure of the first row, with its place; where that is not found, the failure as it is known.
+    def find(self) -> tuple[ExpressionFailed, ReadTask] | None:
+        """The failure of the first row, with its place, and what reads that row alone; None where it is not found.
 
         Raises Cancelled when the run is interrupted meanwhile.
         """
         self._until, self._watch = time.monotonic() + SECONDS, self.session.watched(repeat(None))
         next(self._watch)
         with suppress(_GaveUp, Transient, Terminal):
-            return self._find() or failure
-        return failure
+            return self._find()
+        return None
 
-    def _find(self) -> Terminal | None:
+    def tell(self, failure: ExpressionFailed) -> ExpressionFailed:
+        """The failure of the first row; where that is not found, the one that is known. Raises as `find` does."""
+        found = self.find()
+        return found[0] if found else failure
+
+    def _find(self) -> tuple[ExpressionFailed, ReadTask] | None:
         parts = [part for group in self.reader.groups for part in group]
         *others, last = (parts[cut : cut + PARTS_AT_ONCE] for cut in range(0, len(parts), PARTS_AT_ONCE))
         some = next(filter(self._failure_in, others), last)
@@ -73,7 +78,7 @@ class FirstFailing:
             some = half if self._failure_in(half) else some[len(half) :]
         return self._find_in(some)
 
-    def _find_in(self, part: Sequence[Part]) -> Terminal | None:
+    def _find_in(self, part: Sequence[Part]) -> tuple[ExpressionFailed, ReadTask] | None:
         first, end = 0, FIRST_ROWS
         while not self._failure_in(part, first, end):
             first, end = end, end * FIRST_ROWS
@@ -81,10 +86,11 @@ class FirstFailing:
             middle = (first + end) // 2
             first, end = (first, middle) if self._failure_in(part, first, middle) else (middle, end)
         # A source that gives its rows in another order each time has led to any row.
+        row = _SomeRows.of(self.reader, part, first, end)
         failure = self._failure_in(part, first, end)
-        return failure and self._placed(failure, _SomeRows.of(self.reader, part, first, end))
+        return (self._placed(failure, row), row) if failure else None
 
-    def _failure_in(self, parts: Sequence[Part], first: int = 0, end: int | None = None) -> Terminal | None:
+    def _failure_in(self, parts: Sequence[Part], first: int = 0, end: int | None = None) -> ExpressionFailed | None:
         """How an expression fails for some of these rows; None if none does."""
         if time.monotonic() > self._until:
             raise _GaveUp
@@ -94,19 +100,18 @@ class FirstFailing:
             with translate(self.node, self.expressions):
                 frame = self.frames(frame_of_numbers(self.session.start(), len(reader.groups)), reader)
                 run_job(_computed(frame))
-        except Terminal as failure:
-            if failure.code != FAILED:
-                raise
+        except ExpressionFailed as failure:
             return failure
         return None
 
-    def _placed(self, failure: Terminal, row: ReadTask) -> Terminal:
+    def _placed(self, failure: ExpressionFailed, row: ReadTask) -> ExpressionFailed:
         with translate(self.node):
             (at,) = run_job(map_task(frame_of_numbers(self.session.start(), 1), _Places(row), "file int, record long"))
         place = f"{self.names[at['file']]} record {at['record']}"
-        return Terminal(
-            FAILED, f"{failure.message} The first such row is {place}.", node=failure.node, hint=failure.hint
-        )
+        text = f"{failure.message} The first such row is {place}."
+        placed = ExpressionFailed(failure.code, text, node=failure.node, hint=failure.hint)
+        placed.column, placed.why = failure.column, failure.why
+        return placed
 
 
 def _computed(frame: DataFrame) -> DataFrame:

@@ -9,12 +9,12 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executors.errors import Terminal
+from executors.errors import ExpressionFailed, Terminal
 from executors.grammar import canonical_text
 from executors.reading import Part, Reading
 from executors.spark.columns import compile_path
 from executors.spark.compiled import Compiled
-from executors.spark.errors import FAILED, translate
+from executors.spark.errors import translate
 from executors.spark.first_failing import FirstFailing
 from executors.spark.jobs import FEW_BYTES, frame_of_numbers, map_task, run_job
 from executors.spark.one_pass import MOST_TASKS, frame_of_rows
@@ -38,7 +38,7 @@ def evaluate(session: RunSession, path: Path, reading: Reading, column: str) -> 
     """The value of a working column for each row that can be read: of some rows after others, so that never more than
     `FEW_BYTES` of values are held.
 
-    Raises what `compile_path` raises, Terminal `expression.failed` where a value cannot be computed, and Terminal
+    Raises what `compile_path` raises, ExpressionFailed where a value cannot be computed, and Terminal
     `mend.too_much` where the values of rows that are read in one go are more than that.
     """
     evaluation = _Evaluation(session, path, reading, column, compile_path(session, path, reading.fields))
@@ -74,9 +74,7 @@ class _Evaluation:
             with translate(node, compiled.expressions):
                 frame = frames(frame_of_numbers(self.session.start(), len(groups)), reader)
                 rows = run_job(map_task(frame, UnpackTask(task, tuple(frame.columns[1:])), VALUES))
-        except Terminal as failure:
-            if failure.code != FAILED:
-                raise
+        except ExpressionFailed as failure:
             names = {origin.seq: origin.name for origin in self.reading.origins}
             first = FirstFailing(self.session, reader, frames, node, compiled.expressions, names)
             raise first.tell(failure) from None

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
-from executors.errors import Terminal
+from executors.errors import ExpressionFailed, Terminal, Transient
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import Reading
 from executors.spark.columns import spare_rejected
 from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
 from executors.spark.computing import ComputeTask, computable
-from executors.spark.errors import FAILED, translate
+from executors.spark.errors import translate
 from executors.spark.first_failing import FirstFailing
 from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
@@ -29,7 +31,7 @@ from executors.spark.sifting import SiftParcels, SiftTask
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
-from executors.verdicts import BAD, FILE, RAW, RECORD, JudgePlan
+from executors.verdicts import BAD, FILE, RAW, RECORD, FailedFlag, JudgePlan
 from ir.pipeline import Path
 
 MOST_TASKS = 16
@@ -77,6 +79,10 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
             rows = run_job(map_task(frame_of_numbers(session.start(), tasks), FusedTask(near, sink), COUNTS))
     else:
         rows = _run_sparing(session, plan)
+    return _result_of(rows)
+
+
+def _result_of(rows: Iterable[dict[str, Any]]) -> PassResult:
     return PassResult(tuple(decode_counts(row["counts"]) for row in rows))
 
 
@@ -94,8 +100,8 @@ def _run_sparing(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
     more without asking it of them. What the first try has staged is that of no winning task."""
     try:
         return _run_through_spark(session, plan)
-    except Terminal as failure:
-        if failure.code != FAILED or plan.compiled.moves_rows:
+    except ExpressionFailed as failure:
+        if plan.compiled.moves_rows:
             raise
         spared = spare_rejected(session, plan.path, plan.reading.fields, plan.compiled)
         if spared is None:
@@ -103,19 +109,45 @@ def _run_sparing(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
     plan = replace(plan, compiled=spared)
     try:
         return _run_through_spark(session, plan)
-    except Terminal as failure:
-        if failure.code != FAILED:
-            raise
+    except ExpressionFailed as failure:
         raise _told(session, plan, failure) from None
 
 
-def _told(session: RunSession, plan: PassPlan, failure: Terminal) -> Terminal:
-    """An expression's failure with the first row that it is one of."""
+def _told(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> ExpressionFailed:
+    """An expression's failure with the first row that it is one of, which is staged as a rejected one."""
     names = {origin.seq: origin.name for origin in plan.reading.origins}
     frames = partial(frame_of_rows, compiled=plan.compiled, plan=plan)
     reader, _ = _ends(plan)
     node, expressions = plan.path.target.id, plan.compiled.expressions
-    return FirstFailing(session, reader, frames, node, expressions, names).tell(failure)
+    if (found := FirstFailing(session, reader, frames, node, expressions, names).find()) is None:
+        return failure
+    failure, row = found
+    # What keeps the row from being staged is no news beside why the run ends.
+    with suppress(Transient, Terminal):
+        failure.kept = _stage_rejected(session, plan, failure, row)
+    return failure
+
+
+def _stage_rejected(session: RunSession, plan: PassPlan, failure: ExpressionFailed, row: ReadTask) -> PassResult:
+    node = plan.path.target.id
+    flag = FailedFlag("_flow_failed", failure.node or node, failure.column, failure.why)
+    judge = replace(_judge_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,))
+    sink = SinkTask(judge, (), (), plan.tables, plan.sealed_connection)
+    with translate(node):
+        frame = map_task(frame_of_numbers(session.start(), 1), FusedTask(_Flagged(row, flag), sink), COUNTS)
+        return _result_of(run_job(frame))
+
+
+@dataclass(frozen=True, slots=True)
+class _Flagged:
+    """Reads rows that all have a flag."""
+
+    reader: ReadTask
+    flag: FailedFlag
+
+    def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in self.reader(numbers):
+            yield batch.append_column(self.flag.column, pa.array([True] * batch.num_rows, pa.bool_()))
 
 
 def _run_through_spark(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:

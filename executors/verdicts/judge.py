@@ -61,7 +61,7 @@ def _judge_flags(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> 
         for flag in flags:
             flagged = pc.fill_null(batch.column(flag.column), False)
             severity = cast_severity(plan) if isinstance(flag, CastFlag) else "abort"
-            rule_id = f"{flag.kind}:{flag.field}"
+            rule_id = f"{flag.kind}:{flag.field}" if flag.field else flag.kind
             findings.add(node, rule_id, flag.kind, flag.field, severity, flagged, flag.message)
         findings.leave(node)
 

@@ -52,7 +52,26 @@ class TieFlag:
         return "is that of another row of the same key with other values, so none of them is the last"
 
 
-OpFlag = CastFlag | TieFlag
+@dataclass(frozen=True, slots=True)
+class FailedFlag:
+    """A boolean frame column that is true for a row that an expression of `node` cannot take: `field` is the column
+    that it makes, if it makes one. Such a row ends the run."""
+
+    column: str
+    node: str
+    field: str | None
+    why: str
+
+    @property
+    def kind(self) -> str:
+        return "expression"
+
+    @property
+    def message(self) -> str:
+        return f"makes an expression fail: {self.why}"
+
+
+OpFlag = CastFlag | TieFlag | FailedFlag
 """What an op has found out about each row."""
 
 
