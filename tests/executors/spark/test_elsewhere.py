@@ -17,7 +17,7 @@ from tests.executors.spark.servers import connect_server, standalone_cluster
 HERE = Path(__file__).parent
 CONFORMANCE = HERE.parent / "conformance"
 SUITE = (
-    *(HERE / name for name in ("test_columns.py", "test_one_pass.py", "test_probe.py")),
+    *(HERE / name for name in ("test_columns.py", "test_first_failing.py", "test_one_pass.py", "test_probe.py")),
     *(CONFORMANCE / f"test_{name}.py" for name in ("every_mode_and_format", "several_targets", "deduplicate")),
     CONFORMANCE / "test_postgres_source.py",
 )
