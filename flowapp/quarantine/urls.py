@@ -15,6 +15,7 @@ urlpatterns = [
     path("rows/<uuid:run>/<path:row_id>/work/", workbench.work_on, name="work_on"),
     path("rows/<uuid:run>/<path:row_id>/", views.row, name="row"),
     path("selection/<uuid:selection>/", workbench.selection, name="selection"),
+    path("selection/<uuid:selection>/as-they-are/", workbench.as_they_are, name="as_they_are"),
     path("selection/<uuid:selection>/mend/", workbench.mend, name="mend"),
     path("selection/<uuid:selection>/compute/", workbench.compute, name="compute"),
     path("selection/<uuid:selection>/recheck/", workbench.recheck, name="recheck"),

@@ -108,6 +108,13 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
 
 @require_POST
 @page(role="editor")
+def as_they_are(request: HtmxRequest, selection: UUID) -> HttpResponse:
+    """The same rows as an expression has left them: what it did was asked for, and is seen next."""
+    return _again(request, _get(request, selection))
+
+
+@require_POST
+@page(role="editor")
 def mend(request: HtmxRequest, selection: UUID) -> HttpResponse:
     """Put in the cells of the grid that were changed."""
     found = _get(request, selection)

@@ -197,9 +197,12 @@ def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, peopl
     page.reload()
     expect(page.get_by_text("1 kept as somebody typed it by hand")).to_be_visible()
     look(page, "computed")
-    page.get_by_role("link", name="Work on them").click()
+    page.get_by_role("button", name="Work on them").click()
     expect(page.get_by_label("name in record 2 of in/people.csv")).to_have_value("Bob")
     expect(page.get_by_label("name in record 3 of in/people.csv")).to_have_value("row 3")
+    page.get_by_label("name in record 3 of in/people.csv").fill("Cy")
+    page.get_by_role("button", name="Save what was typed").click()
+    expect(page.get_by_text("1 row is mended.")).to_be_visible()
     assert complaints == []
 
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from executors.postgres.client import connect
 from executors.postgres.quarantine_pages import Counted
 from flowapp.quarantine import purging
 from flowapp.quarantine.models import RowDecision, Selection
@@ -126,6 +127,22 @@ def test_runs_over_the_rows_are_asked_for_and_have_a_page(as_, chosen, action, p
     Run.objects.filter(pk=run.pk).update(state="succeeded", report={"rows": {"loaded": 1, "fails": 1}})
     page = words(client.get(answer["Location"]))
     assert ("1 still failing a rule" if purpose == "recheck" else "1 rejected again by a rule") in page
+
+
+def test_rows_that_an_expression_has_mended_are_worked_on_as_they_are_now(as_, alices, warehouse, schema, run, chosen):
+    client = as_("editor")
+    client.post(f"{chosen}compute/", {"field": "name", "expression": "trim(name)"})
+    mend = Run.objects.get(purpose="mend")
+    with connect(warehouse, autocommit=True) as conn:
+        conn.execute(f'UPDATE {schema}."My Orders" SET revision = 1, "mendRun" = %s', [str(mend.pk)])
+    Run.objects.filter(pk=mend.pk).update(state="succeeded", report={"rows": {"mended": 2}})
+    form = {f"cell|{run}:r1-0|name": "Bob"}
+    assert "1 row stays as they are" in words(client.post(f"{chosen}mend/", form, follow=True))
+    again = f"{chosen}as-they-are/"
+    assert f'action="{again}"' in client.get(f"/w/alices-team/runs/{mend.pk}/").content.decode()
+    assert client.post(again)["Location"] == chosen
+    assert "1 row is mended." in words(client.post(f"{chosen}mend/", form, follow=True))
+    assert as_("viewer").post(again).status_code == 403
 
 
 def test_a_row_says_who_mended_it_and_what_the_last_replay_found(as_, orders, warehouse, table, run):
