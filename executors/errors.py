@@ -25,8 +25,8 @@ class Terminal(Failure):
 
 
 class ExpressionFailed(Terminal):
-    """An expression cannot take the values of some row. `column` is the one that it makes, if any, and `why` the
-    condition in Spark's words; `kept` has staged the first such row as rejected, once it is found."""
+    """An expression cannot take the values of some row. `column` is the one that it makes, if that is known, and `why`
+    the condition in Spark's words; `kept` has staged the first such row as rejected, once it is found."""
 
     column: str | None = None
     why: str = ""

@@ -211,8 +211,8 @@ class RuleCount:
 
     Implicit rules have ids of their own: `type:<column>`, `notNull:<column>`, `length:<column>`, `text:<column>`
     (NUL or broken UTF-8), `order:<column>` (rows of a key of which none is the last), `row` (a record the
-    format cannot read). A row that an expression cannot take is kept under `expression:<column>` or `expression`, and
-    not counted: its run ends without having judged the others.
+    format cannot read). A row that an expression cannot take violates `expression:<column>`, or `expression` where none
+    is known: the first one ends its run, and is the only one that is looked for, kept and counted.
     """
 
     node: str

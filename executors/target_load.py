@@ -136,7 +136,8 @@ class TargetLoad:
         try:
             self._result = run_pass(self._session, plan)
         except ExpressionFailed as failure:
-            self._result = failure.kept or self._result
+            if failure.kept is not None:
+                self._count_failing(failure.kept)
             raise
         self._reading.release()
         self._read = accounting.require_all_arrived(self._path, self._reading, self._result)
@@ -154,10 +155,19 @@ class TargetLoad:
             self._result = PassResult((*self._result.tasks, refused))
             self._count_rules()
 
+    def _count_failing(self, kept: PassResult) -> None:
+        """The row that an expression failed for is counted as it is kept; rules that have not judged all rows have no
+        number."""
+        self._result, self._rules = kept, [rule for task in kept.tasks for rule in task.rules]
+        self._share_rules()
+
     def _count_rules(self) -> None:
         self._rules = self._counted_rules()
-        put_share(self._report, self._target.id, Share(self._reading.identities, rules=self._rules))
+        self._share_rules()
         accounting.stop_on_abort(self._path, self._rules, {origin.seq: origin.name for origin in self._reading.origins})
+
+    def _share_rules(self) -> None:
+        put_share(self._report, self._target.id, Share(self._reading.identities, rules=self._rules))
 
     def _counted_rules(self) -> list[RuleCount]:
         found = [rule for task in self._result.tasks for rule in task.rules]

@@ -150,7 +150,7 @@ def _expression_failure(text: str, node: str | None, expressions: Sequence[Expre
         node=suspects[0].node if suspects else node,
         hint="Guard it, for example with nullif(b, 0), try_divide, try_cast or a filter before it.",
     )  # fmt: skip
-    failure.why, failure.column = condition, (suspects[0].column or None) if suspects else None
+    failure.why, failure.column = condition, (suspects[0].column or None) if len(suspects) == 1 else None
     return failure
 
 

@@ -179,14 +179,16 @@ def test_a_failed_expression_names_the_row_in_the_run_s_error(world: World, monk
     world.sql("create table t (id int primary key, name text, per float)")
     world.write("a.csv", "id,name\n1,Ann\n0,Bob\n")
     with pytest.raises(Terminal) as failed:
-        world.run(world.document(ops=[{"op": "derive", "columns": {"per": "1 / id"}}]))
+        world.run(world.document(rules=[NOT_NULL], ops=[{"op": "derive", "columns": {"per": "1 / id"}}]))
     assert failed.value.message.endswith("DIVIDE_BY_ZERO. The first such row is in/a.csv record 2.")
     assert (failed.value.code, failed.value.node) == ("expression.failed", "shape")
     kept = 'select "nodeId", "ruleId", field, message, disposition, row, "sourceRecord", status from rejected'
     why = "makes an expression fail: DIVIDE_BY_ZERO"
     entry = ("shape", "expression:per", "per", why, "not_loaded", {"id": "0", "name": "Bob"}, 2)
     assert world.sql(kept) == [(*entry, "open")]
-    assert failed.value.report.quarantine_rows == 1
+    report = failed.value.report
+    assert [(rule.node, rule.rule_id, rule.field, rule.violations) for rule in report.rules] == [(*entry[:3], 1)]
+    assert (report.quarantine_rows, report.quarantine_entries) == (1, 1)
     world.run(world.document(ops=[{"op": "derive", "columns": {"per": "try_divide(1, id)"}}]))
     assert world.sql(kept) == [(*entry, "fixed")]
     assert world.rows("id, per") == [(0, None), (1, 1)]

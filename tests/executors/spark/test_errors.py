@@ -9,7 +9,8 @@ from py4j.protocol import ERROR, get_return_value  # type: ignore[import-untyped
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 
-from executors.errors import Failure, TargetBusy, Terminal, Transient
+from executors.errors import ExpressionFailed, Failure, TargetBusy, Terminal, Transient
+from executors.spark.compiled import Expression
 from executors.spark.errors import marking, translate
 
 
@@ -71,6 +72,14 @@ def test_no_value_is_written_to_the_log(spark: SparkSession, capfd: pytest.Captu
         spark.range(1).selectExpr("cast(concat('secret', id) as int)").collect()
     out, err = capfd.readouterr()
     assert "secret" not in out + err
+
+
+def test_a_column_is_told_of_only_where_it_is_sure_which_one_failed(spark: SparkSession) -> None:
+    one, other = (Expression("shape", "derive (op 1)", "1 / n", "1 / id", column) for column in ("a", "b"))
+    for expressions, column in (([one], "a"), ([one, other], None)):
+        with pytest.raises(ExpressionFailed) as failed, translate("load", expressions):
+            spark.range(1).selectExpr("1 / id").collect()
+        assert (failed.value.column, failed.value.node, failed.value.why) == (column, "shape", "DIVIDE_BY_ZERO")
 
 
 def test_a_java_process_that_went_away_is_no_fault_of_the_run() -> None:

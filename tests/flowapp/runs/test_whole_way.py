@@ -7,9 +7,13 @@ import json
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from executors.spark import first_failing
 from flowapp.files.models import LoadUnit
 from flowapp.files.uploads import keep_upload
 from flowapp.pipelines.services import save_version
+from flowapp.quarantine.boxes import known_rules
+from flowapp.quarantine.counts import count_violations
+from flowapp.quarantine.selectors import Wanted, page_entries
 from flowapp.runs.dispatch import preview_inline, run_inline
 from flowapp.runs.models import CommitRecord, State
 from flowapp.runs.selectors import list_log, run_document, sum_loads
@@ -86,6 +90,29 @@ def test_a_run_that_fails_after_its_rows_were_judged_tells_its_numbers(connected
     run = run_inline(save_version(connected, json.dumps(document(nodes=nodes)), role="admin").pipeline)
     assert (run.state, target()) == (State.FAILED, 0)
     assert sum_loads([run]) == {run.pk: {"loaded": None, "rejected": 0}}
+
+
+def test_the_row_that_an_expression_failed_for_is_the_same_number_everywhere(
+    save, document, schema, target, put_file, monkeypatch
+):
+    monkeypatch.setattr(first_failing, "SECONDS", 600)
+    put_file("a.csv", "id\n1\n0\n0\n")
+    source, load = document()["nodes"]
+    shape = {"id": "shape", "kind": "transform", "inputs": ["files"],
+             "ops": [{"op": "derive", "columns": {"id": "cast(1 / id as int)"}}]}  # fmt: skip
+    named = {"type": "notNull", "field": "id", "onFail": "skip"}
+    check = {"id": "check", "kind": "validate", "inputs": ["shape"], "rowLevel": [named],
+             "quarantine": {"enabled": True, "table": f"{schema}.rejected"}}  # fmt: skip
+    pipeline = save(nodes=[source, shape, check, {**load, "inputs": ["check"]}]).pipeline
+    run = run_inline(pipeline)
+    told = run_document(run)
+    assert (told["state"], told["error"]["code"], target()) == ("failed", "expression.failed", 0)
+    assert [(rule["rule"], rule["violations"]) for rule in told["rules"]] == [("expression:id", 1)]
+    assert told["quarantine"]["rows"] == 1
+    assert sum_loads([run])[run.pk]["rejected"] == 1
+    assert [group["violations"] for group in count_violations(run.workspace, "pipeline", days=1)] == [1]
+    assert len(page_entries(run.workspace, run=run, rule="expression:id").entries) == 1
+    assert [known.rule for known in known_rules(run.workspace, Wanted(run=run))] == ["expression:id"]
 
 
 def test_a_preview_of_the_real_engine_tells_what_the_run_then_does(pipeline, target, put_file):
