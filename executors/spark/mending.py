@@ -38,11 +38,11 @@ def evaluate(session: RunSession, path: Path, reading: Reading, column: str) -> 
     """The value of a working column for each row that can be read: of some rows after others, so that never more than
     `FEW_BYTES` of values are held.
 
-    Raises what `compile_path` raises, ExpressionFailed where a value cannot be computed, and Terminal
-    `mend.too_much` where the values of rows that are read in one go are more than that.
+    Raises what `compile_path` raises, Cancelled once the run is interrupted, ExpressionFailed where a value cannot be
+    computed, and Terminal `mend.too_much` where the values of rows that are read in one go are more than that.
     """
     evaluation = _Evaluation(session, path, reading, column, compile_path(session, path, reading.fields))
-    for first in range(0, len(reading.parts), MOST_TASKS):
+    for first in session.watched(iter(range(0, len(reading.parts), MOST_TASKS))):
         yield from evaluation.of(reading.parts[first : first + MOST_TASKS])
 
 
@@ -61,7 +61,7 @@ class _Evaluation:
         except Terminal as failure:
             if failure.code != TOO_MUCH or len(parts) == 1:
                 raise
-            for part in parts:
+            for part in self.session.watched(iter(parts)):
                 yield self._evaluate([part])
 
     def _evaluate(self, parts: Sequence[Part]) -> Values:

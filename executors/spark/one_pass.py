@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import repeat
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -98,12 +99,15 @@ def _ends(plan: PassPlan) -> tuple[ReadTask, SinkTask]:
 def _run_sparing(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
     """An expression that fails for rows alone which are rejected anyway does not end the run: then all is done once
     more without asking it of them. What the first try has staged is that of no winning task."""
+    watch = session.watched(repeat(None))
+    next(watch)
     try:
         return _run_through_spark(session, plan)
     except ExpressionFailed as failure:
         if plan.compiled.moves_rows:
             raise
         spared = spare_rejected(session, plan.path, plan.reading.fields, plan.compiled)
+        next(watch)  # an interruption ends what is at work in Spark, and between two jobs nothing is
         if spared is None:
             raise _told(session, plan, failure) from None
     plan = replace(plan, compiled=spared)

@@ -10,7 +10,7 @@ import pytest
 from executors.errors import Cancelled, Terminal
 from executors.formats import csv
 from executors.model import Connection
-from executors.spark import first_failing
+from executors.spark import first_failing, one_pass
 from executors.spark.first_failing import FirstFailing
 from executors.spark.session import RunSession
 from tests.executors.spark.passes import stage
@@ -81,6 +81,21 @@ def test_a_run_that_is_cancelled_looks_no_further(
     monkeypatch.setattr(FirstFailing, "_failure_in", interrupting)
     with pytest.raises(Cancelled):
         stage(run_session, warehouse, make_path(PER, columns=TYPED), [write(tmp_path, "a.csv", "1,0")])
+
+
+def test_a_run_that_is_cancelled_between_two_tries_is_not_tried_again(
+    run_session: RunSession, warehouse: Connection, trailed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spare = one_pass.spare_rejected
+
+    def interrupting(*args):
+        run_session.interrupt()
+        return spare(*args)
+
+    monkeypatch.setattr(one_pass, "spare_rejected", interrupting)
+    path = make_path({"op": "derive", "columns": {"per": "n / of"}}, columns=WRONG, onTypeMismatch="skip")
+    with pytest.raises(Cancelled):
+        stage(run_session, warehouse, path, [trailed])
 
 
 WRONG = [{"name": "id", "type": "integer"}, {"name": "n", "type": "integer"}, {"name": "of", "type": "integer"}]
