@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from executors.errors import Failure
+from executors import mend, rows_intake
+from executors.errors import Cancelled, Failure
 from executors.mend import mend_rows
 from executors.model import RowsRef, RunReport
+from executors.spark import mending
 from tests.executors.conformance.world import World
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -92,3 +94,25 @@ def test_values_come_in_bounded_pieces_and_are_written_together_or_not_at_all(wo
     assert caught.value.code == "mend.too_much"
     assert world.sql("select distinct \"fixedRow\" ->> 'name' from rejected") == [("x" * 700,)]
     assert compute(world, "name", "cast(id as int) % 2", computed_by=runs).row_counts == {"mended": 1500}
+
+
+def test_an_expression_that_is_cancelled_between_two_pieces_computes_no_further_one(
+    loaded: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_intake, "PART_ROWS", 1)
+    monkeypatch.setattr(mending, "MOST_TASKS", 1)
+    write, written = mend._write, []
+
+    def cancelling(*args: Any) -> int:
+        written.append(args)
+        loaded.memory.stop = Cancelled("run.cancelled", "Enough.")
+        assert loaded.memory.interrupt
+        loaded.memory.interrupt()
+        return write(*args)
+
+    monkeypatch.setattr(mend, "_write", cancelling)
+    monkeypatch.setattr(mend, "interrupt", lambda conn: None)
+    with pytest.raises(Cancelled):
+        compute(loaded, "name", "'x'")
+    assert len(written) == 1
+    assert held(loaded, "name") == [None, None]
