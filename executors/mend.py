@@ -40,10 +40,18 @@ def mend_rows(job: RunJob, ports: Ports) -> RunReport:
         meta.ensure_meta(conn)
         try:
             _mend(job, ports, report, session, conn, target, ref)
-        except Failure:
+        except Failure as failure:
             ports.cancellation.check()  # what was interrupted fails with errors of its own
-            raise
+            raise _unquoting(failure, ref.expression) from None
     return report
+
+
+def _unquoting(failure: Failure, expression: str) -> Failure:
+    """Who sees no values is told why a run ended, and an expression that mends rows may quote theirs."""
+    message = failure.message.replace(repr(expression), "the expression")
+    failure.message = message[:1].upper() + message[1:]
+    failure.args = (failure.message,)
+    return failure
 
 
 def _mend(

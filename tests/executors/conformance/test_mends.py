@@ -46,6 +46,13 @@ def test_rows_whose_value_comes_out_as_it_was_stay_as_they_are(loaded: World) ->
     assert compute(loaded, "id", "'4'", computed_by=runs).row_counts == {"mended": 2}
 
 
+def test_who_is_told_that_an_expression_is_refused_is_not_told_what_it_quotes(loaded: World) -> None:
+    with pytest.raises(Failure) as caught:
+        compute(loaded, "name", " case when name = 'Ann' then array(name) end")
+    assert str(caught.value).startswith("expression.type: Derive (op 1): the expression gives array<string>,")
+    assert "Ann" not in "".join(map(str, (caught.value.args, caught.value.hint)))
+
+
 def mend_runs(world: World) -> frozenset[str]:
     return frozenset(run for (run,) in world.sql('select distinct "mendRun" from rejected where "mendRun" is not null'))
 
