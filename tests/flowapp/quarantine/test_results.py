@@ -10,9 +10,11 @@ from django.utils import timezone
 from executors.postgres.client import connect
 from executors.postgres.meta import RunRef, ensure_meta
 from executors.postgres.replay_results import RowResult, write_results
+from flowapp.cli.run_report import ROW_RESULTS
 from flowapp.quarantine.choosing import choose_alike
 from flowapp.quarantine.replaying import ask_for_runs
 from flowapp.quarantine.selectors import Wanted
+from flowapp.quarantine.templatetags.row_results import WORDS, became
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, RuleCount, Run, Trigger
 from tests.flowapp.quarantine.keeping import keep
@@ -110,3 +112,9 @@ def test_programs_get_the_same_page_by_page(as_, replayed, orders):
     assert (refused.status_code, refused.json()["code"]) == (422, "errors.no_such_result")
     load = Run.objects.filter(pipeline=orders).exclude(pk=replay.pk)[0]
     assert client.get(f"/api/runs/{load.pk}/rows/", headers=HERE).json()["code"] == "run.no_replay"
+
+
+def test_pages_and_command_line_have_words_for_the_same_results():
+    assert WORDS.keys() == ROW_RESULTS.keys()
+    assert [became("loaded", tells) for tells in (False, True)] == ["loaded", "would be loaded"]
+    assert became("of a release to come", True) == became("unfit", False)
