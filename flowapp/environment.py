@@ -151,8 +151,11 @@ _FROZEN = "-c idle_in_transaction_session_timeout=60s"
 
 
 def _postgresql(parts: SplitResult) -> dict[str, Any]:
-    """A socket folder is given as `?host=/folder`, as libpq spells it."""
-    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    """A socket folder is given as `?host=/folder`, as libpq spells it; an empty `?options=` is for poolers that take no
+    settings."""
+    options: dict[str, Any] = dict(parse_qsl(parts.query, keep_blank_values=True))
+    given = options.pop("options", None)
+    settings = "" if given == "" else f"{_FROZEN} {given or ''}".strip()
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
@@ -162,7 +165,7 @@ def _postgresql(parts: SplitResult) -> dict[str, Any]:
         "PORT": str(parts.port or "") or options.pop("port", ""),
         "CONN_HEALTH_CHECKS": True,
         "CONN_MAX_AGE": 60,
-        "OPTIONS": {"connect_timeout": 10, "options": _FROZEN, **options},
+        "OPTIONS": {"connect_timeout": 10, "options": settings, **options},
     }
 
 

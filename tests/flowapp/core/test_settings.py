@@ -95,6 +95,16 @@ def test_a_process_that_stands_still_in_a_transaction_is_let_go():
         assert cursor.fetchone() == ("1min",)
 
 
+def test_settings_of_its_own_keep_no_database_from_letting_frozen_processes_go():
+    def options(query: str) -> str:
+        return database_settings(f"postgresql://db/control{query}")["OPTIONS"]["options"]
+
+    frozen = "-c idle_in_transaction_session_timeout=60s"
+    assert options("") == options("?sslmode=require") == frozen
+    assert options("?options=-c%20search_path%3Dflow") == f"{frozen} -c search_path=flow"
+    assert options("?options=") == ""
+
+
 def test_a_socket_folder_stands_in_the_query():
     assert database_settings("postgresql:///control?host=/run/pg")["HOST"] == "/run/pg"
 
