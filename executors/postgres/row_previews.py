@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
@@ -53,7 +54,7 @@ CROSS JOIN LATERAL (
         array_agg(left(o.value, {most}) ORDER BY o.place) FILTER (WHERE o.place <= {fields}) AS texts,
         count(*) AS number
     FROM (
-        SELECT e.key, e.value, row_number() OVER (ORDER BY array_position({order}, e.key), e.ordinality) AS place
+        SELECT e.key, e.value, row_number() OVER (ORDER BY ({places} -> e.key)::int, e.ordinality) AS place
         FROM jsonb_each_text(r.row) WITH ORDINALITY AS e WHERE e.key IS DISTINCT FROM q.field
     ) AS o
 ) AS f
@@ -67,7 +68,7 @@ def read_previews(conn: Conn, table: TableName, ids: Sequence[int], order: Seque
     fixed = 'q."fixedRow"' if "fixedRow" in columns_of(conn, table) else "NULL::jsonb"
     query = sql.SQL(_PREVIEWS).format(
         table=table.identifier, fixed=sql.SQL(fixed), escaped=sql.Literal(ESCAPED_KEY), most=sql.Literal(LONGEST + 1),
-        fields=sql.Literal(FIELDS), order=sql.SQL("{}::text[]").format(sql.Literal(list(order))),
+        fields=sql.Literal(FIELDS), places=sql.Literal(Jsonb({name: place for place, name in enumerate(order)})),
         ids=sql.SQL("{}::bigint[]").format(sql.Literal(list(ids))),
     )  # fmt: skip
     with in_time(conn, table, SECONDS):

@@ -68,6 +68,12 @@ def test_of_a_wide_row_the_first_fields_of_its_source_are_shown(conn, table):
     assert (len(shown.fields), shown.more) == (FIELDS, 500 - FIELDS)
 
 
+def test_fields_of_any_name_stand_in_the_order_of_their_source(conn, table):
+    names = ["100% {0}", 'it\'s "x"', "\\", "ü", "a"]
+    shown = preview(conn, table, dict.fromkeys(reversed(names), "1"), order=names)
+    assert [name.text for name, _ in shown.fields] == names
+
+
 def test_what_was_mended_stands_beside_what_failed(conn, table):
     assert preview(conn, table, {"name": None}, fixed={"name": "Ann"}).mended == whole("Ann")
     assert preview(conn, table, {"name": "x"}, fixed={"name": None}).mended == whole(None)
