@@ -176,7 +176,7 @@ def _malformed(error: Any, at: Pointer) -> Diagnostic:
 
 def _wrong_length(error: Any, at: Pointer) -> Diagnostic:
     least = error["ctx"].get("min_length")
-    if error["input"] == [] and at and isinstance(at[-1], str):
+    if error["input"] in ([], {}) and at and isinstance(at[-1], str):
         return diagnose("value.length", at, f"There are no {at[-1]} yet.", hint=f"Add at least {least}.")
     bound = f"at least {least}" if least is not None else f"at most {error['ctx']['max_length']}"
     return diagnose("value.length", at, f"{shown(error['input'])} must have a length of {bound}.")

@@ -131,6 +131,14 @@ def test_a_missing_field_is_placed_where_its_object_begins():
     assert text.splitlines()[diagnostic.line - 1].strip() == "{"
 
 
+def test_what_is_empty_and_must_not_be_is_told_by_its_name():
+    derive = {"id": "derived", "kind": "transform", "inputs": ["source"], "ops": [{"op": "derive", "columns": {}}]}
+    with pytest.raises(InvalidPipeline) as caught:
+        parsePipelineIR({**document("orders"), "nodes": [derive]})
+    diagnostic = next(d for d in caught.value.diagnostics if d.code == "value.length")
+    assert (diagnostic.message, diagnostic.hint) == ("There are no columns yet.", "Add at least 1.")
+
+
 TOML = """kind = "pipeline"
 version = "1.0"
 id = "orders"
