@@ -113,6 +113,16 @@ def test_a_pipeline_is_built_mended_undone_and_saved_without_touching_the_canvas
     assert Pipeline.objects.get(ident="airlines").latest_number == 1
 
 
+@pytest.mark.parametrize("width", [1200, 1280, 1400, 1600])
+def test_what_is_wrong_with_a_draft_is_not_covered_by_its_buttons(open_editor, width):
+    page = open_editor("covered", "Orders")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.locator("#flow-canvas").get_by_role("button", name="Source", exact=True).click()
+    expect(page.locator("#flow-title")).to_contain_text("draft: 1 change")
+    told, buttons = page.locator("#flow-count").bounding_box(), page.locator("#flow-actions").bounding_box()
+    assert told["x"] + told["width"] <= buttons["x"] or told["y"] >= buttons["y"] + buttons["height"]
+
+
 def test_an_edit_on_the_canvas_comes_to_form_and_json_tab(open_editor):
     page = open_editor("shared")
     page.locator("#flow-canvas").get_by_role("button", name="Source", exact=True).click()
