@@ -19,6 +19,7 @@ from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.boxes import fields_of, known_rules, names_of_rules, other_fields
 from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
 from flowapp.quarantine.forms import wanted_of
+from flowapp.quarantine.journal import KEPT_BACK
 from flowapp.quarantine.selectors import Entry, Wanted, list_entries_of_row, page_wanted
 from flowapp.quarantine.values import cells_of, may_see_values
 from flowapp.runs.models import Run
@@ -28,6 +29,9 @@ from flowapp.runs.selectors import get_run
 from flowapp.web.access import page
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
+
+REJECTED = sorted(KEPT_BACK - {"filtered"})
+"""What a replay says of the rows that it counts as rejected."""
 
 DAYS = (1, 7, 30, 90)
 USUAL_DAYS = 30
@@ -109,10 +113,15 @@ def _names(request: HtmxRequest, entries: Sequence[Entry]) -> dict[str, str]:
 
 
 def _rows_it_had(request: HtmxRequest, run: Run) -> HttpResponse:
-    """A run over rejected rows keeps none of its own: what it kept back stays with the run that rejected it."""
+    """A run over rejected rows keeps none of its own: what it kept back stays with the run that rejected it. Which rows
+    a replay has counted as rejected stands on its own page alone: a later one may have loaded them."""
     words = purpose_of(run).over_rows
-    wanted = {"pipeline": run.pipeline.ident} | ({"replay": run.pk} if words and words.loads else {})
-    return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{urlencode(wanted)}")
+    if words and words.loads:
+        rejected = [result for result in REJECTED if run.report.get("rows", {}).get(result)]
+        only = f"?result={rejected[0]}" if len(rejected) == 1 else ""
+        return redirect(f"{reverse('runs:detail', args=[request.workspace.slug, run.pk])}{only}#one-by-one")
+    wanted = urlencode({"pipeline": run.pipeline.ident})
+    return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{wanted}")
 
 
 @never_cache

@@ -82,6 +82,7 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
     """The first rows with their cells, how many there are of each status, and what to know before a replay."""
     statuses: dict[str, int] = {}
     standing: Counter[str] = Counter()
+    mends = 0
     nodes: set[str] = set()
     fields: dict[str, None] = {}
     rows: list[GridRow] = []
@@ -89,6 +90,8 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
         for row in part.rows:
             statuses[row.status] = statuses.get(row.status, 0) + 1
             standing[standing_of(row)] += 1
+            # The row of a run that loaded nothing is fixed by the next good run: there is nothing to take back.
+            mends += row.status == "fixed" and not standing_of(row)
             nodes.add(row.node)
         shown = part.rows[: GRID_ROWS - len(rows)]
         fields |= dict.fromkeys(known_fields(part, shown))
@@ -102,7 +105,7 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
         "statuses": statuses, "columns": columns, "notes": says_before_replay(selection.pipeline, nodes),
         "grid": [(row, [row.cell(name).with_typed(typed, row.key) for name in columns]) for row in rows],
         "more": selection.rows - len(rows), "can_replay": standing.pop("", 0), "stay": dict(standing),
-        "can_ignore": statuses.get("open", 0) + statuses.get("fixed", 0),
+        "can_ignore": statuses.get("open", 0) + statuses.get("fixed", 0), "mends": mends,
     }  # fmt: skip
 
 

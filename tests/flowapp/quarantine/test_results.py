@@ -81,6 +81,18 @@ def test_the_list_is_narrowed_to_a_result_and_goes_on_page_by_page(as_, replayed
     assert only.count("a.csv:") == 1
 
 
+def test_what_a_replay_rejected_leads_to_these_rows_and_to_no_others(as_, replayed):
+    replay, client = replayed("loaded", "loaded", "fails"), as_("viewer")
+    asked = f"/w/alices-team/errors/rows/?run={replay.pk}"
+    assert client.get(asked)["Location"] == f"{RUNS}{replay.pk}/?result=fails#one-by-one"
+    # Several results count as rejected: the page tells which row has which.
+    mixed = replayed("loaded", "fails", "exists")
+    answer = client.get(f"/w/alices-team/errors/rows/?run={mixed.pk}")
+    assert answer["Location"] == f"{RUNS}{mixed.pk}/#one-by-one"
+    # What breaks a rule here is no list of its own: each row says by which rule.
+    assert "&amp;rule=" not in client.get(f"{RUNS}{replay.pk}/").content.decode()
+
+
 def test_what_is_not_kept_row_by_row_is_said(as_, replayed):
     text = words(as_("viewer").get(f"{RUNS}{replayed('loaded', 'fails', told=False).pk}/"))
     assert "It is not kept what became of each row" in text

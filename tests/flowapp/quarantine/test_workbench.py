@@ -44,6 +44,17 @@ def test_ticked_rows_become_a_selection_with_their_cells(as_, chosen):
     assert Selection.objects.get().rows == 2
 
 
+def test_only_what_was_put_in_can_be_taken_back(as_, orders, warehouse, table, run, chosen):
+    """A row of a run that loaded nothing is fixed by the next good one, and nobody has mended it."""
+    keep(warehouse, orders, table, "r2", run, disposition="not_loaded", status="fixed", rowId="r2-0")
+    client = as_("editor")
+    both = client.post(f"{ERRORS}rows/select/", {"all": "1", "run": run})["Location"]
+    assert "fixed 1" in (page := words(client.get(both)))
+    assert "Take back" not in page
+    client.post(f"{chosen}mend/", {f"cell|{run}:r1-0|name": "Bob"})
+    assert "Take back 1 mend" in words(client.get(both))
+
+
 def test_cells_stand_in_the_order_of_the_source(as_, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", row={"alpha": "1", "beta": "2", "gamma": "3"}, field="beta")
     tell_fields(warehouse, orders, run, ["gamma", "beta", "alpha"])
