@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django.db.models.functions import Now
 
@@ -76,7 +76,7 @@ def keys_of_entries(workspace: Workspace, idents: Sequence[str]) -> list[str]:
     are, each table is asked once. Raises FlowError."""
     numbers = {ident: _number(ident) for ident in idents if ident.isdecimal()}
     found = _keys_of_numbers(workspace, sorted(set(numbers.values()))) if numbers else {}
-    return [_only(ident, found.get(numbers[ident], set())) if ident in numbers else ident for ident in idents]
+    return [_only(ident, found.get(numbers[ident], {})) if ident in numbers else ident for ident in idents]
 
 
 def _number(ident: str) -> int:
@@ -86,10 +86,12 @@ def _number(ident: str) -> int:
     return int(ident)
 
 
-def _only(ident: str, found: Collection[str]) -> str:
+def _only(ident: str, found: Mapping[str, str]) -> str:
+    """The key of the one row. `found` are keys, and the pipelines of their rows."""
     if len(found) > 1:
+        keys = ", ".join(f"{key} (of {pipeline})" for key, pipeline in sorted(found.items()))
         raise FlowError("error.conflict", f"Several tables hold an entry {ident}.",
-                        hint=f"Name the row by its key: {', '.join(sorted(found))}.")  # fmt: skip
+                        hint=f"Name the row by its key: {keys}.")  # fmt: skip
     if not found:
         raise _unknown(ident)
     return next(iter(found))
@@ -100,8 +102,8 @@ def _unknown(ident: str) -> FlowError:
                      hint="`flow errors list` shows the newest ones.")  # fmt: skip
 
 
-def _keys_of_numbers(workspace: Workspace, numbers: Sequence[int]) -> dict[int, set[str]]:
-    found: dict[int, set[str]] = defaultdict(set)
+def _keys_of_numbers(workspace: Workspace, numbers: Sequence[int]) -> dict[int, dict[str, str]]:
+    found: dict[int, dict[str, str]] = defaultdict(dict)
     for place, reached in reach(workspace, places_of(workspace, None, None)):
         if exists(reached, place.table.schema, place.table.table):
             entries = read_entries(reached, place.table, numbers)
@@ -109,7 +111,7 @@ def _keys_of_numbers(workspace: Workspace, numbers: Sequence[int]) -> dict[int, 
             ours = runs_here(workspace, {entry["runId"] for entry in mine})
             for entry in mine:
                 if entry["runId"] in ours:
-                    found[entry["id"]].add(f"{entry['runId']}:{entry['rowId']}")
+                    found[entry["id"]][f"{entry['runId']}:{entry['rowId']}"] = place.pipeline
     return found
 
 

@@ -7,10 +7,12 @@ import pytest
 from executors.errors import Failure
 from flowapp.accounts.services import ensure_workspace
 from flowapp.pipelines.models import PipelineVersion
+from flowapp.quarantine.choosing import key_of_entry
 from flowapp.quarantine.places import places_of
 from flowapp.quarantine.selectors import list_entries_of_row, page_entries
 from flowapp.runs.models import Trigger
 from flowapp.runs.services import queue_run
+from ir.errors import FlowError
 from tests.flowapp.quarantine.keeping import connect_to, keep, list_entries, save, tell_fields
 
 pytestmark = pytest.mark.django_db
@@ -31,6 +33,16 @@ def test_the_values_of_a_row_stand_in_the_order_of_its_source(alices, orders, wa
 
     [entry] = list_entries_of_row(alices, run, "r1-0")
     assert list(entry["row"]) == ["order_id", "a", "more"]
+
+
+def test_a_number_that_two_tables_have_is_told_with_the_pipelines_of_its_rows(alices, orders, warehouse, schema):
+    ours = keep(warehouse, orders, f'{schema}."My Orders"', "r1")
+    theirs = keep(warehouse, save(alices, "others", f"{schema}.others"), f"{schema}.others", "r1")
+    keys = [f"{ours}:r1-0 (of orders)", f"{theirs}:r1-0 (of others)"]
+    (number,) = {entry["id"] for entry in list_entries(alices)}
+    with pytest.raises(FlowError) as caught:
+        key_of_entry(alices, str(number))
+    assert caught.value.hint == f"Name the row by its key: {', '.join(sorted(keys))}."
 
 
 def test_a_table_that_was_never_needed_holds_nothing(alices, orders):
