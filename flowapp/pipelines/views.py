@@ -56,7 +56,7 @@ def _render(request: HtmxRequest, form: NewPipeline, *, is_new: bool, status: in
         "filters": filters,
         "tags": list_tags(request.workspace),
         "modes": list(LOAD_MODES),
-        "states": [(NOT_RUN, "never run"), *((state.value, state.label) for state in State)],
+        "states": [(NOT_RUN, "never run"), *((state.value, state.label.capitalize()) for state in State)],
         "sorts": SORTS,
         "has_any": has_any,
         "form": form,

@@ -67,6 +67,7 @@ def test_a_pipeline_is_told_with_its_place_mode_and_newest_run(web, url, pipelin
     assert "Succeeded" in page
     assert "Rows loaded by the last 3 runs: at most 2" in page
     assert "never run" in page
+    assert ">Succeeded with warnings</option>" in page, "in the words of the badges"
 
 
 def test_a_restore_is_the_last_run_but_no_bar_of_rows_loaded(web, url, workspace):
