@@ -347,9 +347,16 @@ class Compiler:
         frame = empty_frame(self._session, self.frame)
         types: dict[str, spark.DataType] = {}
         for out, (text, sql) in expressions.items():
-            with analysing(self.node, self.place, text):
+            with analysing(self.node, self.place, text, self._types_hint(text)):
                 types[out] = frame.select(F.expr(sql).alias(out)).schema[out].dataType
         return types
+
+    def _types_hint(self, text: str) -> str:
+        kinds = {name: self.working[name].type for name in sorted(parse_expression(text).columns)}
+        hint = f"In it {', '.join(f'{name} is {kind}' for name, kind in kinds.items())}. " if kinds else ""
+        if texts := [name for name, kind in kinds.items() if kind == STRING]:
+            return f"{hint}Cast what is a number or a date, as in {bind_expression('cast(x as double)', {'x': texts[0]})}."
+        return f"{hint}Cast where the types do not fit each other."
 
 
 def _split_steps(steps: tuple[Step, ...]) -> tuple[tuple[Step, ...], tuple[Step, ...]]:

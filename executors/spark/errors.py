@@ -78,15 +78,14 @@ def translate(node: str | None = None, expressions: Sequence[Expression] = ()) -
 
 
 @contextmanager
-def analysing(node: str, place: str, text: str) -> Iterator[None]:
+def analysing(node: str, place: str, text: str, hint: str) -> Iterator[None]:
     """Wrapped around the analysis of one expression: what Spark refuses there is Terminal `expression.invalid`."""
     try:
         yield
     except AnalysisException as error:
         raise Terminal(
-            "expression.invalid", f"{place}: Spark refuses {text!r}: {error.getCondition()}.", node=node,
-            hint="Check the types of the columns in it, and cast where they differ.",
-        ) from None  # fmt: skip
+            "expression.invalid", f"{place}: Spark refuses {text!r}: {error.getCondition()}.", node=node, hint=hint
+        ) from None
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
         raise failure_of(error, node) from None
 
