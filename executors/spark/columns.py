@@ -355,7 +355,8 @@ class Compiler:
         kinds = {name: self.working[name].type for name in sorted(parse_expression(text).columns)}
         hint = f"In it {', '.join(f'{name} is {kind}' for name, kind in kinds.items())}. " if kinds else ""
         if texts := [name for name, kind in kinds.items() if kind == STRING]:
-            return f"{hint}Cast what is a number or a date, as in {bind_expression('cast(x as double)', {'x': texts[0]})}."
+            cast_first = bind_expression("cast(x as double)", {"x": texts[0]})
+            return f"{hint}Cast what is a number or a date, as in {cast_first}."
         return f"{hint}Cast where the types do not fit each other."
 
 
