@@ -103,7 +103,10 @@ def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) ->
     Raises Terminal if the snapshot is gone, is of another table, or the table can no longer take its rows.
     """
     columns, rows = _find(conn, run, ref, table)
+    # Writers wait from here on, so that what is refused below cannot come about before the rows are replaced.
+    conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table.identifier))
     _require_columns(conn, table, columns)
+    _require_no_later_values(conn, table, columns)
     others = others_since(conn, ref, table)
     rows_before = _replace_rows(conn, run, ref, table, columns, rows)
     put_mark_back(conn, run, ref)
@@ -161,6 +164,23 @@ def _require_columns(conn: Conn, table: TableName, columns: dict[str, str]) -> N
             f"{table} has changed since the backup: {', '.join(changed)} "
             f"{'is' if len(changed) == 1 else 'are'} gone or of another type. Nothing was changed.",
             hint="Give the table these columns back, then restore.",
+        )
+
+
+def _require_no_later_values(conn: Conn, table: TableName, columns: Collection[str]) -> None:
+    """Refuse a table with values in columns that the backup does not have: replacing the rows would delete them."""
+    later = [name for name in _stored_columns(conn, table) if name not in columns]
+    if not later:
+        return
+    counts = [sql.SQL("count({})").format(sql.Identifier(name)) for name in later]
+    query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(counts), table.identifier)
+    found = conn.execute(query).fetchone() or ()
+    if lost := [f"{name} ({counted(n, 'value')})" for name, n in zip(later, found, strict=True) if n]:
+        raise Terminal(
+            "backup.columns_added",
+            f"{table} has columns that were added after the backup, and the restore would delete their values: "
+            f"{', '.join(lost)}. Nothing was changed.",
+            hint="Copy these values to another table and drop the columns, restore, then add the columns again.",
         )
 
 

@@ -154,6 +154,28 @@ def test_a_table_that_has_changed_is_left_alone(kept: World, change: str, code: 
     assert len(kept.rows("id")) == 3
 
 
+@pytest.mark.parametrize(
+    "definition", ["note text", "stamp timestamptz default now()", "own bigint generated always as identity"]
+)
+def test_values_in_a_column_added_after_the_backup_are_not_deleted(kept: World, definition: str) -> None:
+    document, backup = load(kept, "a", "3,new\n")
+    kept.sql(f"alter table t add column {definition}")
+    kept.sql("update t set note = 'checked' where id = 1" if definition == "note text" else "select")
+    before = kept.rows()
+    with pytest.raises(Terminal) as refused:
+        restore(kept, document, backup)
+    assert refused.value.code == "backup.columns_added"
+    assert definition.split()[0] in refused.value.message
+    assert kept.rows() == before
+
+
+def test_a_column_added_after_the_backup_without_values_does_not_prevent_a_restore(kept: World) -> None:
+    document, backup = load(kept, "a", "3,new\n")
+    kept.sql("alter table t add column note text, add column twice int generated always as (id * 2) stored")
+    restore(kept, document, backup)
+    assert kept.rows() == [(1, "old", None, 2), (2, "old", None, 4)]
+
+
 def test_another_table_is_not_filled_with_the_backup(kept: World) -> None:
     document, backup = load(kept, "a", "3,new\n")
     kept.sql("create table other (id int primary key, name text)")
