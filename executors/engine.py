@@ -195,7 +195,7 @@ class PipelineRun:
     def _tell_nothing_new(self, lane: Lane) -> None:
         target = lane.path.target
         lane.nothing_new = True
-        text = self._intake.nothing_new(lane.path.source)
+        text = self.report.nothing_new_reason = self._intake.nothing_new(lane.path.source)
         self.ports.events.log("info", f"{self.nothing_words} {target.id}. {text}", target.id)
         nothing = NodeReport.nothing(target.id)
         put_share(self.report, target.id, Share(nodes=[nothing]))

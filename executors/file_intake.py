@@ -274,13 +274,8 @@ class FileIntake:
     def _tell_if_empty(self, source: Source, scans: Sequence[FileScan]) -> None:
         """Files without rows are no miss, but who wants to hear of a miss wants to hear of them too."""
         if typed_config(source).wait_policy.on_miss_action == "alert" and not any(scan.records for scan in scans):
-            self._ports.events.alert(
-                "source.empty",
-                "warning",
-                f"{counted(len(scans), 'file')} came, and none holds a row.",
-                "Look whether the sender has lost its data.",
-                source.id,
-            )
+            text = f"{counted(len(scans), 'file')} came, and none holds a row."
+            self._alert(self._opened[source.id], "source.empty", text, "Look whether the sender has lost its data.")
 
     def _missed(self, source: Source, handler: FileSource) -> _Opened:
         """No file came: wait if the policy says so, else do what `onMissAction` says."""
@@ -296,12 +291,16 @@ class FileIntake:
                 node=source.id,
                 hint="Put a file there, correct the pattern, or set onMissAction to skip or alert.",
             )
+        missed = _Opened(source, handler, missed=True)
         if policy.on_miss_action == "alert":
-            self._ports.events.alert(
-                "source.missed", "warning", text, "Look whether the sender has stopped.", source.id
-            )
+            self._alert(missed, "source.missed", text, "Look whether the sender has stopped.")
         self._ports.events.log("info", f"{text} Nothing to load.", source.id)
-        return _Opened(source, handler, missed=True)
+        return missed
+
+    def _alert(self, intake: _Opened, kind: str, text: str, next_step: str) -> None:
+        """Raise an alert, and warn of the same in the run: who looks at the run alone must see it too."""
+        self._ports.events.alert(kind, "warning", text, next_step, intake.source.id)
+        intake.warnings.append(RunWarning(kind, intake.source.id, text))
 
 
 def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:

@@ -369,6 +369,7 @@ class RunReport:
     warnings: list[RunWarning] = field(default_factory=list)
     hooks: list[HookReport] = field(default_factory=list)
     nothing_new: bool = False
+    nothing_new_reason: str = ""
     effects: list[Effect] = field(default_factory=list)
     row_counts: dict[str, int] = field(default_factory=dict)
     row_results: list[dict[str, Any]] = field(default_factory=list)

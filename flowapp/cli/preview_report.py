@@ -17,11 +17,11 @@ COLUMNS = {"column": "COLUMN", "rows": "ROWS CHANGED"}
 SAMPLES = {"key": "KEY", "column": "COLUMN", "before": "BEFORE", "after": "AFTER"}
 
 
-def show_preview(console: Console, document: Document, name: str, *, nothing_new: bool = False) -> None:
+def show_preview(console: Console, document: Document, name: str, *, nothing_new: str | None = None) -> None:
     state = "nothing was changed" if document["state"].startswith("succeeded") else document["state"]
     show_lines(console, [f"Preview of {document['pipeline']} (version {document['version']}): {state}"])
-    if nothing_new:
-        show_lines(console, ["Nothing new: a run would load nothing, every matching file was loaded before."])
+    if nothing_new is not None:
+        show_lines(console, [f"A run would load nothing. {nothing_new}".rstrip()])
     nodes = {node["id"]: node for node in document["nodes"]}
     for effect in document["effects"]:
         show_lines(console, _lines(effect, nodes[effect["node"]]))

@@ -83,7 +83,7 @@ def told(run: Run) -> Outcome:
     from flowapp.runs.selectors import run_document
 
     document = run_document(run, sees_values=True)
-    nothing_new = bool(run.report.get("nothingNew"))
+    nothing_new = run.report.get("nothingNewReason", "") if run.report.get("nothingNew") else None
     show = show_preview if "effects" in document else show_run
     return Outcome(document, lambda console: show(console, document, run.name, nothing_new=nothing_new))
 

@@ -63,13 +63,13 @@ ROW_RESULTS = {
 """What became of rejected rows in words: of one row, and of several."""
 
 
-def show_run(console: Console, document: Document, name: str, *, nothing_new: bool = False) -> None:
-    """`name` is what people call the run."""
+def show_run(console: Console, document: Document, name: str, *, nothing_new: str | None = None) -> None:
+    """`name` is what people call the run, `nothing_new` the reason why there was nothing to load, if so."""
     state = document["state"]
     head = f"Run {name} (version {document['version']}, id {document['run']}): "
     console.print(Text(head).append(state.replace("_", " "), style=_COLOURS.get(state, "")))
-    if nothing_new and "rows" not in document:
-        show_lines(console, ["Nothing new: every matching file was loaded before. Load it again with --load-again."])
+    if nothing_new is not None and "rows" not in document:
+        show_lines(console, [f"Nothing to load. {nothing_new}", "Load files again with --load-again."])
     show_lines(console, [line for node in document["nodes"] for line in _node_lines(node)])
     show_lines(console, row_lines(document, name))
     show_findings(console, document)

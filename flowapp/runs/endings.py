@@ -42,14 +42,14 @@ LOSSES_FORGIVEN = 1
 
 def end_well(claim: Claim, run: Run, report: RunReport) -> None:
     """The engine came to its end. Raises LeaseLost."""
-    state = _loaded_state(report)
     with transaction.atomic():
         claim.guard()
+        watch_row_counts(run, report)
+        state = _loaded_state(report)
         _end(claim, run, state, report=save_report(run, report), error=None)
         # What was loaded the engine has told; an earlier attempt may have claimed what this one did not find any more.
         release_units(run, UnitState.PENDING, "")
     if purpose_of(run).loads:
-        watch_row_counts(run)
         resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
         if state != State.LOADED_HOOK_FAILED:
             resolve_by("hooks.done", pipeline_id=run.pipeline_id)
@@ -222,9 +222,8 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
             save_commit(run, commit)
             _settle_files(run, commit)
         release_units(run, UnitState.PENDING, "")
+        watch_row_counts(run, report)
         _end(claim, run, _loaded_state(report), report=save_report(run, report), error=None)
-    if purpose_of(run).loads:
-        watch_row_counts(run)
 
 
 def _settle_files(run: Run, commit: LoadCommit) -> None:

@@ -30,7 +30,7 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
     return {
         "checks": document["checks"], "quarantine": document["quarantine"], "warnings": warnings,
         "hooks": [hook_document(hook) for hook in report.hooks],
-        "nothingNew": report.nothing_new, "judged": bool(report.shares),
+        "nothingNew": report.nothing_new, "nothingNewReason": report.nothing_new_reason, "judged": bool(report.shares),
         **_save_effects(run, report), **_save_rows(run, report),
     }  # fmt: skip
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
+from executors.markers import add_warnings
+from executors.model import RunReport, RunWarning
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import LOADED, CommitRecord, Run
@@ -35,14 +37,16 @@ class RowBand:
         return (self.least is None or rows >= self.least) and (self.most is None or rows <= self.most)
 
 
-def watch_row_counts(run: Run) -> None:
-    """Compare what each target of a loaded run got with its band. Nothing new is no load, and is not compared."""
+def watch_row_counts(run: Run, report: RunReport) -> None:
+    """Compare what each target of a loaded run got with its band; beyond it the report gets a warning and an alert is
+    raised. Nothing new is no load, and is not compared."""
     if not purpose_of(run).loads:
         return
     for target in read_document(run.version.document).targets():
         commit = CommitRecord.objects.filter(run=run, node=target.id).first()
         if target.expected_row_count_delta and commit:
-            _watch(run, target, _loaded(commit), row_band(run, target, target.expected_row_count_delta))
+            band = row_band(run, target, target.expected_row_count_delta)
+            add_warnings(report, _watch(run, target, _loaded(commit), band))
 
 
 def row_band(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowBand | None:
@@ -65,20 +69,23 @@ def row_band(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowBa
     )  # fmt: skip
 
 
-def _watch(run: Run, target: Target, rows: int, band: RowBand | None) -> None:
+def _watch(run: Run, target: Target, rows: int, band: RowBand | None) -> list[RunWarning]:
     if band is None:
-        return
+        return []
     if band.holds(rows):
         resolve_by("rows.in_band", pipeline_id=run.pipeline_id, node=target.id)
-        return
-    raise_alert(
-        "rows.out_of_band", "warning",
+        return []
+    text = (
         f"{target.schema_}.{target.table} got {counted(rows, 'row')}; the last {band.runs} loads had {band.mean:,.0f} "
-        f"on average, and {band.words} are expected.",
+        f"on average, and {band.words} are expected."
+    )
+    raise_alert(
+        "rows.out_of_band", "warning", text,
         "Compare the source with what it usually holds. If this is how it will be from now on, widen "
         "expectedRowCountDelta on the target.",
         pipeline=run.pipeline, run=run, node=target.id,
     )  # fmt: skip
+    return [RunWarning("rows.out_of_band", target.id, text)]
 
 
 def _loaded(commit: CommitRecord) -> int:

@@ -85,13 +85,16 @@ def test_a_miss_is_not_an_empty_source(filled: World, action: str, mode: str) ->
     report = filled.run(document)
     assert report.nothing_new
     assert count(filled) == 5
-    assert bool(filled.memory.alerts) == (action == "alert")
+    told = ["source.missed"] if action == "alert" else []
+    assert [kind for kind, _ in filled.memory.alerts] == told
+    assert [warning.code for warning in report.warnings] == told
 
 
 def test_who_hears_of_a_miss_hears_of_files_without_rows_too(filled: World) -> None:
     filled.write("a", "id,name\n")
-    filled.run(filled.document(source={"waitPolicy": {"settleSeconds": 0, "onMissAction": "alert"}}))
+    report = filled.run(filled.document(source={"waitPolicy": {"settleSeconds": 0, "onMissAction": "alert"}}))
     assert [kind for kind, _ in filled.memory.alerts] == ["source.empty"]
+    assert [warning.code for warning in report.warnings] == ["source.empty"]
 
 
 def test_a_miss_fails_the_run_by_default(filled: World, mode: str) -> None:

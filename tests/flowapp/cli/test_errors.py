@@ -71,7 +71,7 @@ def test_a_row_is_mended_checked_again_and_replayed_once(flow, people):
     assert again["runs"][0]["rows"]["counts"] == {"already": 1}
     shown = flow("runs", "show", again["runs"][0]["run"]).stdout
     assert "1 row was replayed before" in shown
-    assert "every matching file" not in shown
+    assert "Nothing to load" not in shown
     assert [name for _, name in people()] == ["Ann", "Bob"]
     row = flow("errors", "show", first, "--json").json
     assert (row["entries"][0]["status"], row["entries"][0]["fixedRow"]["name"]) == ("replayed", "Bob")

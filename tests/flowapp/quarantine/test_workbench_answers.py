@@ -70,7 +70,7 @@ def test_a_replay_that_had_nothing_left_says_so_and_leads_back_to_the_rows(as_, 
     answer = client.get(address)
     assert "none of the rows can be replayed any more" in words(answer)
     assert "2 left out: replayed before" in words(answer)
-    assert "every matching file" not in words(answer)
+    assert "Nothing to load" not in words(answer)
     assert f'<a href="{chosen}">' in answer.content.decode()
 
 

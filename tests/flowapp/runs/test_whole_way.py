@@ -8,8 +8,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from executors.spark import first_failing
+from flowapp.cli.run import ended
 from flowapp.files.models import LoadUnit
 from flowapp.files.uploads import keep_upload
+from flowapp.health.models import Alert
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine.boxes import known_rules
 from flowapp.quarantine.counts import count_violations
@@ -17,6 +19,7 @@ from flowapp.quarantine.selectors import Wanted, page_entries
 from flowapp.runs.dispatch import preview_inline, run_inline
 from flowapp.runs.models import CommitRecord, State
 from flowapp.runs.selectors import list_log, run_document, sum_loads
+from tests.flowapp.reading import words
 from tests.flowapp.together import at_once
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark, pytest.mark.usefixtures("sent")]
@@ -54,6 +57,23 @@ def test_a_file_is_loaded_once_and_again_only_when_asked(pipeline, target, put_f
     assert again.state in (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS)
     assert target() == 6
     assert list_log(second).exists()
+
+
+def test_a_missing_file_that_raises_an_alert_ends_with_a_warning_everywhere(as_, save, document, target, put_file):
+    nodes = document()["nodes"]
+    nodes[0]["config"]["waitPolicy"] = {"onMissAction": "alert"}
+    pipeline = save(nodes=nodes).pipeline
+    run = run_inline(pipeline)
+
+    (warning,) = run_document(run)["warnings"]
+    assert (run.state, warning["code"], warning["node"]) == (State.SUCCEEDED_WITH_WARNINGS, "source.missed", "files")
+    assert Alert.objects.get().kind == "source.missed"
+    answer = as_("viewer").get(f"/w/{run.workspace.slug}/runs/{run.pk}/")
+    assert "Succeeded with warnings" in words(answer)
+    assert "No file came." in words(answer)
+    answer = as_("viewer").get(f"/api/runs/{run.pk}/", headers={"X-Flow-Workspace": run.workspace.slug})
+    assert answer.json()["state"] == "succeeded_with_warnings"
+    assert ended(run).status == 0
 
 
 def test_an_uploaded_file_is_loaded_without_waiting_for_it_to_settle(save, document, target, put_file):
