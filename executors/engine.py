@@ -18,6 +18,7 @@ from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport,
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, interrupt
+from executors.postgres.fences import raise_fence
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import refuse_busy
 from executors.reading import Reading
@@ -97,7 +98,7 @@ class PipelineRun:
     def _prepare(self, lane: Lane) -> None:
         target, connection = lane.path.target, lane.connection
         meta.ensure_meta(connection)
-        meta.raise_fence(connection, *self._key(target), self.job.token)
+        raise_fence(connection, *self._key(target), self.job.token)
         commits = meta.find_commits(connection, self.job.run_id)
         lane.commit = next((commit for commit in commits if commit.node == target.id), None)
         if lane.commit is None:

@@ -14,6 +14,7 @@ from executors.postgres.backup_files import newest_tokens
 from executors.postgres.backups import Restored, restore_backup
 from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
+from executors.postgres.fences import raise_fence, require_fence
 from executors.postgres.load_plan import LoadCounts
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
@@ -36,7 +37,7 @@ def restore_pipeline(job: RunJob, ports: Ports) -> RunReport:
         ports.events.step("start")
         ports.cancellation.on_cancel(lambda: _interrupt(conn))
         meta.ensure_meta(conn)
-        meta.raise_fence(conn, ref.tenant, ref.pipeline, ref.node, ref.token)
+        raise_fence(conn, ref.tenant, ref.pipeline, ref.node, ref.token)
         ports.cancellation.check()
         ports.events.step("load", target.id)
         try:
@@ -76,7 +77,7 @@ def _target_of(job: RunJob) -> Target:
 def _restore(conn: Conn, run: RunRef, backup: BackupRef, target: Target, ports: Ports) -> LoadCommit:
     table = TableName(target.schema_, target.table)
     with translate(run.node), conn.transaction():
-        meta.require_fence(conn, run)
+        require_fence(conn, run)
         if committed := meta.find_commit(conn, run):
             return committed
         lock_table(conn, table, run.node)

@@ -11,6 +11,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 
 Conn = psycopg.Connection[TupleRow]
+IDLE_LIMIT = "20s"
 
 
 @contextmanager
@@ -24,6 +25,8 @@ def ddl(conn: Conn) -> Iterator[None]:
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise RuntimeError("DDL needs a session without an open transaction")
     with conn.transaction():
+        # A process that is frozen in here must not hold the lock of all others for ever.
+        conn.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [IDLE_LIMIT])
         conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('flow.ddl', 0))")
         yield
 

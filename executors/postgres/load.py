@@ -10,9 +10,10 @@ from executors.postgres.backups import take_backup
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.explain import explain
+from executors.postgres.fences import require_fence
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts, RejectCounts
-from executors.postgres.meta import RunRef, find_commit, require_fence, table_identity, write_commit
+from executors.postgres.meta import RunRef, find_commit, table_identity, write_commit
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
 from executors.postgres.samples import keep_samples

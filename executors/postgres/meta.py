@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from psycopg import errors, sql
+from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from executors.errors import LeaseLost, TargetBusy, Transient
+from executors.errors import Transient
 from executors.model import LoadCommit
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
@@ -66,40 +66,6 @@ def _is_complete(conn: Conn) -> bool:
         [STAGING, BACKUPS, [f"{META}.{name}" for name in INDEXES], [t for t, _ in columns], [c for _, c in columns]],
     ).fetchone()
     return bool(found and found[0])
-
-
-@translate()
-def raise_fence(conn: Conn, tenant: str, pipeline: str, node: str, token: int) -> None:
-    """Raise the fence of a target node to `token`; it never sinks.
-
-    Raises LeaseLost if a newer token stands there, TargetBusy while another worker is committing a load behind it.
-    """
-    try:
-        with conn.transaction():
-            raised = conn.execute(
-                "INSERT INTO flow_meta.fences AS f (tenant, pipeline, node, token) VALUES (%s, %s, %s, %s)"
-                " ON CONFLICT (tenant, pipeline, node) DO UPDATE SET token = EXCLUDED.token, raised_at = now()"
-                " WHERE f.token <= EXCLUDED.token RETURNING f.token",
-                [tenant, pipeline, node, token],
-            ).fetchone()
-    except errors.LockNotAvailable as error:
-        raise TargetBusy("target.busy", "Another worker is committing a load of this target.", node=node) from error
-    if raised is None:
-        raise lease_lost(node)
-
-
-def require_fence(conn: Conn, run: RunRef) -> None:
-    """Hold the fence until the open transaction ends; raises LeaseLost if it is no longer at this run's token."""
-    mine = conn.execute(
-        "SELECT 1 FROM flow_meta.fences WHERE tenant = %s AND pipeline = %s AND node = %s AND token = %s FOR UPDATE",
-        [run.tenant, run.pipeline, run.node, run.token],
-    ).fetchone()
-    if mine is None:
-        raise lease_lost(run.node)
-
-
-def lease_lost(node: str) -> LeaseLost:
-    return LeaseLost("run.lease_lost", "Another worker has taken over this run; nothing was written.", node=node)
 
 
 @translate()

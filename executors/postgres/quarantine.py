@@ -8,7 +8,8 @@ from psycopg import sql
 
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
-from executors.postgres.meta import RunRef, find_commit, require_fence
+from executors.postgres.fences import require_fence
+from executors.postgres.meta import RunRef, find_commit
 from executors.postgres.names import TableName
 from executors.postgres.quarantine_table import ensure_quarantine, has_replays
 from executors.postgres.staging import StagingTables, is_winner, one_number

@@ -10,7 +10,8 @@ from psycopg.rows import class_row
 
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
-from executors.postgres.meta import META, RunRef, find_commit, require_fence
+from executors.postgres.fences import require_fence
+from executors.postgres.meta import META, RunRef, find_commit
 from executors.postgres.quarantined import KeptRow
 
 KEPT_DAYS = 730

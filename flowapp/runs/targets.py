@@ -12,6 +12,7 @@ from executors.errors import LeaseLost
 from executors.model import LoadCommit
 from executors.postgres import meta
 from executors.postgres.client import connect, translate
+from executors.postgres.fences import raise_fence
 from flowapp.connections.services import resolve_connections
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.leases import next_token
@@ -22,8 +23,8 @@ from flowapp.runs.purposes import purpose_of
 def fence_and_find(run: Run) -> list[LoadCommit]:
     """The run's commits in all its targets, none of which can change after this.
 
-    A load that is just committing holds the fence's row, so raising the fence waits for it. Raises a FlowError when
-    a target cannot be asked.
+    A load that is just committing holds the fence's row, so raising the fence waits for it, then ends its session.
+    Raises a FlowError when a target cannot be asked.
     """
     document = read_document(run.version.document)
     connections = resolve_connections(run.workspace, document)
@@ -36,7 +37,7 @@ def fence_and_find(run: Run) -> list[LoadCommit]:
             meta.ensure_meta(connection)
             # A newer token than ours bars the run's loads just as well.
             with suppress(LeaseLost):
-                meta.raise_fence(connection, str(run.workspace_id), document.id, target.id, token)
+                raise_fence(connection, str(run.workspace_id), document.id, target.id, token)
             found += [c for c in meta.find_commits(connection, str(run.pk)) if c.node == target.id]
     return found
 

@@ -67,6 +67,17 @@ class Attempt:
                 self._process.kill()
         self._process.join()
 
+    def freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        assert self._process
+        assert self._process.pid
+        os.killpg(self._process.pid, number)
+
     def end_sessions(self) -> None:
         query = "select pid from pg_stat_activity where " + self._sessions
         pids = [pid for (pid,) in self._world.sql(query)]

@@ -14,9 +14,10 @@ import pytest
 from executors.model import Connection, SourceField, StageColumn
 from executors.postgres.client import connect
 from executors.postgres.copy import StageWriter
+from executors.postgres.fences import raise_fence
 from executors.postgres.inspect import inspect_target
 from executors.postgres.load import LoadCounts, LoadFile, LoadPlan, RunRef, commit_load
-from executors.postgres.meta import ensure_meta, raise_fence
+from executors.postgres.meta import ensure_meta
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import StagingTables, create_staging, drop_staging, staging_tables
 from executors.rejects import REJECT_SCHEMA, row_id

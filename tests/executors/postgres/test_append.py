@@ -6,7 +6,8 @@ import pytest
 
 from executors.errors import LeaseLost, TargetBusy, Terminal, Transient
 from executors.postgres.client import connect
-from executors.postgres.meta import files_loaded, find_commits, last_commit_exists, last_files, raise_fence
+from executors.postgres.fences import raise_fence
+from executors.postgres.meta import files_loaded, find_commits, last_commit_exists, last_files
 
 
 def test_rows_are_appended_by_name(loading, make, rows):

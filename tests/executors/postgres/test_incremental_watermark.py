@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from executors.errors import LeaseLost, Terminal, Transient
 from executors.postgres import ties as ties_module
+from executors.postgres.fences import raise_fence
 from executors.postgres.inspect import inspect_target
-from executors.postgres.meta import raise_fence
 from executors.postgres.names import TableName
 from executors.postgres.set_aside import set_aside
 from executors.postgres.watermarks import MarkKey, count_ties, find_mark, list_changes, reset_mark, set_mark

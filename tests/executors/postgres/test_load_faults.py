@@ -10,8 +10,9 @@ import pytest
 
 from executors.errors import LeaseLost, TargetBusy, Transient
 from executors.postgres.client import connect
+from executors.postgres.fences import raise_fence
 from executors.postgres.load import commit_load
-from executors.postgres.meta import find_commits, raise_fence
+from executors.postgres.meta import find_commits
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ from dataclasses import replace
 import pytest
 from psycopg import sql
 
-from executors.errors import Failure, LeaseLost, TargetBusy, Terminal
+from executors.errors import Failure, Terminal
 from executors.model import StageColumn
 from executors.postgres.client import connect
 from executors.postgres.ddl import ddl
-from executors.postgres.meta import ensure_meta, find_commits, last_files, raise_fence
+from executors.postgres.fences import raise_fence
+from executors.postgres.meta import ensure_meta, find_commits, last_files
 from executors.postgres.staging import create_staging, drop_staging, staging_tables, sweep_leftovers
 from ir.types import STRING
 from tests.roles import new_role
@@ -90,30 +91,6 @@ def test_a_user_who_may_not_make_them_is_told_the_grant(fresh, server):
         with pytest.raises(Terminal, match=r"target\.forbidden") as raised:
             ensure_meta(session)
         assert f"GRANT CREATE, TEMPORARY ON DATABASE {fresh.database}" in raised.value.hint
-
-
-def test_a_fence_only_rises(conn, schema):
-    raise_fence(conn, TENANT, schema, "load", 3)
-    raise_fence(conn, TENANT, schema, "load", 3)
-    raise_fence(conn, TENANT, schema, "load", 5)
-    with pytest.raises(LeaseLost):
-        raise_fence(conn, TENANT, schema, "load", 4)
-    assert conn.execute("SELECT token FROM flow_meta.fences WHERE pipeline = %s", [schema]).fetchall() == [(5,)]
-
-
-def test_fences_of_other_nodes_and_tenants_are_apart(conn, schema):
-    raise_fence(conn, TENANT, schema, "load", 3)
-    raise_fence(conn, TENANT, schema, "other", 1)
-    raise_fence(conn, str(uuid.UUID(int=8)), schema, "load", 1)
-
-
-def test_a_fence_behind_which_a_load_commits_is_busy(conn, warehouse, schema):
-    raise_fence(conn, TENANT, schema, "load", 1)
-    conn.execute("SET lock_timeout = '50ms'")
-    with connect(warehouse) as loader:
-        loader.execute("SELECT 1 FROM flow_meta.fences WHERE pipeline = %s FOR UPDATE", [schema])
-        with pytest.raises(TargetBusy):
-            raise_fence(conn, TENANT, schema, "load", 2)
 
 
 def test_before_the_first_commit_there_are_no_last_files(conn, schema):

@@ -11,7 +11,7 @@ import pytest
 from executors.errors import LeaseLost, Terminal, Transient
 from executors.postgres import quarantine_indexes
 from executors.postgres.client import connect
-from executors.postgres.meta import raise_fence
+from executors.postgres.fences import raise_fence
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import count_as_loaded, count_as_not_loaded, ensure_quarantine, keep_rejects
 from executors.postgres.quarantine_indexes import complete_indexes

@@ -14,6 +14,7 @@ from executors.model import NodeReport, RuleCount, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, translate
+from executors.postgres.fences import raise_fence, require_fence
 
 ROWS = 3
 
@@ -32,14 +33,14 @@ class TableEngine:
             self._enter("start", job, ports)
             meta.ensure_meta(connection)
             key = (job.tenant, job.pipeline.id, target.id)
-            meta.raise_fence(connection, *key, job.token)
+            raise_fence(connection, *key, job.token)
             found = meta.find_commits(connection, job.run_id)
             self._enter("pass", job, ports)
             if not found:
                 self._enter("load", job, ports)
                 ref = meta.RunRef(job.run_id, *key, job.attempt, job.token)
                 with connection.transaction():
-                    meta.require_fence(connection, ref)
+                    require_fence(connection, ref)
                     insert = sql.SQL("INSERT INTO {} SELECT generate_series(1, %s)")
                     connection.execute(insert.format(sql.Identifier(target.schema_, target.table)), [self.rows])
                     meta.write_commit(connection, ref, _marker(self.rows), ["a" * 64])

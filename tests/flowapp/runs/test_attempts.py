@@ -14,6 +14,7 @@ from executors.errors import Cancelled, TargetBusy, Terminal, Transient, WaitFor
 from executors.model import CheckReport, RunReport, RunWarning, SourceFile
 from executors.postgres import meta
 from executors.postgres.client import connect
+from executors.postgres.fences import raise_fence
 from flowapp.clock import from_now
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.health.models import Alert, AlertState
@@ -284,7 +285,7 @@ def test_a_target_that_has_seen_newer_tokens_is_not_loaded(pipeline, target):
     def raise_fence_far_ahead(job, ports):
         with connect(job.connections["warehouse"], autocommit=True) as connection:
             meta.ensure_meta(connection)
-            meta.raise_fence(connection, job.tenant, job.pipeline.id, "load", job.token + 1000)
+            raise_fence(connection, job.tenant, job.pipeline.id, "load", job.token + 1000)
 
     run = attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine(at={"start": raise_fence_far_ahead}))
     assert (run.state, run.error_code) == (State.FAILED, "fence.ahead")
