@@ -133,11 +133,13 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class SourceField:
-    """A column as the source gives it; `as_text` if its values come as text, to be read as the type when needed."""
+    """A column as the source gives it; `as_text` if its values come as text, to be read as the type when needed,
+    `only_null` if no value says what its type is."""
 
     name: str
     type: ColumnType
     as_text: bool = False
+    only_null: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
     """The rows of files that have been scanned. Raises Terminal where a column's types have no common one."""
     format = typed_config(source).format
     return Reading(
-        fields=union_of_fields(scans),
+        fields=union_of_fields(scans, source.columns or ()),
         origins=tuple(Origin(scan.file.seq, scan.file.name, scan.sha256) for scan in scans),
         parts=tuple(split for scan in scans for split in scan.splits),
         reader=FileReader(format, tuple(source.columns or ())),

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from executors.errors import Terminal
 from executors.grammar import canonical_text, convert_column
+from executors.types import travel_of
 from ir.types import STRING, ColumnType
 
 Carried = tuple[pa.Array, pa.BooleanArray]
@@ -95,6 +96,17 @@ def carry(values: pa.Array, to: ColumnType) -> Carried:
     if pa.types.is_uint64(kind):
         return convert_column(canonical_text(values), to)
     return convert_column(pc.cast(values, pa.float64()) if pa.types.is_float16(kind) else values, to)
+
+
+def carry_as_text(values: pa.Array, declared: ColumnType) -> Carried:
+    """An array of a file's own type as text that reads back as what it is in the declared type; what that type cannot
+    hold keeps its own text, and fails when it is read."""
+    own = column_type(values.type, "", "")
+    plain, failed = carry(values, own)
+    if own.kind in ("string", "json") or travel_of(declared).as_text:
+        return canonical_text(plain), failed
+    typed, lost = convert_column(plain, declared)
+    return pc.if_else(lost, canonical_text(plain), canonical_text(typed)), failed
 
 
 def _carry_nested(values: pa.Array) -> Carried:

@@ -151,7 +151,10 @@ class FieldsFound:
                 self._plain.add(key)
 
     def fields(self) -> tuple[SourceField, ...]:
-        return tuple(SourceField(key, ColumnType("json") if nested else STRING) for key, nested in self._nested.items())
+        return tuple(
+            SourceField(key, ColumnType("json") if nested else STRING, only_null=nested is None)
+            for key, nested in self._nested.items()
+        )
 
 
 def columns_of(rows: Sequence[Row], names: Iterable[str]) -> dict[str, pa.Array]:

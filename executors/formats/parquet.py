@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
@@ -12,13 +12,14 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from executors.errors import Terminal
-from executors.formats.arrow_types import carry, column_type, shown_value
+from executors.formats.arrow_types import carry, carry_as_text, column_type, shown_value
 from executors.formats.batches import BadRecords, Batches, Framer, typed_schema
 from executors.formats.columns import require_columns
 from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, open_unchanged
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Parquet
 from ir.nodes import SourceColumn
+from ir.types import STRING, ColumnType
 
 _MOST_ROWS = 1 << 16
 
@@ -38,9 +39,13 @@ def scan(
             sizes = [(footer.row_group(at).num_rows, footer.row_group(at).total_byte_size)
                      for at in range(footer.num_row_groups)]  # fmt: skip
     require_columns(file.name, schema.names, declared)
-    fields = tuple(SourceField(f.name, column_type(f.type, f.name, file.name)) for f in schema)
+    fields = tuple(_field(f, file.name) for f in schema)
     splits = tuple(_splits(file, blocks.sha256, sizes, split_bytes))
     return FileScan(file, blocks.sha256, footer.num_rows, fields, splits)
+
+
+def _field(field: pa.Field, file: str) -> SourceField:
+    return SourceField(field.name, column_type(field.type, field.name, file), only_null=pa.types.is_null(field.type))
 
 
 def _splits(file: SourceFile, sha256: str, sizes: Sequence[tuple[int, int]], split_bytes: int) -> Iterator[Split]:
@@ -66,6 +71,7 @@ def read(
     with open_unchanged(split.file) as stream, _opened(stream, split.file) as opened:
         names = set(opened.schema_arrow.names)
         wanted = [f for f in fields if f.name in names]
+        types = {column.name: ColumnType.parse(column.type) for column in declared}
         batches = opened.iter_batches(
             batch_size=_rows_for(opened.metadata, split, block_bytes),
             row_groups=list(range(split.start, split.end)),
@@ -73,7 +79,7 @@ def read(
             use_threads=False,
         )
         for batch in _reading(batches, split.file):
-            yield _framed(batch, wanted, framer)
+            yield _framed(batch, wanted, types, framer)
 
 
 def _rows_for(footer: parquet.FileMetaData, split: Split, block_bytes: int) -> int:
@@ -81,10 +87,16 @@ def _rows_for(footer: parquet.FileMetaData, split: Split, block_bytes: int) -> i
     return max(1, min(_MOST_ROWS, block_bytes * split.records // max(1, size)))
 
 
-def _framed(batch: pa.RecordBatch, wanted: Sequence[SourceField], framer: Framer) -> pa.RecordBatch:
+def _framed(
+    batch: pa.RecordBatch, wanted: Sequence[SourceField], declared: Mapping[str, ColumnType], framer: Framer
+) -> pa.RecordBatch:
     bad, columns = BadRecords(), {}
     for column in wanted:
-        columns[column.name], failed = carry(batch.column(column.name), column.type)
+        values = batch.column(column.name)
+        if column.type == STRING and column.name in declared:
+            columns[column.name], failed = carry_as_text(values, declared[column.name])
+        else:
+            columns[column.name], failed = carry(values, column.type)
         for index in pc.indices_nonzero(failed).to_pylist():
             bad.add(index, f"column {column.name!r} does not fit {column.type}", _shown(batch.slice(index, 1)))
     if bad.reasons:

@@ -2,36 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from executors.errors import Terminal
 from executors.model import FileScan, SourceField
+from ir.nodes import SourceColumn
 from ir.types import STRING, ColumnType
 
 _WIDER: dict[frozenset[str], ColumnType] = {
-    frozenset(("string", "json")): STRING,  # nested in one file, plain or always NULL in another
+    frozenset(("string", "json")): STRING,  # nested in one file, plain in another
     frozenset(("integer", "bigint")): ColumnType("bigint"),
+    frozenset(("integer", "float")): ColumnType("float"),
+    frozenset(("date", "timestamp")): ColumnType("timestamp"),
 }
-"""Types that readers can give for both."""
+"""Types that hold every value of both exactly."""
+
+_WHOLE_DIGITS = {"integer": 10, "bigint": 19}
 
 
-def union_of_fields(scans: Iterable[FileScan]) -> tuple[SourceField, ...]:
-    """All columns of the files, in order of first appearance. Raises Terminal where types have no common one."""
-    found: dict[str, SourceField] = {}
+def union_of_fields(scans: Iterable[FileScan], declared: Sequence[SourceColumn] = ()) -> tuple[SourceField, ...]:
+    """All columns of the files, in order of first appearance.
+
+    Types that differ become one that holds the values of both exactly. Where there is none, a declared type decides:
+    the values come as text, to be read as that type. Raises Terminal `source.types_differ` otherwise.
+    """
+    found: dict[str, tuple[SourceField, str]] = {}
+    decided = {column.name for column in declared if column.format is None}
     for scan in scans:
         for field in scan.fields:
-            known = found.setdefault(field.name, field)
-            if known.type != field.type:
-                found[field.name] = SourceField(field.name, _common(known, field, scan.file.name))
-    return tuple(found.values())
+            known, file = found.setdefault(field.name, (field, scan.file.name))
+            if known != field:
+                found[field.name] = _common(known, file, field, scan.file.name, field.name in decided)
+    return tuple(field for field, _ in found.values())
 
 
-def _common(known: SourceField, field: SourceField, file: str) -> ColumnType:
-    wider = _WIDER.get(frozenset((known.type.kind, field.type.kind)))
+def _common(
+    known: SourceField, known_file: str, field: SourceField, file: str, is_decided: bool
+) -> tuple[SourceField, str]:
+    """The field that both files give, and the file that the next one is compared with."""
+    if field.only_null or known.type == field.type:
+        return (known if field.only_null else field), known_file
+    if known.only_null:
+        return field, file
+    wider = _wider(known.type, field.type) or (STRING if is_decided else None)
     if wider is None:
         raise Terminal(
             "source.types_differ",
-            f"Column {field.name!r} is {known.type} in one file and {field.type} in {file}.",
-            hint="Load the files by separate sources, or write the column with one type.",
+            f"Column {field.name!r} is {known.type} in {known_file} and {field.type} in {file}; no type holds the "
+            "values of both exactly.",
+            hint="Declare the column's type in the source, write the files with one type, or load them by separate "
+            "sources.",
         )
-    return wider
+    return SourceField(field.name, wider), file if wider == field.type else known_file
+
+
+def _wider(one: ColumnType, other: ColumnType) -> ColumnType | None:
+    return _WIDER.get(frozenset((one.kind, other.kind))) or _wider_decimal(one, other)
+
+
+def _wider_decimal(one: ColumnType, other: ColumnType) -> ColumnType | None:
+    parts = [(_digits(kind), kind.scale) for kind in (one, other)]
+    digits = [digits for digits, _ in parts if digits is not None]
+    if len(digits) < len(parts):
+        return None
+    scale = max(scale for _, scale in parts)
+    return ColumnType("decimal", max(digits) + scale, scale)
+
+
+def _digits(kind: ColumnType) -> int | None:
+    """How many digits stand before the point; None for what is no exact number."""
+    return kind.precision - kind.scale if kind.kind == "decimal" else _WHOLE_DIGITS.get(kind.kind)

@@ -67,7 +67,7 @@ class ScanTask:
 
 def encode_scan(scan: FileScan) -> str:
     """A scan as JSON, its types by name."""
-    fields = [[field.name, str(field.type)] for field in scan.fields]
+    fields = [[field.name, str(field.type), field.only_null] for field in scan.fields]
     splits = [[split.start, split.end, split.first_record, split.records] for split in scan.splits]
     return json.dumps({**asdict(scan), "fields": fields, "splits": splits})
 
@@ -75,6 +75,8 @@ def encode_scan(scan: FileScan) -> str:
 def decode_scan(text: str) -> FileScan:
     values = json.loads(text)
     file = SourceFile(**values["file"])
-    fields = tuple(SourceField(name, ColumnType.parse(kind)) for name, kind in values["fields"])
+    fields = tuple(
+        SourceField(name, ColumnType.parse(kind), only_null=only_null) for name, kind, only_null in values["fields"]
+    )
     splits = tuple(Split(file, values["sha256"], *split) for split in values["splits"])
     return FileScan(file, values["sha256"], values["records"], fields, splits, tuple(values["warnings"]))
