@@ -174,13 +174,15 @@ class FileScan:
 
 @dataclass(frozen=True, slots=True)
 class StageColumn:
-    """A column of staging: the working column it comes from, the type it must reach, and whether '' becomes NULL."""
+    """A column of staging: the working column it comes from, the type it must reach, and whether '' becomes NULL.
+    `is_native` says that values come in the very type of PostgreSQL that the target's column has."""
 
     name: str
     type: ColumnType
     nullable: bool = True
     max_length: int | None = None
     empty_as_null: bool = True
+    is_native: bool = False
 
 
 @dataclass(frozen=True, slots=True)

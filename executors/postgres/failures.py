@@ -61,6 +61,13 @@ _STATES: dict[str, _State] = {
         "The database refused a value of a row.",
         "Set onTypeMismatch to skip or null to let such rows out, or correct the source.",
     ),
+    "21000": _State(
+        Terminal,
+        "target.key_repeated",
+        "Two rows of the load have the same key as the table stores it.",
+        "A trigger changes the key, or its type rounds it. Make the key unique at the source, in the form in which the "
+        "table stores it.",
+    ),
     "25006": _State(
         Terminal,
         "target.read_only",

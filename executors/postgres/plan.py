@@ -52,13 +52,14 @@ def _marks(target: Target, given: set[str]) -> frozenset[str]:
 
 def _stage_column(field: SourceField, column: DestinationColumn, target: Target, *, placed: bool) -> StageColumn:
     # What comes in the column's own type of PostgreSQL need not fit ours: PostgreSQL reads it.
-    kind = field.type if field.type == ColumnType("pg", pg_name=column.declared) else column.type
+    is_native = field.type == ColumnType("pg", pg_name=column.declared)
+    kind = field.type if is_native else column.type
     # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none; a NULL where
     # the mark is read stands neither before nor behind it.
     nullable = column.nullable and not placed
     # '' is kept where the table says that a text may not be NULL; a key that it lets be NULL must not be '' either.
     empty_as_null = target.empty_as_null and (column.nullable or column.type.kind != "string")
-    return StageColumn(column.name, kind, nullable, column.max_length, empty_as_null)
+    return StageColumn(column.name, kind, nullable, column.max_length, empty_as_null, is_native)
 
 
 def _require_known(target: Target, name: str, dest: Destination, *, is_new: bool) -> None:

@@ -1,5 +1,5 @@
-"""What a target may refuse a staged row for, each as an SQL condition on the row `s`: types that travel as text,
-CHECK constraints and foreign keys. What cannot be told so is left to PostgreSQL."""
+"""What a target may refuse a staged row for, each as an SQL condition on the row `s`: types that travel as text or
+would round, CHECK constraints and foreign keys. What cannot be told so is left to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from psycopg import sql
 
 from executors.model import StageColumn
 from executors.postgres.ddl import Conn
+from executors.postgres.exact_input import is_exact_input
 from executors.postgres.generated import generated_values, row_of
 from executors.postgres.load_plan import LoadPlan, staged_value
 from executors.postgres.names import TableName
@@ -44,10 +45,6 @@ WHERE n.nspname = %s AND t.relname = %s AND c.contype = 'f' AND c.conparentid = 
       AND coalesce((to_jsonb(c)->>'conenforced')::boolean, true)
       AND has_schema_privilege(rn.oid, 'USAGE') AND has_table_privilege(r.oid, 'SELECT')
 GROUP BY c.oid, c.conname, rn.nspname, r.relname, r.relkind ORDER BY c.conname"""
-
-
-_CUTTING = ("name", '"char"')
-"""Types that cut what is too long, even without a cast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +83,14 @@ def list_refusals(conn: Conn, plan: LoadPlan) -> list[Refusal]:
 def _types(conn: Conn, plan: LoadPlan) -> list[Refusal]:
     found = []
     for column in plan.columns:
-        if travel_of(column.type).as_text:
+        if (fits := _fits(conn, plan, column)) is not None:
             found.append(
                 Refusal(
                     "type",
                     column.name,
                     column.name,
                     f"does not fit {plan.destination_column(column.name).declared}",
-                    sql.SQL("NOT ({})").format(_fits(conn, plan, column)),
+                    sql.SQL("NOT ({})").format(fits),
                     nullable_column=column.name if column.nullable else None,
                 )
             )
@@ -110,28 +107,25 @@ def _marks(conn: Conn, plan: LoadPlan) -> list[Refusal]:
     return [Refusal("mark", name, name, "is no number that a mark can follow", condition)]
 
 
-def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
-    """A condition: the staged text is a value of the column's type. `numeric(p,s)` would round without a word, `name`
-    and `"char"` would cut."""
+def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed | None:
+    """A condition: the staged value becomes one of the column's type, and the same. None where that is known."""
     value, dest = sql.Identifier("s", column.name), plan.destination_column(column.name)
-    valid = is_valid_input(conn, value, dest.declared)
-    if dest.base in _CUTTING:
-        return sql.SQL("{0} IS NOT DISTINCT FROM {0}::{1}::text").format(value, sql.SQL(dest.base))
-    if dest.base != "numeric" or dest.declared == dest.base:
-        return valid
-    return sql.SQL("CASE WHEN {} THEN {} IS NOT DISTINCT FROM {} ELSE false END").format(
-        valid,
-        sql.SQL("{}::numeric").format(value),
-        sql.SQL("{}::{}").format(value, sql.SQL(dest.declared)),
-    )
+    if travel_of(column.type).as_text:
+        valid = is_valid_input(conn, value, dest.declared)
+        exact = is_exact_input(conn, value, dest.declared, takes_nan=column.is_native)
+        return sql.SQL("CASE WHEN {} THEN {} ELSE false END").format(valid, exact) if exact else valid
+    # The pass has judged texts by their length, and sends decimals as they are declared.
+    if dest.declared == dest.base or column.type.kind in ("string", "decimal"):
+        return None
+    return sql.SQL("{0} IS NOT DISTINCT FROM {0}::{1}").format(value, sql.SQL(dest.declared))
 
 
 def safe_value(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed:
     """The staged value in the column's type; NULL where it does not fit, which is a refusal of its own."""
-    value = staged_value(plan, column)
-    if not travel_of(column.type).as_text:
+    value, fits = staged_value(plan, column), _fits(conn, plan, column)
+    if fits is None:
         return sql.SQL("{}::{}").format(value, sql.SQL(plan.destination_column(column.name).base))
-    return sql.SQL("CASE WHEN {} THEN {} END").format(_fits(conn, plan, column), value)
+    return sql.SQL("CASE WHEN {} THEN {} END").format(fits, value)
 
 
 def _checks(conn: Conn, plan: LoadPlan, values: dict[str, sql.Composed]) -> list[Refusal]:

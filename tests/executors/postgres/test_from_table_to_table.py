@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from executors.errors import Failure, Terminal
 from executors.model import Connection
 from executors.postgres.load_modes import LOAD_MODES
-from tests.executors.conformance.world import World, reconciles, target_of
+from tests.executors.conformance.world import FORMATS, World, reconciles, target_of
 
 MODES = tuple(LOAD_MODES)
 
@@ -49,6 +51,24 @@ def test_a_number_that_the_target_would_round_is_refused_with_its_column_and_row
     assert stopped.value.code == "rule.abort"
     assert f"'n' (does not fit decimal(5,2)) failed on 2 rows ({world.schema}.s record 2, 3)" in stopped.value.message
     assert world.rows() == []
+
+
+FINER = [{"id": 1, "at": datetime(2025, 1, 1, 10)}, {"id": 2, "at": datetime(2025, 1, 1, 10, 0, 0, 600_000)}]
+
+
+@pytest.mark.parametrize("source", ["table", "parquet"])
+def test_a_typed_moment_that_the_target_would_round_is_rejected(world: World, mode: str, source: str) -> None:
+    world.sql("create table s (id int primary key, at timestamp); create table t (id int primary key, at timestamp(0))")
+    for row in FINER:
+        world.sql("insert into s values (%s, %s)", *row.values())
+    world.write("finer.parquet", FORMATS["parquet"](FINER))
+    documents = {"table": world.table_document, "parquet": partial(world.document, format="parquet")}
+    report = world.run(documents[source](mode=mode, onTypeMismatch="skip"))
+    assert world.rows() == [(1, datetime(2025, 1, 1, 10))]
+    assert world.sql("""select field, message, "row"->>'at' like '%%10:00:00.6%%' from rejected""") == [
+        ("at", "does not fit timestamp(0) without time zone", True)
+    ]
+    assert (target_of(report).rows_rejected, reconciles(report)) == (1, True)
 
 
 BEYOND = """

@@ -253,3 +253,16 @@ def test_what_a_hook_has_set_holds_to_the_end_of_the_transaction(loading, table,
 
     load.commit(settings={"work_mem": "8MB", "default_statistics_target": "77"}, hooks_ran=look)
     assert found == ["8MB", "on", "77"]
+
+
+def test_keys_that_a_trigger_makes_one_are_told_as_such(loading, make, rows):
+    make("CREATE TABLE t (k text PRIMARY KEY, v text)")
+    make("CREATE FUNCTION upper_k() RETURNS trigger LANGUAGE plpgsql AS"
+         " 'BEGIN NEW.k := upper(NEW.k); RETURN NEW; END'")  # fmt: skip
+    make("CREATE TRIGGER up BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION upper_k()")
+    load = loading("t", "k", "v", mode="upsert", upsert_key=["k"])
+    load.stage([("a", "1"), ("A", "2")])
+    with pytest.raises(Terminal, match="same key as the table stores it") as stopped:
+        load.commit()
+    assert stopped.value.code == "target.key_repeated"
+    assert rows("SELECT * FROM t") == []
