@@ -1,15 +1,24 @@
-"""The load of rows that an earlier attempt has staged, that were held back, and that a person has approved."""
+"""The load of rows that an earlier attempt has staged, that were held back, and that a person has approved.
+
+It is evaluated again, before the hooks and in the load transaction. Where the table has changed so that the load would
+do more than what was approved, it is held again.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from executors.destination import refuse_unloadable
+from executors.effects import Effect
 from executors.errors import Terminal, Transient
-from executors.holding import Kept
+from executors.holding import Evaluation, Kept, Reason, not_approved
 from executors.lane import Lane
 from executors.model import Destination, LoadCommit, RunJob, RunReport, StageColumn
 from executors.ports import Ports
 from executors.postgres import quarantine, staging
+from executors.postgres.load_plan import LoadPlan
 from executors.postgres.plan import plan_stage_columns
+from executors.postgres.preview import evaluate_locked
 from executors.postgres.staging import is_there
 from executors.reading import Origin, nothing_to_read
 from executors.spark.session import RunSession
@@ -24,7 +33,8 @@ class ApprovedLoad(TargetLoad):
     ) -> None:
         reading = nothing_to_read([Origin(*origin) for origin in kept.origins], kept.units, kept.records)
         super().__init__(job, ports, report, session, lane.path, lane.connection, reading, lane.hooks)
-        self._staged_by = kept
+        self._staged_by, self._staged_in = kept, kept.attempt
+        self._working = kept.working
         self._tables = staging.staging_tables(job.run_id, self._target.id, kept.attempt)
         self._result, self._checked = kept.result, list(kept.checks)
         self._window.aside = kept.aside
@@ -60,5 +70,12 @@ class ApprovedLoad(TargetLoad):
     def _lost(self, why: str) -> Transient:
         return Transient("staging.lost", why, node=self._target.id, hint="The source is read again.")
 
-    def _hold(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
-        """A person has looked at it."""
+    def _load_plan(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadPlan:
+        """The table may change until the load locks it, so that the load is evaluated again there."""
+        return replace(super()._load_plan(dest, columns), before_change=self._hold_again)
+
+    def _hold_again(self, plan: LoadPlan) -> None:
+        self._hold_if(plan, *evaluate_locked(self._conn, plan))
+
+    def _not_approved(self, reasons: list[Reason], effect: Effect) -> list[Reason]:
+        return not_approved(self._staged_by.evaluation, Evaluation.of(reasons, effect))

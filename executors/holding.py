@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -69,6 +69,51 @@ def _nulls(hold: Hold, rates: Mapping[str, NullRates]) -> Iterator[Reason]:
             yield Reason("maxNullRateIncreasePct", limit, found, message, column)
 
 
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a person approves: the limits that a load exceeds, and how many rows of the target it deletes or changes.
+
+    `keys_deleted` counts the keys that would no longer be in the target; 0 where no key tells rows apart.
+    """
+
+    reasons: tuple[Reason, ...]
+    rows_deleted: int
+    rows_changed: int
+    keys_deleted: int
+
+    @classmethod
+    def of(cls, reasons: Sequence[Reason], effect: Effect) -> Evaluation:
+        keys = effect.keys
+        return cls(
+            reasons=tuple(reasons),
+            rows_deleted=effect.deleted,
+            rows_changed=keys.changed if keys else effect.updated,
+            keys_deleted=keys.gone if keys and effect.deleted else 0,
+        )
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Evaluation:
+        return cls(**{**stored, "reasons": tuple(Reason(**reason) for reason in stored["reasons"])})
+
+
+def not_approved(approved: Evaluation, now: Evaluation) -> list[Reason]:
+    """Why a load must be approved again: it exceeds a limit by more, or deletes or changes more rows, than when it was
+    approved. Empty if it does not."""
+    known = {(reason.limit, reason.column): reason.found for reason in approved.reasons}
+    more = [reason for reason in now.reasons if reason.found > known.get((reason.limit, reason.column), reason.allowed)]
+    counts = list(_larger_counts(approved, now))
+    return [*now.reasons, *counts] if more or counts else []
+
+
+def _larger_counts(approved: Evaluation, now: Evaluation) -> Iterator[Reason]:
+    for name, effect in (("rows_deleted", "rows"), ("rows_changed", "rows"), ("keys_deleted", "keys")):
+        then, found = getattr(approved, name), getattr(now, name)
+        if found > then:
+            verb = "change" if name == "rows_changed" else "delete"
+            text = f"The table has changed since the approval: the load would {verb} {found:,} {effect}"
+            yield Reason("approved", then, found, f"{text}; {then:,} were approved.")
+
+
 # --- what is kept of a load that is held --------------------------------------------------------------------------
 
 
@@ -76,9 +121,10 @@ def _nulls(hold: Hold, rates: Mapping[str, NullRates]) -> Iterator[Reason]:
 class Kept:
     """All that a later attempt needs to load what this one has staged. It holds counts, never values.
 
-    `attempt` is the one that staged. `origins` are what was read, as (place in the source's order, name, identity), and
-    `units` those of them that are load units, done once this is loaded. `aside` counts the rows that were taken out of
-    staging as behind the mark, and `mark` is the id and revision of that mark; None where there was none.
+    `attempt` is the one that staged, `evaluation` what was shown to the person who approves. `origins` are what was
+    read, as (place in the source's order, name, identity), and `units` those of them that are load units, done once
+    this is loaded. `aside` counts the rows that were taken out of staging as behind the mark, and `mark` is the id and
+    revision of that mark; None where there was none.
     """
 
     attempt: int
@@ -90,6 +136,7 @@ class Kept:
     result: PassResult
     checks: tuple[CheckReport, ...]
     aside: Aside
+    evaluation: Evaluation
     mark: tuple[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -111,6 +158,7 @@ class Kept:
             result=PassResult(tuple(_task(task) for task in kept["result"]["tasks"])),
             checks=tuple(CheckReport(**check) for check in kept["checks"]),
             aside=Aside(**kept["aside"]),
+            evaluation=Evaluation.from_json(kept["evaluation"]),
             mark=tuple(kept["mark"]) if kept["mark"] else None,
         )
 

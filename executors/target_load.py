@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 
 from executors import accounting
 from executors.destination import ready_table
-from executors.effects import Effect
+from executors.effects import Effect, NullRates
 from executors.errors import ExpressionFailed, Failure, LeaseLost, Terminal
-from executors.holding import Held, Kept, Reason, judge
+from executors.holding import Evaluation, Held, Kept, Reason, judge
 from executors.markers import add_kept, add_warnings, check_warnings, put_share, told_of, warn_of_shares
 from executors.model import (
     CheckReport,
@@ -65,6 +66,7 @@ class TargetLoad:
         self._path, self._conn, self._reading, self._hooks = path, conn, reading, hooks
         self._target = path.target
         self._ref = RunRef(job.run_id, job.tenant, job.pipeline.id, path.target.id, job.attempt, job.token)
+        self._staged_in = job.attempt
         self._tables = staging.staging_tables(job.run_id, path.target.id, job.attempt)
         self._kept = quarantine_tables(path)
         self._read = reading.records or 0
@@ -201,15 +203,22 @@ class TargetLoad:
             return
         self._step("hold")
         plan = self._load_plan(dest, columns)
-        effect = count_effect(self._conn, plan)
-        if reasons := self._reasons_to_hold(plan, effect):
+        self._hold_if(plan, count_effect(self._conn, plan), count_null_rates(self._conn, plan))
+
+    def _hold_if(self, plan: LoadPlan, effect: Effect, null_rates: Mapping[str, NullRates]) -> None:
+        reasons = self._reasons_to_hold(effect, null_rates)
+        if held_for := self._not_approved(reasons, effect):
             self._is_held = True
             self._tell_staged()
-            raise Held(self._target.id, reasons, effect, self._to_keep(columns))
+            raise Held(self._target.id, held_for, effect, self._to_keep(plan.columns, Evaluation.of(reasons, effect)))
 
-    def _reasons_to_hold(self, plan: LoadPlan, effect: Effect) -> list[Reason]:
+    def _reasons_to_hold(self, effect: Effect, null_rates: Mapping[str, NullRates]) -> list[Reason]:
         limits = self._target.hold
-        return judge(limits, effect, count_null_rates(self._conn, plan)) if limits else []
+        return judge(limits, effect, null_rates) if limits else []
+
+    def _not_approved(self, reasons: list[Reason], effect: Effect) -> list[Reason]:
+        """Of the reasons to hold a load, those that no person has approved."""
+        return reasons
 
     def _tell_staged(self) -> None:
         """What is known of a load that has not happened."""
@@ -219,17 +228,18 @@ class TargetLoad:
         self._report.checks += self._checked
         add_warnings(self._report, check_warnings(self._checked))
 
-    def _to_keep(self, columns: tuple[StageColumn, ...]) -> Kept:
+    def _to_keep(self, columns: Sequence[StageColumn], evaluation: Evaluation) -> Kept:
         return Kept(
-            attempt=self._job.attempt,
+            attempt=self._staged_in,
             working=self._working,
-            columns=columns,
+            columns=tuple(columns),
             origins=tuple((origin.seq, origin.name, origin.sha256) for origin in self._reading.origins),
             units=self._reading.units,
             records=self._read,
             result=self._result,
             checks=tuple(self._checked),
             aside=self._window.aside,
+            evaluation=evaluation,
             mark=self._window.mark_now(),
         )
 

@@ -10,7 +10,7 @@ from executors.effects import Effect
 from executors.markers import add_warnings, behind_warnings, check_warnings, put_share, warn_of_shares
 from executors.model import Destination, NodeReport, RunWarning, Share, StageColumn
 from executors.postgres import staging
-from executors.postgres.preview import count_effect, refuse_repeats
+from executors.postgres.preview import count_effect, count_null_rates, refuse_repeats
 from executors.rules import require_rule_columns
 from executors.spark.columns import plan_columns
 from executors.target_load import TargetLoad
@@ -43,7 +43,7 @@ class TargetPreview(TargetLoad):
         if self._target.on_type_mismatch == "abort":
             refuse_repeats(self._conn, plan)
         effect = count_effect(self._conn, plan)
-        reasons = self._reasons_to_hold(plan, effect)
+        reasons = self._reasons_to_hold(effect, count_null_rates(self._conn, plan)) if self._target.hold else []
         self._tell(effect, dest)
         table = f"{self._target.schema_}.{self._target.table}"
         held_for = tuple(reason.message for reason in reasons)

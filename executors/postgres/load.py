@@ -78,14 +78,15 @@ def _supersede(conn: Conn, plan: LoadPlan) -> Superseded:
 
 
 def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
-    """The mode's own statements, the backup before the first of them that changes the table.
+    """The mode's own statements; `before_change` and the backup before the first of them that changes the table.
 
-    A backup holds writers off, and with them ANALYZE and VACUUM: a hook before the swap must have run by then, for it
+    Both hold writers off, and with them ANALYZE and VACUUM: a hook before the swap must have run by then, for it
     would wait for the very load that waits for it.
     """
     handler, kept = load_handler(plan.load_mode), list[Backup]()
 
     def keep() -> None:
+        plan.before_change(plan)
         if plan.backs_up:
             kept.append(take_backup(conn, plan.run, plan.target))
 

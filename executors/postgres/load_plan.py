@@ -42,7 +42,8 @@ class LoadPlan:
     the rows stand ready and nothing of the table is locked yet, by modes that say so. `node_counts` and `told` (from
     `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
     those of its transaction. `window` says where an incremental load begins; the rows that were set `aside` for it are
-    neither in staging nor in `staged` any more. `backs_up` says that the table is kept as it is before the load.
+    neither in staging nor in `staged` any more. `before_change` is called before the first statement that changes the
+    table; `backs_up` says that the table is kept as it is before the load.
     `after_load` takes the place of keeping rejects where the rows are rejected ones themselves. `may_replace` are the
     staged rows that alone may update a row of the table; None: all may.
     """
@@ -65,6 +66,7 @@ class LoadPlan:
     settings: Mapping[str, str] = field(default_factory=dict)
     hooks_ran: Callable[[], Sequence[HookReport]] = tuple
     before_swap: Callable[[], None] = lambda: None
+    before_change: BeforeChange = lambda plan: None
     backs_up: bool = False
     window: Window | None = None
     aside: Aside = NOTHING_ASIDE
@@ -149,6 +151,9 @@ class RejectCounts:
     entries: int
     told: Mapping[str, Any] = field(default_factory=dict)
 
+
+BeforeChange = Callable[["LoadPlan"], None]
+"""Raises in the load's transaction to keep the table as it is."""
 
 AfterLoad = Callable[[Conn, "LoadPlan", LoadCounts], RejectCounts]
 """Says in the load's transaction what became of rejected rows, given what was loaded."""

@@ -189,7 +189,7 @@ def drop_staged(run: Run, hold: HeldLoad) -> None:
     document = read_document(run.version.document)
     target = next(target for target in document.targets() if target.id == hold.node)
     connection = resolve_connections(run.workspace, document)[target.connection]
-    drop_kept(connection, str(run.pk), hold.node, hold.attempt)
+    drop_kept(connection, str(run.pk), hold.node, hold.kept["attempt"])
 
 
 def drop_approved(run: Run) -> None:

@@ -172,3 +172,65 @@ def test_an_approved_load_that_is_to_be_tried_again_keeps_its_staging(filled: Wo
     filled.memory.on_step = lambda step, node: None
     approve(filled, document, held, run_id, attempt=3)
     assert filled.sql("select count(*) from t") == [(3,)]
+
+
+def more_rows(world: World) -> None:
+    world.sql("insert into t select n, 'since' from generate_series(11, 1000) n")
+
+
+@pytest.mark.parametrize("mode", ["truncate", "blue_green"])
+def test_a_table_that_has_grown_since_the_approval_is_held_again(filled: World, mode: str) -> None:
+    document, run_id = replacing(filled, mode), str(uuid.uuid4())
+    held = hold(filled, document, run_id)
+    more_rows(filled)
+    with pytest.raises(Held) as again:
+        approve(filled, document, held, run_id)
+    assert "1,000 rows; 10 were approved" in again.value.message
+    assert filled.sql("select count(*) from t") == [(1000,)]
+    assert kept_tables(filled, run_id) == 2
+    approve(filled, document, again.value, run_id, attempt=3)
+    assert filled.rows() == [(1, "old"), (2, "new"), (3, "old")]
+    assert kept_tables(filled, run_id) == 0
+
+
+PRE_SWAP = {"postHook": {"type": "sql", "statement": "ANALYZE t", "when": "pre_swap"}}
+IN_PLACE = "create materialized view seen as select * from t"
+
+
+@pytest.mark.parametrize(
+    ("mode", "given", "more"),
+    [("truncate", "", {}), ("blue_green", "", {}), ("blue_green", IN_PLACE, {}), ("blue_green", "", PRE_SWAP)],
+)
+def test_a_table_that_changes_while_an_approved_load_begins_is_held_again(
+    filled: World, mode: str, given: str, more: dict[str, Any]
+) -> None:
+    filled.sql(given or "select")
+    document, run_id = replacing(filled, mode), str(uuid.uuid4())
+    document["nodes"][-1] |= more
+    held = hold(filled, document, run_id)
+    filled.memory.on_step = lambda step, node: more_rows(filled) if step == "load" else None
+    with pytest.raises(Held) as again:
+        approve(filled, document, held, run_id)
+    filled.memory.on_step = lambda step, node: None
+    assert filled.sql("select count(*) from t") == [(1000,)]
+    approve(filled, document, again.value, run_id, attempt=3)
+    assert filled.sql("select count(*) from t") == [(3,)]
+
+
+def test_an_upsert_that_would_change_more_rows_than_approved_is_held_again(filled: World) -> None:
+    filled.write("a", "id,name\n1,\n2,\n21,x\n")
+    document, run_id = filled.document(mode="upsert", hold={"maxNullRateIncreasePct": 50}), str(uuid.uuid4())
+    held = hold(filled, document, run_id)
+    filled.sql("insert into t values (21, 'since')")
+    with pytest.raises(Held) as again:
+        approve(filled, document, held, run_id)
+    assert "would change 3 rows; 2 were approved" in again.value.message
+    assert filled.sql("select name from t where id in (1, 21) order by id") == [("old",), ("since",)]
+
+
+def test_a_table_that_has_shrunk_since_the_approval_is_loaded(filled: World) -> None:
+    document, run_id = replacing(filled), str(uuid.uuid4())
+    held = hold(filled, document, run_id)
+    filled.sql("delete from t where id > 8")
+    approve(filled, document, held, run_id)
+    assert filled.rows() == [(1, "old"), (2, "new"), (3, "old")]

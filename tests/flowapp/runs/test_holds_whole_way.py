@@ -107,3 +107,28 @@ def test_who_discards_does_not_wait_until_files_are_hashed(held, folder, monkeyp
     discard_run(held, ALICE, "Half of the file is missing.")
     assert (folder / ".failed/a.csv").exists()
     assert (folder / ".doing/c.csv").exists()
+
+
+def test_a_table_that_has_changed_since_the_approval_is_decided_about_again(held, target, staged, warehouse, schema):
+    approve_run(held, ALICE)
+    with connect(warehouse, autocommit=True) as conn:
+        conn.execute(f"INSERT INTO {schema}.numbers SELECT generate_series(11, 100)")
+    execute_claimed(claim_run(held.pk, "a worker"))
+    held.refresh_from_db()
+    assert (held.state, target(), staged(held)) == (State.HELD, 100, 2)
+    assert "100 rows; 10 were approved" in held.error_message
+    sweep_staging()
+    assert staged(held) == 2
+    approve_run(held, Decider("bob@example.com"))
+    execute_claimed(claim_run(held.pk, "a worker"))
+    held.refresh_from_db()
+    assert (held.state, target(), staged(held)) == (State.SUCCEEDED, 2, 0)
+
+
+def test_discarded_when_it_is_held_again_nothing_of_it_is_left(held, target, staged, warehouse, schema):
+    approve_run(held, ALICE)
+    with connect(warehouse, autocommit=True) as conn:
+        conn.execute(f"INSERT INTO {schema}.numbers SELECT generate_series(11, 100)")
+    execute_claimed(claim_run(held.pk, "a worker"))
+    discard_run(held, ALICE, "The table is in use.")
+    assert (target(), staged(held)) == (100, 0)
