@@ -12,6 +12,7 @@ from django.db.models import OuterRef, Subquery, Sum
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
+from flowapp.runs.durations import seconds_of
 from flowapp.runs.models import ENDED, Run
 from flowapp.runs.purposes import LOADS
 from flowapp.runs.row_bands import RowBand, row_band
@@ -92,7 +93,7 @@ def _last_runs(pipeline: Pipeline) -> Sequence[Any]:
 
 
 def _measures(run: Any) -> dict[str, float | None]:
-    took = (run.ended_at - run.started_at).total_seconds() if run.started_at and run.ended_at else None
+    took = seconds_of(run)
     return {"loaded": run.loaded, "rejected": _rejected(run), "seconds": None if took is None else round(took, 1)}
 
 

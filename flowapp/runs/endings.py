@@ -148,7 +148,7 @@ def put_back(
         state = State.APPROVED
     changes |= {
         "state": state, "due_at": from_now(seconds), "lease_owner": "", "lease_until": None, "step": "",
-        **_error_fields(error),
+        "idle_since": Now(), **_error_fields(error),
     }  # fmt: skip
     if at_once:
         changes["sent_at"] = Now()

@@ -55,7 +55,7 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
             kept=held.kept.to_json(), held_at=Now(), expires_at=from_now(settings.HOLD_HOURS * 3600),
         )  # fmt: skip
         changed = claim.held().update(
-            state=State.HELD, lease_owner="", lease_until=None, step="", error_code=held.code,
+            state=State.HELD, idle_since=Now(), lease_owner="", lease_until=None, step="", error_code=held.code,
             error_node=held.node or "", error_message=held.message, error_hint=held.hint,
         )  # fmt: skip
         if not changed:

@@ -60,9 +60,10 @@ def claim_run(run_id: UUID | str, owner: str) -> Claim | None:
         with transaction.atomic():
             if not _take(Run.objects.filter(pk=run_id, state__in=CLAIMABLE, due_at__lte=Now()), owner):
                 return None
-            run = Run.objects.get(pk=run_id)
+            run = Run.objects.annotate(idle=Now() - F("idle_since")).get(pk=run_id)
             token = next_token(run.pipeline_id)
-            Run.objects.filter(pk=run.pk).update(token=token)
+            idle = run.idle_seconds + (run.idle.total_seconds() if run.idle else 0)
+            Run.objects.filter(pk=run.pk).update(token=token, idle_seconds=idle, idle_since=None)
     except IntegrityError:  # the constraint that a pipeline has one running run
         return None
     return Claim(run.pk, run.pipeline_id, run.attempt, token, owner)

@@ -69,9 +69,10 @@ class Run(models.Model):
     `attempt` with `lease_owner` is the key to every write of a worker: who no longer holds both writes nothing.
     `failures` count against `max_attempts`; `losses` are workers that vanished,
     `waits` are looks for files that had not come. `may_have_committed` is set before a
-    load begins and cleared only after the target was asked. `ending` is the state that the run takes once a target
-    that could not be reached has been asked. `finishing` says that all targets have committed and that one more
-    attempt was given to finish the rest.
+    load begins and cleared only after the target was asked. `idle_since` is when the last attempt left the run to wait
+    for a decision, files or another try; `idle_seconds` is the sum of the waits before the newest attempt. `ending` is
+    the state that the run takes once a target that could not be reached has been asked. `finishing` says that all
+    targets have committed and that one more attempt was given to finish the rest.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -101,6 +102,8 @@ class Run(models.Model):
     due_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
+    idle_since = models.DateTimeField(null=True)
+    idle_seconds = models.FloatField(default=0)
     ended_at = models.DateTimeField(null=True)
 
     step = models.CharField(max_length=40, blank=True)

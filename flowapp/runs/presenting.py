@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.statements import sent_by
+from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.equation import Equation, equation_of
 from flowapp.runs.hooks import can_run_again, hooks_of
 from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State
@@ -87,6 +88,7 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
         "is_queued": run.state in CLAIMABLE,
         "ahead": run_ahead(run) if run.state in CLAIMABLE else None,
         "seconds": seconds_of(run),
+        "idle_seconds": idle_seconds_of(run),
         "steps": _steps(run) if run.state == State.RUNNING else [],
         "bars": _bars(run, document),
         "equations": _equations(document),
@@ -110,13 +112,6 @@ def _marks(run: Run) -> list[str]:
 def _hooks(run: Run) -> list[HookRow]:
     is_held = run.lease_until is not None and run.lease_until > timezone.now()
     return [HookRow(hook, can_run_again(run, hook), is_held and hook["state"] == "queued") for hook in hooks_of(run)]
-
-
-def seconds_of(run: Run) -> float | None:
-    """How long it took, or has taken so far; None before it began."""
-    if run.started_at is None:
-        return None
-    return ((run.ended_at or timezone.now()) - run.started_at).total_seconds()
 
 
 def _steps(run: Run) -> list[Step]:

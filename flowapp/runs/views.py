@@ -13,11 +13,12 @@ from django.views.decorators.http import require_GET, require_POST
 from flowapp.pipelines.selectors import get_pipeline, list_pipelines
 from flowapp.quarantine.results import page_results
 from flowapp.quarantine.values import may_see_values
+from flowapp.runs.durations import seconds_of
 from flowapp.runs.forms import RunFilter
 from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.hooks import ask_for_hook
 from flowapp.runs.models import Run, Trigger
-from flowapp.runs.presenting import present_run, seconds_of
+from flowapp.runs.presenting import present_run
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import rule_name
 from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, sum_loads

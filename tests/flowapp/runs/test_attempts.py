@@ -20,6 +20,7 @@ from flowapp.files.models import LoadUnit, UnitState
 from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.services import delete_pipeline
 from flowapp.runs.dispatch import execute_claimed, run_inline
+from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.endings import backoff
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run, interrupt_all, take_over
 from flowapp.runs.models import ENDED, CommitRecord, Run, State, Trigger
@@ -127,6 +128,14 @@ def test_a_run_without_files_waits_for_them(pipeline, target):
     run = attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine(at={"start": raising(missing)}))
     assert (run.state, run.waits) == (State.WAITING, 1)
     assert claim_run(run.pk, "worker") is None, "it is not due for five minutes"
+
+
+def test_a_wait_between_two_attempts_is_no_part_of_the_duration(pipeline, target):
+    run = queue_run(pipeline, Trigger.MANUAL)
+    run = attempt(run, TableEngine(at={"start": raising(TargetBusy("target.busy", "Busy."))}))
+    Run.objects.update(started_at=from_now(-605), idle_since=from_now(-600))
+    run = attempt(run, TableEngine())
+    assert (run.state, seconds_of(run) < 60, round(idle_seconds_of(run), -2)) == (State.SUCCEEDED, True, 600)
 
 
 def test_an_unforeseen_error_fails_the_run_and_names_no_values(pipeline, target):

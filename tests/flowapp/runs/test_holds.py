@@ -16,6 +16,7 @@ from flowapp.clock import from_now
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.health.models import Alert
 from flowapp.runs.dispatch import execute_claimed, run_inline, run_to_end
+from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.holds import Decider, approve_run, discard_run, expire_holds
 from flowapp.runs.janitor import is_dead
 from flowapp.runs.leases import claim_run
@@ -79,6 +80,20 @@ def test_approved_it_is_loaded(held, engine):
     assert (hold.decision, hold.decided_as, hold.reason) == ("approved", "alice@example.com", "Stock was cleared.")
     assert Alert.objects.get().state == "resolved"
     assert RunLog.objects.filter(message__contains="alice@example.com: Stock was cleared.").exists()
+
+
+def test_the_wait_for_a_decision_is_no_part_of_its_duration(held, engine):
+    Run.objects.update(started_at=from_now(-7205), idle_since=from_now(-7200))
+    held.refresh_from_db()
+    assert (round(seconds_of(held)), round(idle_seconds_of(held), -2)) == (5, 7200)
+    run = run_to_end(approve_run(held, ALICE, send=False), engine)
+    assert run.state == State.SUCCEEDED
+    assert (5 <= seconds_of(run) < 60, round(idle_seconds_of(run), -2)) == (True, 7200)
+
+
+def test_a_rejected_load_lasted_until_it_was_held(held):
+    Run.objects.update(started_at=from_now(-7205), idle_since=from_now(-7200))
+    assert round(seconds_of(discard_run(held, ALICE, "Wrong file."))) == 5
 
 
 def test_two_who_approve_at_once_load_once(held, engine):

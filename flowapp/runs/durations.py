@@ -1,0 +1,21 @@
+"""How long a run was worked on, and how long it waited in between."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+
+from flowapp.runs.models import Run
+
+
+def seconds_of(run: Run) -> float | None:
+    """How long workers were busy with it so far, without what it waited between two attempts; None before it began."""
+    if run.started_at is None:
+        return None
+    until = run.idle_since or run.ended_at or timezone.now()
+    return max(0.0, (until - run.started_at).total_seconds() - run.idle_seconds)
+
+
+def idle_seconds_of(run: Run) -> float:
+    """How long it has waited since it began: for a decision, for files, or for the next try."""
+    since = ((run.ended_at or timezone.now()) - run.idle_since).total_seconds() if run.idle_since else 0.0
+    return run.idle_seconds + since
