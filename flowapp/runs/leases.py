@@ -58,7 +58,8 @@ def claim_run(run_id: UUID | str, owner: str) -> Claim | None:
     """
     try:
         with transaction.atomic():
-            if not _take(Run.objects.filter(pk=run_id, state__in=CLAIMABLE, due_at__lte=Now()), owner):
+            # SQLite writes Now() with fewer digits than from_now(): within a millisecond the shorter text comes first.
+            if not _take(Run.objects.filter(pk=run_id, state__in=CLAIMABLE, due_at__lte=from_now(0)), owner):
                 return None
             run = Run.objects.annotate(idle=Now() - F("idle_since")).get(pk=run_id)
             token = next_token(run.pipeline_id)
