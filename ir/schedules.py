@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from cronsim import CronSim, CronSimError
 
@@ -50,6 +50,7 @@ class EverySchedule(Spec):
 
     kind: Literal["every"]
     interval: str
+    timezone: ClassVar[str] = "UTC"
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         try:

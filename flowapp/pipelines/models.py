@@ -48,6 +48,11 @@ class Pipeline(models.Model):
     def __str__(self) -> str:
         return self.ident
 
+    @property
+    def schedule_zone(self) -> str:
+        """The time zone of the saved schedule; intervals are counted in UTC."""
+        return str((self.schedule or {}).get("timezone", "UTC"))
+
 
 class PipelineVersion(models.Model):
     """A saved state of a pipeline. `document` is the text as it was given, `sha256` that of its canonical form (RFC

@@ -16,6 +16,7 @@ from flowapp.runs.models import COUNTED, RuleCount, Run
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import rule_name
 from flowapp.runs.selectors import sum_loads
+from flowapp.zones import in_zone
 from ir.schedules import Schedule, next_fire
 
 NEWEST_RUNS, FIRES = 50, 5
@@ -41,11 +42,14 @@ def violations_of(pipeline: Pipeline) -> list[tuple[str, RuleCount]]:
     return [(rule_name(one.rule, one.type, one.field), one) for one in found]
 
 
-def next_fires(view: DraftView) -> list[datetime]:
-    """The next times of the schedule in the draft; none where it has none or a faulty one."""
-    pipeline = view.checked.pipeline
-    schedule = pipeline.schedule if pipeline else None
-    return list(islice(_fires(schedule, timezone.now()), FIRES)) if schedule else []
+def next_fires(view: DraftView) -> list[str]:
+    """The next times of the schedule in the draft, in its time zone. None where nothing will start: without a schedule,
+    with a faulty one, and while it is paused or the pipeline is disabled."""
+    document, pipeline = view.checked.pipeline, view.draft.pipeline
+    schedule = document.schedule if document and pipeline.enabled and not pipeline.paused else None
+    if schedule is None:
+        return []
+    return [in_zone(fire, schedule.timezone) for fire in islice(_fires(schedule, timezone.now()), FIRES)]
 
 
 def _fires(schedule: Schedule, after: datetime) -> Iterator[datetime]:

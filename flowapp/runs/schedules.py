@@ -12,6 +12,7 @@ from flowapp.pipelines.documents import read_schedule
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CLAIMABLE, Run, Trigger
 from flowapp.runs.services import queue_run
+from flowapp.zones import in_zone
 from ir.errors import FlowError
 from ir.schedules import Schedule, next_fire
 
@@ -76,7 +77,7 @@ def _tell_if_late(pipeline: Pipeline, schedule: Schedule, due_at: datetime, now:
         return
     times = f"{missed + 1} times" if missed < MOST_COUNTED else f"more than {MOST_COUNTED} times"
     raise_alert(
-        "schedule.missed", "warning", f"{pipeline} was due {times} since {due_at:%Y-%m-%d %H:%M} UTC while no "
+        "schedule.missed", "warning", f"{pipeline} was due {times} since {in_zone(due_at, schedule.timezone)} while no "
         "scheduler ran. One run catches up.", "Find out why no scheduler ran.", pipeline=pipeline,
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from flowapp.web.docs import link_docs
+from flowapp.zones import in_zone
 from ir.words import counted as words_counted
 
 register = template.Library()
@@ -96,6 +97,16 @@ def ago(moment: datetime | None) -> SafeString | str:
     if moment is None:
         return NOTHING
     exact = moment.astimezone(timezone.get_default_timezone()).strftime("%Y-%m-%d %H:%M:%S %Z")
+    return _relative_time(moment, exact)
+
+
+@register.filter
+def due(moment: datetime, zone: str) -> SafeString:
+    """A time of a schedule: `in 3 h`, with the exact time in the schedule's zone on hover."""
+    return _relative_time(moment, in_zone(moment, zone))
+
+
+def _relative_time(moment: datetime, exact: str) -> SafeString:
     return format_html(
         '<time datetime="{}" title="{}" data-ago>{}</time>', moment.isoformat(), exact, relative(moment, timezone.now())
     )
@@ -134,9 +145,7 @@ def duration(seconds: float | None) -> str:
 
 
 register.filter(link_docs)
-
-
-register.filter(link_docs)
+register.filter(in_zone)
 
 
 @register.filter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from django.urls import reverse
@@ -10,7 +11,7 @@ from django.utils import timezone
 
 from flowapp.pipelines.drafts import open_draft, patch_draft, replace_text
 from flowapp.pipelines.models import Draft
-from flowapp.pipelines.services import create_pipeline, save_version
+from flowapp.pipelines.services import create_pipeline, save_version, set_enabled, set_paused
 from flowapp.runs.models import CommitRecord, Trigger
 from flowapp.runs.services import queue_run
 from tests.flowapp.conftest import make_document
@@ -276,6 +277,35 @@ def test_the_schedule_tab_tells_the_next_five_times(act, web, url):
     act("set", "/schedule/expression", value="0 2 * * *", **schedule)
     page = web.get(url(tab="schedule")).content.decode()
     assert page.count("02:00 UTC") == 5
+
+
+NIGHTLY = {"kind": "cron", "expression": "0 2 * * *", "timezone": "Europe/Berlin"}
+
+
+def test_times_of_a_schedule_are_in_its_zone_wherever_they_are(web, url, save):
+    save(schedule=NIGHTLY)
+    named = re.compile(r"02:00 CES?T \(Europe/Berlin\)")
+    page = words(web.get(url(tab="schedule")))
+    assert len(named.findall(page)) == 7, "five to come, the saved one, and the one at the bottom"
+    assert "UTC" not in page
+    assert named.search(words(web.get(url())))
+    row = web.get(reverse("pipelines:list", args=["alices-team"]))
+    assert named.search(words(row))
+    assert len(named.findall(row.content.decode())) == 2, "also where it is pointed at"
+
+
+@pytest.mark.parametrize(
+    ("switched", "said"),
+    [({"paused": True}, "the schedule is paused"), ({"enabled": False}, "the pipeline is disabled")],
+)
+def test_a_schedule_that_rests_lists_no_times(web, url, save, switched, said):
+    pipeline = save(schedule=NIGHTLY).pipeline
+    for name, value in switched.items():
+        {"paused": set_paused, "enabled": set_enabled}[name](pipeline, value)
+    page = words(web.get(url(tab="schedule")))
+    assert "02:00" not in page
+    assert f"None: {said}" in page
+    assert f"Next run: none, {said}" in page
 
 
 def test_all_load_modes_are_cards_with_what_they_run_and_need(web, url):

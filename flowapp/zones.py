@@ -1,0 +1,19 @@
+"""Times of schedules as people read them: in the schedule's own time zone, which is named."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from ir.timezones import timezone
+
+UTC = "UTC"
+
+
+def in_zone(moment: datetime, zone: str) -> str:
+    """`Mon 2025-06-02 02:00 CEST (Europe/Berlin)`; UTC in place of a zone that is not known."""
+    try:
+        local = moment.astimezone(timezone(zone))
+    except ValueError:
+        return in_zone(moment, UTC)
+    name = "" if local.tzname() == zone else f" ({zone})"
+    return f"{local:%a %Y-%m-%d %H:%M %Z}{name}"
