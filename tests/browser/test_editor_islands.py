@@ -133,6 +133,21 @@ def test_nodes_are_connected_by_dragging(page: Page) -> None:
     editor.wait_for(lambda document: document["nodes"][1]["inputs"] == ["files"])
 
 
+def test_a_second_edge_replaces_the_first_and_can_be_undone(page: Page) -> None:
+    more = '{"kind": "source", "id": "more", "connector": "local_fs"},\n    {"id": "load"'
+    editor = Editor(page, text=TEXT.replace('{"id": "load"', more))
+    editor.open("visual")
+    page.wait_for_timeout(500)
+    editor.node("more").locator(".react-flow__handle.source").drag_to(
+        editor.node("load").locator(".react-flow__handle.target")
+    )
+    editor.wait_for(lambda document: document["nodes"][2]["inputs"] == ["more"])
+    expect(page.locator(".react-flow__edge")).to_have_count(1)
+    expect(page.locator(".flow-done")).to_contain_text("load reads from more now, in place of files.")
+    page.locator(".flow-done").get_by_role("button", name="Undo").click()
+    editor.wait_for(lambda document: document["nodes"][2]["inputs"] == ["files"])
+
+
 def test_a_change_made_elsewhere_meanwhile_is_not_overwritten(page: Page) -> None:
     editor = Editor(page)
     editor.open("visual")

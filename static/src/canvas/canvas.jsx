@@ -3,9 +3,9 @@ import "./canvas.css";
 import { applyEdgeChanges, applyNodeChanges, Background, Controls, MiniMap, ReactFlow, useReactFlow } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { layOut, NODE, placesOf, runsDown, SIDESTEP, STEP } from "./layout.js";
-import { addNode, connect, drawnEdges, drawnNodes, looseEnd, move, remove } from "./model.js";
+import { addNode, connect, drawnEdges, drawnNodes, looseEnd, move, remove, replacedBy } from "./model.js";
 import { FlowNode, plural, spoken } from "./node.jsx";
-import { Deleted, Empty, Fault, Locked } from "./notices.jsx";
+import { Done, Empty, Fault, Locked } from "./notices.jsx";
 import { draggedKind, isNodeDragged, Palette } from "./palette.jsx";
 import { useDraft } from "./use_draft.js";
 import { useMoves } from "./use_moves.js";
@@ -55,8 +55,12 @@ export function Canvas({ element, client, isViewer }) {
   );
   const onEdgesChange = useCallback((changes) => setEdges((now) => applyEdgeChanges(changes, now)), []);
   const onConnect = useCallback(
-    ({ source, target }) => act("Connect", (document) => connect(document, source, target)),
-    [act],
+    async ({ source, target }) => {
+      const before = replacedBy(drawn, target);
+      const answer = await act("Connect", (document) => connect(document, source, target));
+      if (answer && before) setNotice({ text: `${target} reads from ${source} now, in place of ${before}.`, position: answer.position });
+    },
+    [act, drawn],
   );
 
   const readFrom = (kind) => {
@@ -148,7 +152,7 @@ export function Canvas({ element, client, isViewer }) {
           </ReactFlow>
         </div>
         {drawn.length === 0 && <Empty onAdd={isLocked ? null : onAdd} />}
-        {notice && draft.position === notice.position && <Deleted notice={notice} onUndo={onUndo} onEnd={endNotice} />}
+        {notice && draft.position === notice.position && <Done notice={notice} onUndo={onUndo} onEnd={endNotice} />}
       </div>
       {!isLocked && (
         <p className="flow-hint">

@@ -120,14 +120,20 @@ export function addNode(document, kind, position, after = null, connection = "")
   return { patch, id };
 }
 
+/** Every node reads from one node: a new edge takes the place of the one that was there. */
 export function connect(document, sourceKey, targetKey) {
   const nodes = drawnNodes(document);
   const [from, to] = [sourceKey, targetKey].map((key) => nodes.find((node) => node.key === key));
-  if (!from?.id || !to || to.inputs.includes(from.id)) return null;
-  const place = `/nodes/${to.index}/inputs`;
-  const isThere = Array.isArray(document.nodes[to.index].inputs);
-  const add = isThere ? { op: "add", path: `${place}/-`, value: from.id } : { op: "add", path: place, value: [from.id] };
-  return [...same(to), ...same(from), add];
+  if (!from?.id || !to || from === to || (to.inputs.length === 1 && to.inputs[0] === from.id)) return null;
+  const path = `/nodes/${to.index}/inputs`;
+  const before = document.nodes[to.index].inputs;
+  const seen = before === undefined ? [] : [{ op: "test", path, value: before }];
+  return [...same(to), ...same(from), ...seen, { op: before === undefined ? "add" : "replace", path, value: [from.id] }];
+}
+
+/** What a new edge to a node would replace, in words; "" where nothing. */
+export function replacedBy(nodes, targetKey) {
+  return nodes.find(({ key }) => key === targetKey)?.inputs.join(", ") ?? "";
 }
 
 /** `keys` of nodes that are to go with all edges from them, and `edges` ({target, source, index}) that are to go. */

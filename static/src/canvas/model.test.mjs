@@ -97,12 +97,15 @@ test("a document without nodes gets its first one", () => {
   assert.deepEqual(ids(apply({ kind: "pipeline" }, addNode({ kind: "pipeline" }, "source", { x: 0, y: 0 }).patch)), ["source"]);
 });
 
-test("connecting adds one input, also where there were none, and never twice", () => {
+test("a new edge takes the place of the old one, as a node reads from one node", () => {
   const document = flow();
   delete document.nodes[2].inputs;
   assert.deepEqual(apply(document, connect(document, "files", "check")).nodes[2].inputs, ["files"]);
-  assert.deepEqual(apply(document, connect(document, "files", "load")).nodes[3].inputs, ["check", "files"]);
-  assert.equal(connect(document, "files", "shape"), null);
+  assert.deepEqual(apply(document, connect(document, "files", "load")).nodes[3].inputs, ["files"]);
+  document.nodes[3].inputs = ["check", "files"];
+  assert.deepEqual(apply(document, connect(document, "files", "load")).nodes[3].inputs, ["files"]);
+  assert.equal(connect(document, "files", "shape"), null, "it is that edge already");
+  assert.equal(connect(document, "shape", "shape"), null);
   assert.equal(connect(document, "nobody", "shape"), null);
 });
 

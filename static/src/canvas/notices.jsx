@@ -26,13 +26,14 @@ function reasonOf(draft, isViewer) {
   return null;
 }
 
-export function Deleted({ notice, onUndo, onEnd }) {
+/** What was just done, with the way back. */
+export function Done({ notice, onUndo, onEnd }) {
   useEffect(() => {
     const timer = setTimeout(onEnd, SECONDS * 1000);
     return () => clearTimeout(timer);
   }, [notice, onEnd]);
   return (
-    <div className="flow-deleted" role="status">
+    <div className="flow-done" role="status">
       <span>{notice.text}</span>
       <button type="button" className="btn btn-sm" onClick={onUndo}>Undo</button>
     </div>
