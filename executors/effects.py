@@ -21,7 +21,8 @@ class Sample:
 class KeyMatch:
     """Staged rows beside the rows of the target that have their key.
 
-    `gone` are keys of the target that no staged row has. `columns` counts, by column, the values that differ.
+    `gone` are keys of the target that no staged row has, `older` staged rows of which the target has a newer one.
+    `columns` counts, by column, the values that differ.
     """
 
     key: tuple[str, ...]
@@ -31,6 +32,7 @@ class KeyMatch:
     gone: int
     columns: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
+    older: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +47,8 @@ class NullRates:
 class Effect:
     """The target has `before` rows; `inserted` come, `deleted` go, `updated` change, `unchanged` are equal already.
 
-    `replaced` and `behind_mark` staged rows are not loaded. `keys` is None where no key tells rows apart. `held_for`
-    says why a run would be held.
+    `replaced`, `behind_mark` and `older` staged rows are not loaded. `keys` is None where no key tells rows apart.
+    `held_for` says why a run would be held.
     """
 
     node: str
@@ -60,6 +62,7 @@ class Effect:
     deleted: int = 0
     replaced: int = 0
     behind_mark: int = 0
+    older: int = 0
     keys: KeyMatch | None = None
     held_for: tuple[str, ...] = ()
 
@@ -74,7 +77,11 @@ class Effect:
     def node_fields(self) -> dict[str, int]:
         """The counts under the names of `NodeReport`."""
         names = ("inserted", "updated", "unchanged", "replaced", "behind_mark", "loaded")
-        return {"rows_out": self.loaded, "rows_suppressed": 0, **{f"rows_{n}": getattr(self, n) for n in names}}
+        return {
+            "rows_out": self.loaded,
+            "rows_suppressed": self.older,
+            **{f"rows_{n}": getattr(self, n) for n in names},
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Counts alone, under the names of `flow run --json`; samples hold row values and go by `samples_json`."""
@@ -89,6 +96,7 @@ class Effect:
             "rowsUpdated": self.updated,
             "rowsUnchanged": self.unchanged,
             "rowsDeleted": self.deleted,
+            "rowsSuppressed": self.older,
             "keys": self._keys_json(),
             "heldFor": list(self.held_for),
         }
@@ -96,7 +104,7 @@ class Effect:
     def _keys_json(self) -> dict[str, Any] | None:
         if self.keys is None:
             return None
-        counts = {name: getattr(self.keys, name) for name in ("new", "changed", "same", "gone")}
+        counts = {name: getattr(self.keys, name) for name in ("new", "changed", "same", "older", "gone")}
         return {"key": list(self.keys.key), **counts, "changedColumns": dict(self.keys.columns)}
 
     def samples_json(self) -> list[dict[str, Any]]:

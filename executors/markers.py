@@ -63,6 +63,7 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
         [
             *check_warnings(checks),
             *_load_warnings(commit.node, load, rules),
+            *older_warnings(commit.node, load.get("older", 0)),
             *behind_warnings(commit.node, load.get("below_bound", 0), commit.files_done),
             *_restore_warnings(commit),
         ],
@@ -143,6 +144,14 @@ def behind_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarn
     ]
 
 
+def older_warnings(node: str, older: int) -> list[RunWarning]:
+    """Rows of an upsert that stayed out because the table holds newer ones."""
+    if not older:
+        return []
+    text = f"Not loaded, as the table has newer values of the column orderBy for their keys: {counted(older, 'row')}."
+    return [RunWarning("rows.older", node, text)]
+
+
 def _restore_warnings(commit: LoadCommit) -> list[RunWarning]:
     others = commit.counts.get("restored", {}).get("others")
     if not others:
@@ -156,11 +165,9 @@ def _restore_warnings(commit: LoadCommit) -> list[RunWarning]:
 
 def _load_warnings(node: str, load: Mapping[str, int], rules: Iterable[RuleCount]) -> list[RunWarning]:
     warnings = []
-    if load["suppressed"]:
+    if swallowed := load["suppressed"] - load.get("older", 0):
         warnings.append(
-            RunWarning(
-                "rows.suppressed", node, f"A trigger of the table swallowed {counted(load['suppressed'], 'row')}."
-            )
+            RunWarning("rows.suppressed", node, f"A trigger of the table swallowed {counted(swallowed, 'row')}.")
         )
     violated, kept = sum(rule.violations for rule in rules), load["quarantine_entries"]
     if kept < violated:

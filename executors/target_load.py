@@ -270,7 +270,7 @@ class TargetLoad:
             window=self._window.found,
             aside=self._window.aside,
             backs_up=self._target.backup_before_load,
-            order_by=self._target.order_by or self._target.watermark_column,
+            order_by=self._order_by(),
             keeps_order=self._reading.keeps_order,
             files=[
                 LoadFile(origin.seq, origin.name, origin.sha256, origin.is_unit) for origin in self._reading.origins
@@ -288,6 +288,11 @@ class TargetLoad:
             settings=self._hooks.settings(),
             hooks_ran=self._hooks.ran_before,
         )
+
+    def _order_by(self) -> str | None:
+        """What tells which of two rows with one key is the newer; without keys nothing asks for it."""
+        has_keys = load_mode(self._target.load_mode).needs_key
+        return (self._target.order_by or self._target.watermark_column) if has_keys else None
 
     def _filtered(self) -> int:
         return self._result.at_nodes("filtered_at").total()

@@ -85,6 +85,7 @@ _MODES = (
     _error("upsert.key_unknown", "Use columns of the table."),
     _error("deduplicate.order_required", "Name the column whose highest value is the newest in orderBy."),
     _error("upsert.order_unknown", "Use a column of the table."),
+    _error("upsert.order_unordered", "Use a column of a number, a date, a time stamp or a text."),
     _error("order.direction", "Write the column alone: the row with its highest value stays."),
     _error("upsert.key_covers_all", "Leave columns to update out of the key, or use append."),
     _error("upsert.key_not_unique", "Add a unique constraint over exactly these columns."),

@@ -7,8 +7,17 @@ from collections.abc import Iterator
 
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.pointers import Pointer
+from ir.types import ColumnType
 
 _DIRECTED = re.compile(r"(.*\S)\s+(asc|desc)(?:\s+nulls\s+(?:first|last))?", re.IGNORECASE | re.DOTALL)
+
+
+_UNORDERED = {"json", "xml", "point", "line", "lseg", "box", "path", "polygon", "circle", "xid", "cid", "aclitem"}
+
+
+def has_order(kind: ColumnType) -> bool:
+    """Whether of two values of a column type one is the higher."""
+    return kind.kind != "json" and not (kind.kind == "pg" and kind.pg_name in _UNORDERED)
 
 
 def has_direction(order_by: str) -> bool:

@@ -10,8 +10,16 @@ from psycopg import sql
 from executors.effects import MOST_SAMPLES, Effect, KeyMatch, NullRates, Sample
 from executors.model import StageColumn
 from executors.postgres.ddl import Conn
-from executors.postgres.key_match import comparable, differs, own_rows, same_key, value_columns
-from executors.postgres.load_plan import LoadPlan, staged_value, winning_rows
+from executors.postgres.key_match import (
+    comparable,
+    differs,
+    is_newer,
+    own_rows,
+    same_key,
+    stored_value,
+    value_columns,
+)
+from executors.postgres.load_plan import LoadPlan, winning_rows
 from executors.postgres.staging import one_number
 from executors.postgres.unique_keys import UniqueKey, list_unique_keys
 
@@ -54,20 +62,26 @@ def match_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed,
     """Match staged rows, of which `source` has one for each key, with the `before` rows of the target."""
     columns = value_columns(plan, key)
     matched, changed = _matched(key), _changed(plan, key)
+    newer = sql.SQL("({} AND {})").format(matched, is_newer(plan))
     counts = [
         sql.SQL("count(*) FILTER (WHERE NOT {})").format(matched),
-        sql.SQL("count(*) FILTER (WHERE {} AND {})").format(matched, changed),
-        sql.SQL("count(*) FILTER (WHERE {} AND NOT ({}))").format(matched, changed),
-        *(sql.SQL("count(*) FILTER (WHERE {} AND {})").format(matched, _differs_in(plan, c)) for c in columns),
+        sql.SQL("count(*) FILTER (WHERE {} AND {} AND NOT {})").format(matched, changed, newer),
+        sql.SQL("count(*) FILTER (WHERE {} AND NOT ({}) AND NOT {})").format(matched, changed, newer),
+        sql.SQL("count(*) FILTER (WHERE {})").format(newer),
+        *(
+            sql.SQL("count(*) FILTER (WHERE {} AND NOT {} AND {})").format(matched, newer, _differs_in(plan, c))
+            for c in columns
+        ),
     ]
     query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(counts), _beside(plan, key, source))
-    new, differ, same, *by_column = conn.execute(query).fetchone() or (0,) * len(counts)
+    new, differ, same, older, *by_column = conn.execute(query).fetchone() or (0,) * len(counts)
     return KeyMatch(
         key=tuple(c.name for c in key.columns),
         new=new,
         changed=differ,
         same=same,
-        gone=before - differ - same,
+        older=older,
+        gone=before - differ - same - older,
         columns=(found := {c.name: count for c, count in zip(columns, by_column, strict=True) if count}),
         samples=_samples(conn, plan, key, source, [c for c in columns if c.name in found]),
     )
@@ -103,18 +117,12 @@ def _matched(key: UniqueKey) -> sql.Composed:
 
 
 def _changed(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    return differs(plan, key, "x", lambda column: _stored_value(plan, column))
-
-
-def _stored_value(plan: LoadPlan, column: StageColumn) -> sql.Composed:
-    """The staged value as the table would keep it: its type may round. What it would cut is refused before."""
-    declared = plan.destination_column(column.name).declared
-    return sql.SQL("{}::{}").format(staged_value(plan, column), sql.SQL(declared))
+    return differs(plan, key, "x", lambda column: stored_value(plan, column))
 
 
 def _differs_in(plan: LoadPlan, column: StageColumn) -> sql.Composed:
     ours = comparable(plan, column, sql.Identifier("x", column.name))
-    theirs = comparable(plan, column, _stored_value(plan, column))
+    theirs = comparable(plan, column, stored_value(plan, column))
     return sql.SQL("{} IS DISTINCT FROM {}").format(ours, theirs)
 
 
@@ -130,10 +138,10 @@ def _samples(
         shown += [
             _differs_in(plan, column),
             _shown(sql.Identifier("x", column.name)),
-            _shown(_stored_value(plan, column)),
+            _shown(stored_value(plan, column)),
         ]
-    query = sql.SQL("SELECT {} FROM {} WHERE {} AND {} ORDER BY {} LIMIT {}").format(
-        sql.SQL(", ").join(shown), _beside(plan, key, source), _matched(key), _changed(plan, key),
+    query = sql.SQL("SELECT {} FROM {} WHERE {} AND {} AND NOT {} ORDER BY {} LIMIT {}").format(
+        sql.SQL(", ").join(shown), _beside(plan, key, source), _matched(key), _changed(plan, key), is_newer(plan),
         sql.SQL(", ").join(keys), sql.Literal(MOST_SAMPLES),
     )  # fmt: skip
     return tuple(_sample(row, [c.name for c in key.columns], columns) for row in conn.execute(query).fetchall())

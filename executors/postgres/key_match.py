@@ -22,7 +22,8 @@ def last_of_each_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
     """The winning rows; of those with one key the last by `order_by` (NULL comes first), then in source order."""
     first: sql.Composable = sql.SQL("")
     if plan.order_by is not None:
-        first = sql.SQL("{} DESC NULLS LAST, ").format(staged_value(plan, plan.stage_column(plan.order_by)))
+        column = plan.stage_column(plan.order_by)
+        first = sql.SQL("{} DESC NULLS LAST, ").format(_sortable(column, staged_value(plan, column)))
     return sql.SQL(
         "(SELECT DISTINCT ON ({keys}) s.* FROM {rows} AS s ORDER BY {keys}, {first}s.{file} DESC, s.{record} DESC)"
     ).format(
@@ -64,11 +65,43 @@ def undecided_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, order_by: str) ->
         record=sql.Identifier(RECORD),
         content=content,
         keys=key_values(plan, key),
-        order=staged_value(plan, plan.stage_column(order_by)),
+        order=_sortable(plan.stage_column(order_by), staged_value(plan, plan.stage_column(order_by))),
         rows=winning_rows(plan),
         most=sql.Literal(MOST_REFS),
     )
     return [RecordRef(file, record) for file, record in conn.execute(query).fetchall()]
+
+
+def is_newer(plan: LoadPlan, row: str = "x") -> sql.Composed:
+    """A condition: `row` of the table is newer than the staged row `s`, as the table would keep that one."""
+    if plan.order_by is None:
+        return sql.SQL("false").format()
+    return is_newer_than(plan, row, stored_value(plan, plan.stage_column(plan.order_by)))
+
+
+def is_newer_than(plan: LoadPlan, row: str, value: sql.Composable) -> sql.Composed:
+    """A condition: `row` has a higher value than `value` in the column `order_by`. NULL is the lowest; without such a
+    column nothing tells which is newer."""
+    if plan.order_by is None:
+        return sql.SQL("false").format()
+    column = plan.stage_column(plan.order_by)
+    there = sql.Identifier(row, column.name)
+    return sql.SQL("({} IS NOT NULL AND ({} IS NULL OR {} > {}))").format(
+        there, value, _sortable(column, there), _sortable(column, value)
+    )
+
+
+def _sortable(column: StageColumn, value: sql.Composable) -> sql.Composed:
+    """A form that sorts the same within a batch and across loads: texts byte by byte, whatever the collations."""
+    if column.type.kind == "string":
+        return sql.SQL('{}::text COLLATE "C"').format(value)
+    # An array compares its elements as its type does, where operators of the type itself are not on the search path.
+    return sql.SQL("ARRAY[{}]" if column.type.kind == "pg" else "{}").format(value)
+
+
+def stored_value(plan: LoadPlan, column: StageColumn) -> sql.Composed:
+    """The staged value as the table would keep it: its type may round. What it would cut is refused before."""
+    return sql.SQL("{}::{}").format(staged_value(plan, column), sql.SQL(plan.destination_column(column.name).declared))
 
 
 def own_rows(plan: LoadPlan) -> sql.Composed:

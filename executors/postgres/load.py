@@ -129,17 +129,18 @@ def _require_staging(conn: Conn, plan: LoadPlan) -> None:
 def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
     """Every staged row must be accounted for; rows may only be missing where a row trigger can swallow them."""
     loaded = done.inserted + done.updated + done.unchanged
-    missing = plan.staged - done.replaced - loaded
+    missing = plan.staged - done.replaced - done.older - loaded
     if missing < 0 or (missing and not plan.dest.row_triggers):
         _require_staging(conn, plan)
         raise Terminal(
             "rows.lost",
-            f"{plan.staged:,} rows were staged, but the database counts {loaded:,} loaded and {done.replaced:,} "
-            f"replaced in {plan.target}.",
+            f"{plan.staged:,} rows were staged, but the database counts {loaded:,} loaded, {done.replaced:,} replaced "
+            f"and {done.older:,} older than the rows of {plan.target}.",
             node=plan.run.node,
             hint="Nothing was loaded. Look for rules on the table and for triggers on its partitions.",
         )
     return LoadCounts(
         plan.staged + plan.aside.rows, done.inserted, done.updated, done.unchanged, done.replaced,
-        suppressed=missing, below_bound=plan.aside.below_bound, read_again=plan.aside.read_again,
+        suppressed=missing + done.older, older=done.older,
+        below_bound=plan.aside.below_bound, read_again=plan.aside.read_again,
     )  # fmt: skip

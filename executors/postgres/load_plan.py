@@ -37,7 +37,8 @@ class LoadPlan:
     """One load of one target.
 
     `staged` and `rejected` are the rows that the winning tasks reported, less what was refused since. Of rows with one
-    `upsert_key` the last by `order_by` stays, else the last in source order, where the source `keeps_order`.
+    `upsert_key` the last by `order_by` stays, else the last in source order, where the source `keeps_order`; one
+    that is older by `order_by` than the row of the table stays out.
     `quarantine` maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when
     the rows stand ready and nothing of the table is locked yet, by modes that say so. `node_counts` and `told` (from
     `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
@@ -104,19 +105,22 @@ def _is_made_for(name: str, column: DestinationColumn) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ModeCounts:
-    """What one load mode did with the staged rows, as the database counted, and where an incremental load ended."""
+    """What one load mode did with the staged rows, as the database counted, and where an incremental load ended.
+    `older` rows stayed out, for the table holds newer ones."""
 
     inserted: int = 0
     updated: int = 0
     unchanged: int = 0
     replaced: int = 0
+    older: int = 0
     mark: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LoadCounts:
     """What a load committed. `staged = replaced + behind the mark + suppressed + loaded`, with `loaded = inserted +
-    updated + unchanged` and, behind the mark, what is below the bound and what was read again."""
+    updated + unchanged` and, behind the mark, what is below the bound and what was read again. `older` of the
+    `suppressed` rows stayed out because the table holds newer ones; a trigger swallowed the others."""
 
     staged: int
     inserted: int = 0
@@ -124,6 +128,7 @@ class LoadCounts:
     unchanged: int = 0
     replaced: int = 0
     suppressed: int = 0
+    older: int = 0
     below_bound: int = 0
     read_again: int = 0
     quarantine_rows: int = 0

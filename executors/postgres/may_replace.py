@@ -9,7 +9,7 @@ from psycopg import sql
 
 from executors.errors import Transient
 from executors.postgres.ddl import Conn
-from executors.postgres.key_match import differs, own_rows, same_key
+from executors.postgres.key_match import differs, is_newer, own_rows, same_key
 from executors.postgres.load_plan import LoadPlan, Place, staged_value, winning_rows
 from executors.postgres.staging import FILE, RECORD, one_number
 from executors.postgres.unique_keys import UniqueKey
@@ -28,15 +28,6 @@ def is_in(places: Collection[Place]) -> sql.Composed:
 def may_take_place(plan: LoadPlan, places: Collection[Place]) -> sql.Composed:
     """A condition: the staged row `s` stands in one of these places, and the row `x` of the table is not newer."""
     return sql.SQL("({} AND NOT {})").format(is_in(places), is_newer(plan))
-
-
-def is_newer(plan: LoadPlan) -> sql.Composed:
-    """A condition: the row `x` of the table has a higher value in the column `order_by` than the staged row `s`. NULL
-    is the lowest; without such a column nothing tells which is newer."""
-    if plan.order_by is None:
-        return sql.SQL("false").format()
-    there, comes = sql.Identifier("x", plan.order_by), staged_value(plan, plan.stage_column(plan.order_by))
-    return sql.SQL("({0} IS NOT NULL AND ({1} IS NULL OR {0} > {1}))").format(there, comes)
 
 
 def hold_replaced(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int | None:

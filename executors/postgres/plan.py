@@ -10,6 +10,7 @@ from executors.postgres.names import quoted
 from executors.postgres.staging import HIDDEN
 from ir.load_modes import load_mode
 from ir.nodes.target import Target
+from ir.ordering import has_order
 from ir.types import ColumnType
 
 SOURCE_FILE_HASH, FLOW_RUN, SOURCE_RECORD = "_source_file_hash", "_flow_run", "_source_record"
@@ -135,6 +136,14 @@ def _require_key(target: Target, key: frozenset[str], given: set[str], dest: Des
             f"Rows with the same key are ordered by {order!r}, which the source does not give.",
             node=target.id,
             hint=f"It gives {', '.join(sorted(given))}.",
+        )
+    column = dest.column(order) if order is not None else None
+    if column is not None and not has_order(column.type):
+        raise Terminal(
+            "upsert.order_unordered",
+            f"{order!r} is {column.declared}, which has no order: nothing tells which of two rows is the newer.",
+            node=target.id,
+            hint="Name a column of a number, a date, a time stamp or a text in orderBy.",
         )
     if given <= key:
         raise Terminal(

@@ -12,9 +12,9 @@ from psycopg import sql
 from executors.errors import Transient
 from executors.postgres.ddl import Conn
 from executors.postgres.effects import LONGEST_VALUE
-from executors.postgres.key_match import comparable, differs, own_rows, same_key, value_columns
+from executors.postgres.key_match import comparable, differs, is_newer, own_rows, same_key, value_columns
 from executors.postgres.load_plan import LoadCounts, LoadPlan, Place, RejectCounts, staged_value, winning_rows
-from executors.postgres.may_replace import is_in, is_newer
+from executors.postgres.may_replace import is_in
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import write_rejects
 from executors.postgres.quarantined import Change, KeptRow, Owner, change_rows

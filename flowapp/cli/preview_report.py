@@ -37,7 +37,8 @@ def _lines(effect: Document, node: Document) -> Iterator[str]:
     yield f"  {where}: {effect_words(effect)}"
     yield from (f"  A run would be held: {reason}" for reason in effect["heldFor"])
     if keys := effect["keys"]:
-        counts = ", ".join(f"{keys[name]:,} {name}" for name in ("new", "changed", "same", "gone"))
+        names = ("new", "changed", "same", *(("older",) if keys["older"] else ()), "gone")
+        counts = ", ".join(f"{keys[name]:,} {name}" for name in names)
         yield f"  keys ({', '.join(keys['key'])}): {counts}"
 
 

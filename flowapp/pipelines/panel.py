@@ -61,7 +61,8 @@ HELP = {
     "these.",
     "watermarkColumn": "A column that grows and is never empty. Rows below its highest value so far are not loaded.",
     "watermarkLag": "How far below the mark late rows are still taken: 15m or 2d, a number where the mark is one.",
-    "orderBy": "A column. Of rows with the same key the one with its highest value stays.",
+    "orderBy": "A column. Of rows with the same key the one with its highest value stays; in an upsert the "
+    "table keeps a newer row that it has.",
     "hold": "A load beyond one of these limits waits, staged, until a person approves or discards it.",
     "hold.maxDecreasePct": "By how many percent the table may shrink.",
     "maxKeyLossPct": "How many percent of the table's keys may be gone afterwards.",

@@ -43,6 +43,8 @@ def effect_words(effect: Mapping[str, Any]) -> str:
     """What a load would do to its table: `10 rows now + 3 inserted - 2 deleted = 11 rows after; 4 updated, …`"""
     now, inserted, deleted = effect["rowsBefore"], effect["rowsInserted"], effect["rowsDeleted"]
     told = f"{effect['rowsUpdated']:,} updated, {effect['rowsUnchanged']:,} unchanged"
+    if older := effect["rowsSuppressed"]:
+        told += f", {older:,} older than in the table"
     return (
         f"{now:,} rows now + {inserted:,} inserted - {deleted:,} deleted = {effect['rowsAfter']:,} rows after; {told}"
     )

@@ -8,8 +8,12 @@ from typing import Any
 
 from flowapp.runs.equation import equation_of
 
-KINDS = {"inserted": "inserted", "updated": "changed", "unchanged": "left as they are", "deleted": "deleted"}
-"""What becomes of rows, by the names of the counts, in words."""
+KINDS = {
+    "inserted": "inserted", "updated": "changed", "unchanged": "left as they are", "deleted": "deleted",
+    "suppressed": "older than in the table",
+}  # fmt: skip
+"""What becomes of rows, by the names of the counts, in words. The first four are always told."""
+ALWAYS_TOLD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +33,16 @@ def present_effects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             **effect,
             "equation": equation_of(nodes[effect["node"]]) if effect["node"] in nodes else None,
-            "bars": _bars((kind, words, effect[f"rows{kind.title()}"]) for kind, words in KINDS.items()),
+            "bars": _bars(_counts(effect)),
             "columns": _columns(effect["keys"]),
         }
         for effect in document.get("effects", ())
     ]
+
+
+def _counts(effect: Mapping[str, Any]) -> list[tuple[str, str, int]]:
+    counts = [(kind, words, effect[f"rows{kind.title()}"]) for kind, words in KINDS.items()]
+    return [count for place, count in enumerate(counts) if count[2] or place < ALWAYS_TOLD]
 
 
 def _columns(keys: Mapping[str, Any] | None) -> list[Bar]:

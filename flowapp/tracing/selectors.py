@@ -50,7 +50,7 @@ LEFT_OUT = {
     "rows_filtered": "left out by filters",
     "rows_replaced": "replaced by later rows of the same key",
     "rows_behind_mark": "behind the mark",
-    "rows_suppressed": "swallowed by a trigger of the table",
+    "rows_suppressed": "older than the row of the table, or swallowed by a trigger of it",
     "rows_rejected": "rejected",
 }
 """What keeps rows out of a target, in words, by what counts it."""

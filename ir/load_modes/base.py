@@ -11,6 +11,7 @@ from ir.destinations import Destination
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.pointers import Pointer
 from ir.spelling import guess
+from ir.types import ColumnType
 
 if TYPE_CHECKING:
     from ir.nodes.target import Target
@@ -41,6 +42,14 @@ class TargetView:
         if self.target.columns is not None:
             return tuple(column.name for column in self.target.columns)
         return self.projected.present if self.projected.closed else None
+
+    def type_of(self, column: str) -> ColumnType | None:
+        """The type of a column of the table, None if that is not known."""
+        if self.destination is not None:
+            found = self.destination.column(column)
+            return found.type if found is not None else None
+        name = next((c.type for c in self.target.columns or () if c.name == column), None)
+        return ColumnType.parse(name) if name else None
 
 
 Findings = Iterator[Diagnostic | Skipped]

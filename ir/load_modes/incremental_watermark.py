@@ -18,22 +18,13 @@ def check(view: TargetView) -> Findings:
         return
     yield from check_known("watermark.column_unknown", column, at, view)
     yield from _check_lag_length(view)
-    kind = _type_of(column, view)
+    kind = view.type_of(column)
     if kind is None:
         yield Skipped("watermark.column_unordered", at, "the column's type is not known without looking at the table")
         return
     yield from _check_type(column, kind, view)
     yield from _check_lag(kind, view)
     yield from _check_nullable(column, view)
-
-
-def _type_of(column: str, view: TargetView) -> ColumnType | None:
-    found = _found(column, view)
-    if found is not None:
-        return found.type
-    declared = view.target.columns or () if view.destination is None else ()
-    name = next((c.type for c in declared if c.name == column), None)
-    return ColumnType.parse(name) if name else None
 
 
 def _found(column: str, view: TargetView) -> DestinationColumn | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ir.diagnostics import Patch, Skipped, diagnose, listed
+from ir.diagnostics import Patch, Skipped, diagnose, listed, shown
 from ir.load_modes.base import Findings, LoadMode, TargetView, check_known
 from ir.names import check_repeated
-from ir.ordering import check_order, has_direction
+from ir.ordering import check_order, has_direction, has_order
 
 
 def check(view: TargetView) -> Findings:
@@ -29,8 +29,12 @@ def _check_order(view: TargetView) -> Findings:
         return
     if has_direction(order_by):
         yield from check_order(order_by, at)
-    else:
-        yield from check_known("upsert.order_unknown", order_by, at, view)
+        return
+    yield from check_known("upsert.order_unknown", order_by, at, view)
+    kind = view.type_of(order_by)
+    if kind is not None and not has_order(kind):
+        message = f"{shown(order_by)} is {kind}, which has no order: nothing tells which of two rows is the newer."
+        yield diagnose("upsert.order_unordered", at, message)
 
 
 def _check_rest(key: Iterable[str], view: TargetView) -> Findings:
@@ -80,7 +84,8 @@ def _quoted(name: str) -> str:
 MODE = LoadMode(
     name="upsert",
     sentence="Updates the rows whose key is there already, and adds the others.",
-    runs="INSERT … ON CONFLICT (key) DO UPDATE of the staged rows, the last one of each key",
+    runs="INSERT … ON CONFLICT (key) DO UPDATE of the staged rows, the last one of each key; with orderBy a "
+    "row that is older than the one in the table stays out",
     needs="A key in upsertKey; a table that is there, a unique constraint over exactly these columns.",
     fields=frozenset({"upsert_key", "order_by"}),
     needs_key=True,

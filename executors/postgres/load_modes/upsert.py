@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import NamedTuple
 
 from psycopg import sql
 
@@ -14,6 +15,8 @@ from executors.postgres import effects
 from executors.postgres.ddl import Conn
 from executors.postgres.key_match import (
     differs,
+    is_newer,
+    is_newer_than,
     key_values,
     last_of_each_key,
     own_rows,
@@ -45,22 +48,33 @@ SAMPLE_ROWS = 1000
 
 
 def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
-    """Find repeated keys, then let ON CONFLICT judge each row; rows that are equal are left out by a join first where
-    that pays, or where a row trigger might swallow others."""
+    """Find repeated keys, then let ON CONFLICT judge each row; rows that are equal or older than those of the table are
+    left out by a join first where that pays, or where a row trigger might swallow others."""
     _give_memory(conn, plan)
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     keys = _count_keys(conn, plan, key)
     held = hold_replaced(conn, plan, key)
     replaced = plan.staged - keys
     source = _one_of_each_key(conn, plan, key) if replaced else winning_rows_in_order(conn, plan)
-    equal = _count_equal(conn, plan, key, source) if plan.dest.row_triggers else None
-    if equal is not None or _many_are_equal(conn, plan, key):
-        source = _different_rows(plan, key, source)
-    row = conn.execute(_statement(conn, plan, key, source)).fetchone()
+    left = _count_left_alone(conn, plan, key, source) if plan.dest.row_triggers else None
+    joins_first = left is not None or _many_stay(conn, plan, key)
+    rows = _rows_to_write(plan, key, source) if joins_first else source
+    row = conn.execute(_statement(conn, plan, key, rows)).fetchone()
     inserted, updated = row or (0, 0)
     require_no_others(plan, held, updated)
-    # Without row triggers nothing else can have kept a row from being written.
-    return ModeCounts(inserted, updated, keys - inserted - updated if equal is None else equal, replaced)
+    if left is None:
+        # Without row triggers nothing else can have kept a row from being written.
+        stay = keys - inserted - updated
+        older = _count_older(conn, plan, key, source, stay)
+        left = _LeftAlone(stay - older, older)
+    return ModeCounts(inserted, updated, left.equal, replaced, older=left.older)
+
+
+class _LeftAlone(NamedTuple):
+    """Rows of the table that stay as they are: equal to the staged row, or newer than it."""
+
+    equal: int
+    older: int
 
 
 def _effect(conn: Conn, plan: LoadPlan) -> Effect:
@@ -71,8 +85,9 @@ def _effect(conn: Conn, plan: LoadPlan) -> Effect:
     source = _one_of_each_key(conn, plan, key) if replaced else winning_rows_in_order(conn, plan)
     keys = effects.match_keys(conn, plan, key, source, before)
     return effects.effect_of(
-        plan, before=before, inserted=keys.new, updated=keys.changed, unchanged=keys.same, replaced=replaced, keys=keys
-    )
+        plan, before=before, inserted=keys.new, updated=keys.changed, unchanged=keys.same, replaced=replaced,
+        older=keys.older, keys=keys,
+    )  # fmt: skip
 
 
 def _give_memory(conn: Conn, plan: LoadPlan) -> None:
@@ -140,17 +155,35 @@ def _require_order(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
         )
 
 
-def _count_equal(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> int:
-    query = sql.SQL("SELECT count(*) FROM {} AS s JOIN {} AS x ON {} WHERE NOT ({})").format(
-        source, own_rows(plan), same_key(plan, key), _differs_from_staged(plan, key)
+def _count_left_alone(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> _LeftAlone:
+    query = sql.SQL(
+        "SELECT count(*) FILTER (WHERE NOT {newer} AND NOT ({differs})), count(*) FILTER (WHERE {newer})"
+        " FROM {source} AS s JOIN {table} AS x ON {same}"
+    ).format(
+        newer=is_newer(plan),
+        differs=_differs_from_staged(plan, key),
+        source=source,
+        table=own_rows(plan),
+        same=same_key(plan, key),
     )
-    return one_number(conn, query)
+    return _LeftAlone(*(conn.execute(query).fetchone() or (0, 0)))
 
 
-def _many_are_equal(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
-    """Whether a sample says that a quarter of the rows or more are in the target as they are.
+def _count_older(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed, stay: int) -> int:
+    """How many of the `stay` rows that were not written are older than those of the table; asked after the load, when
+    all that it has written is as new as the staged rows."""
+    if plan.order_by is None or not stay:
+        return 0
+    query = sql.SQL("SELECT count(*) FROM {} AS s JOIN {} AS x ON {} WHERE {}").format(
+        source, own_rows(plan), same_key(plan, key), is_newer(plan)
+    )
+    return min(one_number(conn, query), stay)
 
-    Then the join (one read of the target) costs less than what ON CONFLICT does for an equal row: it locks it. Where
+
+def _many_stay(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
+    """Whether a sample says that of a quarter of the rows or more the target holds the equal, or a newer one.
+
+    Then the join (one read of the target) costs less than what ON CONFLICT does for such a row: it locks it. Where
     most rows are new or changed the join would be in vain.
     """
     percent = min(100.0, 100.0 * SAMPLE_ROWS / max(plan.staged, 1))
@@ -165,7 +198,7 @@ def _many_are_equal(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
         " FROM {} AS s LEFT JOIN {} AS x ON {}"
     ).format(
         sql.Identifier(key.columns[0].name),
-        _differs_from_staged(plan, key),
+        _takes_place(plan, key),
         sample,
         own_rows(plan),
         same_key(plan, key),
@@ -174,15 +207,21 @@ def _many_are_equal(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
     return bool(row and row[0])
 
 
-def _different_rows(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
-    """The rows of `source` that the target does not hold as they are."""
+def _rows_to_write(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
+    """The rows of `source` of which the target holds neither the equal nor a newer one."""
     return sql.SQL("(SELECT s.* FROM {} AS s LEFT JOIN {} AS x ON {} WHERE x.{} IS NULL OR {})").format(
         source,
         own_rows(plan),
         same_key(plan, key),
         sql.Identifier(key.columns[0].name),
-        _differs_from_staged(plan, key),
+        _takes_place(plan, key),
     )
+
+
+def _takes_place(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+    """A condition: the staged row `s` is to take the place of the row `x` of the table."""
+    differ = _differs_from_staged(plan, key)
+    return differ if plan.order_by is None else sql.SQL("{} AND NOT {}").format(differ, is_newer(plan))
 
 
 def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
@@ -191,7 +230,7 @@ def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed)
     return sql.SQL(
         "WITH written AS ("
         "INSERT INTO {target} AS t ({columns}) SELECT {values} FROM {source} AS s{files}"
-        " ON CONFLICT ({key}) DO UPDATE SET {assignments} WHERE {differs} {returning_is_new})"
+        " ON CONFLICT ({key}) DO UPDATE SET {assignments} WHERE {differs}{is_no_older} {returning_is_new})"
         " SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written"
     ).format(
         target=plan.target.identifier,
@@ -202,8 +241,16 @@ def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed)
         key=column_list(plan.upsert_key),
         assignments=sql.SQL(", ").join(sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(n)) for n in updates),
         differs=differs(plan, key, "t", lambda c: sql.Identifier("excluded", c.name)),
+        is_no_older=_is_no_older(plan),
         returning_is_new=_returning_is_new(conn, plan, key),
     )
+
+
+def _is_no_older(plan: LoadPlan) -> sql.Composed:
+    """Asked of the row as it is when it is locked, which may be newer than the one that a join has seen before."""
+    if plan.order_by is None:
+        return sql.Composed([])
+    return sql.SQL(" AND NOT {}").format(is_newer_than(plan, "t", sql.Identifier("excluded", plan.order_by)))
 
 
 def _differs_from_staged(plan: LoadPlan, key: UniqueKey) -> sql.Composed:

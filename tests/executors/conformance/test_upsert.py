@@ -107,3 +107,25 @@ def test_an_order_by_a_column_that_does_not_come_is_refused_before_the_source_is
         world.run(world.document(mode="upsert", orderBy="at"))
     assert stopped.value.code == "upsert.order_unknown"
     assert ("pass", "load") not in world.memory.steps
+
+
+def test_an_order_by_a_column_without_an_order_is_refused_before_the_source_is_read(world: World) -> None:
+    world.sql("create table t (id int primary key, at json, name text)")
+    world.write("a", "id,at,name\n1,{},b\n")
+    with pytest.raises(Failure) as stopped:
+        world.run(world.document(mode="upsert", orderBy="at"))
+    assert stopped.value.code == "upsert.order_unordered"
+    assert ("pass", "load") not in world.memory.steps
+
+
+def test_a_row_of_a_later_load_that_is_older_stays_out_and_is_told_as_the_preview_tells_it(world: World) -> None:
+    world.sql("create table t (id int primary key, at int, name text); insert into t values (1, 5, 'five')")
+    world.write("a", "id,at,name\n1,4,older\n1,3,oldest\n2,1,new\n")
+    preview = world.preview(world.document(mode="upsert", orderBy="at"))
+    report = world.run(world.document(mode="upsert", orderBy="at"))
+    assert world.rows() == [(1, 5, "five"), (2, 1, "new")]
+    for told in (preview, report):
+        assert reconciles(told)
+        t = target_of(told)
+        assert (t.rows_read, t.rows_replaced, t.rows_suppressed, t.rows_loaded) == (3, 1, 1, 1)
+        assert [w.code for w in told.warnings] == ["rows.older"]
