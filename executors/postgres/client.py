@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import quote, quote_plus
 
@@ -13,25 +13,7 @@ from psycopg.rows import TupleRow
 from executors.errors import Failure, Terminal, Transient
 from executors.model import Connection
 from executors.postgres.failures import failure_of
-
-SESSION = {
-    # Nothing is found by search path: every name in our statements carries its schema.
-    "search_path": "",
-    "timezone": "UTC",
-    "datestyle": "ISO, YMD",
-    "intervalstyle": "postgres",
-    "extra_float_digits": "1",
-    "bytea_output": "hex",
-    "lc_monetary": "C",
-    "standard_conforming_strings": "on",
-    "lock_timeout": "30s",
-    # A role's own limits must not end a long load half-way; a run's limit is kept by the engine.
-    "statement_timeout": "0",
-    "idle_in_transaction_session_timeout": "0",
-    "default_transaction_isolation": "read committed",
-    "default_transaction_read_only": "off",
-}
-"""Settings that every session starts with, so that a role's or database's own settings change no result."""
+from executors.postgres.session_settings import pin_session
 
 _CONNECT_FAILURES: tuple[tuple[str, type[Failure], str, str, str], ...] = (
     (
@@ -97,7 +79,7 @@ def connect(
         raise _connect_failure(connection, error) from error
     try:
         with translate():
-            _pin_session(conn)
+            pin_session(conn)
             conn.autocommit = autocommit
     except BaseException:
         conn.close()
@@ -122,24 +104,6 @@ def translate(node: str | None = None) -> Iterator[None]:
         # The driver's own text may quote a row (DETAIL, CONTEXT); a logged traceback prints the whole chain.
         error.args = (f"SQLSTATE {error.sqlstate}",)
         raise failure from error
-
-
-def _pin_session(conn: psycopg.Connection[TupleRow]) -> None:
-    _set(conn, SESSION, local=False)
-
-
-def pin_transaction(conn: psycopg.Connection[TupleRow], more: Mapping[str, str]) -> None:
-    """The pinned settings and more, for the open transaction: a pooler may have given it another session."""
-    kept = {name: value for name, value in SESSION.items() if not name.startswith("default_")}
-    _set(conn, {**kept, **more}, local=True)
-
-
-def _set(conn: psycopg.Connection[TupleRow], settings: Mapping[str, str], *, local: bool) -> None:
-    conn.execute(
-        "SELECT pg_catalog.set_config(s.name, s.value, %s)"
-        " FROM ROWS FROM (pg_catalog.unnest(%s::text[]), pg_catalog.unnest(%s::text[])) AS s(name, value)",
-        [local, list(settings), list(settings.values())],
-    )
 
 
 def _connect_failure(connection: Connection, error: psycopg.Error) -> Failure:

@@ -19,8 +19,9 @@ from executors.errors import Failure, Terminal
 from executors.formats.batches import HIDDEN, Batches, trailer
 from executors.formats.files import BLOCK_BYTES
 from executors.model import Connection, DestinationColumn, SourceField
-from executors.postgres.client import connect, pin_transaction, translate
+from executors.postgres.client import connect, translate
 from executors.postgres.ddl import Conn
+from executors.postgres.session_settings import pin_transaction
 from executors.secrets import unseal
 from ir.types import ColumnType
 

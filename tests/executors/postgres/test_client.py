@@ -11,7 +11,6 @@ from dataclasses import replace
 from urllib.parse import quote, quote_plus
 
 import pytest
-from psycopg import sql
 
 from executors.errors import Failure, Terminal, Transient
 from executors.model import Connection
@@ -20,16 +19,6 @@ from executors.postgres.client import connect, interrupt, translate
 from tests.roles import new_role
 
 PASSWORD = "P@ss:w/rd%?"
-
-
-ODD_SETTINGS = (
-    "datestyle = 'SQL, DMY'",
-    "timezone = 'Asia/Tokyo'",
-    "search_path = 'public'",
-    "default_transaction_read_only = on",
-    "statement_timeout = '9s'",
-    "extra_float_digits = -15",
-)
 
 
 @pytest.fixture
@@ -44,22 +33,9 @@ def everything_told(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)) + repr(error) + str(vars(error))
 
 
-def test_settings_are_pinned_whatever_the_role_says(stranger, server):
-    with connect(server, autocommit=True) as admin:
-        for setting in ODD_SETTINGS:
-            admin.execute(sql.SQL("ALTER ROLE {} SET {}").format(sql.Identifier(stranger.user), sql.SQL(setting)))
-    with connect(stranger, application_name="flow run 42") as session:
-        shown = session.execute(
-            "SELECT '2025-02-01'::date::text, '2025-02-01 00:00Z'::timestamptz::text, (0.1::float8 + 0.2)::text,"
-            " current_setting('search_path'), current_setting('transaction_read_only'),"
-            " current_setting('statement_timeout'), current_setting('application_name')"
-        ).fetchone()
-    assert shown == ("2025-02-01", "2025-02-01 00:00:00+00", "0.30000000000000004", "", "off", "0", "flow run 42")
-
-
 def test_a_session_that_cannot_be_pinned_is_given_back(warehouse, monkeypatch):
     opened = []
-    monkeypatch.setattr(client, "_pin_session", lambda conn: (opened.append(conn), conn.execute("SELECT 1 / 0")))
+    monkeypatch.setattr(client, "pin_session", lambda conn: (opened.append(conn), conn.execute("SELECT 1 / 0")))
     with pytest.raises(Failure):
         connect(warehouse)
     assert opened[0].closed
