@@ -25,14 +25,12 @@ from flowapp.files.selectors import (
 )
 from flowapp.files.services import leave_out, load_again, load_file_again
 from flowapp.files.uploads import InvalidUpload, keep_upload, uploaded_file
-from flowapp.pipelines.selectors import get_pipeline, list_pipelines
+from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
 from flowapp.runs.selectors import get_run
 from flowapp.web.access import page
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
-
-MOST_NAMES = 500
 
 
 @require_GET
@@ -42,9 +40,9 @@ def list_page(request: HtmxRequest) -> HttpResponse:
     wanted: dict[str, Any] = form.wanted()
     if run := request.GET.get("run"):
         wanted["run"] = get_run(request.workspace, run)
-    found = take_page(list_units(request.workspace, **wanted), request.GET.get("cursor", ""), NEWEST_FIRST)
+    found = take_page(form.narrow(list_units(request.workspace, **wanted)), request.GET.get("cursor", ""), NEWEST_FIRST)
     read = rows_read(found.rows)
-    is_first = not {"pipeline", "run"} & wanted.keys() and not request.GET.get("cursor")
+    is_first = form.is_valid() and not {"pipeline", "run"} & wanted.keys() and not request.GET.get("cursor")
     waiting = list_waiting(request.workspace) if is_first and wanted.get("state") in (None, UnitState.PENDING) else []
     is_narrowed = bool(wanted) or not form.is_valid()
     context = {
@@ -56,7 +54,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "run": wanted.get("run"),
         "found": found,
         "rows": [(unit, read.get(unit.run_id), is_to_be_loaded_again(unit)) for unit in found.rows],
-        "names": list_pipelines(request.workspace).values_list("ident", flat=True)[:MOST_NAMES],
+        "names": list_pipeline_names(request.workspace),
     }
     return render_page(request, "files/list.html", context, fragment="files/_rows.html")
 

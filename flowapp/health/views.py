@@ -22,12 +22,13 @@ from flowapp.health.kinds import kind_documents
 from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import NEWEST_FIRST, get_alert, get_light, health_document, list_alerts
 from flowapp.health.trends import list_trends
-from flowapp.pipelines.selectors import list_pipelines
+from flowapp.pipelines.selectors import list_pipeline_names
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 
-MOST_ALERTS, MOST_NAMES = 100, 200
+MOST_ALERTS = 100
+HIDDEN: dict[str, Any] = {"alerts": [], "hides_alerts": True}
 
 
 def health(request: HttpRequest) -> JsonResponse:
@@ -46,21 +47,21 @@ def home(request: HtmxRequest) -> HttpResponse:
     """
     form = AlertFilter(request.workspace, request.GET)
     wanted = form.wanted()
-    state, pipeline = wanted.pop("state", ""), request.GET.get("pipeline", "")
+    state, pipeline = wanted.pop("state", ""), wanted["pipeline"].ident if "pipeline" in wanted else ""
     context = {
         "parts": health_document(),
         "form": form,
-        "is_narrowed": bool(wanted) or bool(state),
+        "is_narrowed": bool(wanted) or bool(state) or not form.is_valid(),
         "kinds": kind_documents(),
         "trend_of": pipeline,
-        **_unresolved(request.workspace, state, wanted),
+        **(_unresolved(request.workspace, state, wanted) if form.is_valid() else HIDDEN),
     }
     if not request.htmx:
-        resolved = list_alerts(request.workspace, state=AlertState.RESOLVED, **wanted)
+        resolved = form.narrow(list_alerts(request.workspace, state=AlertState.RESOLVED, **wanted))
         shown = resolved if state in ("", AlertState.RESOLVED) else resolved.none()
         context |= {
             "trends": list_trends(request.workspace, pipeline),
-            "names": list_pipelines(request.workspace).values_list("ident", flat=True)[:MOST_NAMES],
+            "names": list_pipeline_names(request.workspace),
             "found": take_page(shown, request.GET.get("cursor", ""), NEWEST_FIRST, 25),
         }
     return render_page(request, "health/home.html", context, fragment="health/_now.html")
@@ -68,7 +69,7 @@ def home(request: HtmxRequest) -> HttpResponse:
 
 def _unresolved(workspace: Workspace, state: str, wanted: dict[str, Any]) -> dict[str, Any]:
     if state == AlertState.RESOLVED:
-        return {"alerts": [], "hides_alerts": True}
+        return HIDDEN
     found = list(list_alerts(workspace, state=state, **wanted)[: MOST_ALERTS + 1])
     return {"alerts": found[:MOST_ALERTS], "has_more": len(found) > MOST_ALERTS}
 

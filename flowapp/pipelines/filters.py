@@ -1,34 +1,41 @@
-"""Narrowing a list by pipeline and more; what makes no sense narrows nothing."""
+"""Filters of a list, by pipeline and more. A filter that cannot be read shows no rows, and says why."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from django import forms
+from django.db.models import Model, QuerySet
 
 from flowapp.accounts.forms import StyledForm
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
+from flowapp.pipelines.selectors import find_pipeline
+from ir.errors import FlowError
+
+T = TypeVar("T", bound=Model)
 
 
 class PipelineFilter(StyledForm):
     """All fields may be left out. `wanted` holds what the list's selector takes."""
 
-    pipeline = forms.CharField(required=False, max_length=63, widget=forms.TextInput(attrs={"list": "pipeline-names"}))
+    pipeline = forms.CharField(required=False, max_length=200, widget=forms.TextInput(attrs={"list": "pipeline-names"}))
 
     def __init__(self, workspace: Workspace, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.workspace = workspace
 
     def clean_pipeline(self) -> Pipeline | None:
-        ident = self.cleaned_data["pipeline"]
-        if not ident:
-            return None
-        found = Pipeline.objects.filter(workspace=self.workspace, ident=ident).first()
-        if found is None:
-            raise forms.ValidationError("There is no pipeline of that id here.")
-        return found
+        text = self.cleaned_data["pipeline"]
+        try:
+            return find_pipeline(self.workspace, text) if text else None
+        except FlowError as error:
+            raise forms.ValidationError(error.message) from error
 
     def wanted(self) -> dict[str, Any]:
         self.full_clean()
         return {name: value for name, value in self.cleaned_data.items() if value not in (None, "")}
+
+    def narrow(self, rows: QuerySet[T]) -> QuerySet[T]:
+        """None of the rows if the filter cannot be read: all of them would pass for those that were asked for."""
+        return rows if self.is_valid() else rows.none()

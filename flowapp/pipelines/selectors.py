@@ -10,6 +10,8 @@ from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from ir.errors import FlowError
 
+MOST_NAMES, MOST_CANDIDATES = 500, 5
+
 
 def list_pipelines(workspace: Workspace) -> QuerySet[Pipeline]:
     return Pipeline.objects.filter(workspace=workspace).order_by("ident")
@@ -25,6 +27,26 @@ def get_pipeline(workspace: Workspace, ident: str) -> Pipeline:
             f"There is no pipeline {ident!r} in workspace {workspace.slug!r}.",
             hint="`flow pipeline list` shows those there are; `flow pipeline save FILE` adds one.",
         ) from None
+
+
+def find_pipeline(workspace: Workspace, text: str) -> Pipeline:
+    """The pipeline that a person means by an id or, in any case, a name; raises FlowError."""
+    pipelines = Pipeline.objects.filter(workspace=workspace)
+    if found := pipelines.filter(ident=text).first():
+        return found
+    named = list(pipelines.filter(name__iexact=text.strip()).order_by("ident")[: MOST_CANDIDATES + 1])
+    if len(named) == 1:
+        return named[0]
+    if named:
+        ids = ", ".join(pipeline.ident for pipeline in named[:MOST_CANDIDATES])
+        more = " …" if len(named) > MOST_CANDIDATES else ""
+        raise FlowError("pipeline.ambiguous", f"Several pipelines are named {text!r}: {ids}{more}.", hint="Use an id.")
+    raise FlowError("pipeline.unknown", f"There is no pipeline with the id or name {text!r} here.")
+
+
+def list_pipeline_names(workspace: Workspace) -> QuerySet[Any]:
+    """Ids and names of the first pipelines, for people to choose from."""
+    return list_pipelines(workspace).values_list("ident", "name")[:MOST_NAMES]
 
 
 def list_versions(pipeline: Pipeline) -> QuerySet[PipelineVersion]:

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
-from flowapp.pipelines.selectors import get_pipeline, list_pipelines
+from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
 from flowapp.quarantine.results import page_results
 from flowapp.quarantine.values import may_see_values
 from flowapp.runs.durations import seconds_of
@@ -31,15 +31,13 @@ from ir.errors import FlowError
 if TYPE_CHECKING:
     from flowapp.accounts.models import User
 
-MOST_NAMES = 500
-
 
 @require_GET
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
     form = RunFilter(request.workspace, request.GET)
     wanted = form.wanted()
-    found = take_page(list_runs(request.workspace, **wanted), request.GET.get("cursor", ""), NEWEST_FIRST)
+    found = take_page(form.narrow(list_runs(request.workspace, **wanted)), request.GET.get("cursor", ""), NEWEST_FIRST)
     loads = sum_loads(found.rows)
     is_narrowed = bool(wanted) or not form.is_valid()
     context = {
@@ -48,7 +46,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "has_any": is_narrowed or bool(found.rows) or "cursor" in request.GET,
         "found": found,
         "rows": [(run, purpose_of(run).tag, loads.get(run.pk), seconds_of(run)) for run in found.rows],
-        "names": list_pipelines(request.workspace).values_list("ident", flat=True)[:MOST_NAMES],
+        "names": list_pipeline_names(request.workspace),
     }
     return render_page(request, "runs/list.html", context, fragment="runs/_rows.html")
 

@@ -8,7 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods
 
-from flowapp.pipelines.selectors import get_pipeline, list_pipelines
+from flowapp.pipelines.selectors import find_pipeline, get_pipeline, list_pipeline_names
 from flowapp.quarantine.values import ROWS_VIEW
 from flowapp.tracing.forms import TraceForm
 from flowapp.tracing.selectors import SEARCH_SECONDS, list_targets, trace_row
@@ -16,17 +16,14 @@ from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.errors import FlowError
 
-MOST_NAMES = 200
-
 
 @require_GET
 @page(role=ROWS_VIEW)
 def home(request: HtmxRequest) -> HttpResponse:
     """Which pipeline it is about."""
-    if ident := request.GET.get("pipeline", ""):
-        return redirect("tracing:pipeline", request.workspace.slug, get_pipeline(request.workspace, ident).ident)
-    names = list_pipelines(request.workspace).exclude(latest_number=0).values_list("ident", flat=True)
-    return render_page(request, "tracing/home.html", {"names": names[:MOST_NAMES]})
+    if text := request.GET.get("pipeline", ""):
+        return redirect("tracing:pipeline", request.workspace.slug, find_pipeline(request.workspace, text).ident)
+    return render_page(request, "tracing/home.html", {"names": list_pipeline_names(request.workspace)})
 
 
 @never_cache
