@@ -143,7 +143,7 @@ def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, i
     runs = _run_names(entries)
     rows = [{**entry, "id": str(entry["id"]), "run": runs.get(entry["runId"], entry["runId"]),
              "ruleName": names.get(entry["ruleId"], entry["ruleId"]),
-             "place": f"{entry['sourceFile']}:{entry['sourceRecord']}"} for entry in entries]  # fmt: skip
+             "place": f"{entry['sourceFile']} record {entry['sourceRecord']}"} for entry in entries]  # fmt: skip
     show_table(console, COLUMNS, rows)
     tables = ", ".join(sorted({f"{entry['table']} (connection {entry['connection']})" for entry in entries}))
     show_lines(console, ["", f"Kept in {tables}. A row in full: flow errors show ID"])
@@ -315,7 +315,7 @@ def _show_results(
         show_lines(console, ["No such rows."])
         return
     shown = [
-        {"row": row["key"] or f"entry {row['id']}", "place": f"{row['sourceFile']}:{row['sourceRecord']}",
+        {"row": row["key"] or f"entry {row['id']}", "place": f"{row['sourceFile']} record {row['sourceRecord']}",
          "result": ROW_RESULTS.get(row["result"], (row["result"],))[0],
          "rules": ", ".join(names.get(rule, rule) for rule in row["rules"] if row["result"] == "fails"),
          "status": row["status"] or "thrown away"}

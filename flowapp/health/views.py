@@ -60,7 +60,7 @@ def home(request: HtmxRequest) -> HttpResponse:
         resolved = form.narrow(list_alerts(request.workspace, state=AlertState.RESOLVED, **wanted))
         shown = resolved if state in ("", AlertState.RESOLVED) else resolved.none()
         context |= {
-            "trends": list_trends(request.workspace, pipeline),
+            "trends": list_trends(request.workspace, pipeline) if form.is_valid() else [],
             "names": list_pipeline_names(request.workspace),
             "found": take_page(shown, request.GET.get("cursor", ""), NEWEST_FIRST, 25),
         }

@@ -123,7 +123,7 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
     look(page, "replay")
     page.get_by_role("link", name="show it (rejected again by a rule").click()
     expect(page.get_by_role("cell", name="loaded", exact=True)).to_have_count(0)
-    page.get_by_role("link", name="in/people.csv:4").click()
+    page.get_by_role("link", name="in/people.csv record 4").click()
     expect(page.get_by_role("heading", name="Rejected row")).to_be_visible()
     page.go_back()
     assert people() == [(1, "Ann"), (2, "Bob"), (3, "Cy")]

@@ -70,6 +70,12 @@ def thousands(number: int | float | None) -> str:
 
 
 @register.filter
+def record_of(number: int | None, file: str | None) -> str:
+    """`orders.csv record 333`. A record of a file is no line of it: the header and line ends in cells are lines too."""
+    return f"{file or NOTHING} record {thousands(number)}"
+
+
+@register.filter
 def known(number: int | None) -> SafeString | str:
     """The same where a dash must not pass for a 0: it says that there is no number."""
     if number is not None:

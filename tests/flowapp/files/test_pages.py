@@ -63,7 +63,13 @@ def test_files_are_listed_with_state_hash_rows_run_and_reason(as_, run):
 
 @pytest.mark.parametrize(
     ("query", "found"),
-    [("state=committed", True), ("state=failed", False), ("pipeline=numbers", True), ("pipeline=unknown", True)],
+    [
+        ("state=committed", True),
+        ("state=failed", False),
+        ("pipeline=numbers", True),
+        ("pipeline=unknown", False),
+        ("pipeline=numbers&state=nonsense", False),
+    ],
 )
 def test_files_are_narrowed(as_, run, query, found):
     unit(run)

@@ -276,6 +276,13 @@ def test_the_page_is_narrowed_down_and_stays_so_while_it_is_open(save, as_):
     assert "No such alert is open." in words(client.get(f"{HEALTH}?kind=run.held"))
 
 
+def test_an_unknown_pipeline_shows_no_alerts_and_says_so(save, as_):
+    failed(None, "It broke in one.", pipeline=save("one").pipeline)
+    text = words(as_("viewer").get(f"{HEALTH}?pipeline=Nothing"))
+    assert "no pipeline with the id or name 'Nothing' here" in text
+    assert "It broke in one." not in text
+
+
 def test_an_alert_says_what_resolves_it_by_itself(workspace, as_):
     failed(workspace)
 

@@ -61,9 +61,9 @@ def test_each_row_is_told_with_its_rule_and_a_link_and_no_value(as_, replayed):
     for role in ("viewer", "editor"):
         answer = as_(role).get(f"{RUNS}{replay.pk}/")
         text, page = words(answer), answer.content.decode()
-        assert "a.csv:1 rejected again by a rule email on contact open" in text
-        assert "a.csv:2 kept back: the table holds the key with other values open" in text
-        assert "a.csv:3 filtered out open a.csv:0 loaded open" in text
+        assert "a.csv record 1 rejected again by a rule email on contact open" in text
+        assert "a.csv record 2 kept back: the table holds the key with other values open" in text
+        assert "a.csv record 3 filtered out open a.csv record 0 loaded open" in text
         assert "/r1-1/" in page
         assert "SECRET-VALUE" not in page
 
@@ -72,13 +72,13 @@ def test_the_list_is_narrowed_to_a_result_and_goes_on_page_by_page(as_, replayed
     replay = replayed(*["loaded"] * 60, "fails")
     client = as_("viewer")
     first = client.get(f"{RUNS}{replay.pk}/")
-    assert first.content.decode().count("a.csv:") == 50
+    assert first.content.decode().count("a.csv record ") == 50
     (cursor,) = {row.told.place for row in first.context["row_results"].rows[-1:]}
     second = client.get(f"{RUNS}{replay.pk}/?cursor={cursor}")
-    assert second.content.decode().count("a.csv:") == 11
+    assert second.content.decode().count("a.csv record ") == 11
     assert "Next rows" not in words(second)
-    assert "a.csv:60" in (only := words(client.get(f"{RUNS}{replay.pk}/?result=fails")))
-    assert only.count("a.csv:") == 1
+    assert "a.csv record 60" in (only := words(client.get(f"{RUNS}{replay.pk}/?result=fails")))
+    assert only.count("a.csv record ") == 1
 
 
 def test_what_a_replay_rejected_leads_to_these_rows_and_to_no_others(as_, replayed):
