@@ -58,13 +58,14 @@ class Replacing:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A target table. `unique_keys` holds the column sets of valid, immediate, full unique indexes; `replacing` is None
-    where nobody looked what depends on the table."""
+    """A target table. `unique_keys` holds the column sets of valid, immediate, full unique indexes, `null_keys` those
+    of them for which NULL equals NULL; `replacing` is None where nobody looked what depends on the table."""
 
     schema: str
     table: str
     columns: tuple[DestinationColumn, ...]
     unique_keys: tuple[frozenset[str], ...] = ()
+    null_keys: tuple[frozenset[str], ...] = ()
     kind: str = "table"
     writable: bool = True
     row_triggers: bool = False

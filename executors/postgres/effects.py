@@ -49,11 +49,12 @@ def count_rows(conn: Conn, plan: LoadPlan) -> int:
 
 
 def telling_key(conn: Conn, plan: LoadPlan) -> UniqueKey | None:
-    """The first unique key of which every column is loaded and none may be NULL."""
+    """The first unique key of which every column is loaded and none may be NULL, unless NULL is a value like others."""
     given = {c.name for c in plan.columns}
     for key in list_unique_keys(conn, plan.target):
         names = [c.name for c in key.columns]
-        if given.issuperset(names) and not any(plan.destination_column(name).nullable for name in names):
+        may_be_null = any(plan.destination_column(name).nullable for name in names)
+        if given.issuperset(names) and (key.nulls_not_distinct or not may_be_null):
             return key
     return None
 
@@ -61,7 +62,7 @@ def telling_key(conn: Conn, plan: LoadPlan) -> UniqueKey | None:
 def match_keys(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed, before: int) -> KeyMatch:
     """Match staged rows, of which `source` has one for each key, with the `before` rows of the target."""
     columns = value_columns(plan, key)
-    matched, changed = _matched(key), _changed(plan, key)
+    matched, changed = _MATCHED, _changed(plan, key)
     newer = sql.SQL("({} AND {})").format(matched, is_newer(plan))
     counts = [
         sql.SQL("count(*) FILTER (WHERE NOT {})").format(matched),
@@ -112,8 +113,7 @@ def _beside(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Compose
     return sql.SQL("{} AS s LEFT JOIN {} AS x ON {}").format(source, own_rows(plan), same_key(plan, key))
 
 
-def _matched(key: UniqueKey) -> sql.Composed:
-    return sql.SQL("x.{} IS NOT NULL").format(sql.Identifier(key.columns[0].name))
+_MATCHED = sql.SQL("x.tableoid IS NOT NULL")
 
 
 def _changed(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
@@ -141,7 +141,7 @@ def _samples(
             _shown(stored_value(plan, column)),
         ]
     query = sql.SQL("SELECT {} FROM {} WHERE {} AND {} AND NOT {} ORDER BY {} LIMIT {}").format(
-        sql.SQL(", ").join(shown), _beside(plan, key, source), _matched(key), _changed(plan, key), is_newer(plan),
+        sql.SQL(", ").join(shown), _beside(plan, key, source), _MATCHED, _changed(plan, key), is_newer(plan),
         sql.SQL(", ").join(keys), sql.Literal(MOST_SAMPLES),
     )  # fmt: skip
     return tuple(_sample(row, [c.name for c in key.columns], columns) for row in conn.execute(query).fetchall())

@@ -33,13 +33,13 @@ WHERE a.attrelid = %s AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
 
 # ON CONFLICT infers no partial, deferrable, invalid or expression index, so these are no keys for us.
 _UNIQUE_KEYS = """
-SELECT array_agg(a.attname ORDER BY k.place)
+SELECT array_agg(a.attname ORDER BY k.place), i.indnullsnotdistinct
 FROM pg_index i
 CROSS JOIN LATERAL unnest(i.indkey::smallint[]) WITH ORDINALITY AS k(attnum, place)
 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
 WHERE i.indrelid = %s AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indisready
       AND i.indpred IS NULL AND i.indexprs IS NULL AND NOT i.indisexclusion AND k.place <= i.indnkeyatts
-GROUP BY i.indexrelid ORDER BY i.indexrelid"""
+GROUP BY i.indexrelid, i.indnullsnotdistinct ORDER BY i.indexrelid"""
 
 _KINDS = {"r": "table", "p": "partitioned table", "v": "view", "m": "materialized view", "f": "foreign table"}
 
@@ -91,7 +91,8 @@ def inspect_target(conn: Conn, schema: str, table: str) -> Destination | None:
         schema,
         table,
         tuple(map(_column, columns)),
-        unique_keys=tuple(frozenset(names) for (names,) in keys),
+        unique_keys=tuple(frozenset(names) for names, _ in keys),
+        null_keys=tuple(frozenset(names) for names, takes_null in keys if takes_null),
         kind="partition" if is_partition else _KINDS[relkind],
         writable=has_usage and can_insert,
         row_triggers=row_triggers,

@@ -34,7 +34,8 @@ def plan_stage_columns(
         _require_key(target, key, {f.name for f in working}, dest)
     mark = _marks(target, {f.name for f in working})
     found = ((f, dest.column(f.name)) for f in working)
-    return tuple(_stage_column(f, c, target, placed=c.name in key | mark) for f, c in found if c is not None)
+    placed = mark if key in dest.null_keys else key | mark
+    return tuple(_stage_column(f, c, target, placed=c.name in placed) for f, c in found if c is not None)
 
 
 def _marks(target: Target, given: set[str]) -> frozenset[str]:
@@ -55,8 +56,8 @@ def _stage_column(field: SourceField, column: DestinationColumn, target: Target,
     # What comes in the column's own type of PostgreSQL need not fit ours: PostgreSQL reads it.
     is_native = field.type == ColumnType("pg", pg_name=column.declared)
     kind = field.type if is_native else column.type
-    # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none; a NULL where
-    # the mark is read stands neither before nor behind it.
+    # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none, unless its
+    # index has NULL equal NULL; a NULL where the mark is read stands neither before nor behind it.
     nullable = column.nullable and not placed
     # '' is kept where the table says that a text may not be NULL; a key that it lets be NULL must not be '' either.
     empty_as_null = target.empty_as_null and (column.nullable or column.type.kind != "string")

@@ -11,7 +11,7 @@ from executors.postgres.generated import generated_values
 from executors.postgres.load_plan import LoadPlan, staged_value
 from executors.postgres.refusals import Refusal
 from executors.postgres.staging import FILE, RECORD, is_winner
-from executors.postgres.unique_keys import KeyColumn, UniqueKey, list_unique_keys
+from executors.postgres.unique_keys import UniqueKey, list_unique_keys
 from ir.load_modes import load_mode
 
 
@@ -82,11 +82,8 @@ def _repeats_staged(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 
 def _repeats_target(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
-    same = sql.SQL(" AND ").join(_same(plan, key, column) for column in key.columns)
+    same = sql.SQL(" AND ").join(
+        column.equals(sql.Identifier("x", column.name), staged_value(plan, plan.stage_column(column.name)))
+        for column in key.columns
+    )
     return sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {})").format(plan.target.own_rows(plan.dest.kind), same)
-
-
-def _same(plan: LoadPlan, key: UniqueKey, column: KeyColumn) -> sql.Composed:
-    there, value = sql.Identifier("x", column.name), staged_value(plan, plan.stage_column(column.name))
-    same = column.equals(there, value)
-    return sql.SQL("({} OR {} IS NULL AND {} IS NULL)").format(same, there, value) if key.nulls_not_distinct else same

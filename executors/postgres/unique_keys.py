@@ -13,7 +13,8 @@ from executors.postgres.names import TableName
 
 # Equality by name would be looked up on the (empty) search path; the index knows its own operator.
 _KEYS = """
-SELECT ic.relname, a.attname, cn.nspname, c.collname, opn.nspname, op.oprname, i.indnullsnotdistinct
+SELECT ic.relname, a.attname, cn.nspname, c.collname, opn.nspname, op.oprname, i.indnullsnotdistinct,
+       CASE WHEN i.indnullsnotdistinct AND NOT a.attnotnull THEN format_type(a.atttypid, -1) END
 FROM pg_index i
 JOIN pg_class ic ON ic.oid = i.indexrelid
 JOIN pg_class tc ON tc.oid = i.indrelid
@@ -36,11 +37,13 @@ ORDER BY i.indexrelid, k.place"""
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """A column of a unique index, or the text of what stands in its place."""
+    """A column of a unique index, or the text of what stands in its place. `null_type` is the
+    type of a column of which NULL equals NULL."""
 
     name: str
     collation: tuple[str, str] | None
     operator: tuple[str, str]
+    null_type: str | None = None
 
     def collated(self, value: sql.Composable) -> sql.Composed:
         """`value` under the index's collation, which two columns of different tables need to be compared at all."""
@@ -50,6 +53,10 @@ class KeyColumn:
 
     def equals(self, one: sql.Composable, other: sql.Composable) -> sql.Composed:
         """The index's own equality between two values."""
+        if self.null_type is not None:
+            # Records compare their fields by these operators too, have NULL equal NULL, and can be joined by sorting.
+            typed = (sql.SQL("{}::{}").format(value, sql.SQL(self.null_type)) for value in (one, other))
+            return sql.SQL("ROW({})::record = ROW({})::record").format(*map(self.collated, typed))
         schema, name = self.operator
         # An operator's name holds operator characters only, so it needs no quoting and has none.
         symbol = sql.SQL("OPERATOR({}.{})").format(sql.Identifier(schema), sql.SQL(name))
@@ -69,18 +76,19 @@ def list_unique_keys(conn: Conn, table: TableName) -> list[UniqueKey]:
     rows = conn.execute(_KEYS, [table.schema, table.table]).fetchall()
     found: dict[str, list[KeyColumn]] = {}
     nulls: dict[str, bool] = {}
-    for index, name, coll_schema, coll_name, op_schema, op_name, nulls_not_distinct in rows:
+    for index, name, coll_schema, coll_name, op_schema, op_name, nulls_not_distinct, null_type in rows:
         collation = (coll_schema, coll_name) if coll_name else None
-        found.setdefault(index, []).append(KeyColumn(name, collation, (op_schema, op_name)))
+        found.setdefault(index, []).append(KeyColumn(name, collation, (op_schema, op_name), null_type))
         nulls[index] = nulls_not_distinct
     return [UniqueKey(index, tuple(columns), nulls[index]) for index, columns in found.items()]
 
 
 def find_unique_key(conn: Conn, table: TableName, columns: Sequence[str]) -> UniqueKey:
-    """The unique index on exactly these columns; raises Terminal `upsert.key_not_unique` if it is gone."""
-    for key in list_unique_keys(conn, table):
-        if {c.name for c in key.columns} == set(columns):
-            return key
+    """The unique index on exactly these columns; of several one that takes no NULL twice, which decides for all.
+    Raises Terminal `upsert.key_not_unique` if it is gone."""
+    found = [key for key in list_unique_keys(conn, table) if {c.name for c in key.columns} == set(columns)]
+    if found:
+        return max(found, key=lambda key: key.nulls_not_distinct)
     raise Terminal(
         "upsert.key_not_unique",
         f"{table} has no unique index on exactly ({', '.join(columns)}) any more: it was dropped during the run.",

@@ -194,10 +194,9 @@ def _many_stay(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
         sql.Literal(SAMPLE_ROWS),
     )
     query = sql.SQL(
-        "SELECT 4 * count(*) FILTER (WHERE x.{} IS NOT NULL AND NOT ({})) >= count(*)"
+        "SELECT 4 * count(*) FILTER (WHERE x.tableoid IS NOT NULL AND NOT ({})) >= count(*)"
         " FROM {} AS s LEFT JOIN {} AS x ON {}"
     ).format(
-        sql.Identifier(key.columns[0].name),
         _takes_place(plan, key),
         sample,
         own_rows(plan),
@@ -209,11 +208,10 @@ def _many_stay(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
 
 def _rows_to_write(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
     """The rows of `source` of which the target holds neither the equal nor a newer one."""
-    return sql.SQL("(SELECT s.* FROM {} AS s LEFT JOIN {} AS x ON {} WHERE x.{} IS NULL OR {})").format(
+    return sql.SQL("(SELECT s.* FROM {} AS s LEFT JOIN {} AS x ON {} WHERE x.tableoid IS NULL OR {})").format(
         source,
         own_rows(plan),
         same_key(plan, key),
-        sql.Identifier(key.columns[0].name),
         _takes_place(plan, key),
     )
 
@@ -259,9 +257,7 @@ def _differs_from_staged(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Composed:
     if conn.info.server_version >= _RETURNS_OLD:
-        return sql.SQL("RETURNING WITH (OLD AS was) was.{} IS NULL AS is_new").format(
-            sql.Identifier(key.columns[0].name)
-        )
+        return sql.SQL("RETURNING WITH (OLD AS was) was.tableoid IS NULL AS is_new").format()
     if plan.dest.kind == "partitioned table":
         # Before 18 these return no system columns. The sub-select sees the table as it was before the statement.
         same = (c.equals(sql.Identifier("was", c.name), sql.Identifier("t", c.name)) for c in key.columns)
