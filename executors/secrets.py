@@ -1,4 +1,4 @@
-"""Connections on their way to tasks: sealed by the driver, opened where the executor runs.
+"""Connections on their way to tasks, sealed by the driver and opened where the executor runs; texts with row values.
 
 The keys come from FLOW_ENCRYPTION_KEYS (Fernet keys, comma-separated, the first one seals) of each process's own
 environment, so that no secret stands in a plan, a setting or an argument list.
@@ -21,6 +21,11 @@ KEYS = "FLOW_ENCRYPTION_KEYS"
 def seal(connection: Connection) -> str:
     """The connection as encrypted text. Raises Terminal `secrets.key_missing` or `secrets.key_malformed`."""
     return _fernet().encrypt(json.dumps(asdict(connection)).encode()).decode()
+
+
+def seal_text(text: str) -> str:
+    """A text that may hold row values, encrypted; raises as `seal` does."""
+    return _fernet().encrypt(text.encode()).decode()
 
 
 def unseal(sealed: str) -> Connection:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 import psycopg
 
 from executors.errors import Failure, Terminal, Transient
+from executors.secrets import seal_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,10 @@ _STATES: dict[str, _State] = {
     ),
     "P0001": _State(
         Terminal,
-        "target.trigger_failed",
-        "A trigger or function of the target raised an exception.",
-        "Look into the triggers of the table; their text is not shown here because it may hold row values.",
+        "target.function_failed",
+        "A function in the database raised an exception.",
+        "Look into the function, which a trigger, a view or a generated column may call. Its text may hold row values "
+        "and is shown to editors and admins.",
     ),
     "0A": _State(
         Terminal,
@@ -124,8 +127,23 @@ _GRANTS = {
 }
 
 
+_FUNCTION = re.compile(r"^(?:PL/pgSQL|SQL) function (.+?\))(?: line \d+| statement \d+| during| at |$)", re.MULTILINE)
+LONGEST_DETAIL = 2000
+
+
 def failure_of(error: psycopg.Error) -> Failure:
     """The failure that stands for a driver error raised by a statement or a commit."""
+    failure = _failure_of(error)
+    diag = error.diag
+    words = "\n".join(text for text in (diag.message_primary, diag.message_detail) if text)
+    if words and (diag.message_primary or "") not in failure.message:
+        # Without keys there is nobody to read it either.
+        with suppress(Terminal):
+            failure.sealed_detail = seal_text(words[:LONGEST_DETAIL])
+    return failure
+
+
+def _failure_of(error: psycopg.Error) -> Failure:
     state = error.sqlstate
     if state is None:
         return _stateless(error)
@@ -146,8 +164,12 @@ def _stateless(error: psycopg.Error) -> Failure:
 def _from_table(error: psycopg.Error, state: str) -> Failure:
     known = _STATES.get(state) or _STATES.get(state[:2]) or _OTHER
     primary = error.diag.message_primary if known.tells_primary else None
-    says = f"{known.says} {primary}." if primary else f"{known.says} (SQLSTATE {state}, {type(error).__name__})"
-    return known.kind(known.code, says, hint=known.hint)
+    if primary:
+        return known.kind(known.code, f"{known.says} {primary}.", hint=known.hint)
+    function = _FUNCTION.search(error.diag.context or "")
+    where = f"in function {function[1]}, " if function else ""
+    text = f"{known.says} ({where}SQLSTATE {state}, {type(error).__name__})"
+    return known.kind(known.code, text, hint=known.hint)
 
 
 def _constraint(error: psycopg.Error) -> Failure:

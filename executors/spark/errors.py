@@ -47,7 +47,8 @@ def marking() -> Iterator[None]:
     try:
         yield
     except FlowError as error:
-        values = json.dumps({"kind": type(error).__name__, **error.to_json()})
+        detail = getattr(error, "sealed_detail", "")
+        values = json.dumps({"kind": type(error).__name__, **error.to_json(), "detail": detail})
         # Base 16: Java, gRPC and Spark each escape and quote messages in ways of their own.
         raise RuntimeError(f"<flow-failure>{values.encode().hex()}</flow-failure>") from None
 
@@ -135,7 +136,9 @@ def _is_lost(text: str) -> bool:
 def _unmark(text: str) -> Failure:
     values = json.loads(bytes.fromhex(text))
     kind = _FAILURES.get(values["kind"], Terminal)
-    return kind(values["code"], values["message"], hint=values["hint"], node=values["node"])
+    failure = kind(values["code"], values["message"], hint=values["hint"], node=values["node"])
+    failure.sealed_detail = values["detail"]
+    return failure
 
 
 def _expression_failure(text: str, node: str | None, expressions: Sequence[Expression]) -> ExpressionFailed:

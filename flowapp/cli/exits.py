@@ -55,12 +55,14 @@ def _problem(code: str, message: str, hint: str, status: int) -> Outcome:
 
 
 def show_error(console: Console, error: dict[str, Any]) -> None:
-    """Print `{code, node, message, hint}`."""
+    """Print `{code, node, message, hint, detail?}`."""
     where = f" in node {error['node']}" if error.get("node") else ""
     console.print(printable(f"error: {error['message']}"), style="red", markup=False)
     show_lines(console, [f"  [{error['code']}]{where}"])
     if error.get("hint"):
         show_lines(console, [f"  {error['hint']}"])
+    if error.get("detail"):
+        show_lines(console, [f"  The database says: {printable(error['detail'])}"])
 
 
 def _crashed(error: BaseException) -> Outcome:

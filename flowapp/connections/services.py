@@ -173,6 +173,7 @@ def rotate_secrets() -> int:
             (Connection.objects.exclude(secret=""), "secret"),
             (Channel.objects.exclude(secret=""), "secret"),
             (EffectSample.objects.all(), "sealed"),
+            (Run.objects.exclude(error_detail=""), "error_detail"),
         )
     )
 

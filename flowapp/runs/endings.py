@@ -256,12 +256,13 @@ def _keep_report(claim: Claim, run: Run, error: FlowError) -> None:
 
 def _error_fields(error: FlowError | None) -> dict[str, str]:
     if error is None:
-        return {"error_code": "", "error_node": "", "error_message": "", "error_hint": ""}
+        return {"error_code": "", "error_node": "", "error_message": "", "error_hint": "", "error_detail": ""}
     return {
         "error_code": error.code,
         "error_node": error.node or "",
         "error_message": redact(error.message),
         "error_hint": redact(error.hint),
+        "error_detail": getattr(error, "sealed_detail", ""),
     }
 
 

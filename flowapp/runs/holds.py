@@ -85,7 +85,7 @@ def approve_run(run: Run, by: Decider, reason: str = "", *, send: bool = True) -
     """
     with transaction.atomic():
         _decide(run, Decision.APPROVED, by, reason)
-        cleared = {"error_code": "", "error_node": "", "error_message": "", "error_hint": ""}
+        cleared = {"error_code": "", "error_node": "", "error_message": "", "error_hint": "", "error_detail": ""}
         Run.objects.filter(pk=run.pk).update(
             state=State.APPROVED, due_at=Now(), sent_at=Now() if send else F("sent_at"), **cleared
         )

@@ -111,6 +111,8 @@ class Run(models.Model):
     error_node = models.CharField(max_length=63, blank=True)
     error_message = models.TextField(blank=True)
     error_hint = models.TextField(blank=True)
+    # The database's own text, encrypted: it may hold row values.
+    error_detail = models.TextField(blank=True)
     # Checks, quarantine, warnings, effects, nothingNew, judged (rows were); nodes and rules have rows of their own.
     report = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
 

@@ -52,7 +52,9 @@ def _recover(claim: Claim, run: Run) -> None:
 
 def _stored_error(run: Run) -> Failure:
     """The error of a run that was parked, as it was written down."""
-    return Terminal(run.error_code, run.error_message, hint=run.error_hint, node=run.error_node or None)
+    error = Terminal(run.error_code, run.error_message, hint=run.error_hint, node=run.error_node or None)
+    error.sealed_detail = run.error_detail
+    return error
 
 
 def adopt_inline(pipeline: Pipeline) -> list[Run]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from pydantic.alias_generators import to_camel
 
 from flowapp.accounts.models import Workspace
-from flowapp.connections.secrets import decrypt
+from flowapp.connections.secrets import SecretUnreadable, decrypt
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import ACTIVE, ENDED, EffectSample, HeldLoad, NodeRun, RuleCount, Run, RunLog
 from flowapp.runs.purposes import purpose_of
@@ -161,7 +162,7 @@ def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
         "quarantine": report.get("quarantine", NOTHING_QUARANTINED),
         "warnings": report.get("warnings", []),
         "hooks": report.get("hooks", []),
-        "error": _error(run),
+        "error": _error(run, sees_values=sees_values),
         **_effects(run, sees_values=sees_values),
         **_rows(run, sees_values=sees_values),
         **_holds(run),
@@ -222,11 +223,21 @@ def _rule(rule: RuleCount) -> dict[str, Any]:
             "violations": rule.violations, "judged": rule.judged}  # fmt: skip
 
 
-def _error(run: Run) -> dict[str, str | None] | None:
+def _error(run: Run, *, sees_values: bool = False) -> dict[str, str | None] | None:
+    """`detail` is what the database itself said: for those who may see row values, where there is more than `message`
+    says."""
     if not run.error_code:
         return None
+    detail = _error_detail(run) if sees_values else ""
     return {"code": run.error_code, "node": run.error_node or None, "message": run.error_message,
-            "hint": run.error_hint}  # fmt: skip
+            "hint": run.error_hint, **({"detail": detail} if detail else {})}  # fmt: skip
+
+
+def _error_detail(run: Run) -> str:
+    """Empty where its key is gone: the rest of the run must still be shown."""
+    with suppress(SecretUnreadable):
+        return decrypt(run.error_detail, f"run {run.name}") if run.error_detail else ""
+    return ""
 
 
 def _utc(moment: datetime | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import secrets
 import threading
@@ -11,11 +12,13 @@ from dataclasses import replace
 from urllib.parse import quote, quote_plus
 
 import pytest
+from cryptography.fernet import Fernet
 
 from executors.errors import Failure, Terminal, Transient
 from executors.model import Connection
 from executors.postgres import client
 from executors.postgres.client import connect, interrupt, translate
+from executors.secrets import KEYS
 from tests.roles import new_role
 
 PASSWORD = "P@ss:w/rd%?"
@@ -105,7 +108,7 @@ def test_a_session_that_the_server_ended_is_lost(server, warehouse):
         ("INSERT INTO t VALUES (NULL)", Terminal, "target.constraint"),
         ("INSERT INTO t SELECT 'secret12345'::text::integer", Terminal, "target.value_refused"),
         ("SELECT 12345 / 0", Terminal, "target.value_refused"),
-        ("DO $$BEGIN RAISE EXCEPTION 'row 12345'; END$$", Terminal, "target.trigger_failed"),
+        ("DO $$BEGIN RAISE EXCEPTION 'row 12345'; END$$", Terminal, "target.function_failed"),
         ("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = '40P01', MESSAGE = '12345'; END$$", Transient, "target.deadlock"),
         ("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = '12345'; END$$", Transient,
          "target.serialization"),
@@ -123,6 +126,25 @@ def test_errors_are_translated_without_row_values(make, statement, kind, code):
     told = "".join(map(str, (raised.value, raised.value.hint, raised.value.__cause__, raised.value.args)))
     assert "12345" not in told
     assert "(1)" not in told
+
+
+RAISING = """
+CREATE FUNCTION {schema}.check_stock(n integer) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN RAISE EXCEPTION 'row 12345 is wrong' USING ERRCODE = %s; END $$"""
+
+
+@pytest.mark.parametrize("state", ["P0001", "U1234", "22023"])
+def test_a_function_that_raises_is_named_with_its_state(make, schema, encryption_keys, state):
+    make(RAISING.format(schema=schema) % f"'{state}'")
+    with pytest.raises(Terminal) as raised, translate():
+        make(f"SELECT {schema}.check_stock(1)")
+    assert f"check_stock(integer), SQLSTATE {state}" in raised.value.message
+    assert "12345" not in raised.value.message + raised.value.hint + raised.value.sealed_detail
+    assert decrypted(raised.value.sealed_detail) == "row 12345 is wrong"
+
+
+def decrypted(sealed: str) -> str:
+    return Fernet(os.environ[KEYS].split(",")[0]).decrypt(sealed).decode()
 
 
 def test_a_constraint_is_named_with_table_and_column(make, schema):

@@ -7,6 +7,7 @@ import json
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from executors.postgres.client import connect
 from executors.spark import first_failing
 from flowapp.cli.run import ended
 from flowapp.files.models import LoadUnit
@@ -176,3 +177,29 @@ def test_two_pipelines_into_one_table_at_once_both_load(save, target, put_file):
     assert [run.state for run in runs] == [State.SUCCEEDED] * 2
     assert [run.report["nothingNew"] for run in runs] == [False] * 2
     assert (target(), CommitRecord.objects.count()) == (6, 2)
+
+
+def test_a_source_view_that_raises_is_named_and_its_text_is_for_those_who_see_values(
+    as_, save, document, target, schema, warehouse
+):
+    with connect(warehouse, autocommit=True) as conn:
+        conn.execute(
+            f"CREATE FUNCTION {schema}.check_stock(n integer) RETURNS integer LANGUAGE plpgsql STABLE AS"
+            " $$ BEGIN RAISE EXCEPTION 'item 12345 is missing'; END $$"
+        )
+        conn.execute(f"CREATE VIEW {schema}.stock AS SELECT {schema}.check_stock(1) AS id")
+    nodes = document()["nodes"]
+    table = {"table": {"schema": schema, "name": "stock"}}
+    nodes[0] = {"id": "numbers", "kind": "source", "connector": "postgres", "connection": "warehouse", "config": table}
+    nodes[1]["inputs"] = ["numbers"]
+    run = run_inline(save(nodes=nodes).pipeline)
+
+    assert (run.state, run.error_code, run.error_node) == (State.FAILED, "source.function_failed", "numbers")
+    assert f"{schema}.check_stock(integer), SQLSTATE P0001" in run.error_message
+    assert "12345" not in run.error_message + run.error_hint + run.error_detail
+    page, api = f"/w/{run.workspace.slug}/runs/{run.pk}/", f"/api/runs/{run.pk}/"
+    here = {"X-Flow-Workspace": run.workspace.slug}
+    assert "item 12345 is missing" in words(as_("editor").get(page))
+    assert "12345" not in words(as_("viewer").get(page))
+    assert as_("editor").get(api, headers=here).json()["error"]["detail"] == "item 12345 is missing"
+    assert "detail" not in as_("viewer").get(api, headers=here).json()["error"]
