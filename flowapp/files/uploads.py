@@ -18,6 +18,7 @@ from django.core.files.uploadhandler import SkipFile, StopUpload, TemporaryFileU
 from django.db import transaction
 from django.http import HttpRequest
 
+from executors.formats.signatures import HEAD_BYTES, unreadable_kind
 from flowapp.accounts.models import User, Workspace
 from flowapp.files.models import Upload
 from ir.errors import FlowError
@@ -75,6 +76,7 @@ def keep_upload(workspace: Workspace, folder: str, file: UploadedFile, user: Use
     """
     root = (settings.FILES_ROOT / workspace.slug).resolve()
     name = _safe_name(file.name or "")
+    _require_readable(name, file)
     target = _safe_folder(root, folder) / name
     target.parent.mkdir(parents=True, exist_ok=True)
     with _beside(file) as (arrived, sha256), transaction.atomic():
@@ -118,6 +120,16 @@ def _safe_name(name: str) -> str:
             hint=f"Up to {LONGEST_NAME} bytes, no dot first, and none of / \\ : * ? \" < > | or control characters.",
         )  # fmt: skip
     return name
+
+
+def _require_readable(name: str, file: UploadedFile) -> None:
+    """Refuse what no format reads: a run would take its bytes for text and reject every row."""
+    file.seek(0)
+    found = unreadable_kind(file.read(HEAD_BYTES))
+    file.seek(0)
+    if found:
+        raise InvalidUpload("upload.format_unreadable", f"{name!r} is {found.name}, which Flow cannot read.",
+                            hint=f"{found.advice} Flow reads CSV, TSV, JSON, JSON lines and Parquet.")  # fmt: skip
 
 
 def _safe_folder(root: Path, folder: str) -> Path:

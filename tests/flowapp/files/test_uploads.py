@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from executors.model import SourceFile
 from executors.sources import load_source
 from flowapp.files.selectors import uploaded_whole
-from flowapp.files.uploads import keep_upload
+from flowapp.files.uploads import InvalidUpload, keep_upload
 from ir.nodes import Source
 from tests.flowapp.files.test_pages import root
 
@@ -65,3 +65,11 @@ def test_a_thousand_young_files_cost_a_handful_of_queries(workspace, root, uploa
 
     with django_assert_max_num_queries(3):
         assert uploaded_whole(workspace, files) == {str(sent)}
+
+
+def test_a_workbook_is_refused_whatever_its_name(workspace, root):
+    with pytest.raises(InvalidUpload) as refused:
+        keep_upload(workspace, "in", SimpleUploadedFile("orders.csv", b"PK\x03\x04" + bytes(40)))
+    assert refused.value.code == "upload.format_unreadable"
+    assert "Excel workbook" in refused.value.message
+    assert not (root / "in/orders.csv").exists()

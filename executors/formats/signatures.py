@@ -1,0 +1,43 @@
+"""Files that no format of Flow reads, known by their first bytes: refused by name instead of read as text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+HEAD_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """How a kind of file begins, what people call it, and what to do with one."""
+
+    head: re.Pattern[bytes]
+    name: str
+    advice: str
+
+
+_AS_CSV = "Save each sheet as CSV (UTF-8)."
+_UNPACK = "Unpack it first."
+_CONVERT = "Convert it."
+
+SIGNATURES = tuple(
+    Signature(re.compile(head, re.DOTALL), name, advice)
+    for head, name, advice in (
+        (rb"PK\x03\x04", "an Excel workbook or a ZIP archive", "Save a workbook as CSV (UTF-8); unpack an archive."),
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook in the format of before 2007", _AS_CSV),
+        (rb"\x1f\x8b\x08", "compressed with gzip", _UNPACK),
+        (rb"BZh[1-9]1AY&SY", "compressed with bzip2", _UNPACK),
+        (rb"\x28\xb5\x2f\xfd", "compressed with Zstandard", _UNPACK),
+        (rb"\xfd7zXZ\x00", "compressed with xz", _UNPACK),
+        (rb"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),
+        (rb"%PDF-\d", "a PDF document", _CONVERT),
+        (rb"SQLite format 3\x00", "a SQLite database", _CONVERT),
+        (rb"Obj\x01", "an Avro file", _CONVERT),
+    )
+)
+
+
+def unreadable_kind(head: bytes) -> Signature | None:
+    """The kind of a file that begins so, if no format reads it; `head` needs `HEAD_BYTES` bytes."""
+    return next((known for known in SIGNATURES if known.head.match(head)), None)

@@ -1,0 +1,47 @@
+"""What is recognised by its first bytes, made by the programs that write it."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sqlite3
+import zipfile
+
+import pytest
+import zstandard
+
+from executors.formats.signatures import HEAD_BYTES, unreadable_kind
+
+
+def zipped() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    return out.getvalue()
+
+
+def sqlite() -> bytes:
+    with sqlite3.connect(":memory:") as database:
+        database.execute("CREATE TABLE t (id integer)")
+        return database.serialize()
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [(zipped(), "Excel workbook"), (gzip.compress(b"id\n1\n"), "gzip"), (bz2.compress(b"id\n1\n"), "bzip2"),
+     (lzma.compress(b"id\n1\n"), "xz"), (zstandard.compress(b"id\n1\n"), "Zstandard"), (sqlite(), "SQLite"),
+     (b"%PDF-1.7\n", "PDF"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(8), "Excel workbook")],
+)  # fmt: skip
+def test_a_file_that_no_format_reads_is_named(content: bytes, name: str) -> None:
+    found = unreadable_kind(content[:HEAD_BYTES])
+    assert found
+    assert name in found.name
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"id\n", b"PK,name\n", b"BZhour;x\n", b"Object\n", b"PAR1", b"\xef\xbb\xbfid\n"]
+)
+def test_files_that_are_read_are_not_mistaken_for_others(content: bytes) -> None:
+    assert unreadable_kind(content[:HEAD_BYTES]) is None
