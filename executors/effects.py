@@ -48,7 +48,8 @@ class Effect:
     """The target has `before` rows; `inserted` come, `deleted` go, `updated` change, `unchanged` are equal already.
 
     `replaced`, `behind_mark` and `older` staged rows are not loaded. `keys` is None where no key tells rows apart.
-    `held_for` says why a run would be held.
+    `ahead` of the inserted rows are dated after the database's clock, or not a number: no mark follows them. `held_for`
+    says why a run would be held.
     """
 
     node: str
@@ -63,6 +64,7 @@ class Effect:
     replaced: int = 0
     behind_mark: int = 0
     older: int = 0
+    ahead: int = 0
     keys: KeyMatch | None = None
     held_for: tuple[str, ...] = ()
 

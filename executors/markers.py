@@ -64,6 +64,7 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
             *check_warnings(checks),
             *_load_warnings(commit.node, load, rules),
             *older_warnings(commit.node, load.get("older", 0)),
+            *ahead_warnings(commit.node, load.get("ahead", 0)),
             *behind_warnings(commit.node, load.get("below_bound", 0), commit.files_done),
             *_restore_warnings(commit),
         ],
@@ -142,6 +143,17 @@ def behind_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarn
             "the files again; a watermarkLag takes late rows in from now on.",
         )
     ]
+
+
+def ahead_warnings(node: str, ahead: int) -> list[RunWarning]:
+    """Rows of an incremental load that its mark does not follow."""
+    if not ahead:
+        return []
+    text = (
+        f"Later than the clock of the target's database, infinite or NaN in watermarkColumn: {counted(ahead, 'row')}. "
+        "Such rows load once; the watermark does not follow them, so that rows before them still load."
+    )
+    return [RunWarning("rows.ahead_of_clock", node, text)]
 
 
 def older_warnings(node: str, older: int) -> list[RunWarning]:

@@ -148,7 +148,7 @@ class TargetLoad:
     def _refuse(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         """Take out the staged rows that are behind the mark; then those that the table itself would refuse, which count
         like those of one more task."""
-        if window := self._window.open():
+        if window := self._window.open(dest):
             self._step("mark")
             self._window.set_aside(self._load_plan(dest, columns), window)
         self._step("refuse")

@@ -7,7 +7,15 @@ from dataclasses import replace
 from executors import accounting
 from executors.destination import table_to_look_at
 from executors.effects import Effect
-from executors.markers import add_warnings, behind_warnings, check_warnings, older_warnings, put_share, warn_of_shares
+from executors.markers import (
+    add_warnings,
+    ahead_warnings,
+    behind_warnings,
+    check_warnings,
+    older_warnings,
+    put_share,
+    warn_of_shares,
+)
 from executors.model import Destination, NodeReport, RunWarning, Share, StageColumn
 from executors.postgres import staging
 from executors.postgres.preview import count_effect, count_null_rates, refuse_repeats
@@ -58,8 +66,9 @@ class TargetPreview(TargetLoad):
         put_share(self._report, self._target.id, share)
         warn_of_shares(self._report)
         behind = behind_warnings(self._target.id, self._window.aside.below_bound, self._reading.units)
+        ahead = ahead_warnings(self._target.id, effect.ahead)
         older = older_warnings(self._target.id, effect.older)
-        add_warnings(self._report, [*check_warnings(self._checked), *older, *behind])
+        add_warnings(self._report, [*check_warnings(self._checked), *older, *ahead, *behind])
         if dest.row_triggers:
             add_warnings(self._report, [_triggers(self._target.id)])
 

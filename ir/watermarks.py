@@ -21,7 +21,7 @@ _FAMILIES: dict[str, MarkFamily] = {
     "date": "time", "timestamp": "time", "timestamptz": "time",
     "string": "text",
 }  # fmt: skip
-# Floats are left out: they hold NaN, above which nothing ever comes, and their texts are not what was written.
+# Floats are left out: their texts are not what was written.
 _OTHER_NUMBERS = re.compile(r"(smallint|int2|numeric|decimal)(\(.*\))?")
 _WHOLE = re.compile(r"integer|bigint|smallint|int2")
 

@@ -106,7 +106,7 @@ def _is_made_for(name: str, column: DestinationColumn) -> bool:
 @dataclass(frozen=True, slots=True)
 class ModeCounts:
     """What one load mode did with the staged rows, as the database counted, and where an incremental load ended.
-    `older` rows stayed out, for the table holds newer ones."""
+    `older` rows stayed out, for the table holds newer ones; `ahead` rows were loaded and cannot be a mark."""
 
     inserted: int = 0
     updated: int = 0
@@ -114,13 +114,15 @@ class ModeCounts:
     replaced: int = 0
     older: int = 0
     mark: Mapping[str, str] | None = None
+    ahead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class LoadCounts:
     """What a load committed. `staged = replaced + behind the mark + suppressed + loaded`, with `loaded = inserted +
     updated + unchanged` and, behind the mark, what is below the bound and what was read again. `older` of the
-    `suppressed` rows stayed out because the table holds newer ones; a trigger swallowed the others."""
+    `suppressed` rows stayed out because the table holds newer ones; a trigger swallowed the others. `ahead` of
+    the inserted rows are dated after the database's clock, or not a number."""
 
     staged: int
     inserted: int = 0
@@ -131,6 +133,7 @@ class LoadCounts:
     older: int = 0
     below_bound: int = 0
     read_again: int = 0
+    ahead: int = 0
     quarantine_rows: int = 0
     quarantine_entries: int = 0
 

@@ -15,6 +15,13 @@ from executors.model import DestinationColumn
 from ir.watermarks import Lag, MarkFamily, mark_family
 
 _LOWEST = {"smallint": -(2**15), "integer": -(2**31), "bigint": -(2**63)}
+_CLOCK = {
+    "timestamp with time zone": "now()",
+    "timestamp without time zone": "(now() AT TIME ZONE 'UTC')",
+    "date": "(now() AT TIME ZONE 'UTC')::date",
+}
+"""The database's clock, at the beginning of the transaction; where a type has no time zone, as it reads in UTC."""
+_BELOW_ALL = {"numeric": "-Infinity"} | dict.fromkeys(_CLOCK, "-infinity")
 _WIDER = ("smallint", "integer", "bigint", "numeric")
 
 
@@ -37,8 +44,22 @@ class MarkType:
         # Byte by byte, so that an upgrade of the system's collations cannot move rows to the other side of the mark.
         return sql.SQL('{}::text COLLATE "C"').format(value) if self.family == "text" else value
 
+    @property
+    def below_all(self) -> str | None:
+        """The mark where all rows so far are beyond the reach of marks; None for types in which none can be."""
+        return _BELOW_ALL.get(self.name)
+
+    def is_ahead(self, value: sql.Composable) -> sql.Composed:
+        """A condition: the value is beyond the reach of marks, which would leave out every later row: it is later than
+        the database's clock, or no number that others can pass."""
+        if self.family == "time":
+            return sql.SQL("{} > {}").format(value, sql.SQL(_CLOCK[self.name]))
+        if self.name == "numeric":
+            return sql.SQL("({})::text IN ('NaN', 'Infinity')").format(value)
+        return sql.SQL("false").format()
+
     def is_finite(self, value: sql.Composable) -> sql.Composed:
-        """A condition: nothing is above infinity and NaN, so neither can be a mark."""
+        """A condition on what a person sets: neither infinity nor NaN."""
         if self.family == "time":
             return sql.SQL("isfinite({})").format(value)
         if self.name == "numeric":

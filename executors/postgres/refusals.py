@@ -77,7 +77,7 @@ def list_refusals(conn: Conn, plan: LoadPlan) -> list[Refusal]:
     """What can be told of each row by itself: types, CHECK constraints, foreign keys."""
     values = {c.name: safe_value(conn, plan, c) for c in plan.columns}
     values |= generated_values(conn, plan.target, values)
-    return [*_types(conn, plan), *_marks(conn, plan), *_checks(conn, plan, values), *_foreign_keys(conn, plan, values)]
+    return [*_types(conn, plan), *_checks(conn, plan, values), *_foreign_keys(conn, plan, values)]
 
 
 def _types(conn: Conn, plan: LoadPlan) -> list[Refusal]:
@@ -95,16 +95,6 @@ def _types(conn: Conn, plan: LoadPlan) -> list[Refusal]:
                 )
             )
     return found
-
-
-def _marks(conn: Conn, plan: LoadPlan) -> list[Refusal]:
-    """NaN and infinity are above all that is still to come."""
-    if plan.window is None or plan.window.type.name != "numeric":
-        return []
-    name = plan.window.column
-    value = safe_value(conn, plan, plan.stage_column(name))
-    condition = sql.SQL("{} IS NOT NULL AND NOT ({})").format(value, plan.window.type.is_finite(value))
-    return [Refusal("mark", name, name, "is no number that a mark can follow", condition)]
 
 
 def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed | None:

@@ -9,8 +9,9 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.ties import (
+    Reach,
     Ties,
-    highest_known,
+    find_reach,
     known_rows,
     mark_value,
     require_few_in_table,
@@ -43,35 +44,37 @@ def _delete_below(conn: Conn, plan: LoadPlan, window: Window, bound: str) -> sql
 
 def _take_out_known(conn: Conn, plan: LoadPlan, window: Window, bound: str) -> tuple[int, str | None]:
     ties = ties_of(plan, window)
-    highest = highest_known(conn, plan, ties)
-    if highest is None:
+    reach = find_reach(conn, plan, ties)
+    if reach is None:
         return 0, None
     require_few_in_table(conn, plan, ties, bound)
-    row = conn.execute(_delete_known(conn, plan, ties, bound, highest)).fetchone()
+    row = conn.execute(_delete_known(conn, plan, ties, bound, reach)).fetchone()
     return row or (0, None)
 
 
-def _delete_known(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, highest: str) -> sql.Composed:
-    """Of the staged rows with one content as many as are known go, the first in source order. Only rows up to the
-    highest known value can be known, so that the others need no hash."""
+def _delete_known(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, reach: Reach) -> sql.Composed:
+    """Of the staged rows with one content as many as are known go, the first in source order. Where no known row can
+    stand they need no hash. What is beyond the reach of marks does not move them, read again or not."""
+    value = mark_value(conn, plan, ties.window)
     return sql.SQL(
         "WITH gone AS (DELETE FROM {staged} AS d USING ("
         " SELECT c.part, c.at, c.value FROM ("
         "  SELECT h.*, row_number() OVER (PARTITION BY h.hash ORDER BY h.file, h.record) AS place FROM ("
         "   SELECT s.tableoid AS part, s.ctid AS at, s.{file} AS file, s.{record} AS record, {value} AS value,"
         "   {hash} AS hash"
-        "   FROM {staged} AS s WHERE {winner} AND {value} >= {bound} AND {value} <= {highest}) AS h) AS c"
+        "   FROM {staged} AS s WHERE {winner} AND {value} >= {bound} AND {in_reach}) AS h) AS c"
         " JOIN {known} AS k ON k.hash = c.hash AND c.place <= k.n) AS again"
         " WHERE d.tableoid = again.part AND d.ctid = again.at"
-        " RETURNING again.value) SELECT count(*), max(value)::text FROM gone"
+        " RETURNING again.value) SELECT count(*), (max(value) FILTER (WHERE NOT {is_ahead}))::text FROM gone"
     ).format(
         staged=plan.tables.good_identifier,
         file=sql.Identifier(FILE),
         record=sql.Identifier(RECORD),
         hash=staged_hash(conn, plan, ties.columns),
         winner=is_winner(plan.winners, "s"),
-        value=mark_value(conn, plan, ties.window),
+        value=value,
         bound=ties.window.value(bound),
-        highest=ties.window.value(highest),
+        in_reach=reach.holds(ties.window, value),
+        is_ahead=ties.window.type.is_ahead(sql.Identifier("value")),
         known=known_rows(plan, ties, bound),
     )

@@ -92,10 +92,7 @@ def _rows_of_table(plan: LoadPlan, ties: Ties, bound: str) -> sql.Composed | Non
     """The rows of the table, as `x`, at or above `bound` of which no hash is stored."""
     window = ties.window
     value = window.type.of(sql.Identifier("x", window.column))
-    conditions = [
-        sql.SQL("{} >= {}").format(value, window.value(bound)),
-        window.type.is_finite(value),
-    ]
+    conditions = [sql.SQL("{} >= {}").format(value, window.value(bound))]
     if ties.mark is not None:
         if ties.stored_from is None:
             return None
@@ -103,16 +100,37 @@ def _rows_of_table(plan: LoadPlan, ties: Ties, bound: str) -> sql.Composed | Non
     return sql.SQL("{} AS x WHERE {}").format(own_rows(plan), sql.SQL(" AND ").join(conditions))
 
 
-def highest_known(conn: Conn, plan: LoadPlan, ties: Ties) -> str | None:
-    """The highest value that a known row may have. After a mark was set back that is above the mark."""
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where known rows may stand: up to `last`, and from `ahead` on, where rows beyond the reach of marks begin."""
+
+    last: str
+    ahead: str | None = None
+
+    def holds(self, window: Window, value: sql.Composable) -> sql.Composed:
+        return sql.SQL("({0} <= {1} OR coalesce({0} >= {2}, false))").format(
+            value, window.value(self.last), window.value(self.ahead)
+        )
+
+
+def find_reach(conn: Conn, plan: LoadPlan, ties: Ties) -> Reach | None:
+    """None where no row is known. Where the table tells, as after a mark was set back, rows above the mark may be."""
     window = ties.window
     if ties.mark is None or window.mark is None:
-        return highest_in_table(conn, own_rows(plan), window.column, window.type)
-    query = sql.SQL(
-        "SELECT greatest(max({}), {})::text FROM flow_meta.watermark_ties AS t WHERE t.watermark = {}"
-    ).format(window.type.of(sql.SQL("t.value").format()), window.value(window.mark), sql.Literal(ties.mark))
-    row = conn.execute(query).fetchone()
-    return row[0] if row else None
+        last = highest_in_table(conn, own_rows(plan), window.column, window.type)
+        return None if last is None else Reach(last)
+    value, mark = window.type.of(sql.SQL("t.value").format()), window.value(window.mark)
+    query = sql.SQL("SELECT min({0})::text FROM flow_meta.watermark_ties AS t WHERE t.watermark = {1} AND {0} > {2}")
+    row = conn.execute(query.format(value, sql.Literal(ties.mark), mark)).fetchone()
+    return Reach(window.mark, row[0] if row else None)
+
+
+def has_stored_from(conn: Conn, ties: Ties, bound: str) -> bool:
+    """Whether a hash is stored of a row at or above `bound`."""
+    value = ties.window.type.of(sql.SQL("t.value").format())
+    query = sql.SQL("SELECT EXISTS (SELECT FROM flow_meta.watermark_ties AS t WHERE t.watermark = {} AND {} >= {})")
+    row = conn.execute(query.format(sql.Literal(ties.mark), value, ties.window.value(bound))).fetchone()
+    return bool(row and row[0])
 
 
 def require_few_in_table(conn: Conn, plan: LoadPlan, ties: Ties, bound: str) -> None:

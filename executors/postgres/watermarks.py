@@ -196,9 +196,12 @@ def _read_value(conn: Conn, column: DestinationColumn, kind: MarkType, text: str
     if "\0" in text or not _fits_grammar(column, text) or not _is_valid(conn, column, text):
         raise _malformed(column, text)
     typed = kind.literal(text.strip() if kind.family != "text" else text)
-    row = conn.execute(sql.SQL("SELECT {}::text, {}").format(typed, kind.is_finite(typed))).fetchone()
+    query = sql.SQL("SELECT {}::text, {}, {}, to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI')")
+    row = conn.execute(query.format(typed, kind.is_finite(typed), kind.is_ahead(typed))).fetchone()
     if row is None or not row[1]:
         raise _malformed(column, text)
+    if row[2]:
+        raise _ahead(column, text, row[3])
     return str(row[0])
 
 
@@ -211,6 +214,15 @@ def _fits_grammar(column: DestinationColumn, text: str) -> bool:
 def _is_valid(conn: Conn, column: DestinationColumn, text: str) -> bool:
     row = conn.execute(sql.SQL("SELECT {}").format(is_valid_input(conn, sql.Literal(text), column.declared))).fetchone()
     return bool(row and row[0])
+
+
+def _ahead(column: DestinationColumn, text: str, clock: str) -> Terminal:
+    return Terminal(
+        "watermark.value_in_future",
+        f"{text!r} for column {column.name!r} is later than the clock of the database ({clock} UTC): every row before "
+        "it would be left out.",
+        hint="Write a time that has passed.",
+    )
 
 
 def _malformed(column: DestinationColumn, text: str) -> Terminal:

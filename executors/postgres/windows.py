@@ -23,7 +23,8 @@ class Window:
     """`mark` is the stored mark, else the highest value of the table, else None. `bound` is the mark less the lag:
     a source that can filter need not send rows below it. Both are texts of the mark's type. `is_known` says that the
     stored hashes reach down to the bound, so that the table need not be asked; `may_miss_rows` that it is asked and row
-    security may keep rows of it from the connection's user."""
+    security may keep rows of it from the connection's user; `is_ahead` that the mark is later than the database's
+    clock, as one that was stored under another clock may be."""
 
     key: MarkKey
     column: str
@@ -34,6 +35,7 @@ class Window:
     bound: str | None
     is_known: bool
     may_miss_rows: bool = False
+    is_ahead: bool = False
 
     def value(self, text: str | None) -> sql.Composed:
         return self.type.literal(text)
@@ -70,12 +72,18 @@ def open_window(conn: Conn, tenant: str, pipeline: str, target: Target) -> Windo
         if stored is not None:
             _require_same(stored, kind, target)
         column = str(target.watermark_column)
-        mark = (
-            stored.value if stored is not None else highest_in_table(conn, key.table.own_rows(dest.kind), column, kind)
-        )
+        mark = stored.value if stored is not None else _first_mark(conn, key.table.own_rows(dest.kind), column, kind)
         bound, is_known = _bound(conn, kind, mark, lag, stored.known_from if stored is not None else None)
         may_miss_rows = not is_known and _has_row_security(conn, key.table)
-    return Window(key, column, kind, lag, stored, mark, bound, is_known, may_miss_rows)
+        is_ahead = stored is not None and _is_ahead(conn, kind, stored.value)
+    return Window(key, column, kind, lag, stored, mark, bound, is_known, may_miss_rows, is_ahead)
+
+
+def first_window(tenant: str, pipeline: str, target: Target, dest: Destination) -> Window:
+    """That of a table which is still to be made, as `dest` stands in for it."""
+    key = MarkKey(tenant, pipeline, TableName(target.schema_, target.table))
+    kind, lag = _type_of(target, dest), _lag_of(target, dest)
+    return Window(key, str(target.watermark_column), kind, lag, None, None, None, is_known=False)
 
 
 def require_unmoved(conn: Conn, window: Window) -> None:
@@ -96,12 +104,27 @@ def _has_row_security(conn: Conn, table: TableName) -> bool:
     return bool(row and row[0])
 
 
-def highest_in_table(conn: Conn, rows: sql.Composed, column: str, kind: MarkType) -> str | None:
-    """The highest value of a column as text; infinity and NaN are above everything and count for nothing."""
+def highest_in_table(
+    conn: Conn, rows: sql.Composed, column: str, kind: MarkType, *, within_reach: bool = False
+) -> str | None:
+    """The highest value of a column as text, or the highest that is not beyond the reach of marks."""
     value = kind.of(sql.Identifier("x", column))
-    query = sql.SQL("SELECT max({})::text FROM {} AS x WHERE {}").format(value, rows, kind.is_finite(value))
-    row = conn.execute(query).fetchone()
+    condition = sql.SQL("NOT {}").format(kind.is_ahead(value)) if within_reach else sql.SQL("true")
+    row = conn.execute(sql.SQL("SELECT max({})::text FROM {} AS x WHERE {}").format(value, rows, condition)).fetchone()
     return row[0] if row else None
+
+
+def _first_mark(conn: Conn, rows: sql.Composed, column: str, kind: MarkType) -> str | None:
+    """Where the first load of a filled table begins; None if no row of it has a value."""
+    highest = highest_in_table(conn, rows, column, kind, within_reach=True)
+    if highest is None and highest_in_table(conn, rows, column, kind) is not None:
+        return kind.below_all
+    return highest
+
+
+def _is_ahead(conn: Conn, kind: MarkType, mark: str) -> bool:
+    row = conn.execute(sql.SQL("SELECT {}").format(kind.is_ahead(kind.literal(mark)))).fetchone()
+    return bool(row and row[0])
 
 
 def _bound(

@@ -59,7 +59,8 @@ GROUPS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
 HELP = {
     "upsertKey": "Columns that tell one row from another; a table that is there needs a unique constraint over exactly "
     "these.",
-    "watermarkColumn": "A column that grows and is never empty. Rows below its highest value so far are not loaded.",
+    "watermarkColumn": "A column that grows and is never empty. Rows below its highest value so far are not loaded; "
+    "values later than the database's clock do not count for it.",
     "watermarkLag": "How far below the mark late rows are still taken: 15m or 2d, a number where the mark is one.",
     "orderBy": "A column. Of rows with the same key the one with its highest value stays; in an upsert the "
     "table keeps a newer row that it has.",

@@ -139,9 +139,40 @@ def test_a_row_without_a_value_to_follow_is_a_violation(world: World, handling: 
 def test_no_number_that_nothing_can_pass_becomes_the_mark(world: World) -> None:
     world.sql("create table t (id int, upd numeric)")
     world.write("a", "id,upd\n1,1.5\n2,NaN\n3,Infinity\n")
-    report = world.run(document(world, onTypeMismatch="skip"))
-    assert [(rule.rule_id, rule.violations) for rule in report.rules] == [("mark:upd", 2)]
-    assert (ids(world), mark_of(world)) == ([1], "1.5")
+    report = world.run(document(world))
+    assert [w.code for w in report.warnings] == ["rows.ahead_of_clock"]
+    assert "2 rows" in report.warnings[0].message
+    assert (ids(world), mark_of(world)) == ([1, 2, 3], "1.5")
+    world.write("b", "id,upd\n2,NaN\n3,Infinity\n4,2\n")
+    assert (load(world).rows_loaded, ids(world), mark_of(world)) == (1, [1, 2, 3, 4], "2")
+
+
+@pytest.mark.parametrize("table", ["create table t (id int, upd timestamp not null)", "select 1"])
+def test_a_row_dated_in_the_future_loads_once_and_keeps_no_later_row_out(world: World, table: str) -> None:
+    world.sql(table)
+    declared = [{"name": "id", "type": "integer"}, {"name": "upd", "type": "timestamp"}]
+    wrong = "9,2099-01-01 00:00:00\n"
+    world.write("a", HEADER + FIRST + wrong)
+    preview = world.preview(document(world, columns=declared))
+    report = world.run(document(world, columns=declared))
+    assert [w.code for w in preview.warnings] == [w.code for w in report.warnings] == ["rows.ahead_of_clock"]
+    assert mark_of(world) == "2026-01-01 10:00:00"
+    world.write("b", HEADER + LATE + wrong)
+    report = world.run(document(world, columns=declared))
+    assert (report.warnings, target_of(report).rows_loaded, target_of(report).rows_behind_mark) == ([], 2, 1)
+    assert reconciles(report)
+    assert ids(world) == [1, 2, 3, 4, 9]
+
+
+def test_a_mark_in_the_future_is_warned_about(updates: World) -> None:
+    updates.write("a", HEADER + FIRST)
+    load(updates)
+    updates.sql(
+        "update flow_meta.pipeline_watermarks set value = '2099-01-01 00:00:00' where tenant = %s", updates.tenant
+    )
+    updates.write("b", HEADER + LATE)
+    warned = [w.code for w in updates.run(document(updates)).warnings]
+    assert "watermark.ahead_of_clock" in warned
 
 
 def test_a_key_of_the_table_is_no_hindrance_to_rows_read_again(world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections import Counter
 from decimal import Decimal
 
@@ -15,12 +16,14 @@ from executors.postgres import ties as ties_module
 from executors.postgres.fences import raise_fence
 from executors.postgres.inspect import inspect_target
 from executors.postgres.names import TableName
+from executors.postgres.preview import count_effect
 from executors.postgres.set_aside import set_aside
 from executors.postgres.watermarks import MarkKey, count_ties, find_mark, list_changes, reset_mark, set_mark
 from executors.postgres.windows import open_window
 from tests.executors.postgres.conftest import TENANT
 
 MODE = "incremental_watermark"
+UTC = datetime.UTC
 
 
 class Incremental:
@@ -206,9 +209,103 @@ def test_a_mark_stands_though_its_rows_are_deleted(incremental, table, make):
     assert incremental.run([(0, at("09:00:00")), *FIRST]) == (0, 1, 2)
 
 
-# --- types (B03) --------------------------------------------------------------------------------------------------
+# --- rows that no mark may follow ---------------------------------------------------------------------------------
 
-UTC = datetime.UTC
+
+FUTURE = datetime.datetime(2099, 1, 1)
+
+
+@pytest.mark.parametrize("lag", [None, "1h"])
+def test_a_row_dated_in_the_future_does_not_move_the_mark_beyond_later_rows(incremental, table, rows, lag):
+    batch = [*FIRST, (9, FUTURE)]
+    assert incremental.run(batch, lag=lag) == (3, 0, 0)
+    assert incremental.mark == "2026-01-01 10:00:00"
+    assert incremental.run([*batch, *LATE], lag=lag) == (2, 0, 3)
+    assert incremental.run([*batch, *LATE, (10, FUTURE)], lag=lag) == (1, 0 if lag else 3, 5 if lag else 2)
+    assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,), (3,), (4,), (9,), (10,)]
+
+
+def test_rows_dated_in_the_future_are_counted_once(incremental, table, conn):
+    load, changes = incremental.start([*FIRST, (9, FUTURE), (10, FUTURE)])
+    assert count_effect(conn, load.plan(**changes)).ahead == 2
+    assert load.commit(**changes).ahead == 2
+    load, changes = incremental.start([*FIRST, (9, FUTURE), (10, FUTURE)])
+    assert load.commit(**changes).ahead == 0
+
+
+def test_rows_dated_in_the_future_alone_leave_all_others_to_come(incremental, table, rows):
+    assert incremental.run([(9, FUTURE)]) == (1, 0, 0)
+    assert incremental.mark == "-infinity"
+    assert incremental.run([(9, FUTURE), *FIRST]) == (2, 0, 1)
+    assert incremental.mark == "2026-01-01 10:00:00"
+
+
+def test_a_row_of_the_table_that_is_dated_in_the_future_is_no_mark(incremental, table, make):
+    make("INSERT INTO t VALUES (9, '2099-01-01'), (8, 'infinity'), (1, '2026-01-01 10:00:00')")
+    assert incremental.run([*FIRST, (9, FUTURE)]) == (1, 0, 2)
+    assert incremental.mark == "2026-01-01 10:00:00"
+
+
+def test_rows_of_the_table_that_are_all_dated_in_the_future_are_known(incremental, table, make):
+    make("INSERT INTO t VALUES (9, '2099-01-01')")
+    assert incremental.run([*FIRST, (9, FUTURE)]) == (2, 0, 1)
+
+
+def test_the_mark_reaches_a_future_row_when_its_time_has_come(incremental, make, rows):
+    make("CREATE TABLE t (id integer, upd timestamptz NOT NULL)")
+    incremental.columns = ("id integer", "upd timestamptz")
+    soon = (1, datetime.datetime.now(UTC) + datetime.timedelta(seconds=1.5))
+    incremental.run([soon])
+    assert incremental.mark == "-infinity"
+    time.sleep(2)
+    assert incremental.run([soon, (2, soon[1])]) == (1, 0, 1)
+    assert incremental.mark != "-infinity"
+
+
+def test_hashes_of_future_rows_keep_their_columns(incremental, table, make):
+    incremental.run([*FIRST, (9, FUTURE)])
+    make("ALTER TABLE t ADD COLUMN note text")
+    columns = ("id integer", "upd timestamp", "note")
+    incremental.run([(4, at("10:00:01"), "a")], columns=columns)
+    assert incremental.run([(9, FUTURE, "a"), (5, at("10:00:02"), "b")], columns=columns) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "past", "ahead", "next_one"),
+    [
+        ("date", "date", datetime.date(2026, 1, 1), datetime.date(2099, 1, 1), datetime.date(2026, 1, 2)),
+        ("timestamptz", "timestamptz", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+         datetime.datetime(2099, 1, 1, tzinfo=datetime.UTC), datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)),
+        ("timestamp", "pg:timestamp without time zone", "2026-01-01", "infinity", "2026-01-02"),
+        ("timestamptz(3)", "pg:timestamp(3) with time zone", "2026-01-01", "infinity", "2026-01-02"),
+        ("date", "pg:date", "2026-01-01", "infinity", "2026-01-02"),
+        ("numeric", "string", "1", "NaN", "2"),
+        ("numeric", "string", "1", "Infinity", "2"),
+    ],
+)  # fmt: skip
+def test_what_nothing_can_pass_is_no_mark_in_any_type(incremental, make, declared, kind, past, ahead, next_one):
+    make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
+    incremental.columns = ("id integer", f"upd {kind}")
+    assert incremental.run([(1, past), (2, ahead)]) == (2, 0, 0)
+    assert incremental.run([(1, past), (2, ahead), (3, next_one)]) == (1, 0, 2)
+    assert incremental.run([(2, ahead), (3, next_one)]) == (0, 0, 2)
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Auckland", "America/Los_Angeles"])
+def test_the_clock_is_that_of_the_database_in_utc_whatever_the_session_s_time_zone(incremental, table, conn, zone):
+    ahead = datetime.datetime.now(UTC).replace(tzinfo=None) + datetime.timedelta(hours=1)
+    load, changes = incremental.start([(1, ahead), (2, ahead - datetime.timedelta(hours=2))])
+    assert load.commit(**changes, settings={"timezone": zone}).ahead == 1
+
+
+def test_a_person_cannot_set_the_mark_beyond_the_clock(incremental, table):
+    incremental.run(FIRST)
+    with pytest.raises(Terminal, match=r"watermark\.value_in_future"):
+        incremental.set("2099-01-01 00:00:00")
+    assert incremental.mark == "2026-01-01 10:00:00"
+
+
+# --- types (B03) --------------------------------------------------------------------------------------------------
 
 
 def moment(microseconds, zone=None):
@@ -252,13 +349,6 @@ def test_the_mark_is_exact_in_every_type(incremental, make, rows, declared):
     assert incremental.run(first + more) == (0, 2, 1)
     assert incremental.mark == mark
     assert rows("SELECT max(upd)::text FROM t WHERE id = 2") == [(mark,)]
-
-
-def test_a_column_coarser_than_its_source_ties_what_it_rounds_together(incremental, make, rows):
-    make("CREATE TABLE t (id integer, upd timestamp(0) NOT NULL)")
-    incremental.run([(1, moment(600000))])
-    assert incremental.mark == "2026-01-01 10:00:01"
-    assert incremental.run([(1, moment(600000)), (2, moment(700000))]) == (1, 0, 1)
 
 
 @pytest.mark.parametrize("declared", ["boolean", "jsonb", "uuid", "double precision", "point", "interval", "text[]"])

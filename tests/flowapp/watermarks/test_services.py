@@ -57,6 +57,11 @@ def test_a_value_of_another_type_is_refused(place):
         set_mark(place, "tomorrow", "why not", BY)
 
 
+def test_a_value_later_than_the_database_s_clock_is_refused(place):
+    with pytest.raises(Terminal, match=r"watermark\.value_in_future"):
+        set_mark(place, "2099-01-01T10:00:00", "skip", BY)
+
+
 @pytest.mark.parametrize("change", [lambda p: set_mark(p, "2026-01-01", " ", BY), lambda p: reset_mark(p, "", BY)])
 def test_a_change_needs_a_reason(place, change):
     with pytest.raises(FlowError, match=r"watermark\.reason_required"):
