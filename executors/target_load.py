@@ -29,10 +29,12 @@ from executors.ports import Ports
 from executors.postgres import quarantine, staging
 from executors.postgres.checks import Staged
 from executors.postgres.ddl import Conn
+from executors.postgres.explain import explain
 from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.preview import count_effect, count_null_rates
 from executors.postgres.refused import refuse_rows
+from executors.postgres.trial import refuse_tried
 from executors.reading import Reading
 from executors.rules import require_rule_columns
 from executors.secrets import seal
@@ -189,13 +191,38 @@ class TargetLoad:
     # --- the load ---------------------------------------------------------------------------------------------
 
     def _commit(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadCommit:
+        self._admit(dest, columns)
+        self._hooks.before_load(self._node_counts())
+        self._step("load")
+        skips = self._target.on_type_mismatch != "abort"
+        try:
+            commit_load(self._conn, self._load_plan(dest, columns), explains=not skips)
+        except Terminal as failure:
+            if not skips:
+                raise
+            if not self._refuse_tried(dest, columns, failure):
+                explain(self._conn, self._load_plan(dest, columns), failure)
+                raise
+            self._check(dest, columns)
+            self._admit(dest, columns)
+            self._step("load")
+            commit_load(self._conn, self._load_plan(dest, columns))
+        return marker_of(self._conn, self._ref)
+
+    def _admit(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         self._step("guard")
         self._guard_empty()
         self._hold(dest, columns)
-        self._hooks.before_load(self._node_counts())
-        self._step("load")
-        commit_load(self._conn, self._load_plan(dest, columns))
-        return marker_of(self._conn, self._ref)
+
+    def _refuse_tried(self, dest: Destination, columns: tuple[StageColumn, ...], failure: Terminal) -> bool:
+        """Take out the rows by which a load has failed; False if it was not for any of them."""
+        self._step("refuse")
+        refused = refuse_tried(self._conn, self._load_plan(dest, columns), failure)
+        if refused is None:
+            return False
+        self._result = PassResult((*self._result.tasks, refused))
+        self._count_rules()
+        return True
 
     def _hold(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         """Stop a load that goes beyond the target's limits, before anything else knows of it: a person decides."""

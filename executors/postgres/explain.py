@@ -1,4 +1,5 @@
-"""What a failed load says of the constraint that refused a row, beyond its name, which is all that the server tells."""
+"""What a failed load says of the rows that were refused and of the constraint, beyond its name, which is all that the
+server tells."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ import psycopg
 
 from executors.accounting import places
 from executors.errors import Failure, Terminal
+from executors.model import RecordRef
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.refused import find_repeats
+from executors.postgres.trial import find_tried
 
 # An index of a partition is named by the server, that of the whole table is the one that people made.
 _NAME = """
@@ -28,16 +31,19 @@ WHERE t.relname = %(table)s AND n.nspname = %(schema)s"""
 
 
 def explain(conn: Conn, plan: LoadPlan, failure: Terminal) -> None:
-    """Add the constraint's definition, and where the rows stand that it keeps out, if they can be told."""
+    """Add the constraint's definition, and where the rows stand that are refused, if they can be told."""
     error = failure.__cause__
-    if not isinstance(error, psycopg.IntegrityError) or error.diag.constraint_name is None:
+    if not isinstance(error, psycopg.Error):
         return
     # Whatever goes wrong here, the failure itself is to be told.
     with suppress(Failure), translate(plan.run.node):
-        name = _name(conn, error.diag.schema_name, error.diag.constraint_name)
-        if definition := _definition(conn, plan, name):
-            failure.message += f" It is {definition}."
-        if refs := find_repeats(conn, plan, name):
+        refs: tuple[RecordRef, ...] = ()
+        if isinstance(error, psycopg.IntegrityError) and error.diag.constraint_name is not None:
+            name = _name(conn, error.diag.schema_name, error.diag.constraint_name)
+            if definition := _definition(conn, plan, name):
+                failure.message += f" It is {definition}."
+            refs = find_repeats(conn, plan, name)
+        if refs := refs or find_tried(conn, plan, failure):
             failure.message += f" Rows: {places(refs, {f.seq: f.name for f in plan.files})}."
 
 

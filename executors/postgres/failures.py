@@ -177,15 +177,18 @@ def _constraint(error: psycopg.Error) -> Failure:
     table = f"{diag.schema_name}.{diag.table_name}" if diag.table_name else "the target"
     if error.sqlstate == "23514" and diag.constraint_name is None:
         message = f"{table} refused a row: no partition takes it."
-        return Terminal("target.constraint", message, hint="Add a partition for it, or correct the source.")
+        return Terminal(
+            "target.constraint",
+            message,
+            hint="Add a partition for it, or set onTypeMismatch to skip to put such rows into quarantine.",
+        )
     what = f"constraint {diag.constraint_name!r}" if diag.constraint_name else type(error).__name__
     column = f", column {diag.column_name!r}" if diag.column_name else ""
     return Terminal(
         "target.constraint",
         f"{table} refused a row: {what}{column}.",
-        hint="Correct the source. With onTypeMismatch skip such rows go to quarantine if they can be told before the "
-        "load: by types, CHECK and foreign keys and, unless the load is an upsert, unique indexes and exclusion "
-        "constraints, where these look at nothing but loaded columns and what is generated from them.",
+        hint="Correct the source. With onTypeMismatch skip such rows go to quarantine, unless they break a foreign key "
+        "to the table itself or a deferred constraint, or repeat a key of an upsert that is not its own.",
     )
 
 

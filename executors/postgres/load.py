@@ -25,18 +25,20 @@ from ir.load_modes import load_mode
 __all__ = ["LoadCounts", "LoadFile", "LoadPlan", "RunRef", "commit_load"]
 
 
-def commit_load(conn: Conn, plan: LoadPlan) -> LoadCounts:
+def commit_load(conn: Conn, plan: LoadPlan, *, explains: bool = True) -> LoadCounts:
     """Load the staged rows and write the commit marker, in one transaction.
 
     Does nothing but answer the marker's counts if this run has already committed this node. Raises LeaseLost behind a
     newer fence, TargetBusy while another load holds the table, Transient `staging.lost`, Terminal `rows.lost`. A lost
-    connection is Transient too, and then the marker tells whether the commit happened.
+    connection is Transient too, and then the marker tells whether the commit happened. With `explains` a failure names
+    the rows that are refused.
     """
     try:
         with translate(plan.run.node):
             return _load(conn, plan)
     except Terminal as failure:
-        explain(conn, plan, failure)
+        if explains:
+            explain(conn, plan, failure)
         raise
 
 

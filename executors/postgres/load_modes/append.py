@@ -20,17 +20,26 @@ from executors.postgres.rewrite_rules import refuse_replaced_inserts
 
 
 def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
+    return ModeCounts(inserted=conn.execute(insert_from(conn, plan, winning_rows_in_order(conn, plan))).rowcount)
+
+
+def insert_from(conn: Conn, plan: LoadPlan, source: sql.Composable) -> sql.Composed:
     """Insert by column name, never by position."""
-    statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} AS s{}").format(
+    return sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} AS s{}").format(
         plan.target.identifier,
         column_list(insert_columns(plan)),
         staged_values(plan),
-        winning_rows_in_order(conn, plan),
+        source,
         file_join(plan),
     )
-    return ModeCounts(inserted=conn.execute(statement).rowcount)
 
 
 HANDLER = LoadHandler(
-    "append", ("INSERT",), insert_staged, effect=effects.added, inspect=refuse_replaced_inserts, counts_staged=True
+    "append",
+    ("INSERT",),
+    insert_staged,
+    effect=effects.added,
+    insert=insert_from,
+    inspect=refuse_replaced_inserts,
+    counts_staged=True,
 )

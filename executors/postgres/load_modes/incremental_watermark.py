@@ -14,7 +14,7 @@ from executors.effects import Effect
 from executors.errors import Transient
 from executors.postgres import effects
 from executors.postgres.ddl import Conn
-from executors.postgres.load_modes.append import insert_staged
+from executors.postgres.load_modes.append import insert_from, insert_staged
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import LoadPlan, ModeCounts, winning_rows
 from executors.postgres.rewrite_rules import refuse_replaced_inserts
@@ -93,6 +93,6 @@ def _count_past_mark(conn: Conn, plan: LoadPlan) -> Effect:
 
 
 HANDLER = LoadHandler(
-    "incremental_watermark", ("INSERT", "SELECT"), _add_past_mark, effect=_count_past_mark,
+    "incremental_watermark", ("INSERT", "SELECT"), _add_past_mark, effect=_count_past_mark, insert=insert_from,
     inspect=refuse_replaced_inserts,
 )  # fmt: skip

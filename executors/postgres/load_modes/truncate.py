@@ -6,7 +6,7 @@ from psycopg import sql
 
 from executors.postgres import effects
 from executors.postgres.ddl import Conn
-from executors.postgres.load_modes.append import insert_staged
+from executors.postgres.load_modes.append import insert_from, insert_staged
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import LoadPlan, ModeCounts
 from executors.postgres.rewrite_rules import refuse_replaced_inserts
@@ -19,6 +19,6 @@ def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
 
 
 HANDLER = LoadHandler(
-    "truncate", ("INSERT", "TRUNCATE"), _replace_all, effect=effects.replaced, inspect=refuse_replaced_inserts,
-    counts_staged=True,
+    "truncate", ("INSERT", "TRUNCATE"), _replace_all, effect=effects.replaced, insert=insert_from,
+    inspect=refuse_replaced_inserts, counts_staged=True,
 )  # fmt: skip

@@ -223,13 +223,18 @@ def _takes_place(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 
 def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.Composed:
-    """INSERT … ON CONFLICT DO UPDATE; answers the numbers of inserted and of updated rows."""
+    """Answers the numbers of inserted and of updated rows."""
+    return sql.SQL(
+        "WITH written AS ({} {}) SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written"
+    ).format(_insert(plan, key, source), _returning_is_new(conn, plan, key))
+
+
+def _insert(plan: LoadPlan, key: UniqueKey, source: sql.Composable) -> sql.Composed:
+    """INSERT … ON CONFLICT DO UPDATE."""
     updates = [*(c.name for c in value_columns(plan, key)), *plan.filled]
     return sql.SQL(
-        "WITH written AS ("
         "INSERT INTO {target} AS t ({columns}) SELECT {values} FROM {source} AS s{files}"
-        " ON CONFLICT ({key}) DO UPDATE SET {assignments} WHERE {differs}{is_no_older} {returning_is_new})"
-        " SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written"
+        " ON CONFLICT ({key}) DO UPDATE SET {assignments} WHERE {differs}{is_no_older}"
     ).format(
         target=plan.target.identifier,
         columns=column_list(insert_columns(plan)),
@@ -240,8 +245,11 @@ def _statement(conn: Conn, plan: LoadPlan, key: UniqueKey, source: sql.Composed)
         assignments=sql.SQL(", ").join(sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(n)) for n in updates),
         differs=differs(plan, key, "t", lambda c: sql.Identifier("excluded", c.name)),
         is_no_older=_is_no_older(plan),
-        returning_is_new=_returning_is_new(conn, plan, key),
     )
+
+
+def _insert_from(conn: Conn, plan: LoadPlan, source: sql.Composable) -> sql.Composed:
+    return _insert(plan, find_unique_key(conn, plan.target, plan.upsert_key), source)
 
 
 def _is_no_older(plan: LoadPlan) -> sql.Composed:
@@ -270,5 +278,6 @@ def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Compose
 
 
 HANDLER = LoadHandler(
-    "upsert", ("INSERT", "SELECT", "UPDATE"), _merge, effect=_effect, inspect=refuse_any_rule, counts_staged=True
-)
+    "upsert", ("INSERT", "SELECT", "UPDATE"), _merge, effect=_effect, insert=_insert_from, inspect=refuse_any_rule,
+    counts_staged=True,
+)  # fmt: skip

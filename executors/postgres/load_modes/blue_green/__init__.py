@@ -10,6 +10,7 @@ from executors.postgres import effects
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import inspect_target
+from executors.postgres.load_modes.append import insert_from
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_modes.blue_green.in_place import delete_and_insert
 from executors.postgres.load_modes.blue_green.obstacles import find_obstacles
@@ -55,6 +56,6 @@ def _require_strategy(table: TableName, found: Replacing) -> str:
 
 
 HANDLER = LoadHandler(
-    "blue_green", ("DELETE", "INSERT", "SELECT"), _load, effect=effects.replaced, inspect=_inspect,
-    calls_before_swap=True,
+    "blue_green", ("DELETE", "INSERT", "SELECT"), _load, effect=effects.replaced, insert=insert_from,
+    inspect=_inspect, calls_before_swap=True,
 )  # fmt: skip

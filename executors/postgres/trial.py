@@ -1,0 +1,160 @@
+"""Rows that nothing but their INSERT tells to be refused: no partition takes them, a trigger raises, a policy or the
+check of a partition keeps them out, an expression of an index fails.
+
+Looked for after a load has failed by such a row, and only then: each staged row is inserted alone and taken back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import psycopg
+from psycopg import sql
+
+from executors.errors import Failure
+from executors.model import RecordRef, TaskCount
+from executors.postgres.client import translate
+from executors.postgres.ddl import Conn
+from executors.postgres.load_modes import load_handler
+from executors.postgres.load_plan import LoadPlan
+from executors.postgres.refusals import Refusal
+from executors.postgres.refused import MOST_PLACES, refuse_for
+from executors.postgres.staging import FILE, RECORD, is_winner
+from ir.load_modes import load_mode
+
+_ABOUT_ROWS = re.compile(r"22|23|44|54000|P0001")
+_POLICY = "42501"
+_FOREIGN_KEY, _UNIQUE, _EXCLUSION = "23503", "23505", "23P01"
+
+_TRIED = sql.Identifier("pg_temp", "flow_tried")
+
+_TRIAL = """
+DO $flow_trial$
+#variable_conflict use_column
+DECLARE
+    _flow_row {good}%ROWTYPE;
+    _flow_n bigint := 0;
+    _flow_c text; _flow_f text; _flow_t text; _flow_x text;
+BEGIN
+    FOR _flow_row IN SELECT s.* FROM {good} AS s WHERE {winner} {order} LOOP
+        BEGIN
+            {insert};
+            RAISE EXCEPTION USING ERRCODE = 'FLOW0';
+        EXCEPTION WHEN SQLSTATE 'FLOW0' THEN NULL;
+        WHEN OTHERS THEN
+            GET STACKED DIAGNOSTICS _flow_c = CONSTRAINT_NAME, _flow_f = COLUMN_NAME, _flow_t = TABLE_NAME,
+                _flow_x = PG_EXCEPTION_CONTEXT;
+            IF SQLSTATE !~ {states} THEN RAISE; END IF;
+            IF SQLSTATE <> ALL ({ignored}) THEN
+                INSERT INTO {tried} VALUES (_flow_row.{file}, _flow_row.{record}, SQLSTATE, _flow_c, _flow_f, _flow_t,
+                    substring(_flow_x FROM '^(?:PL/pgSQL|SQL) function (\\S+)'));
+                _flow_n := _flow_n + 1;
+                EXIT WHEN _flow_n >= {most};
+            END IF;
+        END;
+    END LOOP;
+END $flow_trial$"""
+
+_COLUMNS = "file integer, record bigint, state text, what text, field text, place text, function text"
+
+
+@translate()
+def refuse_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> TaskCount | None:
+    """Take the rows by which a load has failed out of staging; None if none of them is refused by itself. Counts as
+    `refuse_rows` does."""
+    state = _state_about_rows(failure)
+    if state is None or not _may_try(conn):
+        return None
+    with conn.transaction():
+        _try_rows(conn, plan, state)
+        refusals = [_refusal(plan, *row) for row in conn.execute(_reasons()).fetchall()]
+        return refuse_for(conn, plan, refusals) if refusals else None
+
+
+def find_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> tuple[RecordRef, ...]:
+    """Where the first staged rows stand by which a load has failed; nothing is changed."""
+    state = _state_about_rows(failure)
+    if state is None or not _may_try(conn):
+        return ()
+    with conn.transaction(force_rollback=True):
+        _try_rows(conn, plan, state, most=MOST_PLACES)
+        rows = conn.execute(sql.SQL("SELECT file, record FROM {} ORDER BY 1, 2").format(_TRIED)).fetchall()
+    return tuple(RecordRef(file, record) for file, record in rows)
+
+
+def _state_about_rows(failure: Failure) -> str | None:
+    """The SQLSTATE by which a statement has failed, if that is about a row, so that another row may pass."""
+    error = failure.__cause__
+    if not isinstance(error, psycopg.Error) or error.sqlstate is None or error.sqlstate == _FOREIGN_KEY:
+        return None
+    if error.sqlstate == _POLICY:
+        return _POLICY if "row-level security" in (error.diag.message_primary or "") else None
+    return error.sqlstate if _ABOUT_ROWS.match(error.sqlstate) else None
+
+
+def _may_try(conn: Conn) -> bool:
+    row = conn.execute("SELECT has_database_privilege(current_database(), 'TEMPORARY')").fetchone()
+    return row == (True,)
+
+
+def _try_rows(conn: Conn, plan: LoadPlan, state: str, most: int | None = None) -> None:
+    for name, value in plan.settings.items():
+        conn.execute("SELECT set_config(%s, %s, true)", [name, value])
+    conn.execute(sql.SQL("CREATE TEMPORARY TABLE {} ({}) ON COMMIT DROP").format(_TRIED, sql.SQL(_COLUMNS)))
+    # A row that refers to another one of its batch does not find it; which keys repeat is told by the table alone only
+    # where its rows stay.
+    ignored = [_FOREIGN_KEY, *((_UNIQUE, _EXCLUSION) if load_mode(plan.load_mode).replaces_all_rows else ())]
+    conn.execute(
+        sql.SQL(_TRIAL).format(
+            good=plan.tables.good_identifier,
+            winner=is_winner(plan.winners, "s"),
+            order=sql.SQL("ORDER BY s.{}, s.{}" if most else "").format(sql.Identifier(FILE), sql.Identifier(RECORD)),
+            insert=load_handler(plan.load_mode).insert(conn, plan, sql.SQL("(SELECT (_flow_row).*)")),
+            states=sql.Literal(f"^({_ABOUT_ROWS.pattern}{f'|{_POLICY}' if state == _POLICY else ''})"),
+            ignored=sql.SQL("{}::text[]").format(sql.Literal(ignored)),
+            tried=_TRIED,
+            file=sql.Identifier(FILE),
+            record=sql.Identifier(RECORD),
+            most=sql.Literal(most),
+        )
+    )
+
+
+def _reasons() -> sql.Composed:
+    return sql.SQL(
+        "SELECT DISTINCT t.state, t.what, t.field, t.place, t.function FROM {} AS t ORDER BY 1, 2, 3, 4, 5"
+    ).format(_TRIED)
+
+
+def _refusal(plan: LoadPlan, state: str, what: str, field: str, place: str, function: str | None) -> Refusal:
+    kind, name, message = _describe(state, what, field, place or plan.target.table, function)
+    condition = sql.SQL(
+        "EXISTS (SELECT FROM {} AS k WHERE k.file = s.{} AND k.record = s.{} AND (k.state, k.what, k.field, k.place)"
+        " = ({}, {}, {}, {}) AND k.function IS NOT DISTINCT FROM {})"
+    ).format(
+        _TRIED, sql.Identifier(FILE), sql.Identifier(RECORD), *map(sql.Literal, (state, what, field, place, function))
+    )
+    return Refusal(kind, name, field or None, message, condition)
+
+
+def _describe(state: str, what: str, field: str, place: str, function: str | None) -> tuple[str, str, str]:
+    """Kind, name and message."""
+    if state == "23514" and not what:
+        return "partition", place, f"fits no partition of {place!r}"
+    if state in _BY_CONSTRAINT:
+        kind, message = _BY_CONSTRAINT[state]
+        return kind, what or field or place, message(what)
+    if function is not None:
+        return "trigger", function, f"is refused by the function {function} (SQLSTATE {state})"
+    return "value", field or state, f"makes an expression of the table fail (SQLSTATE {state})"
+
+
+_BY_CONSTRAINT: dict[str, tuple[str, Callable[[str], str]]] = {
+    "23502": ("notNull", lambda name: "must not be empty"),
+    "23514": ("check", lambda name: f"breaks the check constraint {name!r}"),
+    _UNIQUE: ("unique", lambda name: f"repeats a key of the unique index {name!r}"),
+    _EXCLUSION: ("exclusion", lambda name: f"is kept out by the exclusion constraint {name!r}"),
+    _POLICY: ("policy", lambda name: "is kept out by a row security policy"),
+    "54000": ("size", lambda name: "is too large for an index of the table"),
+}
