@@ -10,8 +10,9 @@ from typing import NamedTuple
 from executors.model import Connection
 from executors.postgres.client import connect
 from executors.postgres.staging import drop_staging, staging_tables
-from executors.sources import SOURCES, load_source
+from executors.sources import SOURCES, Claimant, load_source
 from ir.nodes import Source
+from ir.pipeline import Pipeline
 
 
 def drop_kept(connection: Connection, run_id: str, node: str, attempt: int) -> None:
@@ -29,12 +30,12 @@ class ClaimedFile(NamedTuple):
     mtime_ns: int
 
 
-def put_away_discarded(source: Source, folder: Path, files: Collection[ClaimedFile]) -> None:
+def put_away_discarded(pipeline: Pipeline, source: Source, folder: Path, files: Collection[ClaimedFile]) -> None:
     """Move these claimed files to the failed ones, so that the next run does not read them again. Files that are read
     in place stay where they are. Raises Failure."""
     if source.connector not in SOURCES:
         return
-    handler = load_source(source, folder)
+    handler = load_source(source, folder, Claimant.of(pipeline))
     for file in handler.list_claimed(time.time()):
         if ClaimedFile(file.name, file.size, file.mtime_ns) in files:
             handler.finish(file, succeeded=False)

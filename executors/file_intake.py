@@ -16,14 +16,14 @@ from executors.model import FileScan, LoadCommit, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.reading import Reading, read_files
-from executors.sources import FileSource, load_source
+from executors.sources import Claimant, FileSource, Listing, load_source
 from ir.connectors import typed_config
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
 from ir.words import counted
 
 Scanner = Callable[[Source, Sequence[SourceFile]], list[FileScan]]
-Opener = Callable[[Source, Path], FileSource]
+Opener = Callable[[Source, Path, Claimant], FileSource]
 
 
 @dataclass(slots=True)
@@ -189,7 +189,7 @@ class FileIntake:
         """Put away what an earlier attempt of this run had claimed and loaded when it died."""
         if source.id in self._opened:
             return
-        handler = self._open_source(source, self._job.files_folder)
+        handler = self._open_source(source, self._job.files_folder, self._claimant())
         for file in handler.list_claimed(time.time()):
             if sha256_of(file) in loaded:
                 handler.finish(file, True)
@@ -206,18 +206,24 @@ class FileIntake:
                 found[sha256_of(file)] = file
         return found
 
+    def _claimant(self) -> Claimant:
+        return Claimant.of(self._job.pipeline, self._job.run_id, self._job.token)
+
     def _take_in(self, source: Source) -> None:
-        handler = self._open_source(source, self._job.files_folder)
+        handler = self._open_source(source, self._job.files_folder, self._claimant())
         self._ports.events.step("list", source.id)
-        files = self._settled(source, handler)
-        if not files:
-            self._opened[source.id] = self._missed(source, handler)
+        listing = self._settled(source, handler)
+        if not listing.files:
+            self._opened[source.id] = self._missed(source, handler, listing)
             return
-        queue = line_up(source, files, self._ports.units)
+        queue = line_up(source, listing.files, self._ports.units)
         if queue.waiting and (not queue.ready or self._replaces_all(source)):
             raise refuse_held_back(source, queue)
         # Known before the scan, so that files that cannot even be scanned are put away too.
-        claimed = [replace(handler.claim(file), seq=seq) for seq, file in enumerate(queue.ready)]
+        claimed = self._claim(source, handler, queue.ready)
+        if not claimed:
+            self._opened[source.id] = self._missed(source, handler, listing)
+            return
         intake = self._opened[source.id] = _Opened(source, handler, claimed)
         if queue.waiting:
             intake.warnings.append(held_back(source, queue))
@@ -227,29 +233,41 @@ class FileIntake:
         self._keep_first_of_each(intake, scans)
         self._tell_if_empty(source, scans)
 
+    def _claim(self, source: Source, handler: FileSource, files: Sequence[SourceFile]) -> list[SourceFile]:
+        """Those of the files that nobody else has taken since they were listed."""
+        claimed: list[SourceFile] = []
+        for file in files:
+            if taken := handler.claim(file):
+                claimed.append(replace(taken, seq=len(claimed)))
+            else:
+                text = f"{file.name} was moved or taken by another pipeline and is left out."
+                self._ports.events.log("info", text, source.id)
+        return claimed
+
     def _replaces_all(self, source: Source) -> bool:
         """Whether some of its files alone would push all others out of a table."""
         targets = [t for t in self._job.pipeline.targets() if self._job.pipeline.path_to(t).source.id == source.id]
         return any(load_mode(target.load_mode).replaces_all_rows for target in targets)
 
-    def _settled(self, source: Source, handler: FileSource) -> Sequence[SourceFile]:
-        """The files that have stood still long enough; waits once for young ones."""
+    def _settled(self, source: Source, handler: FileSource) -> Listing:
+        """What has stood still long enough; waits once for files that may be growing."""
         listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
         if listing.unsettled:
             seconds = typed_config(source).wait_policy.settle_seconds
             self._ports.events.log(
                 "info",
-                f"{counted(len(listing.unsettled), 'file')} may still be growing: {seconds:g} s are waited.",
+                f"{counted(len(listing.unsettled), 'file')} may still be growing: waiting {seconds:g} s.",
                 source.id,
             )
             deadline = time.monotonic() + seconds
             while time.monotonic() < deadline:
                 self._ports.cancellation.check()
                 time.sleep(min(0.2, seconds))
-            listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
-            for name in listing.unsettled:
-                self._ports.events.log("warning", f"{name} is still growing and is left for the next run.", source.id)
-        return listing.files
+            listing = handler.list_files(time.time(), self._ports.units.arrived_whole, listing.unsettled)
+            for file in listing.unsettled:
+                text = f"{file.name} is still growing and is left for the next run."
+                self._ports.events.log("warning", text, source.id)
+        return listing
 
     def _keep_first_of_each(self, intake: _Opened, scans: Sequence[FileScan]) -> None:
         seen: dict[str, str] = {}
@@ -277,11 +295,14 @@ class FileIntake:
             text = f"{counted(len(scans), 'file')} came, and none holds a row."
             self._alert(self._opened[source.id], "source.empty", text, "Look whether the sender has lost its data.")
 
-    def _missed(self, source: Source, handler: FileSource) -> _Opened:
+    def _missed(self, source: Source, handler: FileSource, listing: Listing) -> _Opened:
         """No file came: wait if the policy says so, else do what `onMissAction` says."""
         config = typed_config(source)
         policy, waited = config.wait_policy, self._job.waited
         text = f"No file in {config.path!r} matches {config.pattern.value!r}."
+        if listing.claimed_by:
+            owners = " and ".join(map(repr, listing.claimed_by))
+            text += f" Files that match are claimed by {owners}: of pipelines over one folder, one gets each file."
         if waited is not None and waited < policy.max_retries:
             raise WaitForFiles("source.no_files", text, minutes=policy.interval_minutes, node=source.id)
         if policy.on_miss_action == "fail":

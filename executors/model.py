@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -120,7 +121,8 @@ class RunJob:
 class SourceFile:
     """A matched file. `seq` is its place in the source's order; `name` is relative to the workspace's folder.
 
-    `records` is known once it was scanned.
+    `inode` and `ctime_ns` tell it from a file that took its place; None where nobody asks. `records` is known once it
+    was scanned.
     """
 
     seq: int
@@ -129,6 +131,20 @@ class SourceFile:
     size: int
     mtime_ns: int
     records: int | None = None
+    inode: int | None = None
+    ctime_ns: int | None = None
+
+    @classmethod
+    def found(cls, seq: int, path: str, name: str, status: os.stat_result) -> SourceFile:
+        """The file that the file system tells of."""
+        size, modified, changed = status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        return cls(seq, path, name, size, modified, inode=status.st_ino, ctime_ns=changed)
+
+    def is_same(self, now: SourceFile) -> bool:
+        """Whether what stands at its place now is this file, unchanged, as far as is known of it."""
+        if (self.size, self.mtime_ns) != (now.size, now.mtime_ns):
+            return False
+        return self.inode in (None, now.inode) and self.ctime_ns in (None, now.ctime_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +162,8 @@ class SourceField:
 class Split:
     """A part of a file that one task reads: bytes `[start, end)`, or row groups for columnar formats.
 
-    `first_record` is the 1-based number of its first data record in the file.
+    `first_record` is the 1-based number of its first data record in the file, `checksums` are those of the whole file
+    (`formats.verified`).
     """
 
     file: SourceFile
@@ -155,6 +172,7 @@ class Split:
     end: int
     first_record: int
     records: int
+    checksums: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +185,10 @@ class FileScan:
     fields: tuple[SourceField, ...]
     splits: tuple[Split, ...]
     warnings: tuple[str, ...] = ()
+
+    def with_checksums(self, checksums: bytes) -> FileScan:
+        """The same, to be read with every byte compared."""
+        return replace(self, splits=tuple(replace(split, checksums=checksums) for split in self.splits))
 
 
 # --- the one pass ------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from executors.lane import Lane
 from executors.model import RunJob, RunReport, SourceFile
 from executors.ports import Events, LoadUnits, NewestFile, Ports
 from executors.postgres import meta
-from executors.sources import ArrivedWhole, FileSource, Listing, load_source
+from executors.sources import ArrivedWhole, Claimant, FileSource, Listing, load_source
 from executors.target_preview import TargetPreview
 from ir.nodes import Source
 
@@ -98,8 +98,8 @@ class _NoAlerts:
         self.log(severity, message, node)
 
 
-def _read_in_place(source: Source, folder: Path) -> FileSource:
-    return _InPlace(load_source(source, folder))
+def _read_in_place(source: Source, folder: Path, claimant: Claimant) -> FileSource:
+    return _InPlace(load_source(source, folder, replace(claimant, token=None)))
 
 
 class _InPlace(FileSource):
@@ -108,8 +108,8 @@ class _InPlace(FileSource):
     def __init__(self, handler: FileSource) -> None:
         self._handler = handler
 
-    def list_files(self, now: float, arrived_whole: ArrivedWhole) -> Listing:
-        return self._handler.list_files(now, arrived_whole)
+    def list_files(self, now: float, arrived_whole: ArrivedWhole, seen: Sequence[SourceFile] = ()) -> Listing:
+        return self._handler.list_files(now, arrived_whole, seen)
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         return self._handler.list_claimed(now)

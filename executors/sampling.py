@@ -20,7 +20,7 @@ from executors.postgres.samples import keep_source_sample
 from executors.preview import without_effects
 from executors.reading import Reading, read_files
 from executors.snapshot_intake import SnapshotIntake
-from executors.sources import FileSource, load_source
+from executors.sources import Claimant, FileSource, load_source
 from executors.spark.sampling import sample_rows
 from ir.connectors import typed_config
 from ir.nodes import Source
@@ -75,9 +75,11 @@ class _NewestFiles:
 
     def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
         source = lane.path.source
-        handler: FileSource = load_source(source, self._run.job.files_folder)
+        handler: FileSource = load_source(source, self._run.job.files_folder, Claimant.of(self._run.job.pipeline))
         self._run.ports.events.step("list", source.id)
-        found = handler.list_files(time.time(), self._run.ports.units.arrived_whole).files
+        listing = handler.list_files(time.time(), self._run.ports.units.arrived_whole)
+        # Nothing is loaded, so that a file that may still be growing is better than none.
+        found = listing.files or listing.unsettled
         if not found:
             config = typed_config(source)
             raise Terminal(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +14,18 @@ from executors.errors import Terminal
 from executors.formats import columns
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.encodings import bom_length, escaped, is_utf8, is_valid, to_utf8
-from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged
+from executors.formats.files import (
+    BLOCK_BYTES,
+    SPLIT_BYTES,
+    HashedBlocks,
+    blocks_of,
+    head_of,
+    open_unchanged,
+    open_verified,
+)
 from executors.formats.records import Chunk, Offsets, RecordFinder, quote_not_closed, whole_records
 from executors.formats.splits import SplitPlanner
+from executors.formats.verified import ByteStream
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Csv, Tsv
 from ir.nodes import SourceColumn
@@ -55,7 +63,8 @@ def scan(
         raise quote_not_closed(file.name, planner.records)
     plan = planner.splits if is_utf8(fmt.encoding) else planner.one_split
     fields = tuple(SourceField(name, STRING) for name in names)
-    return FileScan(file, blocks.sha256, planner.records, fields, plan(file, blocks.sha256), tuple(warnings))
+    scan = FileScan(file, blocks.sha256, planner.records, fields, plan(file, blocks.sha256), tuple(warnings))
+    return scan.with_checksums(blocks.checksums)
 
 
 def names_of(file: SourceFile, fmt: Delimited) -> list[str]:
@@ -77,7 +86,7 @@ def read(
     A record with another number of cells than the header, or with text that its encoding does not allow, comes as a bad
     row with its number and raw text. Raises Transient `source.changed`.
     """
-    with open_unchanged(split.file) as stream:
+    with open_verified(split) as stream:
         names, _ = _names(stream, split.file, fmt, declared)
         framer = Framer(split, text_schema(fields))
         parser = _CellReader(fmt, names, [f.name for f in fields if f.name in names], split.file.name)
@@ -85,7 +94,7 @@ def read(
             yield framer.batch(len(chunk.starts), *parser.read(chunk))
 
 
-def _chunks(stream: BinaryIO, split: Split, fmt: Delimited, block_bytes: int) -> Iterator[Chunk]:
+def _chunks(stream: ByteStream, split: Split, fmt: Delimited, block_bytes: int) -> Iterator[Chunk]:
     finder, name = _finder(fmt), split.file.name
     if is_utf8(fmt.encoding):
         yield from whole_records(blocks_of(stream, split.start, split.end, block_bytes), finder, name)
@@ -116,7 +125,7 @@ def _finder(fmt: Delimited) -> RecordFinder:
 
 
 def _names(
-    stream: BinaryIO, file: SourceFile, fmt: Delimited, declared: Sequence[SourceColumn]
+    stream: ByteStream, file: SourceFile, fmt: Delimited, declared: Sequence[SourceColumn]
 ) -> tuple[list[str], list[str]]:
     """The file's column names in order and warnings about them; none for a file without a record."""
     record = _first_record(stream, file, fmt)
@@ -129,7 +138,7 @@ def _names(
     return columns.names_from_header(_cells(record.decode(), fmt, file))
 
 
-def _first_record(stream: BinaryIO, file: SourceFile, fmt: Delimited) -> bytes | None:
+def _first_record(stream: ByteStream, file: SourceFile, fmt: Delimited) -> bytes | None:
     blocks = to_utf8(blocks_of(stream, 0, file.size, 64 << 10), fmt.encoding)
     chunk = next(whole_records(blocks, _finder(fmt), file.name), None)
     return None if chunk is None else chunk.record(0)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import BinaryIO
 
 from executors.errors import Terminal, Transient
-from executors.model import SourceFile
+from executors.formats.verified import ByteStream, Checksums, VerifiedStream
+from executors.model import SourceFile, Split
 
 BLOCK_BYTES = 2 << 20
 """How much is read, and about how much a batch holds."""
@@ -21,31 +24,55 @@ SPLIT_BYTES = 24 << 20
 
 @contextmanager
 def open_unchanged(file: SourceFile) -> Iterator[BinaryIO]:
-    """The file, open for reading, if its size and time are as listed; looked at again when the reading is done.
+    """The file, open for reading, if it is the one that was listed; looked at again when the reading is done.
 
     Raises Transient `source.changed`, also for a file that is gone, and Terminal `source.unreadable`.
     """
+    with _opened(file) as stream:
+        before = _require_unchanged(stream.fileno(), file)
+        yield stream
+        _require_unchanged(stream.fileno(), before)
+
+
+@contextmanager
+def open_verified(split: Split) -> Iterator[VerifiedStream]:
+    """The file of a split, open for reading, with every byte compared with what was scanned. Raises as
+    `open_unchanged`."""
+    file = split.file
+    # Its change time may move while its bytes stay: a link or other permissions are no reason to read it again.
+    listed = replace(file, ctime_ns=None)
+    with _opened(file) as stream:
+        _require_unchanged(stream.fileno(), listed)
+        verified = VerifiedStream(stream, file.size, split.checksums, lambda: _changed(file, "changed after the scan"))
+        yield verified
+        _require_unchanged(stream.fileno(), listed)
+
+
+@contextmanager
+def _opened(file: SourceFile) -> Iterator[BinaryIO]:
     try:
         # The path was resolved when it was listed: a link there now would be another file.
         stream = os.fdopen(os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0)
     except FileNotFoundError as error:
         raise _changed(file, "is gone") from error
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise _changed(file, "is a link now") from error
         raise Terminal(
             "source.unreadable",
             f"{file.name} cannot be read: {error.strerror}.",
             hint="Give the user that runs the worker the right to read it.",
         ) from error
     with stream:
-        _require_unchanged(stream.fileno(), file)
         yield stream
-        _require_unchanged(stream.fileno(), file)
 
 
-def _require_unchanged(descriptor: int, file: SourceFile) -> None:
-    now = os.fstat(descriptor)
-    if (now.st_size, now.st_mtime_ns) != (file.size, file.mtime_ns):
+def _require_unchanged(descriptor: int, file: SourceFile) -> SourceFile:
+    """The file as it is now."""
+    now = SourceFile.found(file.seq, file.path, file.name, os.fstat(descriptor))
+    if not file.is_same(now):
         raise _changed(file, "changed after it was listed")
+    return now
 
 
 def _changed(file: SourceFile, what: str) -> Transient:
@@ -56,7 +83,7 @@ def _changed(file: SourceFile, what: str) -> Transient:
     )
 
 
-def head_of(stream: BinaryIO) -> bytes:
+def head_of(stream: ByteStream) -> bytes:
     """The first bytes of a file, enough for a byte order mark; reading begins at its start afterwards."""
     stream.seek(0)
     head = stream.read(4)
@@ -64,7 +91,7 @@ def head_of(stream: BinaryIO) -> bytes:
     return head
 
 
-def blocks_of(stream: BinaryIO, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+def blocks_of(stream: ByteStream, start: int, end: int, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
     """Bytes `[start, end)` in blocks."""
     stream.seek(start)
     left = end - start
@@ -74,18 +101,23 @@ def blocks_of(stream: BinaryIO, start: int, end: int, block_bytes: int = BLOCK_B
 
 
 class HashedBlocks:
-    """Blocks of a whole file that are hashed while their taker looks at them."""
+    """Blocks of a whole file that are hashed while their taker looks at them; `checksums` once all were taken."""
 
     def __init__(self, stream: BinaryIO, block_bytes: int = BLOCK_BYTES) -> None:
         self._stream, self._block_bytes = stream, block_bytes
-        self._digest = hashlib.sha256()
+        self._digest, self._checksums = hashlib.sha256(), Checksums()
 
     def __iter__(self) -> Iterator[bytes]:
         with ThreadPoolExecutor(1) as hasher:
             while block := self._stream.read(self._block_bytes):
                 hashed = hasher.submit(self._digest.update, block)
+                self._checksums.add(block)
                 yield block
                 hashed.result()
+
+    @property
+    def checksums(self) -> bytes:
+        return self._checksums.finish()
 
     @property
     def sha256(self) -> str:

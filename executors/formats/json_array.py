@@ -9,7 +9,7 @@ from executors.errors import Terminal
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.columns import declared_fields, require_columns
 from executors.formats.encodings import UNDECODABLE, bom_length, decoded, escaped
-from executors.formats.files import BLOCK_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged
+from executors.formats.files import BLOCK_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged, open_verified
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
 from executors.formats.records import MOST_RECORD_BYTES
 from executors.formats.splits import whole_file
@@ -40,7 +40,8 @@ def scan(
                 found.add(row, nested)
     fields = found.fields() if records else declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
-    return FileScan(file, blocks.sha256, records, fields, whole_file(file, blocks.sha256, records))
+    splits = whole_file(file, blocks.sha256, records)
+    return FileScan(file, blocks.sha256, records, fields, splits).with_checksums(blocks.checksums)
 
 
 def read(
@@ -53,7 +54,7 @@ def read(
 ) -> Batches:
     """The elements as text columns; one that is no object is a bad row. Raises Transient `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
-    with open_unchanged(split.file) as stream:
+    with open_verified(split) as stream:
         blocks = blocks_of(stream, 0, split.file.size, block_bytes)
         for texts in _grouped(elements(decoded(blocks), split.file.name), block_bytes):
             good, bad = [], BadRecords()

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Sequence
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.columns import declared_fields, require_columns
 from executors.formats.encodings import bom_length, escaped, to_utf8
-from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged
+from executors.formats.files import (
+    BLOCK_BYTES,
+    SPLIT_BYTES,
+    HashedBlocks,
+    blocks_of,
+    head_of,
+    open_unchanged,
+    open_verified,
+)
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
 from executors.formats.records import Chunk, RecordFinder, whole_records
 from executors.formats.splits import SplitPlanner
@@ -39,7 +47,9 @@ def scan(
                     found.add(row, nested)
     fields = found.fields() if planner.records else declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
-    return FileScan(file, blocks.sha256, planner.records, fields, planner.splits(file, blocks.sha256))
+    return FileScan(file, blocks.sha256, planner.records, fields, planner.splits(file, blocks.sha256)).with_checksums(
+        blocks.checksums
+    )
 
 
 def read(
@@ -52,7 +62,7 @@ def read(
 ) -> Batches:
     """The lines of a split as text columns; one that is no object is a bad row. Raises Transient `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
-    with open_unchanged(split.file) as stream:
+    with open_verified(split) as stream:
         blocks = blocks_of(stream, split.start, split.end, block_bytes)
         for chunk in whole_records(blocks, RecordFinder(), split.file.name):
             good, bad = [], BadRecords()

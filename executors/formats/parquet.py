@@ -11,11 +11,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from executors.errors import Terminal
+from executors.errors import Terminal, Transient
 from executors.formats.arrow_types import carry, carry_as_text, column_type, shown_value
 from executors.formats.batches import BadRecords, Batches, Framer, typed_schema
 from executors.formats.columns import require_columns
-from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, open_unchanged
+from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, open_unchanged, open_verified
+from executors.formats.verified import VerifiedStream
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Parquet
 from ir.nodes import SourceColumn
@@ -41,7 +42,7 @@ def scan(
     require_columns(file.name, schema.names, declared)
     fields = tuple(_field(f, file.name) for f in schema)
     splits = tuple(_splits(file, blocks.sha256, sizes, split_bytes))
-    return FileScan(file, blocks.sha256, footer.num_rows, fields, splits)
+    return FileScan(file, blocks.sha256, footer.num_rows, fields, splits).with_checksums(blocks.checksums)
 
 
 def _field(field: pa.Field, file: str) -> SourceField:
@@ -68,7 +69,7 @@ def read(
 ) -> Batches:
     """The rows of a split, typed. A value that its column type cannot hold, such as nanoseconds, makes a bad row."""
     framer = Framer(split, typed_schema(fields))
-    with open_unchanged(split.file) as stream, _opened(stream, split.file) as opened:
+    with open_verified(split) as stream, _opened(stream, split.file) as opened:
         names = set(opened.schema_arrow.names)
         wanted = [f for f in fields if f.name in names]
         types = {column.name: ColumnType.parse(column.type) for column in declared}
@@ -78,7 +79,7 @@ def read(
             columns=[f.name for f in wanted],
             use_threads=False,
         )
-        for batch in _reading(batches, split.file):
+        for batch in _reading(batches, stream, split.file):
             yield _framed(batch, wanted, types, framer)
 
 
@@ -112,21 +113,26 @@ def _shown(row: pa.RecordBatch) -> str:
 
 
 @contextmanager
-def _opened(stream: BinaryIO, file: SourceFile) -> Iterator[parquet.ParquetFile]:
+def _opened(stream: BinaryIO | VerifiedStream, file: SourceFile) -> Iterator[parquet.ParquetFile]:
     stream.seek(0, io.SEEK_SET)
     try:
         opened = parquet.ParquetFile(stream)
-    except (pa.ArrowException, OSError) as error:
-        raise _malformed(file, error) from error
+    except (pa.ArrowException, OSError, Transient) as error:
+        raise _why(stream, file, error) from error
     with opened:
         yield opened
 
 
-def _reading(batches: Iterator[pa.RecordBatch], file: SourceFile) -> Iterator[pa.RecordBatch]:
+def _reading(batches: Iterator[pa.RecordBatch], stream: VerifiedStream, file: SourceFile) -> Iterator[pa.RecordBatch]:
     try:
         yield from batches
-    except (pa.ArrowException, OSError) as error:
-        raise _malformed(file, error) from error
+    except (pa.ArrowException, OSError, Transient) as error:
+        raise _why(stream, file, error) from error
+
+
+def _why(stream: BinaryIO | VerifiedStream, file: SourceFile, error: Exception) -> Exception:
+    """Bytes that changed are the reason whatever the library makes of them."""
+    return getattr(stream, "failure", None) or _malformed(file, error)
 
 
 def _malformed(file: SourceFile, error: Exception) -> Terminal:

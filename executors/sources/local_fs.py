@@ -2,61 +2,82 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from executors.errors import Terminal
+from executors.errors import Terminal, Transient
 from executors.model import SourceFile
-from executors.sources import ArrivedWhole, Listing
-from executors.sources.moving import in_folder, move_to_first_free, with_suffix
+from executors.sources import ArrivedWhole, Claimant, Listing
+from executors.sources.moving import in_folder, move_to_first_free, take, with_suffix
 from ir.connectors import typed_config
 from ir.connectors.local_fs import Atomicity
 from ir.nodes import Source
 from ir.patterns import compile_pattern, expand_tokens
 from ir.timezones import timezone
 
+_CLAIMS = re.compile(r"(?P<pipeline>[a-z][a-z0-9_-]*)\.(?P<source>[a-z][a-z0-9_-]*)\.(?P<token>[0-9]+)\..+")
+"""The name of a folder of claimed files: whose they are."""
+
 
 class LocalFs:
     """Files of one source node; `folder` is the workspace's.
 
-    With `atomicity` a file is claimed by moving it into the staging folder. What a dead attempt left there is listed
-    again. Without it files are read in place and never moved. Folders below `path` are not searched.
+    With `atomicity` a file is claimed by moving it into a folder of the attempt's own below the staging folder, which
+    names pipeline, source, fence token and run. Claims of others are left alone. Those of earlier attempts of this
+    pipeline are listed again and taken over: the fence keeps such an attempt from loading anything. Without
+    `atomicity` files are read in place and never moved. Folders below `path` are not searched.
     """
 
-    def __init__(self, source: Source, folder: Path) -> None:
-        self._node = source.id
+    def __init__(self, source: Source, folder: Path, claimant: Claimant) -> None:
+        self._node, self._claimant = source.id, claimant
         self._config = typed_config(source)
         self._root = folder.resolve()
         self._path = self._inside(self._root / self._config.path)
 
-    def list_files(self, now: float, arrived_whole: ArrivedWhole) -> Listing:
+    def list_files(self, now: float, arrived_whole: ArrivedWhole, seen: Sequence[SourceFile] = ()) -> Listing:
         """Raises Terminal if the path is missing, or a matching name leads out of the workspace's folder."""
         found = sorted(self._matching(now), key=lambda file: (Path(file.name).name, file.path))
-        young = [file for file in found if not self._is_settled(file, now)]
+        stood_still = {file.path: file for file in seen}
+        young = [file for file in found if not self._is_settled(file, now, stood_still.get(file.path))]
         whole = arrived_whole(young) if young else ()
-        growing = {file.path: file.name for file in young if file.path not in whole}
+        growing = {file.path: file for file in young if file.path not in whole}
         settled = [file for file in found if file.path not in growing]
         if self._config.ordering == "latest_by_mtime":
             settled = sorted(settled, key=lambda file: file.mtime_ns)[-1:]
-        files = tuple(_numbered(seq, file) for seq, file in enumerate(settled))
-        return Listing(files, tuple(growing.values()))
+        files = tuple(replace(file, seq=seq) for seq, file in enumerate(settled))
+        return Listing(files, tuple(growing.values()), () if found else self._claimed_by(now))
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
         return tuple(file for file in self._matching(now) if self._is_staged(Path(file.path)))
 
-    def claim(self, file: SourceFile) -> SourceFile:
-        atomicity, path = self._config.atomicity, Path(file.path)
-        if atomicity is None or self._is_staged(path):
+    def claim(self, file: SourceFile) -> SourceFile | None:
+        """Raises Transient `source.changed` if the file is not what was listed."""
+        atomicity = self._config.atomicity
+        if atomicity is None:
             return file
         for folder in (atomicity.staging_folder, atomicity.success_folder, atomicity.failure_folder):
             self._expanded(folder)
-        path = move_to_first_free(path, in_folder(self._staging(atomicity), path.name))
-        now = path.stat()
-        return SourceFile(file.seq, str(path), file.name, now.st_size, now.st_mtime_ns)
+        own, path = self._own_claims(atomicity), Path(file.path)
+        taken = path if path.is_relative_to(own) else take(path, in_folder(own, path.name))
+        if taken is None:
+            return None
+        self._tidy(path.parent)
+        now = SourceFile.found(file.seq, str(taken), file.name, taken.stat())
+        if not replace(file, ctime_ns=None).is_same(now):
+            raise Transient(
+                "source.changed",
+                f"{file.name} changed after it was listed.",
+                hint="Let writers finish under another name and rename, or raise settleSeconds.",
+                node=self._node,
+            )
+        return now
 
     def finish(self, file: SourceFile, succeeded: bool) -> None:
         """Move a claimed file into the success or failure folder, next to any file of its name."""
@@ -65,15 +86,20 @@ class LocalFs:
             return
         folder = self._expanded(atomicity.success_folder if succeeded else atomicity.failure_folder)
         move_to_first_free(path, with_suffix(folder, path.name))
-        if path.parent != self._staging(atomicity):
-            with suppress(OSError):
-                path.parent.rmdir()
+        self._tidy(path.parent)
+
+    def _tidy(self, folder: Path) -> None:
+        """Remove a folder of claims that holds none any more."""
+        with suppress(OSError):
+            while self._is_staged(folder):
+                folder.rmdir()
+                folder = folder.parent
 
     # --- folders ----------------------------------------------------------------------------------------------
 
     def _inside(self, path: Path) -> Path:
         """The real path behind links; raises Terminal if it lies outside the workspace's folder."""
-        real = path.resolve()
+        real = Path(os.path.realpath(path))  # unlike `resolve`, it bears links that lead to one another
         if not real.is_relative_to(self._root):
             raise Terminal(
                 "source.path_outside",
@@ -92,7 +118,27 @@ class LocalFs:
 
     def _is_staged(self, path: Path) -> bool:
         atomicity = self._config.atomicity
-        return atomicity is not None and path.is_relative_to(self._staging(atomicity))
+        return atomicity is not None and self._staging(atomicity) in path.parents
+
+    def _own_claims(self, atomicity: Atomicity) -> Path:
+        who = self._claimant
+        return self._inside(self._staging(atomicity) / f"{who.pipeline}.{self._node}.{who.token}.{who.run_id}")
+
+    def _claims(self) -> Iterator[tuple[Path, re.Match[str]]]:
+        """Every folder of claimed files, whosever."""
+        if self._config.atomicity is not None:
+            staging = self._staging(self._config.atomicity)
+            for name in self._entries(staging):
+                if match := _CLAIMS.fullmatch(name):
+                    yield staging / name, match
+
+    def _may_take_over(self, claims: re.Match[str]) -> bool:
+        """Whether claims are this source's own: of this attempt or of an earlier one, which is dead, for each claims
+        with a higher token. What a source held that the pipeline no longer has goes to whom its names match."""
+        who, node = self._claimant, claims["source"]
+        if claims["pipeline"] != who.pipeline or (node != self._node and node in who.sources):
+            return False
+        return who.token is None or int(claims["token"]) <= who.token
 
     # --- listing ----------------------------------------------------------------------------------------------
 
@@ -105,11 +151,23 @@ class LocalFs:
 
     def _folders(self) -> Iterator[Path]:
         yield self._path
-        if self._config.atomicity is not None:
-            staging = self._staging(self._config.atomicity)
-            if staging.is_dir():
-                yield staging
-                yield from (staging / name for name in self._entries(staging) if name.isdecimal())
+        for folder, claims in self._claims():
+            if self._may_take_over(claims):
+                yield from self._with_numbered(folder)
+
+    def _with_numbered(self, folder: Path) -> Iterator[Path]:
+        yield folder
+        yield from (folder / name for name in self._entries(folder) if name.isdecimal())
+
+    def _claimed_by(self, now: float) -> tuple[str, ...]:
+        """The other pipelines that have claimed files with names that match."""
+        matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))
+        owners = {
+            claims["pipeline"]
+            for folder, claims in self._claims()
+            if claims["pipeline"] != self._claimant.pipeline and any(map(matches, self._entries(folder)))
+        }
+        return tuple(sorted(owners))
 
     def _entries(self, folder: Path) -> list[str]:
         if not folder.is_dir():
@@ -146,15 +204,21 @@ class LocalFs:
             status = real.stat()
         except FileNotFoundError:
             return None
+        except OSError as error:
+            if error.errno == errno.ELOOP:  # links that lead to one another lead to no file
+                return None
+            raise
         if not stat.S_ISREG(status.st_mode):
             return None
-        return SourceFile(0, str(real), shown, status.st_size, status.st_mtime_ns)
+        return SourceFile.found(0, str(real), shown, status)
 
-    def _is_settled(self, file: SourceFile, now: float) -> bool:
-        """Whether size and time have stood still long enough. A claimed file was, and so is one dated ahead."""
-        age = now - file.mtime_ns / 1e9
-        return self._is_staged(Path(file.path)) or not 0 <= age < self._config.wait_policy.settle_seconds
+    def _is_settled(self, file: SourceFile, now: float, before: SourceFile | None) -> bool:
+        """Whether size and times have stood still long enough.
 
-
-def _numbered(seq: int, file: SourceFile) -> SourceFile:
-    return SourceFile(seq, file.path, file.name, file.size, file.mtime_ns)
+        A time stamp may be anything: a file that is copied with its time looks old, or lies in the future, while it
+        grows. The change time is the kernel's own. Where either is young or ahead, only standing still between two
+        looks counts, whose distance this machine's clock has measured.
+        """
+        newest = max(file.mtime_ns, file.ctime_ns or 0) / 1e9
+        settle_seconds = self._config.wait_policy.settle_seconds
+        return not settle_seconds or now - newest >= settle_seconds or (before is not None and before.is_same(file))

@@ -1,4 +1,4 @@
-"""Moving a file within a file system without ever replacing another."""
+"""Moving a file within a file system without ever replacing another, and taking one that others may want too."""
 
 from __future__ import annotations
 
@@ -32,6 +32,23 @@ def move_to_first_free(file: Path, candidates: Iterator[Path]) -> Path:
             raise _refused(file, error) from error
         return candidate
     raise AssertionError("candidates never end")
+
+
+def take(file: Path, candidates: Iterator[Path]) -> Path | None:
+    """Move a file to the first free candidate in a folder that nobody else writes to; None if the file is gone.
+
+    One rename and no second name: of several who take a file at once, one has it, and nobody else has it too. Raises
+    Terminal as `move_to_first_free` does.
+    """
+    to = next(candidate for candidate in candidates if not os.path.lexists(candidate))
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(file, to)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _refused(file, error) from error
+    return to
 
 
 def _move(file: Path, to: Path) -> None:

@@ -69,7 +69,9 @@ def encode_scan(scan: FileScan) -> str:
     """A scan as JSON, its types by name."""
     fields = [[field.name, str(field.type), field.only_null] for field in scan.fields]
     splits = [[split.start, split.end, split.first_record, split.records] for split in scan.splits]
-    return json.dumps({**asdict(scan), "fields": fields, "splits": splits})
+    # All splits of a file have the same ones.
+    checksums = scan.splits[0].checksums.hex() if scan.splits else ""
+    return json.dumps({**asdict(scan), "fields": fields, "splits": splits, "checksums": checksums})
 
 
 def decode_scan(text: str) -> FileScan:
@@ -78,5 +80,9 @@ def decode_scan(text: str) -> FileScan:
     fields = tuple(
         SourceField(name, ColumnType.parse(kind), only_null=only_null) for name, kind, only_null in values["fields"]
     )
-    splits = tuple(Split(file, values["sha256"], *split) for split in values["splits"])
+    checksums = bytes.fromhex(values["checksums"])
+    splits = tuple(
+        Split(file, values["sha256"], start, end, first_record, records, checksums)
+        for start, end, first_record, records in values["splits"]
+    )
     return FileScan(file, values["sha256"], values["records"], fields, splits, tuple(values["warnings"]))

@@ -172,7 +172,7 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
     try:
         document = read_document(run.version.document)
         path = next(document.path_to(target) for target in document.targets() if target.id == hold.node)
-        put_away_discarded(path.source, settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold))
+        put_away_discarded(document, path.source, settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold))
         drop_staged(run, hold)
     except FlowError as trouble:
         logger.warning("Run %s was discarded, but not all of it is put away: %s", run.pk, trouble)

@@ -52,8 +52,8 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_told(
     config = {"path": "in", "pattern": {"type": "glob", "value": "*"}, "format": {"type": "csv"},
               "waitPolicy": {"settleSeconds": 0}}  # fmt: skip
     source = Source(id="src", kind="source", connector="local_fs", config=config)
-    pipeline = SimpleNamespace(targets=lambda: [])
-    job: Any = SimpleNamespace(files_folder=tmp_path, waited=None, pipeline=pipeline)
+    pipeline = SimpleNamespace(id="orders", targets=lambda: [])
+    job: Any = SimpleNamespace(files_folder=tmp_path, waited=None, pipeline=pipeline, run_id="run", token=1)
     ports: Any = Ports()
     intake, lane = FileIntake(job, ports, refuse), SimpleNamespace(path=SimpleNamespace(source=source))
     with pytest.raises(Terminal, match=r"source\.unreadable"):

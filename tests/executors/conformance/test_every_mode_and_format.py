@@ -223,7 +223,7 @@ def test_a_file_in_the_hands_of_a_worker_that_died_after_the_commit_is_put_away(
     world.memory.on_committed = cut
     with pytest.raises(PowerCut):
         world.run(document, run_id=run_id)
-    assert (world.folder / "in/.doing/a").exists()
+    assert world.claimed("a")
     world.memory.on_committed = lambda commit: None
     world.run(document, run_id=run_id, attempt=2)
     assert (world.folder / "in/.done/a").exists()

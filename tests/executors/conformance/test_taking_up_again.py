@@ -17,7 +17,7 @@ from tests.executors.conformance.world import World
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
 FOLDERS = {"atomicity": {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}}
-WAITING, DONE, FAILED = "in/.doing/a", "in/.done/a", "in/.failed/a"
+DONE, FAILED = "in/.done/a", "in/.failed/a"
 
 
 class PowerCut(BaseException):
@@ -60,7 +60,7 @@ def test_a_file_waits_for_the_next_attempt_where_only_the_attempt_failed(
     interfere(world, ("load", "load"), trouble)
     with pytest.raises(type(trouble)):
         world.run(one, run_id=run_id)
-    assert (world.folder / WAITING).exists()
+    assert world.claimed("a")
     at_peace(world)
     world.run(one, run_id=run_id, attempt=2)
     assert world.rows() == [(1, "Ann")]
@@ -195,7 +195,7 @@ def test_a_worker_that_wakes_up_late_leaves_the_table_that_its_successor_loads(
     with pytest.raises(LeaseLost):
         world.run(one)
     assert world.rows() == []
-    assert (world.folder / WAITING).exists()
+    assert world.claimed("a")
 
 
 def test_only_a_run_without_news_for_any_target_has_nothing_new(world: World, two: dict[str, Any]) -> None:

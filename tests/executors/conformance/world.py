@@ -264,6 +264,10 @@ class World:
             **more,
         )
 
+    def claimed(self, name: str) -> list[Path]:
+        """Where a file stands that an attempt has claimed, in the staging folder `.doing/`."""
+        return sorted((self.folder / "in" / ".doing").glob(f"*/{name}"))
+
     def rows(self, columns: str = "*", table: str = "t") -> list[tuple[Any, ...]]:
         return self.sql(f"select {columns} from {table} order by 1")
 

@@ -27,7 +27,7 @@ class FileReader:
 
     def found(self, path: Path, seq: int = 0) -> SourceFile:
         status = path.stat()
-        return SourceFile(seq, str(path), path.name, status.st_size, status.st_mtime_ns)
+        return SourceFile.found(seq, str(path), path.name, status)
 
     def scan(self, content: bytes, fmt: Any, declared: Sequence[Any] = (), **sizes: int) -> FileScan:
         return FORMATS[fmt.type].scan(self.file(content), fmt, declared, **sizes)

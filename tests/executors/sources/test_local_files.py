@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +15,14 @@ import pytest
 
 from executors.errors import Terminal, Transient
 from executors.model import SourceFile
-from executors.sources import SOURCES, ArrivedWhole, Listing, load_source
+from executors.sources import SOURCES, ArrivedWhole, Claimant, Listing, load_source
 from executors.sources.local_fs import LocalFs
 from ir.nodes import Source
 
-NOW = 1_700_000_000.0
+NOW = time.time() + 1000
+"""No time stamp that the kernel sets can be young then."""
+TODAY = datetime.fromtimestamp(NOW, UTC)
+
 FOLDERS = {"stagingFolder": ".processing/", "successFolder": ".archive/{YYYY-MM-DD}/", "failureFolder": ".failed/"}
 
 
@@ -40,12 +46,19 @@ def source(value: str = "*.csv", kind: str = "glob", path: str = "in", **config:
     return Source(id="src", kind="source", connector="local_fs", config=settings)
 
 
+CLAIMANT = Claimant("orders", frozenset(["src"]))
+
+
 def none_whole(files: Sequence[SourceFile]) -> Collection[str]:
     return ()
 
 
+def files_of(workspace: Path, node: Source, token: int | None = 1, pipeline: str = "orders") -> LocalFs:
+    return LocalFs(node, workspace, Claimant(pipeline, frozenset(["src", "other"]), "run", token))
+
+
 def listed(workspace: Path, node: Source, arrived_whole: ArrivedWhole = none_whole) -> Listing:
-    return LocalFs(node, workspace).list_files(NOW, arrived_whole)
+    return files_of(workspace, node).list_files(NOW, arrived_whole)
 
 
 def names(listing: Listing) -> list[str]:
@@ -68,7 +81,9 @@ def test_files_come_by_name_with_what_identifies_them(workspace: Path) -> None:
     files = listed(workspace, source()).files
     assert [(file.seq, file.name, file.size) for file in files] == [(0, "in/a.csv", 7), (1, "in/b.csv", 7)]
     assert files[0].path == str(workspace / "in" / "a.csv")
-    assert files[0].mtime_ns == int((NOW - 100) * 1e9)
+    assert files[0].mtime_ns == pytest.approx((NOW - 100) * 1e9)
+    status = (workspace / "in" / "a.csv").stat()
+    assert (files[0].inode, files[0].ctime_ns) == (status.st_ino, status.st_ctime_ns)
 
 
 @pytest.mark.parametrize("ordering", ["fifo_by_name", "lexicographic", "process_all"])
@@ -94,11 +109,11 @@ def test_latest_by_mtime_takes_the_newest_alone(workspace: Path) -> None:
         ("glob", ".h*.csv", [".hidden.csv"]),
         ("regex", r"a\d\.csv", ["a1.csv"]),
         ("regex", r"a", []),
-        ("date_template", "d_{YYYYMMDD}.txt", ["d_20231114.txt"]),
+        ("date_template", "d_{YYYYMMDD}.txt", [f"d_{TODAY:%Y%m%d}.txt"]),
     ],
 )
 def test_patterns_match_whole_names(workspace: Path, kind: str, value: str, expected: list[str]) -> None:
-    for name in ("_h.csv", "a1.csv", "a[1].csv", "äö.csv", ".hidden.csv", "d_20231114.txt", "d_20231115.txt"):
+    for name in ("_h.csv", "a1.csv", "a[1].csv", "äö.csv", ".hidden.csv", f"d_{TODAY:%Y%m%d}.txt", "d_20231115.txt"):
         put(workspace / "in", name)
     assert names(listed(workspace, source(value, kind))) == expected
 
@@ -114,8 +129,31 @@ def test_young_files_are_listed_as_unsettled(workspace: Path) -> None:
     for age, name in ((4.9, "young.csv"), (5.1, "old.csv"), (-60, "ahead.csv")):
         put(workspace / "in", name, age=age)
     listing = listed(workspace, source())
-    assert names(listing) == ["ahead.csv", "old.csv"]
-    assert listing.unsettled == ("in/young.csv",)
+    assert names(listing) == ["old.csv"]
+    assert [file.name for file in listing.unsettled] == ["in/ahead.csv", "in/young.csv"]
+
+
+@pytest.mark.parametrize("age", [-60, 3600])
+def test_a_file_that_grows_is_unsettled_whatever_its_time_says(workspace: Path, age: float) -> None:
+    path = put(workspace / "in", "a.csv", "half", age=0)
+    os.utime(path, (time.time() - age, time.time() - age))
+    handler = files_of(workspace, source())
+    first = handler.list_files(time.time(), none_whole)
+    assert (names(first), len(first.unsettled)) == ([], 1)
+    status = path.stat()
+    path.write_text("whole")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    second = handler.list_files(time.time(), none_whole, first.unsettled)
+    assert (names(second), len(second.unsettled)) == ([], 1)
+    assert names(handler.list_files(time.time(), none_whole, second.unsettled)) == ["a.csv"]
+
+
+def test_a_file_of_the_same_size_and_time_in_the_place_of_another_is_unsettled(workspace: Path) -> None:
+    path = put(workspace / "in", "a.csv", "one", age=-60)
+    handler = files_of(workspace, source())
+    first = handler.list_files(NOW, none_whole)
+    put(workspace, "b.csv", "two", age=-60).rename(path)
+    assert names(handler.list_files(NOW, none_whole, first.unsettled)) == []
 
 
 def test_young_files_that_came_in_one_piece_are_settled(workspace: Path) -> None:
@@ -129,7 +167,7 @@ def test_young_files_that_came_in_one_piece_are_settled(workspace: Path) -> None
         return {str(sent)}
 
     listing = listed(workspace, source(), arrived_whole)
-    assert (names(listing), listing.unsettled) == (["old.csv", "sent.csv"], ("in/young.csv",))
+    assert (names(listing), [file.name for file in listing.unsettled]) == (["old.csv", "sent.csv"], ["in/young.csv"])
     assert asked == ["in/sent.csv", "in/young.csv"]
 
 
@@ -162,7 +200,7 @@ def test_a_name_that_is_not_utf8_is_shown_escaped_and_can_be_opened(workspace: P
 def test_a_path_that_leads_out_is_refused(workspace: Path, path: str) -> None:
     put(workspace.parent / "other", "a.csv")
     (workspace / "link").symlink_to(workspace.parent / "other")
-    assert refusal(lambda: LocalFs(source(path=path), workspace)) == "source.path_outside"
+    assert refusal(lambda: files_of(workspace, source(path=path))) == "source.path_outside"
 
 
 def test_a_link_to_a_file_outside_is_refused(workspace: Path) -> None:
@@ -180,7 +218,7 @@ def test_a_workspace_behind_a_link_is_fine(workspace: Path) -> None:
     put(workspace / "in", "a.csv")
     alias = workspace.parent / "alias"
     alias.symlink_to(workspace)
-    assert names(LocalFs(source(), alias).list_files(NOW, none_whole)) == ["a.csv"]
+    assert names(files_of(alias, source()).list_files(NOW, none_whole)) == ["a.csv"]
 
 
 @pytest.mark.parametrize("folder", [".processing", ".archive", ".failed"])
@@ -200,14 +238,14 @@ def test_links_are_not_claimed(workspace: Path) -> None:
 # --- claiming and putting away -------------------------------------------------------------------------------
 
 
-def claimed(workspace: Path) -> tuple[LocalFs, Any]:
-    handler = LocalFs(source(atomicity=FOLDERS), workspace)
+def claimed(workspace: Path, token: int = 1, **who: Any) -> tuple[LocalFs, Any]:
+    handler = files_of(workspace, source(atomicity=FOLDERS), token, **who)
     return handler, [handler.claim(file) for file in handler.list_files(NOW, none_whole).files]
 
 
 def test_without_atomicity_files_stay_where_they_are(workspace: Path) -> None:
     path = put(workspace / "in", "a.csv")
-    handler = LocalFs(source(), workspace)
+    handler = files_of(workspace, source())
     file = handler.list_files(NOW, none_whole).files[0]
     assert handler.claim(file) == file
     handler.finish(file, succeeded=True)
@@ -217,7 +255,7 @@ def test_without_atomicity_files_stay_where_they_are(workspace: Path) -> None:
 def test_a_claimed_file_is_in_the_staging_folder_under_its_own_name(workspace: Path) -> None:
     path = put(workspace / "in", "a.csv")
     _, files = claimed(workspace)
-    assert files[0].path == str(workspace / "in" / ".processing" / "a.csv")
+    assert files[0].path == str(workspace / "in" / ".processing" / "orders.src.1.run" / "a.csv")
     assert (files[0].name, files[0].size, files[0].seq) == ("in/a.csv", 1, 0)
     assert not path.exists()
 
@@ -272,22 +310,77 @@ def test_files_put_away_are_not_matched_again(workspace: Path) -> None:
 
 def test_a_file_that_vanished_before_the_claim_can_be_tried_again(workspace: Path) -> None:
     path = put(workspace / "in", "a.csv")
-    handler = LocalFs(source(atomicity=FOLDERS), workspace)
+    handler = files_of(workspace, source(atomicity=FOLDERS))
     file = handler.list_files(NOW, none_whole).files[0]
     path.unlink()
+    assert handler.claim(file) is None
+
+
+def test_a_file_that_changed_before_the_claim_can_be_tried_again(workspace: Path) -> None:
+    path = put(workspace / "in", "a.csv")
+    handler = files_of(workspace, source(atomicity=FOLDERS))
+    file = handler.list_files(NOW, none_whole).files[0]
+    put(workspace, "b.csv").rename(path)
     with pytest.raises(Transient) as failure:
         handler.claim(file)
     assert failure.value.code == "source.changed"
+
+
+def test_of_many_who_claim_a_file_at_once_one_gets_it(workspace: Path) -> None:
+    for number in range(50):
+        put(workspace / "in", f"{number}.csv")
+    node = source(atomicity=FOLDERS)
+    handlers = [files_of(workspace, node, token=n, pipeline=f"p{n}") for n in range(8)]
+    files = handlers[0].list_files(NOW, none_whole).files
+    with ThreadPoolExecutor(len(handlers)) as pool:
+        claims = pool.map(lambda handler: [handler.claim(file) for file in files], handlers)
+        taken = [file for claimed in claims for file in claimed if file]
+    assert sorted(file.name for file in taken) == sorted(file.name for file in files)
+    assert len(list((workspace / "in" / ".processing").rglob("*.csv"))) == len(files)
+
+
+@pytest.mark.parametrize("other", [{"pipeline": "other"}, {"token": 3}])
+def test_what_others_or_newer_attempts_have_claimed_is_left_alone(workspace: Path, other: Any) -> None:
+    put(workspace / "in", "a.csv")
+    claimed(workspace, **{"token": 2, **other})
+    handler, files = claimed(workspace, token=2)
+    assert (files, handler.list_claimed(NOW)) == ([], ())
+    assert handler.list_files(NOW, none_whole).claimed_by == (("other",) if "pipeline" in other else ())
+
+
+def test_another_source_of_the_pipeline_leaves_claims_alone_unless_their_source_is_gone(workspace: Path) -> None:
+    put(workspace / "in", "a.csv")
+    claimed(workspace)
+    node = source(atomicity=FOLDERS)
+    other = node.model_copy(update={"id": "other"})
+    assert names(files_of(workspace, other, token=2).list_files(NOW, none_whole)) == []
+    renamed = LocalFs(other, workspace, Claimant("orders", frozenset(["other"]), "run", 2))
+    assert names(renamed.list_files(NOW, none_whole)) == ["a.csv"]
+
+
+def test_an_attempt_that_woke_up_late_finds_its_claims_gone(workspace: Path) -> None:
+    put(workspace / "in", "a.csv")
+    late, files = claimed(workspace, token=1)
+    newer, (taken_over,) = claimed(workspace, token=2)
+    with pytest.raises(Transient):
+        late.finish(files[0], succeeded=False)
+    newer.finish(taken_over, succeeded=True)
+
+
+def test_links_that_lead_to_one_another_are_no_files(workspace: Path) -> None:
+    for name, other in (("a.csv", "b.csv"), ("b.csv", "a.csv")):
+        (workspace / "in" / name).symlink_to(other)
+    assert listed(workspace, source()).files == ()
 
 
 # --- the table -----------------------------------------------------------------------------------------------
 
 
 def test_every_listed_connector_loads(workspace: Path) -> None:
-    assert isinstance(load_source(source(), workspace), LocalFs)
+    assert isinstance(load_source(source(), workspace, CLAIMANT), LocalFs)
     assert list(SOURCES) == ["local_fs"]
 
 
 def test_a_connector_that_cannot_run_yet_is_named(workspace: Path) -> None:
     node = Source(id="src", kind="source", connector="s3", config={})
-    assert refusal(lambda: load_source(node, workspace)) == "kind.not_available"
+    assert refusal(lambda: load_source(node, workspace, CLAIMANT)) == "kind.not_available"

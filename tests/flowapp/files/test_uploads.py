@@ -11,7 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from executors.model import SourceFile
-from executors.sources import load_source
+from executors.sources import Claimant, load_source
 from flowapp.files.selectors import uploaded_whole
 from flowapp.files.uploads import InvalidUpload, keep_upload
 from ir.nodes import Source
@@ -33,8 +33,9 @@ def upload(workspace, root) -> Callable[[str], Path]:
 
 def listed(workspace, root: Path) -> tuple[list[str], tuple[str, ...]]:
     """What a run of the source would take at once, and what it would wait for."""
-    listing = load_source(SOURCE, root).list_files(time.time(), lambda files: uploaded_whole(workspace, files))
-    return [file.name for file in listing.files], listing.unsettled
+    handler = load_source(SOURCE, root, Claimant("orders", frozenset(["files"])))
+    listing = handler.list_files(time.time(), lambda files: uploaded_whole(workspace, files))
+    return [file.name for file in listing.files], tuple(file.name for file in listing.unsettled)
 
 
 def test_an_upload_is_taken_at_once_and_a_copied_file_is_waited_for(workspace, root, upload):
