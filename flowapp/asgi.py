@@ -8,6 +8,8 @@ import os
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from flowapp.web.client_address import ClientAddress
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "flowapp.settings")
 
 POOL = {"min_size": 1, "max_size": 10, "timeout": 5}
@@ -28,5 +30,5 @@ def spare_the_collector() -> None:
 
 
 share_connections()
-application = get_asgi_application()
+application = ClientAddress(get_asgi_application(), settings.TRUSTED_PROXIES)
 spare_the_collector()

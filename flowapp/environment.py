@@ -6,6 +6,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import Callable
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
@@ -56,6 +57,19 @@ def read_hours(name: str, default: float) -> float:
 
 def read_list(name: str) -> list[str]:
     return [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
+
+
+def read_networks(name: str) -> list[str]:
+    """IP addresses and networks such as 10.0.0.0/8."""
+    values = read_list(name)
+    for value in values:
+        try:
+            ip_network(value)
+        except ValueError as error:
+            raise BadSetting(
+                f"{name} holds {value!r}: {error}.", "Use IP addresses and networks, such as 127.0.0.1,10.0.0.0/8."
+            ) from None
+    return values
 
 
 def read_secret(name: str, home: Path, *, production: bool) -> list[str]:

@@ -25,6 +25,8 @@ FLOW_WORKSPACE = os.environ.get("FLOW_WORKSPACE") or "default"
 FLOW_STREAMING_ENABLED = env.read_flag("FLOW_STREAMING_ENABLED")
 FILES_ROOT = Path(os.environ.get("FLOW_FILES_ROOT") or FLOW_HOME / "files").expanduser().resolve()
 
+TRUSTED_PROXIES = env.read_networks("FLOW_TRUSTED_PROXIES")
+
 _public = urlsplit(FLOW_PUBLIC_URL)
 # Loopback names are for health checks on the machine itself; links are made from FLOW_PUBLIC_URL alone.
 ALLOWED_HOSTS = [_public.hostname or "localhost", "localhost", "127.0.0.1", "[::1]"]

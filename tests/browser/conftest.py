@@ -42,7 +42,7 @@ def base_url(process_environment: dict[str, str]) -> Iterator[str]:
     environment = {**process_environment, "FLOW_BIND": f"{LOOPBACK}:{port}"}
     command = [
         *(sys.executable, "-m", "uvicorn", "flowapp.asgi:application"),
-        *("--lifespan", "off", "--port", port, "--timeout-graceful-shutdown", "3"),
+        *("--lifespan", "off", "--no-proxy-headers", "--port", port, "--timeout-graceful-shutdown", "3"),
     ]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as web:
         try:

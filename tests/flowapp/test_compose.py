@@ -15,7 +15,7 @@ SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 SETTINGS = {
     "FLOW_HOME", "FLOW_DATABASE_URL", "FLOW_REDIS_URL", "FLOW_SPARK_REMOTE", "FLOW_SPARK_MASTER", "FLOW_FILES_ROOT",
     "FLOW_STREAMING_ENABLED", "FLOW_ENV", "FLOW_BIND", "FLOW_PUBLIC_URL", "FLOW_SECRET_KEY", "FLOW_ENCRYPTION_KEYS",
-    "FLOW_WORKSPACE",
+    "FLOW_WORKSPACE", "FLOW_TRUSTED_PROXIES",
 }  # fmt: skip
 
 
@@ -53,6 +53,10 @@ def test_whoever_reads_sources_and_writes_targets_has_their_files_and_the_keys_o
 def test_spark_workers_join_the_cluster_that_the_worker_uses() -> None:
     address = SERVICES["worker"]["environment"]["FLOW_SPARK_MASTER"]
     assert SERVICES["spark-worker"]["command"][-1].endswith(f" {address}")
+
+
+def test_the_server_leaves_forwarded_addresses_to_flow() -> None:
+    assert "--no-proxy-headers" in SERVICES["web"]["command"]
 
 
 def test_every_volume_is_declared() -> None:

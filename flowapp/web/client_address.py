@@ -1,0 +1,54 @@
+"""The address that a request comes from. A header can say anything: only proxies that a setting names are believed."""
+
+from __future__ import annotations
+
+import logging
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+logger = logging.getLogger(__name__)
+FORWARDED_FOR = b"x-forwarded-for"
+
+
+class ClientAddress:
+    """Around an ASGI application. The sender counts, or who a chain of trusted proxies says it forwards for."""
+
+    def __init__(self, app: Any, trusted_proxies: list[str]) -> None:
+        self._app = ProxyHeadersMiddleware(app, trusted_hosts=trusted_proxies)
+        self._has_warned = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            scope = {**scope, "client": self._sender(scope)}
+        await self._app(scope, receive, send)
+
+    def _sender(self, scope: Any) -> tuple[str, int] | None:
+        """None where the header has replaced the sender before we saw it: then nobody knows."""
+        if not scope.get("client"):
+            return None
+        host, port = scope["client"]
+        if host not in _forwarded_for(scope):
+            return _without_mapping(host), port
+        if not self._has_warned:
+            logger.warning("X-Forwarded-For names the sender itself. Start uvicorn with --no-proxy-headers, and name "
+                           "your proxies in FLOW_TRUSTED_PROXIES.")  # fmt: skip
+            self._has_warned = True
+        return None
+
+
+def _forwarded_for(scope: Any) -> set[str]:
+    values = [value.decode("latin-1") for name, value in scope["headers"] if name == FORWARDED_FOR]
+    parts = [part.strip() for value in values for part in value.split(",")]
+    return {form for part in parts for form in (part, part.rpartition(":")[0].strip("[]"), part.strip("[]"))}
+
+
+def _without_mapping(host: str) -> str:
+    """A socket for IPv6 gives IPv4 addresses as ::ffff:192.0.2.1."""
+    try:
+        ip = ip_address(host)
+    except ValueError:
+        return host
+    mapped = ip.ipv4_mapped if isinstance(ip, IPv6Address) else None
+    return str(mapped or host)
