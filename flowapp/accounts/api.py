@@ -12,7 +12,7 @@ from rest_framework import generics, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from flowapp.accounts.models import Membership, Token
+from flowapp.accounts.models import EndedCredentials, Membership, Token
 from flowapp.accounts.roles import ROLES
 from flowapp.accounts.selectors import get_workspace_token, list_members, list_tokens
 from flowapp.accounts.services import add_member, add_token, revoke_token
@@ -33,6 +33,21 @@ class MemberSerializer(serializers.ModelSerializer[Membership]):
         fields = ("id", "email", "role", "lastLoginAt")
 
 
+class EndedSerializer(serializers.ModelSerializer[EndedCredentials]):
+    class Meta:
+        model = EndedCredentials
+        fields = ("password", "sessions", "links", "tokens")
+
+
+class AddedSerializer(MemberSerializer):
+    """`endedCredentials` are those of the account that others may have had; docs/accounts.md."""
+
+    endedCredentials = EndedSerializer(source="ended", read_only=True, allow_null=True)  # noqa: N815
+
+    class Meta(MemberSerializer.Meta):
+        fields = (*MemberSerializer.Meta.fields, "endedCredentials")
+
+
 class MemberList(generics.ListAPIView[Membership]):
     permission_classes = ADMIN_WRITES
     serializer_class = MemberSerializer
@@ -41,12 +56,13 @@ class MemberList(generics.ListAPIView[Membership]):
     def get_queryset(self) -> QuerySet[Membership]:
         return list_members(self.request.workspace)
 
+    @extend_schema(responses={201: AddedSerializer})
     def post(self, request: Request) -> Response:
         """Give a person a role, or change it."""
         given = MemberSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         email, role = given.validated_data["user"]["email"], given.validated_data["role"]
-        return Response(MemberSerializer(add_member(request.workspace, email, role)).data, status.HTTP_201_CREATED)
+        return Response(AddedSerializer(add_member(request.workspace, email, role)).data, status.HTTP_201_CREATED)
 
 
 class TokenSerializer(serializers.ModelSerializer[Token]):
@@ -58,10 +74,11 @@ class TokenSerializer(serializers.ModelSerializer[Token]):
     createdBy = serializers.EmailField(source="created_by.email", read_only=True, default=None)  # noqa: N815
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)  # noqa: N815
     expiresAt = serializers.DateTimeField(source="expires_at", read_only=True)  # noqa: N815
+    endedReason = serializers.CharField(source="ended_reason", read_only=True)  # noqa: N815
 
     class Meta:
         model = Token
-        fields = ("id", "name", "role", "days", "token", "createdBy", "createdAt", "expiresAt")
+        fields = ("id", "name", "role", "days", "token", "createdBy", "createdAt", "expiresAt", "endedReason")
 
 
 class TokenList(generics.ListAPIView[Token]):

@@ -11,10 +11,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from flowapp.accounts.clients import client_of, remember_client
+from flowapp.accounts.errors import AccountError
 from flowapp.accounts.forms import NewPassword, PasswordLogin
-from flowapp.accounts.models import User
-from flowapp.accounts.services import AccountError, set_password, use_login_link
-from flowapp.accounts.throttle import TooManyFailures, check_throttle, count_failure
+from flowapp.accounts.models import EndedCredentials, User
+from flowapp.accounts.services import set_password, use_login_link
+from flowapp.accounts.sole_control import see_ended_credentials
+from flowapp.accounts.throttle import TooManyFailures, count_guess, forgive_guess
 from flowapp.web.access import signed_in
 from flowapp.web.htmx import HtmxRequest, render_page
 
@@ -31,8 +34,7 @@ def link_login(request: HtmxRequest, key: str) -> HttpResponse:
         user = use_login_link(key)
     except AccountError as error:
         return render_page(request, "accounts/link.html", {"error": error}, status=403)
-    login(request, user, backend=BACKEND)
-    return redirect("start")
+    return _sign_in(request, user, "start")
 
 
 @never_cache
@@ -49,20 +51,37 @@ def password_login(request: HtmxRequest) -> HttpResponse:
             form.add_error(None, f"{error.message} {error.hint}")
         else:
             if user is not None:
-                login(request, user, backend=BACKEND)
-                return redirect(target)
+                return _sign_in(request, user, target)
             form.add_error(None, "This e-mail address and password do not belong together.")
     status = 422 if form.errors else 200
     return render_page(request, "accounts/login.html", {"form": form, "next": target}, status=status)
 
 
 def _check_password(request: HtmxRequest, email: str, password: str) -> User | None:
-    address = request.META.get("REMOTE_ADDR", "")
-    check_throttle(email, address)
-    user = authenticate(request, username=email.strip().lower(), password=password)
-    if user is None:
-        count_failure(email, address)
+    email = email.strip().lower()
+    client = client_of(request, email)
+    count_guess(client)
+    user = authenticate(request, username=email, password=password)
+    if user is not None:
+        forgive_guess(client)
     return user
+
+
+def _sign_in(request: HtmxRequest, user: User, target: str) -> HttpResponse:
+    login(request, user, backend=BACKEND)
+    for ended in see_ended_credentials(user):
+        messages.warning(request, _why_ended(ended))
+    response = redirect(target)
+    remember_client(request, response, user)
+    return response
+
+
+def _why_ended(ended: EndedCredentials) -> str:
+    because = f"you were added to workspace {ended.joined}" if ended.joined else "you signed in by a link of the server"
+    return (
+        f"Others may have had access to your account. On {ended.at:%Y-%m-%d}, when {because}, Flow ended {ended}. "
+        "If you had a password, set a new one."
+    )
 
 
 def _safe_target(request: HtmxRequest) -> str:
@@ -90,5 +109,7 @@ def password(request: HtmxRequest) -> HttpResponse:
         set_password(request.user, form.cleaned_data["password"])
         update_session_auth_hash(request, request.user)
         messages.success(request, "Your password is set.")
-        return redirect("start")
+        response = redirect("start")
+        remember_client(request, response, request.user)
+        return response
     return render_page(request, "accounts/password.html", {"form": form}, status=422 if form.errors else 200)

@@ -7,7 +7,10 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.hashers import check_password
 from django.db import models
+
+from ir.words import counted
 
 
 class UserManager(BaseUserManager["User"]):
@@ -24,6 +27,8 @@ class User(AbstractBaseUser):
     email = models.EmailField(unique=True)
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    sole_control_since = models.DateTimeField(null=True)
+    """Since when the person alone has credentials of the account; None while admins who made links may."""
 
     objects = UserManager()
     USERNAME_FIELD = "email"
@@ -31,6 +36,16 @@ class User(AbstractBaseUser):
 
     def __str__(self) -> str:
         return self.email
+
+    def check_password(self, raw_password: str) -> bool:
+        """A hash of older strength is made anew, unless the password was ended or changed meanwhile."""
+
+        def upgrade(password: str) -> None:
+            unchanged = User.objects.filter(pk=self.pk, password=self.password)
+            self.set_password(password)
+            unchanged.update(password=self.password)
+
+        return check_password(raw_password, self.password, upgrade)
 
 
 class Workspace(models.Model):
@@ -52,6 +67,9 @@ class Membership(models.Model):
     role = models.CharField(max_length=16)
     created_at = models.DateTimeField(auto_now_add=True)
 
+    ended: EndedCredentials | None = None
+    """What joining has ended of the account's credentials; known to whoever added the member, and not stored here."""
+
     class Meta:
         constraints = (models.UniqueConstraint(fields=["workspace", "user"], name="member_once"),)
 
@@ -70,6 +88,11 @@ class Token(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
+    ended_reason = models.CharField(max_length=100, default="")
+    """Why it ended before its time."""
+
+    granted_role = ""
+    """What it may do now: its role, and never more than its creator. Set where a token is looked up by its key."""
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["workspace", "name"], name="token_name"),)
@@ -79,7 +102,7 @@ class Token(models.Model):
 
 
 class LoginFailures(models.Model):
-    """Wrong passwords of one person, or from one network address, by the hash of either; forgotten after `until`."""
+    """Wrong passwords, counted under the hash of who guesses from where; forgotten after `until`."""
 
     key = models.CharField(max_length=64, primary_key=True)
     count = models.PositiveIntegerField()
@@ -90,11 +113,49 @@ class LoginFailures(models.Model):
         return f"{self.count} wrong passwords"
 
 
+class KnownNetwork(models.Model):
+    """A network that a person has signed in from, by its hash. Guesses from elsewhere do not lock it out."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    network = models.CharField(max_length=64)
+    seen_at = models.DateTimeField(db_index=True)
+    objects: ClassVar[models.Manager[KnownNetwork]]
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["user", "network"], name="known_network_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.network}"
+
+
+class EndedCredentials(models.Model):
+    """What was ended of an account's credentials, and when; told to the person once, at the next sign-in."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    joined = models.ForeignKey(Workspace, models.CASCADE, null=True, related_name="+")
+    at = models.DateTimeField(auto_now_add=True, db_index=True)
+    password = models.BooleanField(default=False)
+    sessions = models.BooleanField(default=False)
+    links = models.PositiveIntegerField(default=0)
+    tokens = models.PositiveIntegerField(default=0)
+    seen_at = models.DateTimeField(null=True)
+    objects: ClassVar[models.Manager[EndedCredentials]]
+
+    def __str__(self) -> str:
+        """Such as: the password, all sessions and 2 API tokens."""
+        parts = ["the password"] if self.password else []
+        parts += ["all sessions"] if self.sessions else []
+        parts += [counted(self.links, "unused login link")] if self.links else []
+        parts += [counted(self.tokens, "API token")] if self.tokens else []
+        return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
 class LoginLink(models.Model):
-    """A way to sign in once. Only the hash of its text is kept."""
+    """A way to sign in once. Only the hash of its text is kept. A link without a maker was made on the server."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="login_links")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="+")
     digest = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()

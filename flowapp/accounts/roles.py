@@ -22,3 +22,8 @@ def require_role_name(role: str) -> str:
 def is_at_least(role: str, needed: str) -> bool:
     """Whether `role` may do whatever `needed` may do."""
     return ROLES.index(role) >= ROLES.index(needed)
+
+
+def weaker(one: str, other: str) -> str:
+    """The role of the two that may do less."""
+    return min(one, other, key=ROLES.index)

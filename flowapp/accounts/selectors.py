@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from flowapp.accounts.keys import digest_of
 from flowapp.accounts.models import Membership, Token, User, Workspace
+from flowapp.accounts.roles import weaker
 from ir.errors import FlowError
 
 
@@ -26,9 +27,25 @@ def get_workspace(slug: str) -> Workspace:
 
 
 def get_token(key: str) -> Token | None:
-    """The token of that text, unless it has expired or its maker was shut out."""
+    """The token of that text, unless it has expired or its creator is deactivated or no longer a member.
+
+    `granted_role` is what it may do now: its creator may have a lower role than when it was made.
+    """
+    creators = Membership.objects.filter(user=OuterRef("created_by"), workspace=OuterRef("workspace"))
     tokens = Token.objects.select_related("workspace", "created_by").exclude(created_by__is_active=False)
-    return tokens.filter(digest=digest_of(key), expires_at__gt=timezone.now()).first()
+    tokens = tokens.annotate(creators_role=Subquery(creators.values("role")))
+    token = tokens.filter(digest=digest_of(key), expires_at__gt=timezone.now()).first()
+    if token is None or (token.created_by_id and token.creators_role is None):
+        return None
+    token.granted_role = weaker(token.role, token.creators_role) if token.created_by_id else token.role
+    return token
+
+
+def governs(admin: User, user: User) -> bool:
+    """Whether `admin` is an active admin of every workspace that `user` is in, and of one at least."""
+    theirs = set(Membership.objects.filter(user=user).values_list("workspace_id", flat=True))
+    mine = Membership.objects.filter(user=admin, role="admin", user__is_active=True)
+    return bool(theirs) and theirs <= set(mine.values_list("workspace_id", flat=True))
 
 
 def list_memberships(user: User) -> list[Membership]:

@@ -11,20 +11,23 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from flowapp.accounts.errors import AccountError
+from flowapp.accounts.holding import hold_signed_in, hold_user, hold_workspace
 from flowapp.accounts.keys import digest_of, make_key
 from flowapp.accounts.models import LoginLink, Membership, Token, User, Workspace
-from flowapp.accounts.roles import require_role_name
-from flowapp.accounts.selectors import has_anybody_signed_in
-from ir.errors import FlowError
+from flowapp.accounts.roles import is_at_least, require_role_name
+from flowapp.accounts.selectors import governs, has_anybody_signed_in
+from flowapp.accounts.sole_control import (
+    end_shared_credentials,
+    end_tokens_in,
+    give_up_sole_control,
+    take_sole_control,
+)
 
 FIRST_ADMIN = "admin@localhost"
 SLUG = re.compile(r"[a-z][a-z0-9-]{0,62}")
 LINK_LIFETIME = timedelta(hours=24)
 LONGEST_TOKEN_DAYS = 3650
-
-
-class AccountError(FlowError):
-    """A user, token or link that cannot be made or used."""
 
 
 def ensure_workspace(slug: str) -> Workspace:
@@ -33,48 +36,66 @@ def ensure_workspace(slug: str) -> Workspace:
 
 
 @transaction.atomic
-def make_workspace(slug: str, maker: User) -> Workspace:
-    """A new workspace, whose maker is its admin. Raises AccountError."""
+def make_workspace(slug: str, maker: User) -> Membership:
+    """A new workspace, whose maker is its admin. Raises AccountError.
+
+    The maker joins it like anybody else: credentials that others may have end, the session of `maker` included.
+    """
     if not SLUG.fullmatch(slug):
         raise AccountError(
             "workspace.name_invalid",
             f"{slug!r} cannot name a workspace.",
             hint="A name begins with a small letter and holds up to 63 small letters, digits and -.",
         )
+    held = hold_signed_in(maker)
     workspace, is_new = Workspace.objects.get_or_create(slug=slug)
     if not is_new:
         raise AccountError(
             "workspace.name_taken", f"There is a workspace {slug!r} already.", hint="Choose another name."
         )
-    Membership.objects.create(workspace=workspace, user=maker, role="admin")
-    return workspace
+    membership = Membership.objects.create(workspace=workspace, user=held, role="admin")
+    membership.ended = end_shared_credentials(held, workspace)
+    return membership
 
 
 @transaction.atomic
 def add_member(workspace: Workspace, email: str, role: str) -> Membership:
     """Give a person a role here. An unknown address becomes a user without a password; a member's role changes.
 
-    Raises AccountError when the workspace would be left without an admin.
+    `ended` of the result is what a new member has lost by joining. Raises AccountError when the workspace would be left
+    without an admin.
     """
     require_role_name(role)
-    user, _ = User.objects.get_or_create(email=_checked_email(email), defaults={"password": _no_password()})
+    found, _ = User.objects.get_or_create(email=_checked_email(email), defaults={"password": _no_password()})
+    user = hold_user(found.pk)
+    hold_workspace(workspace.pk)
     membership, is_new = Membership.objects.get_or_create(workspace=workspace, user=user, defaults={"role": role})
-    if not is_new and membership.role != role:
+    if is_new:
+        membership.ended = end_shared_credentials(user, workspace)
+    elif membership.role != role:
         _require_other_admin(membership)
+        _drop_links_made_by(membership)
         membership.role = role
         membership.save(update_fields=["role"])
     return membership
 
 
 def make_login_link(email: str) -> tuple[str, LoginLink]:
-    """A URL that signs the user in once within `LINK_LIFETIME`. It can never be shown again."""
+    """A URL that signs the user in once within `LINK_LIFETIME`. It can never be shown again.
+
+    For those who run the server: whoever uses the link controls the account alone from then on.
+    """
     user = User.objects.filter(email=_checked_email(email), is_active=True).first()
     if user is None:
         raise AccountError(
             "user.unknown", f"There is no user {email}.", hint="Add the user with `flow user add EMAIL --role ROLE`."
         )
-    key = make_key()
-    link = LoginLink.objects.create(user=user, digest=digest_of(key), expires_at=timezone.now() + LINK_LIFETIME)
+    return _make_link(user, None)
+
+
+def _make_link(user: User, made_by: User | None) -> tuple[str, LoginLink]:
+    key, until = make_key(), timezone.now() + LINK_LIFETIME
+    link = LoginLink.objects.create(user=user, made_by=made_by, digest=digest_of(key), expires_at=until)
     return f"{settings.FLOW_PUBLIC_URL.rstrip('/')}/login/{key}/", link
 
 
@@ -87,34 +108,53 @@ def make_first_link(workspace: Workspace) -> str | None:
     return make_login_link(admin.user.email)[0]
 
 
+@transaction.atomic
 def make_member_link(admin: User, membership: Membership) -> tuple[str, LoginLink]:
     """A login link that an admin hands to a member. Raises AccountError.
 
     It signs in as that person, so it is refused for whoever is also in a workspace that the admin does not govern.
     """
-    governed = Membership.objects.filter(user=admin, role="admin").values("workspace_id")
-    if Membership.objects.filter(user=membership.user).exclude(workspace_id__in=governed).exists():
+    user = hold_user(membership.user_id)
+    if not governs(admin, user):
         raise AccountError(
             "login_link.not_yours",
-            f"{membership.user.email} is also in a workspace of which you are no admin.",
+            f"{user.email} is also in a workspace of which you are no admin.",
             hint="On the server: `flow user link EMAIL`.",
         )
-    return make_login_link(membership.user.email)
+    if not user.is_active:
+        raise AccountError("user.inactive", f"{user.email} is deactivated.", hint="Ask whoever runs the server.")
+    return _make_link(user, admin)
 
 
+@transaction.atomic
 def use_login_link(key: str) -> User:
-    """The user whom the link signs in; the link is spent by that. Of two who come at once only one gets in."""
-    now = timezone.now()
-    links = LoginLink.objects.filter(
-        digest=digest_of(key), used_at=None, expires_at__gt=now, user__is_active=True
-    )  # fmt: skip
-    if not links.update(used_at=now):
+    """The user whom the link signs in; the link is spent by that. Of many who come at once only one gets in."""
+    link = LoginLink.objects.filter(digest=digest_of(key)).first()
+    user = hold_user(link.user_id) if link else None
+    # Without a join: a sub-query would be answered from before another's use.
+    unused = LoginLink.objects.filter(pk=link and link.pk, used_at=None, expires_at__gt=timezone.now())
+    if link is None or user is None or not user.is_active or not unused.update(used_at=timezone.now()):
         raise AccountError(
             "login_link.invalid",
-            "This login link was used before, has expired or never existed.",
+            "This login link was used before, has expired, was ended or never existed.",
             hint="Ask for a new one: `flow user link EMAIL`.",
         )
-    return LoginLink.objects.select_related("user").get(digest=digest_of(key)).user
+    _settle_control(user, link.made_by)
+    return User.objects.get(pk=user.pk)
+
+
+def _settle_control(user: User, maker: User | None) -> None:
+    """Who may have credentials of the account from this sign-in on. Raises AccountError."""
+    if maker is None:
+        take_sole_control(user)
+    elif maker.pk != user.pk:
+        if not governs(maker, user):
+            raise AccountError(
+                "login_link.maker_left",
+                "Whoever made this login link is no longer an admin of all your workspaces.",
+                hint="Ask an admin for a new one, or on the server: `flow user link EMAIL`.",
+            )
+        give_up_sole_control(user)
 
 
 def add_token(
@@ -132,6 +172,8 @@ def add_token(
     )  # fmt: skip
     try:
         with transaction.atomic():
+            if created_by is not None:
+                _require_role(hold_signed_in(created_by), workspace, role)
             token.save()
     except IntegrityError:
         raise AccountError(
@@ -145,14 +187,41 @@ def revoke_token(token: Token) -> None:
     token.delete()
 
 
+def _require_role(user: User, workspace: Workspace, role: str) -> None:
+    mine = Membership.objects.filter(user=user, workspace=workspace).first()
+    if mine is None or not is_at_least(mine.role, role):
+        raise AccountError(
+            "token.role_too_high",
+            f"A token of yours cannot have the role {role} here.",
+            hint="Give it your own role or a lower one.",
+        )
+
+
 @transaction.atomic
-def remove_member(membership: Membership) -> None:
-    """The person stays a user, and keeps the other workspaces. Raises AccountError for the last admin."""
-    _require_other_admin(membership)
-    membership.delete()
+def remove_member(membership: Membership) -> int:
+    """The person stays a user, and keeps the other workspaces; returns how many of the person's tokens ended.
+
+    Raises AccountError for the last admin.
+    """
+    hold_user(membership.user_id)
+    hold_workspace(membership.workspace_id)
+    current = Membership.objects.filter(pk=membership.pk).select_related("user", "workspace").first()
+    if current is None:
+        return 0
+    _require_other_admin(current)
+    _drop_links_made_by(current)
+    current.delete()
+    return end_tokens_in(current.workspace, current.user)
+
+
+def _drop_links_made_by(membership: Membership) -> None:
+    """Who is no longer an admin has no use for links to sign others in."""
+    if membership.role == "admin":
+        LoginLink.objects.filter(made_by=membership.user_id, used_at=None).delete()
 
 
 def _require_other_admin(membership: Membership) -> None:
+    """To be called while the workspace is held: of two admins who remove each other one stays."""
     if membership.role != "admin":
         return
     admins = Membership.objects.filter(workspace_id=membership.workspace_id, role="admin", user__is_active=True)
@@ -164,12 +233,16 @@ def _require_other_admin(membership: Membership) -> None:
         )
 
 
+@transaction.atomic
 def set_password(user: User, password: str) -> None:
-    """`password` has been validated. Login links that are still unused end with it."""
-    with transaction.atomic():
-        user.set_password(password)
-        user.save(update_fields=["password"])
-        LoginLink.objects.filter(user=user, used_at=None).delete()
+    """`password` has been validated. Login links that are still unused end with it.
+
+    Raises AccountError when the credentials of `user` were ended or changed meanwhile.
+    """
+    hold_signed_in(user)
+    user.set_password(password)
+    user.save(update_fields=["password"])
+    LoginLink.objects.filter(user=user, used_at=None).delete()
 
 
 def _checked_email(email: str) -> str:

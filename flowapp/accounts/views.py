@@ -13,7 +13,8 @@ from django.views.decorators.http import require_POST
 
 from flowapp.accounts.about import about
 from flowapp.accounts.forms import ROLES_EXPLAINED, MemberForm, TokenForm
-from flowapp.accounts.selectors import get_workspace_token, list_members, list_tokens
+from flowapp.accounts.models import Membership, User
+from flowapp.accounts.selectors import get_workspace_token, governs, list_members, list_tokens
 from flowapp.accounts.services import (
     AccountError,
     add_member,
@@ -25,6 +26,7 @@ from flowapp.accounts.services import (
 from flowapp.runs.janitor import list_retention
 from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
+from ir.words import counted
 
 
 @page()
@@ -60,16 +62,28 @@ def save_member(request: HtmxRequest) -> HttpResponse:
     except AccountError as error:
         form.add_error(None, f"{error.message} {error.hint}")
         return _show(request, member_form=form, status=422)
-    messages.success(request, f"{member.user.email} is {member.role} here now.")
+    messages.success(request, f"{member.user.email} added as {member.role.capitalize()}.")
+    if member.ended:
+        messages.warning(request, _joining_ended(member, request.user))
     return redirect("accounts:settings", request.workspace.slug)
+
+
+def _joining_ended(member: Membership, admin: User) -> str:
+    email = member.user.email
+    way = "use the button Login link" if governs(admin, member.user) else f"run `flow user link {email}` on the server"
+    return (
+        f"Others may have had access to the account {email}. Adding it here ended {member.ended}. "
+        f"To give the person a new login link, {way}."
+    )
 
 
 @require_POST
 @page(role="admin")
 def drop_member(request: HtmxRequest, member: int) -> HttpResponse:
     membership = get_object_or_404(list_members(request.workspace), pk=member)
-    remove_member(membership)
-    messages.success(request, f"{membership.user.email} is no longer a member.")
+    tokens = remove_member(membership)
+    ended = f" {counted(tokens, 'API token')} of theirs ended." if tokens else ""
+    messages.success(request, f"{membership.user.email} is no longer a member.{ended}")
     return redirect("accounts:settings", request.workspace.slug)
 
 

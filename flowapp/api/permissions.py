@@ -31,7 +31,7 @@ def access_of(request: Request | HttpRequest) -> Access:
     """A token's own workspace and role, else those of the named workspace. Raises Http404 or WorkspaceNotNamed."""
     token = getattr(request, "auth", None)
     if isinstance(token, Token):
-        return Access(token.workspace, token.role)
+        return Access(token.workspace, token.granted_role)
     slug = request.headers.get(HEADER) or request.GET.get(PARAMETER)
     if not slug:
         raise WorkspaceNotNamed

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import current_workspace
+
+if TYPE_CHECKING:
+    from flowapp.accounts.models import Membership
 
 
 def add_parser(commands: Any) -> None:
@@ -23,12 +26,24 @@ def add_user(args: Namespace) -> Outcome:
     from flowapp.accounts.services import add_member
 
     member = add_member(current_workspace(), args.email, args.role)
-    document = {"email": member.user.email, "workspace": member.workspace.slug, "role": member.role}
-    return said(
-        document,
-        f"{member.user.email} is {member.role} in workspace {member.workspace.slug}.",
-        f"There is no password: `flow user link {member.user.email}` prints a link to sign in with.",
-    )
+    lines = [f"{member.user.email} is {member.role} in workspace {member.workspace.slug}."]
+    if member.ended:
+        lines.append(f"Others may have had access to the account. Adding it here ended {member.ended}.")
+    if not member.user.has_usable_password():
+        lines.append(f"There is no password: `flow user link {member.user.email}` prints a link to sign in with.")
+    return said(_document(member), *lines)
+
+
+def _document(member: Membership) -> dict[str, Any]:
+    ended = member.ended
+    return {
+        "email": member.user.email,
+        "workspace": member.workspace.slug,
+        "role": member.role,
+        "endedCredentials": ended and {
+            "password": ended.password, "sessions": ended.sessions, "links": ended.links, "tokens": ended.tokens
+        },
+    }  # fmt: skip
 
 
 def link_user(args: Namespace) -> Outcome:
@@ -39,4 +54,5 @@ def link_user(args: Namespace) -> Outcome:
         {"url": url, "expiresAt": link.expires_at},
         url,
         f"It works once, until {link.expires_at:%Y-%m-%d %H:%M} UTC, and is not shown again.",
+        "Give it to nobody but the person: whoever uses it controls the account.",
     )

@@ -16,7 +16,8 @@ from executors.postgres.replay_results import drop_old_results
 from executors.postgres.samples import KEPT_DAYS as SAMPLES_KEPT_DAYS
 from executors.postgres.samples import drop_old_samples
 from executors.postgres.staging import sweep_leftovers
-from flowapp.accounts.models import LoginFailures, LoginLink, Token
+from flowapp.accounts.clients import KNOWN_DAYS
+from flowapp.accounts.models import EndedCredentials, KnownNetwork, LoginFailures, LoginLink, Token
 from flowapp.backups.selectors import KEPT_DAYS
 from flowapp.channels.models import Delivery, DeliveryState
 from flowapp.channels.selectors import KEPT_DAYS as DELIVERIES_KEPT_DAYS
@@ -57,6 +58,8 @@ RETENTION = (
     Retention("Files that were left out", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
     Retention("Uploads, as noted here", Upload, "at", 365, Q()),
     Retention("Wrong passwords, as counted", LoginFailures, "until", 1, Q()),
+    Retention("Networks that people sign in from, as hashes", KnownNetwork, "seen_at", KNOWN_DAYS, Q()),
+    Retention("How many credentials of a person were ended", EndedCredentials, "at", 365, Q()),
     Retention("Rejected rows as chosen for work, by their ids", Selection, "made_at", 7, Q()),
     Retention("Who decided what about rejected rows", RowDecision, "at", 730, Q()),
     Retention("Previews and what they counted", Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),

@@ -24,6 +24,7 @@ STATUS = {
     "hook.not_to_run": 409,
     "role.unknown": 422,
     "user.unknown": 422,
+    "account.signed_out": 409,
     "version.conflict": 412,
     "pipeline.busy": 409,
     "run.ended": 409,

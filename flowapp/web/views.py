@@ -6,6 +6,7 @@ import logging
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -13,8 +14,10 @@ from django.template.loader import render_to_string
 from django.views.decorators.http import require_http_methods
 
 from flowapp.accounts.forms import WorkspaceForm
+from flowapp.accounts.models import Membership
 from flowapp.accounts.selectors import list_memberships, may_make_workspaces
 from flowapp.accounts.services import AccountError, make_workspace
+from flowapp.accounts.sole_control import see_ended_credentials
 from flowapp.api.problems import problem_response
 from flowapp.web.access import page, signed_in
 from flowapp.web.docs import read_page
@@ -48,14 +51,28 @@ def workspaces(request: HtmxRequest) -> HttpResponse:
             except AccountError as error:
                 form.add_error("slug", f"{error.message} {error.hint}")
             else:
-                messages.success(request, f"Workspace {made.slug} is made, and you are its admin.")
-                return redirect("pipelines:list", made.slug)
+                messages.success(request, f"Workspace {made.workspace.slug} is made, and you are its admin.")
+                _keep_session(request, made)
+                return redirect("pipelines:list", made.workspace.slug)
     context = {
         "memberships": list_memberships(request.user),
         "form": form,
         "first_workspace": settings.FLOW_WORKSPACE,
     }
     return render_page(request, "web/workspaces.html", context, status=422 if form and form.errors else 200)
+
+
+def _keep_session(request: HtmxRequest, made: Membership) -> None:
+    """Of the maker's credentials, this session alone outlasts those that others may have had."""
+    if made.ended is None:
+        return
+    for ended in see_ended_credentials(made.user):
+        messages.warning(
+            request,
+            f"Others may have had access to your account. The new workspace is yours alone: {ended} ended, other than "
+            "this session. Set your password again.",
+        )
+    update_session_auth_hash(request, made.user)
 
 
 @signed_in

@@ -9,9 +9,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from flowapp.accounts.models import LoginFailures, LoginLink, User
+from flowapp.accounts.models import LoginLink, User
 from flowapp.accounts.services import make_first_link, make_login_link, set_password
-from flowapp.accounts.throttle import MOST_FAILURES, TooManyFailures, check_throttle, count_failure
 
 pytestmark = pytest.mark.django_db
 
@@ -99,23 +98,6 @@ def test_somebody_without_a_password_cannot_sign_in_with_an_empty_one(client, pe
     assert sign_in(client, viewer.email, "!").status_code == 422
 
 
-def test_guessing_is_stopped_even_where_the_last_guess_is_right(client, alice):
-    for _ in range(MOST_FAILURES):
-        sign_in(client, alice.email, "wrong")
-    answer = sign_in(client, alice.email, PASSWORD)
-
-    assert not is_signed_in(client)
-    assert "too many wrong passwords" in answer.content.decode()
-
-
-def test_guessing_at_one_person_locks_nobody_else_out(client, alice):
-    for _ in range(MOST_FAILURES):
-        sign_in(client, "carol@example.com", "wrong")
-    sign_in(client, alice.email, PASSWORD)
-
-    assert is_signed_in(client)
-
-
 @pytest.mark.parametrize("outside", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
 def test_the_login_leads_nowhere_else(client, alice, outside):
     assert sign_in(client, alice.email, PASSWORD, next=outside)["Location"] == "/"
@@ -180,23 +162,3 @@ def test_the_first_link_is_for_the_admin_there_is(workspace, person):
     make_first_link(workspace)
 
     assert LoginLink.objects.get().user == admin
-
-
-def test_wrong_passwords_are_counted_for_all_processes_and_forgotten_after_a_pause(alice):
-    for _ in range(MOST_FAILURES):
-        sign_in(Client(), alice.email, "wrong")
-    assert sorted(LoginFailures.objects.values_list("count", flat=True)) == [MOST_FAILURES, MOST_FAILURES]
-    with pytest.raises(TooManyFailures):
-        check_throttle(alice.email.upper(), "elsewhere")
-
-    LoginFailures.objects.update(until=timezone.now() - timedelta(seconds=1))
-    check_throttle(alice.email, "127.0.0.1")
-    count_failure(alice.email, "127.0.0.1")
-    assert sorted(LoginFailures.objects.values_list("count", flat=True)) == [1, 1]
-
-
-def test_what_is_kept_of_wrong_passwords_names_nobody(alice):
-    count_failure(alice.email, "127.0.0.1")
-
-    assert not LoginFailures.objects.filter(key__contains="alice").exists()
-    assert all(len(key) == 64 for key in LoginFailures.objects.values_list("key", flat=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowapp.accounts.selectors import get_token
-from flowapp.accounts.services import use_login_link
+from flowapp.accounts.services import add_member, set_password, use_login_link
 
 pytestmark = pytest.mark.django_db
 
@@ -16,6 +16,15 @@ def test_a_person_is_added_and_signs_in_by_the_printed_link(flow):
 
     assert use_login_link(link["url"].rstrip("/").rsplit("/", 1)[1]).email == "alice@example.com"
     assert link["expiresAt"].endswith("Z")
+
+
+def test_whoever_adds_a_person_learns_what_joining_has_ended(flow, workspace):
+    set_password(add_member(workspace, "alice@example.com", "viewer").user, "correct horse battery")
+    added = flow("user", "add", "alice@example.com", "--role", "viewer", "--json").json
+    again = flow("user", "add", "alice@example.com", "--role", "viewer", "--json").json
+
+    assert added["endedCredentials"] == {"password": True, "sessions": False, "links": 0, "tokens": 0}
+    assert again["endedCredentials"] is None
 
 
 def test_an_unknown_role_ends_in_1_and_names_the_roles(flow):
