@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent, Terminal
 from executors.model import NodeReport, PassResult, RecordRef, RuleCount, RunWarning
 from executors.reading import Reading
 from executors.verdicts.tally import add_counts
@@ -70,7 +70,7 @@ def stop_on_abort(path: Path, rules: Sequence[RuleCount], names: Mapping[int, st
         for rule, excess in excesses
     ]
     first = next((rule for rule, _ in excesses if rule.on_fail == "abort"), excesses[0][0])
-    raise Terminal(
+    raise InvalidContent(
         "rule.abort" if first.on_fail == "abort" else "rule.limit",
         f"{'; '.join(texts)}. Nothing was loaded.",
         node=first.node,

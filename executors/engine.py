@@ -9,8 +9,9 @@ from typing import TypeVar
 
 from executors.approved_load import ApprovedLoad
 from executors.destination import refuse_unloadable
-from executors.errors import Failure, LeaseLost, Terminal, Transient
+from executors.errors import Failure, InvalidContent, LeaseLost, Terminal, Transient
 from executors.file_intake import FileIntake, Opener
+from executors.holding import Held
 from executors.intake import Intake, Intakes
 from executors.lane import Lane
 from executors.markers import add_warnings, put_share, tell
@@ -242,15 +243,24 @@ class PipelineRun:
         return failure
 
     def give_up(self, cause: Failure) -> None:
-        """Put away what was loaded, and what would only fail again. All else stays claimed: the next attempt, or the
-        next run, takes it up. A worker that lost its lease touches nothing: another one owns the run."""
+        """Put away what was loaded, and what would only fail again. All else goes back to where it was: the next
+        attempt, or the next run, takes it up. What a held load has read stays claimed, and so does what some of its
+        targets have loaded. A worker that lost its lease touches nothing: another one owns the run."""
         if isinstance(cause, LeaseLost):
             return
         try:
             self._put_away_loaded()
-            if isinstance(cause, Terminal) and (lane := next((lane for lane in self.lanes if not lane.done), None)):
+            lane = next((lane for lane in self.lanes if not lane.done), None)
+            if lane and isinstance(cause, InvalidContent):
                 self._intake.put_away_failed(lane.path.source, cause.message)
+            if not isinstance(cause, Held):
+                self._put_back()
         except LeaseLost:
             raise
         except Failure as trouble:
             self.ports.events.log("warning", f"Files were not put away: {trouble.message}")
+
+    def _put_back(self) -> None:
+        for source in self._sources():
+            if not any(lane.done for lane in self._lanes_of(source)):
+                self._intake.put_back(source)

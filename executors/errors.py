@@ -28,7 +28,12 @@ class Terminal(Failure):
     """Trying again cannot help: wrong data, a missing column, a refused target."""
 
 
-class ExpressionFailed(Terminal):
+class InvalidContent(Terminal):
+    """The content of what was read is refused, and would be refused again: a malformed file, a violated rule or
+    constraint. After any other failure a file stays where it was, for it may well be loaded later."""
+
+
+class ExpressionFailed(InvalidContent):
     """An expression cannot take the values of some row. `column` is the one that it makes, if that is known, and `why`
     the condition in Spark's words; `kept` has staged the first such row as rejected, once it is found."""
 

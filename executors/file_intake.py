@@ -90,6 +90,11 @@ class FileIntake:
             self._ports.units.fail(source.id, self._by_hash(intake), reason)
             self._put_away(intake, loaded=False)
 
+    def put_back(self, source: Source) -> None:
+        if intake := self._opened.get(source.id):
+            while intake.claimed:
+                intake.handler.release(intake.claimed.pop())
+
     def interrupt(self) -> None:
         """Listing and scanning end with their job."""
 

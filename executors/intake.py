@@ -30,6 +30,9 @@ class Intake(Protocol):
     def put_away_failed(self, source: Source, reason: str) -> None:
         """What was taken from the source would only fail again."""
 
+    def put_back(self, source: Source) -> None:
+        """What was taken from the source goes back to where it was, for it may be loaded later."""
+
     def interrupt(self) -> None:
         """End what is being read, from another thread; its reader fails."""
 
@@ -57,6 +60,9 @@ class Intakes:
 
     def put_away_failed(self, source: Source, reason: str) -> None:
         self._of(source).put_away_failed(source, reason)
+
+    def put_back(self, source: Source) -> None:
+        self._of(source).put_back(source)
 
     def interrupt(self) -> None:
         self._files.interrupt()

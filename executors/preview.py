@@ -117,4 +117,6 @@ class _InPlace(FileSource):
     def claim(self, file: SourceFile) -> SourceFile:
         return file
 
+    def release(self, file: SourceFile) -> None: ...
+
     def finish(self, file: SourceFile, succeeded: bool) -> None: ...

@@ -217,6 +217,9 @@ class RowsIntake:
     def put_away_failed(self, source: Source, reason: str) -> None:
         """Nothing was taken."""
 
+    def put_back(self, source: Source) -> None:
+        """Nothing was taken."""
+
     def interrupt(self) -> None:
         """What is read is small."""
 

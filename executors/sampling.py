@@ -103,6 +103,9 @@ class _NewestFiles:
     def put_away_failed(self, source: Source, reason: str) -> None:
         """Nothing was taken."""
 
+    def put_back(self, source: Source) -> None:
+        """Nothing was taken."""
+
     def interrupt(self) -> None:
         """Listing and scanning end with their job."""
 

@@ -81,6 +81,9 @@ class SnapshotIntake:
     def put_away_failed(self, source: Source, reason: str) -> None:
         """Nothing was taken."""
 
+    def put_back(self, source: Source) -> None:
+        """Nothing was taken."""
+
     def interrupt(self) -> None:
         names = {node.connection for node in self._job.pipeline.nodes if isinstance(node, Source) and node.connection}
         for name in names:

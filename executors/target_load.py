@@ -9,7 +9,7 @@ from functools import cached_property
 from executors import accounting
 from executors.destination import ready_table
 from executors.effects import Effect, NullRates
-from executors.errors import ExpressionFailed, Failure, LeaseLost, Terminal
+from executors.errors import ExpressionFailed, Failure, InvalidContent, LeaseLost, Terminal
 from executors.holding import Evaluation, Held, Kept, Reason, judge
 from executors.markers import add_kept, add_warnings, check_warnings, put_share, told_of, warn_of_shares
 from executors.model import (
@@ -275,7 +275,7 @@ class TargetLoad:
         staged = self._result.total("rows_staged")
         if staged or not load_mode(self._target.load_mode).replaces_all_rows or not self._target.fail_on_empty_source:
             return
-        raise Terminal(
+        raise InvalidContent(
             "source.empty",
             f"No row is left to replace {self._target.schema_}.{self._target.table} with: {self._read:,} read, "
             f"{self._filtered():,} filtered, {self._result.total('rows_rejected'):,} rejected. The table is as it was.",

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent
 from executors.grammar import canonical_text, convert_column
 from executors.types import travel_of
 from ir.types import STRING, ColumnType
@@ -35,7 +35,7 @@ def column_type(kind: pa.DataType, column: str, file: str) -> ColumnType:
     for is_kind, to in _TYPES:
         if is_kind(kind):
             return to(kind)
-    raise Terminal(
+    raise InvalidContent(
         "source.type_unsupported",
         f"Column {column!r} of {file} has the type {kind}, which no column type here can hold.",
         hint="Write the column as text or as a number, or leave it out of the file.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent
 from executors.model import SourceField
 from ir.nodes import SourceColumn
 from ir.types import STRING
@@ -51,19 +51,19 @@ def declared_fields(declared: Sequence[SourceColumn]) -> tuple[SourceField, ...]
 def require_columns(file: str, names: Sequence[str], declared: Sequence[SourceColumn]) -> None:
     """Refuse a file that lacks a declared column, or uses a name that Flow needs."""
     if missing := [column.name for column in declared if column.name not in names]:
-        raise Terminal(
+        raise InvalidContent(
             "source.column_missing",
             f"{file} has no column {', '.join(map(repr, missing))}; it has {', '.join(map(repr, names)) or 'none'}.",
             hint="Take the column out of the source's columns, or write its name as the source does.",
         )
     if hidden := [name for name in names if name.startswith(HIDDEN_PREFIX)]:
-        raise Terminal(
+        raise InvalidContent(
             "source.column_reserved",
             f"{file} has a column {hidden[0]!r}; names that begin with {HIDDEN_PREFIX!r} are Flow's own.",
             hint="Rename the column at its source.",
         )
     if repeated := sorted({name for name in names if names.count(name) > 1}):
-        raise Terminal(
+        raise InvalidContent(
             "source.column_repeated",
             f"{file} has more than one column {repeated[0]!r}.",
             hint="Give each column a name of its own.",

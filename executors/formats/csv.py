@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent, Terminal
 from executors.formats import columns
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.encodings import bom_length, escaped, is_utf8, is_valid, to_utf8
@@ -152,8 +152,8 @@ def _cells(record: str, fmt: Delimited, file: SourceFile) -> list[str]:
         raise _header_unreadable(file, str(error)) from error
 
 
-def _header_unreadable(file: SourceFile, why: str) -> Terminal:
-    return Terminal(
+def _header_unreadable(file: SourceFile, why: str) -> InvalidContent:
+    return InvalidContent(
         "source.header_unreadable",
         f"The first record of {file.name} cannot be read: {why}.",
         hint="Check the format's encoding, delimiter and quote.",
@@ -189,7 +189,7 @@ class _CellReader:
             bad.add(index, reason, escaped(chunk.record(index)))
         found = len(bad.reasons) + (table.num_rows if table is not None else 0)
         if found != len(chunk.starts):
-            raise Terminal(
+            raise InvalidContent(
                 "source.records_differ",
                 f"{self._file}: the scan found {len(chunk.starts)} records where the reader found {found}.",
                 hint="Nothing was loaded. Please report this file: it shows a fault in Flow.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.columns import declared_fields, require_columns
 from executors.formats.encodings import UNDECODABLE, bom_length, decoded, escaped
@@ -168,8 +168,8 @@ class _Window:
         self._text, self._at = held + "".join(more), 0
         return size > 0
 
-    def malformed(self, why: str) -> Terminal:
-        return Terminal(
+    def malformed(self, why: str) -> InvalidContent:
+        return InvalidContent(
             "source.malformed",
             f"{self._name} is no JSON array: {why} after record {self._values}, "
             f"at character {self._before + self._at + 1}.",

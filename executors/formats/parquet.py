@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from executors.errors import Terminal, Transient
+from executors.errors import InvalidContent, Transient
 from executors.formats.arrow_types import carry, carry_as_text, column_type, shown_value
 from executors.formats.batches import BadRecords, Batches, Framer, typed_schema
 from executors.formats.columns import require_columns
@@ -135,8 +135,8 @@ def _why(stream: BinaryIO | VerifiedStream, file: SourceFile, error: Exception) 
     return getattr(stream, "failure", None) or _malformed(file, error)
 
 
-def _malformed(file: SourceFile, error: Exception) -> Terminal:
-    return Terminal(
+def _malformed(file: SourceFile, error: Exception) -> InvalidContent:
+    return InvalidContent(
         "source.malformed",
         f"{file.name} cannot be read as Parquet: {str(error).splitlines()[0] if str(error) else 'it is broken'}.",
         hint="The file may have been cut off: send it again.",

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent
 
 LF, CR = 10, 13
 MOST_RECORD_BYTES = 64 << 20
@@ -160,17 +160,17 @@ def whole_records(blocks: Iterator[bytes], finder: RecordFinder, name: str) -> I
         yield Chunk(b"".join(pending), starts)
 
 
-def record_too_long(name: str) -> Terminal:
-    return Terminal(
+def record_too_long(name: str) -> InvalidContent:
+    return InvalidContent(
         "source.record_too_long",
         f"A record of {name} is longer than {MOST_RECORD_BYTES >> 20} MB.",
         hint="Look for a quote that is never closed, or a wrong delimiter, quote or line end in the format's settings.",
     )
 
 
-def quote_not_closed(name: str, record: int | None = None) -> Terminal:
+def quote_not_closed(name: str, record: int | None = None) -> InvalidContent:
     where = "" if record is None else f" of record {record}"
-    return Terminal(
+    return InvalidContent(
         "source.quote_not_closed",
         f"{name} ends inside a quoted cell{where}: a quote was opened and never closed.",
         hint="The file may have been cut off: send it again. Or set the format's quote to a character it does not use.",

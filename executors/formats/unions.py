@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent
 from executors.model import FileScan, SourceField
 from ir.nodes import SourceColumn
 from ir.types import STRING, ColumnType
@@ -46,7 +46,7 @@ def _common(
         return field, file
     wider = _wider(known.type, field.type) or (STRING if is_decided else None)
     if wider is None:
-        raise Terminal(
+        raise InvalidContent(
             "source.types_differ",
             f"Column {field.name!r} is {known.type} in {known_file} and {field.type} in {file}; no type holds the "
             "values of both exactly.",

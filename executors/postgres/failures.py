@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from executors.errors import Failure, Terminal, Transient
+from executors.errors import Failure, InvalidContent, Terminal, Transient
 from executors.secrets import seal_text
 
 
@@ -58,7 +58,7 @@ _STATES: dict[str, _State] = {
         tells_primary=True,
     ),
     "22": _State(
-        Terminal,
+        InvalidContent,
         "target.value_refused",
         "The database refused a value of a row.",
         "Set onTypeMismatch to skip or null to let such rows out, or correct the source.",
@@ -177,14 +177,14 @@ def _constraint(error: psycopg.Error) -> Failure:
     table = f"{diag.schema_name}.{diag.table_name}" if diag.table_name else "the target"
     if error.sqlstate == "23514" and diag.constraint_name is None:
         message = f"{table} refused a row: no partition takes it."
-        return Terminal(
+        return InvalidContent(
             "target.constraint",
             message,
             hint="Add a partition for it, or set onTypeMismatch to skip to put such rows into quarantine.",
         )
     what = f"constraint {diag.constraint_name!r}" if diag.constraint_name else type(error).__name__
     column = f", column {diag.column_name!r}" if diag.column_name else ""
-    return Terminal(
+    return InvalidContent(
         "target.constraint",
         f"{table} refused a row: {what}{column}.",
         hint="Correct the source. With onTypeMismatch skip such rows go to quarantine, unless they break a foreign key "

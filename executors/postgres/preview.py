@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from psycopg import sql
 
 from executors.effects import Effect, NullRates
-from executors.errors import Terminal
+from executors.errors import InvalidContent
 from executors.postgres import effects
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
@@ -56,7 +56,7 @@ def refuse_repeats(conn: Conn, plan: LoadPlan) -> None:
                 plan.tables.good_identifier, is_winner(plan.winners, "s"), repeat.condition
             )
             if count := one_number(conn, query):
-                raise Terminal(
+                raise InvalidContent(
                     "target.constraint",
                     f"{plan.target} would refuse {counted(count, 'row')}: each {repeat.message}.",
                     node=plan.run.node,

@@ -15,7 +15,7 @@ from pathlib import Path
 from executors.errors import Terminal, Transient
 from executors.model import SourceFile
 from executors.sources import ArrivedWhole, Claimant, Listing
-from executors.sources.moving import in_folder, move_to_first_free, take, with_suffix
+from executors.sources.moving import in_folder, move_if_free, move_to_first_free, take, with_suffix
 from ir.connectors import typed_config
 from ir.connectors.local_fs import Atomicity
 from ir.nodes import Source
@@ -87,6 +87,12 @@ class LocalFs:
         folder = self._expanded(atomicity.success_folder if succeeded else atomicity.failure_folder)
         move_to_first_free(path, with_suffix(folder, path.name))
         self._tidy(path.parent)
+
+    def release(self, file: SourceFile) -> None:
+        """Move a claimed file back to where it came from; beside a new file of its name it stays claimed."""
+        path = Path(file.path)
+        if self._is_staged(path) and move_if_free(path, self._path / path.name):
+            self._tidy(path.parent)
 
     def _tidy(self, folder: Path) -> None:
         """Remove a folder of claims that holds none any more."""

@@ -19,19 +19,25 @@ def move_to_first_free(file: Path, candidates: Iterator[Path]) -> Path:
     Raises Transient if the file is gone and Terminal if the folder lies on another file system.
     """
     for candidate in candidates:
-        candidate.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            _move(file, candidate)
-        except FileExistsError:
-            continue
-        except FileNotFoundError as error:
-            raise Transient(
-                "source.changed", f"{file.name} is gone.", hint="Something else moved it; the next try lists again."
-            ) from error
-        except OSError as error:
-            raise _refused(file, error) from error
-        return candidate
+        if move_if_free(file, candidate):
+            return candidate
     raise AssertionError("candidates never end")
+
+
+def move_if_free(file: Path, to: Path) -> bool:
+    """Move a file unless something is there; makes the folder. Raises as `move_to_first_free`."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _move(file, to)
+    except FileExistsError:
+        return False
+    except FileNotFoundError as error:
+        raise Transient(
+            "source.changed", f"{file.name} is gone.", hint="Something else moved it; the next try lists again."
+        ) from error
+    except OSError as error:
+        raise _refused(file, error) from error
+    return True
 
 
 def take(file: Path, candidates: Iterator[Path]) -> Path | None:

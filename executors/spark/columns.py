@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent, Terminal
 from executors.model import SourceField
 from executors.spark.compiled import (
     Compiled,
@@ -166,7 +166,7 @@ class Compiler:
     def _declare(self, path: Path) -> None:
         for declared in path.source.columns or ():
             if declared.name not in self.working:
-                raise Terminal(
+                raise InvalidContent(
                     "source.column_missing", f"The source has no column {declared.name!r}.", node=path.source.id,
                     hint=f"Its columns are {', '.join(self.working)}. Take it out of `columns`, or mend the file.",
                 )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executors.formats.closing import closed_after
 from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
 from executors.spark.parcels import BROKEN
 from executors.spark.steps import run_programs
@@ -39,11 +40,15 @@ class ComputeTask:
     stages: tuple[Vectors | RunPrograms, ...]
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in self.reader(numbers):
-            batch = batch.append_column(BROKEN, pc.is_valid(batch.column(BAD)))
-            for stage in self.stages:
-                batch = _add(batch, stage)
-            yield batch
+        with closed_after(self.reader(numbers)) as batches:
+            for batch in batches:
+                yield self._computed(batch)
+
+    def _computed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        batch = batch.append_column(BROKEN, pc.is_valid(batch.column(BAD)))
+        for stage in self.stages:
+            batch = _add(batch, stage)
+        return batch
 
 
 def _add(batch: pa.RecordBatch, stage: Vectors | RunPrograms) -> pa.RecordBatch:

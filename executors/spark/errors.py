@@ -11,7 +11,16 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, PySparkException
 
-from executors.errors import Cancelled, ExpressionFailed, Failure, LeaseLost, TargetBusy, Terminal, Transient
+from executors.errors import (
+    Cancelled,
+    ExpressionFailed,
+    Failure,
+    InvalidContent,
+    LeaseLost,
+    TargetBusy,
+    Terminal,
+    Transient,
+)
 from executors.spark.address import server_name
 from executors.spark.compiled import Expression
 from ir.errors import FlowError
@@ -20,7 +29,7 @@ from ir.errors import FlowError
 logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
 logging.getLogger("py4j").setLevel(logging.ERROR)
 
-_FAILURES = {kind.__name__: kind for kind in (Transient, Terminal, Cancelled, LeaseLost, TargetBusy)}
+_FAILURES = {kind.__name__: kind for kind in (Transient, Terminal, InvalidContent, Cancelled, LeaseLost, TargetBusy)}
 _MARKED = re.compile(r"<flow-failure>([0-9a-f]+)</flow-failure>")
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _DATA_STATE = re.compile(r"SQLSTATE: (?:22\w{3}|P0001)|\[INVALID_FORMAT\.MISMATCH_INPUT\]")

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from executors.formats.closing import closed_after
 from executors.spark.address import is_local
 from executors.spark.errors import marking
 
@@ -41,7 +42,8 @@ def run_job(frame: DataFrame) -> list[dict[str, Any]]:
 def run_here(task: Task, tasks: int) -> list[dict[str, Any]]:
     """What a job of so many tasks would give, done in this process. Failures come as they are raised."""
     numbers = pa.RecordBatch.from_arrays([pa.array(range(tasks), pa.int64())], ["id"])
-    return [row for batch in task(iter([numbers])) for row in batch.to_pylist()]
+    with closed_after(task(iter([numbers]))) as batches:
+        return [row for batch in batches for row in batch.to_pylist()]
 
 
 def is_for_here(size: int, records: int = 0) -> bool:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.errors import Terminal
+from executors.formats.closing import closed_after
 from executors.spark.reader import ReadTask
 from executors.verdicts import BAD
 
@@ -34,7 +35,8 @@ class PackTask:
     needed: tuple[str, ...]
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (pack(batch, self.needed) for batch in self.reader(numbers) if batch.num_rows)
+        with closed_after(self.reader(numbers)) as batches:
+            yield from (pack(batch, self.needed) for batch in batches if batch.num_rows)
 
 
 @dataclass(frozen=True, slots=True)

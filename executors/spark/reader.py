@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from executors.formats.closing import closed_after
 from executors.grammar import canonical_text
 from executors.model import SourceField
 from executors.reading import Part, PartReader
@@ -38,8 +39,9 @@ class ReadTask:
     def read_group(self, number: int) -> Iterator[pa.RecordBatch]:
         fields = tuple(field for _, field in self.source)
         for part in self.groups[number]:
-            for batch in self.reader.read(part, fields):
-                yield run_programs(self._named(batch), self.programs)
+            with closed_after(self.reader.read(part, fields)) as batches:
+                for batch in batches:
+                    yield run_programs(self._named(batch), self.programs)
 
     def _named(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         arrays = [batch.column(name) for name in HIDDEN]

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.formats.batches import take_trailers
+from executors.formats.closing import closed_after
 from executors.grammar import canonical_text
 from executors.reading import Part, Reading
 from executors.spark.columns import compile_path
@@ -87,12 +88,13 @@ class _FirstRows(ReadTask):
 
     def read_group(self, number: int) -> Iterator[pa.RecordBatch]:
         left = self.most
-        for batch in ReadTask.read_group(self, number):
-            rows, _ = take_trailers(batch)
-            yield rows.slice(0, left)
-            left -= rows.num_rows
-            if left <= 0:
-                return
+        with closed_after(ReadTask.read_group(self, number)) as batches:
+            for batch in batches:
+                rows, _ = take_trailers(batch)
+                yield rows.slice(0, left)
+                left -= rows.num_rows
+                if left <= 0:
+                    return
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +115,19 @@ class _Rows:
     keeps: tuple[tuple[str, str], ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            kept = batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
-            rows = run_programs(kept.filter(pc.is_null(kept.column(BAD))), self.programs)
-            values = [_plain(rows.column(column)) for _, column in self.columns]
-            names = [name for name, _ in self.columns]
-            texts = [json.dumps(dict(zip(names, row, strict=True))) for row in zip(*values, strict=True)]
-            yield pa.RecordBatch.from_arrays(
-                [rows.column(FILE), rows.column(RECORD), pa.array(texts, pa.string())], ["file", "record", "row"]
-            )
+        with closed_after(batches):
+            for batch in batches:
+                yield self._as_json(batch)
+
+    def _as_json(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        kept = batch.filter(batch.column(self.keeps[-1][1])) if self.keeps else batch
+        rows = run_programs(kept.filter(pc.is_null(kept.column(BAD))), self.programs)
+        values = [_plain(rows.column(column)) for _, column in self.columns]
+        names = [name for name, _ in self.columns]
+        texts = [json.dumps(dict(zip(names, row, strict=True))) for row in zip(*values, strict=True)]
+        return pa.RecordBatch.from_arrays(
+            [rows.column(FILE), rows.column(RECORD), pa.array(texts, pa.string())], ["file", "record", "row"]
+        )
 
 
 def _plain(values: pa.Array) -> list[Any]:

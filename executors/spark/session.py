@@ -15,6 +15,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from executors.errors import Failure
+from executors.formats.closing import closed_after
 from executors.spark import java
 from executors.spark.address import is_local, master, remote
 from executors.spark.errors import interrupted, translate
@@ -101,10 +102,11 @@ class RunSession:
     def watched(self, steps: Iterator[T]) -> Iterator[T]:
         """The steps of work that is done in this process, until it is interrupted: then `Cancelled` is raised."""
         before = self._interrupts
-        for step in steps:
-            if self._interrupts != before:
-                raise interrupted()
-            yield step
+        with closed_after(steps):
+            for step in steps:
+                if self._interrupts != before:
+                    raise interrupted()
+                yield step
 
 
 def warm_up() -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from executors.formats.batches import take_trailers
+from executors.formats.closing import closed_after
 from executors.model import RecordRef, RuleCount, TaskCount
 from executors.postgres.copy import StageWriter
 from executors.postgres.staging import StagingTables
@@ -43,7 +44,8 @@ class SinkTask:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context, tally = TaskContext.get(), Tally()
         task = context.taskAttemptId() if context else 0
-        with StageWriter(unseal(self.sealed_connection), self.tables, self._good_schema(), task) as writer:
+        connection, schema = unseal(self.sealed_connection), self._good_schema()
+        with closed_after(batches), StageWriter(connection, self.tables, schema, task) as writer:
             for batch in batches:
                 rows, parts = take_trailers(batch)
                 tally.add_read(parts)

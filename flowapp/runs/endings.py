@@ -177,7 +177,8 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
         claim.guard()
         for commit in commits:
             save_commit(run, commit)
-        release_units(run, UnitState.PENDING if ending == State.CANCELLED else UnitState.FAILED, error.message)
+        # What is wrong with the files themselves the engine has said; all others may be loaded by the next run.
+        release_units(run, UnitState.PENDING, "" if ending == State.CANCELLED else error.message)
         _end(claim, run, ending, report=run.report, error=error)
         # With the state: a process that dies in between would leave a failed run that nobody is told of.
         if ending == State.FAILED and purpose_of(run).counts:

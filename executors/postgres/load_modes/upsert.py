@@ -10,7 +10,7 @@ from psycopg import sql
 
 from executors.accounting import places
 from executors.effects import Effect
-from executors.errors import Terminal
+from executors.errors import InvalidContent
 from executors.postgres import effects
 from executors.postgres.ddl import Conn
 from executors.postgres.key_match import (
@@ -145,7 +145,7 @@ def _require_order(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
         refs = undecided_keys(conn, plan, key, plan.order_by)
         why = f"the same {plan.order_by!r} and different values, so none of them is the last"
     if refs:
-        raise Terminal(
+        raise InvalidContent(
             "upsert.key_repeated",
             f"Rows have the same key ({', '.join(plan.upsert_key)}), {why}: "
             f"{places(refs, {f.seq: f.name for f in plan.files})}.",

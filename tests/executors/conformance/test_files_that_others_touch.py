@@ -72,11 +72,14 @@ def test_a_live_claim_is_no_leftover_for_another_pipeline(
 def test_a_claim_of_a_dead_attempt_is_taken_up_by_its_own_pipeline_alone(world: World, moving: dict[str, Any]) -> None:
     world.write("a", "id,name\n1,Ann\n")
 
+    class PowerCut(BaseException):
+        pass
+
     def die() -> None:
-        raise Transient("target.lost", "gone")
+        raise PowerCut
 
     once(world, ("load", "load"), die)
-    with pytest.raises(Transient):
+    with pytest.raises(PowerCut):
         world.run(moving)
     world.write("b", "id,name\n2,Bob\n")
     beside(world).run(named(moving, "other"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from executors.errors import Cancelled, Failure, LeaseLost, TargetBusy, Terminal, Transient
+from executors.errors import Cancelled, Failure, InvalidContent, LeaseLost, TargetBusy, Terminal, Transient
 from executors.ports import NewestFile
 from executors.postgres.client import connect
 from executors.postgres.names import TableName
@@ -17,7 +17,7 @@ from tests.executors.conformance.world import World
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
 FOLDERS = {"atomicity": {"stagingFolder": ".doing/", "successFolder": ".done/", "failureFolder": ".failed/"}}
-DONE, FAILED = "in/.done/a", "in/.failed/a"
+LISTED, DONE, FAILED = "in/a", "in/.done/a", "in/.failed/a"
 
 
 class PowerCut(BaseException):
@@ -60,7 +60,7 @@ def test_a_file_waits_for_the_next_attempt_where_only_the_attempt_failed(
     interfere(world, ("load", "load"), trouble)
     with pytest.raises(type(trouble)):
         world.run(one, run_id=run_id)
-    assert world.claimed("a")
+    assert (world.folder / LISTED).exists()
     at_peace(world)
     world.run(one, run_id=run_id, attempt=2)
     assert world.rows() == [(1, "Ann")]
@@ -68,10 +68,51 @@ def test_a_file_waits_for_the_next_attempt_where_only_the_attempt_failed(
 
 
 def test_a_file_that_would_fail_again_goes_to_the_failed_ones(world: World, one: dict[str, Any]) -> None:
-    interfere(world, ("load", "load"), Terminal("rule.abort", "bad rows"))
+    interfere(world, ("load", "load"), InvalidContent("rule.abort", "bad rows"))
     with pytest.raises(Terminal):
         world.run(one)
     assert (world.folder / FAILED).exists()
+
+
+REFUSALS = {
+    "target.statement_refused": "create table child (id int references t); insert into t values (7, 'Cem')",
+    "target.column_unknown": "alter table t drop column name",
+    "target.column_required": "alter table t add column born date not null",
+    "target.not_loadable": "drop table t; create view t as select 1 as id, 'Ann' as name",
+    "target.table_gone": "drop table t",
+    "upsert.key_not_unique": "alter table t drop constraint t_pkey",
+}
+"""What is wrong with the target, and how it comes about."""
+MODES = {"target.statement_refused": "truncate", "upsert.key_not_unique": "upsert"}
+
+
+@pytest.mark.parametrize("code", REFUSALS)
+def test_a_file_stays_where_it_is_if_the_target_refuses_the_load(world: World, one: dict[str, Any], code: str) -> None:
+    mode = MODES.get(code, "append")
+    one["nodes"][-1] |= {"loadMode": mode, "upsertKey": ["id"]} if mode == "upsert" else {"loadMode": mode}
+    if code == "target.table_gone":
+        world.run(one)
+        (world.folder / DONE).rename(world.folder / "in/a")
+    world.sql(REFUSALS[code])
+    with pytest.raises(Terminal) as stopped:
+        world.run(one)
+    assert stopped.value.code == code
+    assert (world.folder / LISTED).read_text() == "id,name\n1,Ann\n"
+    assert "failed" not in world.memory.states.values()
+
+
+def test_a_file_that_a_failed_run_puts_back_replaces_no_newer_one(world: World, one: dict[str, Any]) -> None:
+    def replaced(step: str, node: str | None) -> None:
+        if step == "load":
+            world.write("a", "id,name\n2,Bob\n")
+            raise Transient("target.lost", "gone")
+
+    world.memory.on_step = replaced
+    with pytest.raises(Transient):
+        world.run(one)
+    at_peace(world)
+    world.run(one)
+    assert world.rows() == [(1, "Ann"), (2, "Bob")]
 
 
 def test_a_file_that_cannot_be_scanned_goes_to_the_failed_ones(world: World, one: dict[str, Any]) -> None:

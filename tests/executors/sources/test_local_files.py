@@ -279,6 +279,23 @@ def test_a_file_put_away_never_replaces_another(workspace: Path) -> None:
     assert put_away == {"a.b.csv": "one", "a.b_2.csv": "two", "a.b_3.csv": "three"}
 
 
+def test_a_released_file_is_where_it_was(workspace: Path) -> None:
+    path = put(workspace / "in", "a.csv")
+    handler, files = claimed(workspace)
+    handler.release(files[0])
+    assert path.exists()
+    assert list((workspace / "in" / ".processing").iterdir()) == []
+
+
+def test_a_released_file_stays_claimed_beside_a_newer_one_of_its_name(workspace: Path) -> None:
+    put(workspace / "in", "a.csv", "old")
+    handler, files = claimed(workspace)
+    put(workspace / "in", "a.csv", "newer")
+    handler.release(files[0])
+    assert (workspace / "in" / "a.csv").read_text() == "newer"
+    assert Path(files[0].path).read_text() == "old"
+
+
 def test_what_a_dead_attempt_claimed_is_listed_again(workspace: Path) -> None:
     put(workspace / "in", "b.csv")
     claimed(workspace)

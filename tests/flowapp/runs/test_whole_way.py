@@ -98,6 +98,14 @@ def test_a_failed_load_leaves_nothing_and_says_why(pipeline, target, put_file):
     assert LoadUnit.objects.get().state == "failed"
 
 
+def test_a_file_that_the_target_has_no_column_for_waits_for_the_next_run(pipeline, target, put_file):
+    put_file("a.csv", "id,extra\n1,x\n")
+    run = run_inline(pipeline)
+    assert (run.state, run.error_code) == (State.FAILED, "target.column_unknown")
+    unit = LoadUnit.objects.get()
+    assert (unit.state, unit.reason) == ("pending", run.error_message)
+
+
 def test_no_file_fails_the_run(pipeline, target, put_file):
     run = run_inline(pipeline)
     assert (run.state, run.error_code) == (State.FAILED, "source.no_files")
