@@ -64,6 +64,7 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
             *check_warnings(checks),
             *_load_warnings(commit.node, load, rules),
             *older_warnings(commit.node, load.get("older", 0)),
+            *known_warnings(commit.node, load.get("differing", 0), load.get("doubtful", 0)),
             *ahead_warnings(commit.node, load.get("ahead", 0)),
             *behind_warnings(commit.node, load.get("below_bound", 0), commit.files_done),
             *_restore_warnings(commit),
@@ -143,6 +144,25 @@ def behind_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarn
             "the files again; a watermarkLag takes late rows in from now on.",
         )
     ]
+
+
+def known_warnings(node: str, differing: int, doubtful: int) -> list[RunWarning]:
+    """What is uncertain where the table itself told which rows are loaded."""
+    warnings = []
+    if differing:
+        text = (
+            f"Known as loaded by their key, though the table holds other values: {counted(differing, 'row')}. A "
+            "trigger or somebody has changed them there, or the source has without raising watermarkColumn. The table "
+            "keeps what it has."
+        )
+        warnings.append(RunWarning("rows.known_by_key", node, text))
+    if doubtful:
+        text = (
+            f"Loaded, though the table may hold them already: {counted(doubtful, 'row')}. Its triggers may change "
+            "values, and it has no key by which rows read again are known. Look for rows that are there twice."
+        )
+        warnings.append(RunWarning("rows.may_repeat", node, text))
+    return warnings
 
 
 def ahead_warnings(node: str, ahead: int) -> list[RunWarning]:

@@ -12,6 +12,7 @@ from executors.markers import (
     ahead_warnings,
     behind_warnings,
     check_warnings,
+    known_warnings,
     older_warnings,
     put_share,
     warn_of_shares,
@@ -65,10 +66,15 @@ class TargetPreview(TargetLoad):
         share = Share(self._reading.identities, [*nodes, target], self._rules)
         put_share(self._report, self._target.id, share)
         warn_of_shares(self._report)
-        behind = behind_warnings(self._target.id, self._window.aside.below_bound, self._reading.units)
-        ahead = ahead_warnings(self._target.id, effect.ahead)
-        older = older_warnings(self._target.id, effect.older)
-        add_warnings(self._report, [*check_warnings(self._checked), *older, *ahead, *behind])
+        node, aside = self._target.id, self._window.aside
+        warnings = [
+            *check_warnings(self._checked),
+            *older_warnings(node, effect.older),
+            *known_warnings(node, aside.differing, aside.doubtful),
+            *ahead_warnings(node, effect.ahead),
+            *behind_warnings(node, aside.below_bound, self._reading.units),
+        ]
+        add_warnings(self._report, warnings)
         if dest.row_triggers:
             add_warnings(self._report, [_triggers(self._target.id)])
 

@@ -145,5 +145,5 @@ def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
         plan.staged + plan.aside.rows, done.inserted, done.updated, done.unchanged, done.replaced,
         suppressed=missing + done.older, older=done.older,
         below_bound=plan.aside.below_bound, read_again=plan.aside.read_again,
-        ahead=done.ahead,
+        ahead=done.ahead, differing=plan.aside.differing, doubtful=plan.aside.doubtful,
     )  # fmt: skip

@@ -122,7 +122,8 @@ class LoadCounts:
     """What a load committed. `staged = replaced + behind the mark + suppressed + loaded`, with `loaded = inserted +
     updated + unchanged` and, behind the mark, what is below the bound and what was read again. `older` of the
     `suppressed` rows stayed out because the table holds newer ones; a trigger swallowed the others. `ahead` of
-    the inserted rows are dated after the database's clock, or not a number."""
+    the inserted rows are dated after the database's clock, or not a number; `differing` and `doubtful` are those of
+    `Aside`."""
 
     staged: int
     inserted: int = 0
@@ -134,6 +135,8 @@ class LoadCounts:
     below_bound: int = 0
     read_again: int = 0
     ahead: int = 0
+    differing: int = 0
+    doubtful: int = 0
     quarantine_rows: int = 0
     quarantine_entries: int = 0
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from psycopg import sql
 
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.load_plan import LoadPlan
-from executors.postgres.staging import FILE, RECORD, is_winner
+from executors.postgres.effects import telling_key
+from executors.postgres.key_match import differs, key_values, own_rows, same_key, stored_value
+from executors.postgres.load_plan import LoadPlan, column_list, winning_rows
+from executors.postgres.staging import FILE, KNOWN_TASK, RECORD, TASK, is_winner, one_number
 from executors.postgres.ties import (
     Reach,
     Ties,
@@ -18,6 +22,7 @@ from executors.postgres.ties import (
     staged_hash,
     ties_of,
 )
+from executors.postgres.unique_keys import UniqueKey
 from executors.postgres.windows import NOTHING_ASIDE, Aside, Window
 
 
@@ -29,8 +34,24 @@ def set_aside(conn: Conn, plan: LoadPlan, window: Window) -> Aside:
         return NOTHING_ASIDE
     with conn.transaction():
         below = conn.execute(_delete_below(conn, plan, window, window.bound)).rowcount
-        again, highest = _take_out_known(conn, plan, window, window.bound)
-    return Aside(below, again, highest)
+        ties = ties_of(plan, window)
+        key = telling_key(conn, plan) if ties.asks_table else None
+        if key is None:
+            aside = _take_out_known(conn, plan, ties, window.bound)
+        else:
+            aside = _take_out_known_keys(conn, plan, ties, window.bound, key)
+            if ties.mark is not None:
+                # Of the others none is in the part of the table that hashes do not reach down to.
+                stored = _take_out_known(conn, plan, replace(ties, stored_from=None), window.bound)
+                aside = _sum(conn, window, aside, stored)
+    return replace(aside, below_bound=below)
+
+
+def _sum(conn: Conn, window: Window, one: Aside, other: Aside) -> Aside:
+    """Of two kinds of rows that are read again."""
+    query = sql.SQL("SELECT greatest({}, {})::text").format(window.value(one.highest), window.value(other.highest))
+    row = conn.execute(query).fetchone()
+    return replace(one, read_again=one.read_again + other.read_again, highest=row[0] if row else None)
 
 
 def _delete_below(conn: Conn, plan: LoadPlan, window: Window, bound: str) -> sql.Composed:
@@ -42,14 +63,71 @@ def _delete_below(conn: Conn, plan: LoadPlan, window: Window, bound: str) -> sql
     )
 
 
-def _take_out_known(conn: Conn, plan: LoadPlan, window: Window, bound: str) -> tuple[int, str | None]:
-    ties = ties_of(plan, window)
+def _take_out_known(conn: Conn, plan: LoadPlan, ties: Ties, bound: str) -> Aside:
+    """By their content."""
     reach = find_reach(conn, plan, ties)
     if reach is None:
-        return 0, None
+        return NOTHING_ASIDE
     require_few_in_table(conn, plan, ties, bound)
-    row = conn.execute(_delete_known(conn, plan, ties, bound, reach)).fetchone()
-    return row or (0, None)
+    again, highest = conn.execute(_delete_known(conn, plan, ties, bound, reach)).fetchone() or (0, None)
+    aside = Aside(read_again=again, highest=highest)
+    if ties.asks_table and plan.dest.row_triggers:
+        aside = replace(aside, doubtful=_count_doubtful(conn, plan, ties, reach))
+    return aside
+
+
+def _count_doubtful(conn: Conn, plan: LoadPlan, ties: Ties, reach: Reach) -> int:
+    """The rows that stay where the table has rows too, which a trigger may have made of them."""
+    value = mark_value(conn, plan, ties.window)
+    return one_number(
+        conn,
+        sql.SQL("SELECT count(*) FROM {} AS s WHERE {}").format(winning_rows(plan), reach.holds(ties.window, value)),
+    )
+
+
+def _take_out_known_keys(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, key: UniqueKey) -> Aside:
+    """By their key, where the table tells: a trigger may have changed their values there. A row that is newer than the
+    table's of its key is another one, which the table will refuse."""
+    query = _keep_known_keys(conn, plan, ties, bound, key)
+    again, highest, differing = conn.execute(query).fetchone() or (0, None, 0)
+    return Aside(read_again=again, highest=highest, differing=differing)
+
+
+def _keep_known_keys(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, key: UniqueKey) -> sql.Composed:
+    """Of the staged rows with one key the first goes, and is kept as one that no load takes: its hash is still to be
+    remembered."""
+    window, columns = ties.window, [FILE, RECORD, *(c.name for c in plan.columns)]
+    value = mark_value(conn, plan, window)
+    told_by_table = sql.SQL("{} < {}").format(value, window.value(ties.stored_from)) if ties.mark else sql.SQL("true")
+    return sql.SQL(
+        "WITH known AS ("
+        " SELECT s.tableoid AS part, s.ctid AS at, {value} AS value, {differs} AS differs,"
+        "  row_number() OVER (PARTITION BY {keys} ORDER BY s.{file}, s.{record}) AS place"
+        "  FROM {staged} AS s JOIN {table} AS x ON {same_key}"
+        "  WHERE {winner} AND {value} >= {bound} AND {told_by_table} AND {there} >= {value}),"
+        " gone AS (DELETE FROM {staged} AS d USING known AS k"
+        "  WHERE k.place = 1 AND d.tableoid = k.part AND d.ctid = k.at RETURNING d.*),"
+        " kept AS (INSERT INTO {staged} ({task}, {columns}) SELECT {known_task}, {columns} FROM gone)"
+        " SELECT count(*), (max(value) FILTER (WHERE NOT {is_ahead}))::text, count(*) FILTER (WHERE differs)"
+        " FROM known WHERE place = 1"
+    ).format(
+        value=value,
+        differs=differs(plan, key, "x", lambda column: stored_value(plan, column)),
+        keys=key_values(plan, key),
+        file=sql.Identifier(FILE),
+        record=sql.Identifier(RECORD),
+        staged=plan.tables.good_identifier,
+        table=own_rows(plan),
+        same_key=same_key(plan, key),
+        winner=is_winner(plan.winners, "s"),
+        bound=window.value(bound),
+        told_by_table=told_by_table,
+        there=window.type.of(sql.Identifier("x", window.column)),
+        task=sql.Identifier(TASK),
+        columns=column_list(columns),
+        known_task=sql.Literal(KNOWN_TASK),
+        is_ahead=window.type.is_ahead(sql.Identifier("value")),
+    )
 
 
 def _delete_known(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, reach: Reach) -> sql.Composed:

@@ -16,7 +16,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.key_match import own_rows
 from executors.postgres.load_plan import LoadPlan, winning_rows
 from executors.postgres.refusals import safe_value
-from executors.postgres.staging import one_number
+from executors.postgres.staging import KNOWN_TASK, TASK, one_number
 from executors.postgres.windows import Window, highest_in_table
 
 MOST_TIES = 1_000_000
@@ -32,6 +32,11 @@ class Ties:
     columns: Mapping[str, str]
     mark: int | None
     stored_from: str | None
+
+    @property
+    def asks_table(self) -> bool:
+        """Whether of some rows only the table tells that they are loaded."""
+        return self.mark is None or self.stored_from is not None
 
 
 def ties_of(plan: LoadPlan, window: Window) -> Ties:
@@ -92,10 +97,10 @@ def _rows_of_table(plan: LoadPlan, ties: Ties, bound: str) -> sql.Composed | Non
     """The rows of the table, as `x`, at or above `bound` of which no hash is stored."""
     window = ties.window
     value = window.type.of(sql.Identifier("x", window.column))
+    if not ties.asks_table:
+        return None
     conditions = [sql.SQL("{} >= {}").format(value, window.value(bound))]
     if ties.mark is not None:
-        if ties.stored_from is None:
-            return None
         conditions.append(sql.SQL("{} < {}").format(value, window.value(ties.stored_from)))
     return sql.SQL("{} AS x WHERE {}").format(own_rows(plan), sql.SQL(" AND ").join(conditions))
 
@@ -158,6 +163,7 @@ def keep_ties(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, mark: int) -> 
     if window.mark is not None and (rows := _rows_of_table(plan, ties, bound)) is not None:
         value = window.type.of(sql.Identifier("x", window.column))
         _add(conn, mark, _table_hash(ties.columns), value, rows)
+        _add_known_by_key(conn, plan, ties, bound, mark)
     value = mark_value(conn, plan, window)
     staged = sql.SQL("{} AS s WHERE {} >= {}").format(winning_rows(plan), value, window.value(bound))
     _add(conn, mark, staged_hash(conn, plan, ties.columns), value, staged)
@@ -177,13 +183,32 @@ def note_known(conn: Conn, plan: LoadPlan, window: Window) -> None:
     _add(conn, ties.mark, staged_hash(conn, plan, ties.columns), value, staged)
 
 
-def _add(conn: Conn, mark: int, hashed: sql.Composed, value: sql.Composed, rows: sql.Composed) -> None:
+def _add_known_by_key(conn: Conn, plan: LoadPlan, ties: Ties, bound: str, mark: int) -> None:
+    """The rows whose keys told that they are loaded, as the source gives them: the table may hold them with values that
+    a trigger has changed, and the next load is to know them too."""
+    value = mark_value(conn, plan, ties.window)
+    rows = sql.SQL("ONLY {} AS s WHERE s.{} = {} AND {} >= {}").format(
+        plan.tables.good_identifier, sql.Identifier(TASK), sql.Literal(KNOWN_TASK), value, ties.window.value(bound)
+    )
+    _add(conn, mark, staged_hash(conn, plan, ties.columns), value, rows, sums=False)
+
+
+def _add(
+    conn: Conn, mark: int, hashed: sql.Composed, value: sql.Composed, rows: sql.Composed, *, sums: bool = True
+) -> None:
+    """Without `sums` a hash that is there already stays as it is."""
     conn.execute(
         sql.SQL(
             "INSERT INTO flow_meta.watermark_ties AS t (watermark, hash, value, n)"
             " SELECT {mark}, {hash}, min({value})::text, count(*) FROM {rows} GROUP BY 2"
-            " ON CONFLICT (watermark, hash) DO UPDATE SET n = t.n + EXCLUDED.n"
-        ).format(mark=sql.Literal(mark), hash=hashed, value=value, rows=rows)
+            " ON CONFLICT (watermark, hash) DO {action}"
+        ).format(
+            mark=sql.Literal(mark),
+            hash=hashed,
+            value=value,
+            rows=rows,
+            action=sql.SQL("UPDATE SET n = t.n + EXCLUDED.n" if sums else "NOTHING"),
+        )
     )
 
 

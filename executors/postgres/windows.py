@@ -44,11 +44,14 @@ class Window:
 @dataclass(frozen=True, slots=True)
 class Aside:
     """Staged rows that are not loaded: those below the bound, and those at or above it that were loaded before and are
-    read again, up to the value `highest`."""
+    read again, up to the value `highest`. `differing` of these were known by their key and have other values than the
+    table; `doubtful` rows are loaded, and the table may hold them with values that a trigger has changed."""
 
     below_bound: int = 0
     read_again: int = 0
     highest: str | None = None
+    differing: int = 0
+    doubtful: int = 0
 
     @property
     def rows(self) -> int:

@@ -56,6 +56,7 @@ def _show(console: Console, marks: list[dict[str, Any]]) -> None:
             show_lines(
                 console, ["", f"{mark['node']}: this is a copy; the database does not answer: {mark['trouble']}"]
             )
+        show_lines(console, _warnings(mark))
         if mark["changes"]:
             show_lines(console, ["", f"Changes of {mark['node']}, newest first:"])
             show_table(console, CHANGE_COLUMNS, [{**change, "at": minute(change["at"])} for change in mark["changes"]])
@@ -66,7 +67,8 @@ def set_mark(args: Namespace) -> Outcome:
     from flowapp.watermarks.services import set_mark
 
     mark = set_mark(_place(args), args.value, args.reason, BY)
-    return said(mark_document(mark), f"The next load of {args.node} begins at {mark.value}.")
+    document = mark_document(mark)
+    return said(document, f"The next load of {args.node} begins at {mark.value}.", *_warnings(document))
 
 
 def reset_mark(args: Namespace) -> Outcome:
@@ -75,7 +77,12 @@ def reset_mark(args: Namespace) -> Outcome:
 
     mark = reset_mark(_place(args), args.reason, BY)
     words = "has no mark now: its next load begins at the highest value of the table."
-    return said(mark_document(mark), f"{args.node} {words}")
+    document = mark_document(mark)
+    return said(document, f"{args.node} {words}", *_warnings(document))
+
+
+def _warnings(mark: dict[str, Any]) -> list[str]:
+    return [f"Warning: {warning['message']} {warning['hint']}" for warning in mark["warnings"]]
 
 
 def _place(args: Namespace) -> Place:

@@ -28,12 +28,13 @@ class Watermark(APIView):
 
     @extend_schema(responses=OBJECT)
     def get(self, request: Request, ident: str, node: str) -> Response:
-        """The mark with its newest changes; `isLive` is false where only the copy of `seenAt` can be shown."""
+        """The mark with its newest changes; `isLive` is false where only the copy of `seenAt` can be shown.
+        `warnings` say what setting or resetting it would lead to."""
         return Response(mark_document(get_mark(_place(request, ident, node))))
 
     @extend_schema(request=NewMark, responses=OBJECT)
     def put(self, request: Request, ident: str, node: str) -> Response:
-        """Let the next load begin at `value`."""
+        """Let the next load begin at `value`. `warnings` say when that loads rows a second time."""
         place, given = _place(request, ident, node), NewMark(data=request.data)
         given.is_valid(raise_exception=True)
         mark = set_mark(place, given.validated_data["value"], given.validated_data["reason"], str(request.user))

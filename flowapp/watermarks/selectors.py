@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,8 @@ from executors.errors import Failure
 from executors.postgres import watermarks
 from executors.postgres.client import connect, translate
 from executors.postgres.ddl import Conn
+from executors.postgres.inspect import inspect_target
+from executors.postgres.mark_doubts import MarkDoubt, list_doubts
 from executors.postgres.names import TableName
 from executors.postgres.watermarks import MarkChange
 from flowapp.connections.selectors import get_connection
@@ -28,7 +30,7 @@ TIMEOUT_SECONDS = 5
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A mark as people see it. `value` is None before the first load and after a reset; `trouble` says why this is only
-    the copy of `seen_at`."""
+    the copy of `seen_at`. `warnings` are to be known before it is set or reset."""
 
     place: Place
     column: str
@@ -38,6 +40,7 @@ class Mark:
     ties: int = 0
     changes: list[MarkChange] = field(default_factory=list)
     trouble: str = ""
+    warnings: list[MarkDoubt] = field(default_factory=list)
 
 
 @contextmanager
@@ -61,11 +64,14 @@ def _read(conn: Conn, place: Place) -> Mark:
     known = watermarks.has_marks(conn)
     stored = watermarks.find_mark(conn, place.key) if known else None
     changes = watermarks.list_changes(conn, place.key) if known else []
+    table = place.key.table
+    doubts = list_doubts(conn, inspect_target(conn, table.schema, table.table))
     if stored is None:
-        mark = Mark(place, place.column, "", None, timezone.now(), changes=changes)
+        mark = Mark(place, place.column, "", None, timezone.now(), changes=changes, warnings=doubts)
     else:
         ties = watermarks.count_ties(conn, stored)
-        mark = Mark(place, stored.column, stored.type, stored.value, timezone.now(), ties, changes)
+        seen_at = timezone.now()
+        mark = Mark(place, stored.column, stored.type, stored.value, seen_at, ties, changes, warnings=doubts)
     seen = {"column": mark.column, "type": mark.type, "value": mark.value or ""}
     keep_copy(place.pipeline, place.target.id, place.key.table, **seen)
     return mark
@@ -126,6 +132,7 @@ def mark_document(mark: Mark) -> dict[str, Any]:
         "value": mark.value, "lag": target.watermark_lag, "ties": mark.ties, "isLive": not mark.trouble,
         "trouble": mark.trouble or None, "seenAt": mark.seen_at.isoformat() if mark.seen_at else None,
         "changes": [_change_document(change) for change in mark.changes],
+        "warnings": [asdict(warning) for warning in mark.warnings],
     }  # fmt: skip
 
 

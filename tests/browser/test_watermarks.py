@@ -50,6 +50,20 @@ def test_a_person_finds_sets_and_resets_a_mark(page: Page, following) -> None:
     assert complaints == []
 
 
+def test_a_mark_that_may_load_rows_twice_is_asked_about_before_it_is_set(page: Page, following, sql) -> None:
+    sql("create function loud() returns trigger language plpgsql as $$begin return new; end$$")
+    sql("create trigger loud before insert on numbers for each row execute function loud()")
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: [asked.append(dialog.message), dialog.dismiss()])
+    sign_in(page, "editor")
+    page.goto("/w/alices-team/watermarks/numbers/load/")
+    expect(page.get_by_role("alert")).to_contain_text("Rows may load a second time")
+    assert find_barriers(page) == []
+    change(page, "Set the mark", "again", **{"Value of upd": "2026-01-01"})
+    assert "second time" in asked[0]
+    expect(page.locator("#mark-value")).to_have_text("no mark")
+
+
 @in_all_looks
 def test_the_page_has_no_barriers_and_does_not_scroll_sideways(page: Page, following, colours: str, width: int) -> None:
     from flowapp.watermarks.places import place_of

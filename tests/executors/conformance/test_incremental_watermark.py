@@ -335,3 +335,27 @@ def test_a_target_that_two_pipelines_fill_has_a_mark_for_each(updates: World) ->
     updates.write("b", HEADER + "9,2026-01-01 10:00:05\n")
     updates.run(other)
     assert mark_of(updates) == "2026-01-01 10:00:01"
+
+
+@pytest.mark.parametrize(
+    ("key", "loaded", "code"), [(" primary key", 0, "rows.known_by_key"), ("", 2, "rows.may_repeat")]
+)
+def test_a_mark_set_back_over_rows_that_a_trigger_has_changed(world: World, key: str, loaded: int, code: str) -> None:
+    world.sql(f"create table t (id int{key}, upd timestamp not null, note text)")
+    world.sql("create function loud() returns trigger language plpgsql as"
+              " $$begin new.note := upper(new.note); return new; end$$")  # fmt: skip
+    world.sql("create trigger loud before insert on t for each row execute function loud()")
+    rows = "1,2026-01-01 10:00:00,a\n2,2026-01-01 10:00:01,b\n"
+    world.write("a", f"id,upd,note\n{rows}")
+    load(world)
+    with connect(world.warehouse, autocommit=True) as conn:
+        dest = inspect_target(conn, world.schema, "t")
+        assert dest
+        set_mark(conn, mark_key(world), dest.columns[1], "2026-01-01 09:00:00", by=None, reason="again")
+    world.write("b", f"id,upd,note\n{rows}\n")
+    preview = world.preview(document(world))
+    report = world.run(document(world))
+    assert target_of(report).rows_loaded == target_of(preview).rows_loaded == loaded
+    assert reconciles(report)
+    for told in (preview, report):
+        assert code in [w.code for w in told.warnings]

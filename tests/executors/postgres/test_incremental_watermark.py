@@ -671,3 +671,92 @@ def test_every_row_at_or_above_the_bound_is_loaded_exactly_once(incremental, mak
         mark = max([row[1] for row in batch] + ([mark] if mark is not None else []), default=None)
         assert Counter(rows("SELECT id, upd FROM t")) == loaded
         assert incremental.mark == (None if mark is None else str(mark))
+
+
+# --- a table that keeps other values than it is given -----------------------------------------------------------------
+
+
+@pytest.fixture
+def changing(make):
+    """`changing("id integer PRIMARY KEY, …")` makes a table whose trigger writes `note` in upper case."""
+
+    def run(columns, change="NEW.note := upper(NEW.note)"):
+        make(f"CREATE TABLE t ({columns})")
+        make(f"CREATE FUNCTION loud() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN {change}; RETURN NEW; END$$")
+        make("CREATE TRIGGER loud BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION loud()")
+
+    return run
+
+
+NOTED = ("id integer", "upd timestamp", "note")
+NOTES = [(1, at("10:00:00"), "a"), (2, at("10:00:01"), "b")]
+
+
+def aside_of(incremental, rows):
+    load, changes = incremental.start(rows)
+    return load.commit(**changes)
+
+
+def test_a_mark_set_back_loads_nothing_twice_where_a_trigger_changes_values_and_a_key_tells(
+    incremental, changing, rows
+):
+    incremental.columns = NOTED
+    changing("id integer PRIMARY KEY, upd timestamp NOT NULL, note text")
+    incremental.run(NOTES)
+    incremental.set("2026-01-01 09:00:00")
+    counts = aside_of(incremental, [*NOTES, (3, at("10:00:01"), "c")])
+    assert (counts.loaded, counts.read_again, counts.differing, counts.doubtful) == (1, 2, 2, 0)
+    assert rows("SELECT id, note FROM t ORDER BY id") == [(1, "A"), (2, "B"), (3, "C")]
+    assert incremental.run([*NOTES, (3, at("10:00:01"), "c")]) == (0, 1, 2)
+
+
+def test_a_trigger_that_dates_rows_itself_is_no_hindrance(incremental, changing, rows):
+    incremental.columns = NOTED
+    changing("id integer PRIMARY KEY, upd timestamp NOT NULL, note text", "NEW.upd := '2026-02-01'")
+    incremental.run(NOTES)
+    incremental.set("2026-01-01 09:00:00")
+    assert incremental.run(NOTES) == (0, 0, 2)
+
+
+def test_a_row_newer_than_the_table_s_of_its_key_is_another_one(incremental, changing):
+    incremental.columns = NOTED
+    changing("id integer PRIMARY KEY, upd timestamp NOT NULL, note text")
+    incremental.run(NOTES)
+    incremental.set("2026-01-01 09:00:00")
+    with pytest.raises(Terminal, match=r"target\.constraint"):
+        incremental.run([(1, at("11:00:00"), "new")])
+
+
+def test_a_key_that_the_source_repeats_is_known_once(incremental, changing):
+    incremental.columns = NOTED
+    changing("id integer PRIMARY KEY, upd timestamp NOT NULL, note text")
+    incremental.run(NOTES)
+    incremental.set("2026-01-01 09:00:00")
+    with pytest.raises(Terminal, match=r"target\.constraint"):
+        incremental.run([*NOTES, NOTES[0]])
+
+
+def test_a_longer_lag_asks_the_table_by_key_and_the_hashes_for_the_rest(incremental, changing, rows):
+    incremental.columns = NOTED
+    changing("id integer PRIMARY KEY, upd timestamp NOT NULL, note text")
+    incremental.run(NOTES)
+    assert incremental.run([*NOTES, (3, at("09:59:00"), "c")], lag="15m") == (1, 0, 2)
+    assert incremental.run([*NOTES, (3, at("09:59:00"), "c")], lag="15m") == (0, 0, 3)
+
+
+def test_without_a_key_rows_that_a_trigger_may_have_changed_are_counted(incremental, changing, rows):
+    incremental.columns = NOTED
+    changing("id integer, upd timestamp NOT NULL, note text")
+    incremental.run([*NOTES, (4, at("10:00:00"), "LOUD")])
+    incremental.set("2026-01-01 09:00:00")
+    counts = aside_of(incremental, [*NOTES, (4, at("10:00:00"), "LOUD"), (5, at("11:00:00"), "later")])
+    assert (counts.loaded, counts.read_again, counts.doubtful) == (3, 1, 2)
+
+
+def test_without_a_trigger_nothing_is_doubtful(incremental, make):
+    make("CREATE TABLE t (id integer, upd timestamp NOT NULL, note text)")
+    incremental.columns = NOTED
+    incremental.run(NOTES)
+    incremental.set("2026-01-01 09:00:00")
+    counts = aside_of(incremental, [*NOTES, (3, at("10:00:01"), "c")])
+    assert (counts.loaded, counts.read_again, counts.doubtful) == (1, 2, 0)

@@ -52,3 +52,10 @@ def test_a_value_of_another_type_ends_in_1(flow, following):
 def test_an_unknown_node_ends_in_1(flow, following):
     finished = flow("watermark", "set", "numbers", "files", "1", "--reason", "x", "--json")
     assert (finished.status, finished.json["error"]["code"]) == (1, "watermark.unknown")
+
+
+def test_setting_warns_where_rows_may_load_twice(flow, following, sql):
+    sql("create function loud() returns trigger language plpgsql as $$begin return new; end$$")
+    sql("create trigger loud before insert on numbers for each row execute function loud()")
+    assert "Warning: " in flow("watermark", "set", "numbers", "load", "5", "--reason", "again").stdout
+    assert "Warning: " in flow("watermark", "show", "numbers").stdout

@@ -53,3 +53,10 @@ def down(following: Pipeline) -> Callable[[], None]:
     from flowapp.connections.models import Connection as Stored
 
     return lambda: Stored.objects.update(port=1)
+
+
+@pytest.fixture
+def changing(following: Pipeline, sql: Callable[[str], Any]) -> None:
+    """A trigger of the table changes what is loaded, and no key tells its rows apart."""
+    sql("create function loud() returns trigger language plpgsql as $$begin return new; end$$")
+    sql("create trigger loud before insert on numbers for each row execute function loud()")

@@ -69,3 +69,21 @@ def test_a_load_that_holds_the_table_is_told(as_, following, warehouse, schema):
     with connect(warehouse) as other:
         lock_table(other, TableName(schema, "numbers"))
         assert put(as_("editor")).status_code == 503
+
+
+def test_what_loads_rows_twice_is_told_before_a_mark_is_set_and_when(as_, changing):
+    client = as_("editor")
+    for told in (client.get(MARK, headers=HERE).json(), put(client).json()):
+        [warning] = told["warnings"]
+        assert warning["code"] == "watermark.rows_may_repeat"
+        assert "(loud)" in warning["message"]
+
+
+def test_a_key_that_is_loaded_is_no_reason_to_warn(as_, changing, sql):
+    sql("alter table numbers add primary key (id)")
+    assert put(as_("editor")).json()["warnings"] == []
+
+
+def test_a_key_that_the_table_fills_itself_tells_no_rows_apart(as_, changing, sql):
+    sql("alter table numbers add no bigserial primary key")
+    assert len(put(as_("editor")).json()["warnings"]) == 1

@@ -81,3 +81,9 @@ def test_the_editor_offers_the_fields_of_the_mode(as_, save, schema):
     text = words(as_("editor").get("/w/alices-team/pipelines/numbers/?node=load"))
     assert "Watermark column" in text
     assert "Watermark lag" in text
+
+
+def test_what_loads_rows_twice_is_told_before_a_mark_is_set(as_, changing):
+    answer = as_("editor").get(PAGE)
+    assert "Rows may load a second time" in words(answer)
+    assert answer.content.count(b"data-confirm=") == 2

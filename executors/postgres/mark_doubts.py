@@ -1,0 +1,49 @@
+"""What people are to know before they change a mark: whether the next load knows the rows that the table holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from executors.model import Destination
+from executors.postgres.ddl import Conn
+from executors.postgres.names import TableName
+from executors.postgres.unique_keys import UniqueKey, list_unique_keys
+
+_TRIGGERS = """
+SELECT t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relname = %s AND NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
+      AND t.tgtype & 1 = 1 AND t.tgtype & 20 <> 0 ORDER BY 1"""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkDoubt:
+    code: str
+    message: str
+    hint: str
+
+
+def list_doubts(conn: Conn, dest: Destination | None) -> list[MarkDoubt]:
+    """After a mark is set or reset the table tells which rows are loaded: by their key, or else by their values, which
+    triggers may have changed."""
+    if dest is None or not dest.row_triggers:
+        return []
+    table = TableName(dest.schema, dest.table)
+    if any(_is_loaded(dest, key) for key in list_unique_keys(conn, table)):
+        return []
+    triggers = ", ".join(name for (name,) in conn.execute(_TRIGGERS, [dest.schema, dest.table]).fetchall())
+    return [
+        MarkDoubt(
+            "watermark.rows_may_repeat",
+            f"{table} has triggers that may change values ({triggers}), and no key that loads fill and that is never "
+            "NULL. After the mark is set back or reset, rows of the table are known by their values alone: those that "
+            "a trigger has changed load a second time.",
+            "Add a primary key over columns that are loaded, or delete the rows at or above the new mark from the "
+            "table before the next run.",
+        )
+    ]
+
+
+def _is_loaded(dest: Destination, key: UniqueKey) -> bool:
+    """Whether rows can be known by a key: a column with a default is most likely filled by the table itself."""
+    columns = [dest.column(part.name) for part in key.columns]
+    return all(c is not None and not (c.nullable or c.has_default or c.generated) for c in columns)
