@@ -159,7 +159,11 @@ class Versions(ListAPIView[PipelineVersion]):
 
 
 class DraftOfOne(APIView):
-    """Your draft. PUT takes `{"text", "position"?}`, PATCH a JSON Patch, or `{"patch", "label"?, "position"?}`."""
+    """Your draft. PUT takes `{"text", "position"?}`, PATCH a JSON Patch, or `{"patch", "label"?, "position"?}`.
+
+    The ETag is the draft's `revision`. All that changes it takes `If-Match: "<revision>"` and answers 409, code
+    `draft.conflict`, where the draft is another one by now.
+    """
 
     parser_classes = (JsonPatchParser, JSONParser)
 
@@ -171,31 +175,35 @@ class DraftOfOne(APIView):
     def put(self, request: Request, ident: str) -> Response:
         data = _object(request)
         label = _words(data, "label") or "JSON"
-        draft = drafts.replace_text(_draft(request, ident), data.get("text"), label, _position(data))
+        draft = drafts.replace_text(
+            _draft(request, ident), data.get("text"), label, _position(data), drafts.read_seen(request.headers)
+        )
         return _draft_response(request, draft)
 
     @extend_schema(request=OBJECT, responses=OBJECT)
     def patch(self, request: Request, ident: str) -> Response:
         data = request.data if isinstance(request.data, dict) else {"patch": request.data}
         label = _words(data, "label") or _words(request.query_params, "label") or "Canvas"
-        draft = drafts.patch_draft(_draft(request, ident), data.get("patch"), label, _position(data))
+        draft = drafts.patch_draft(
+            _draft(request, ident), data.get("patch"), label, _position(data), drafts.read_seen(request.headers)
+        )
         return _draft_response(request, draft)
 
     @extend_schema(responses=OBJECT)
     def delete(self, request: Request, ident: str) -> Response:
-        return _draft_response(request, drafts.discard(_draft(request, ident)))
+        return _draft_response(request, drafts.discard(_draft(request, ident), drafts.read_seen(request.headers)))
 
 
 class Undo(APIView):
     @extend_schema(request=None, responses=OBJECT)
     def post(self, request: Request, ident: str) -> Response:
-        return _draft_response(request, drafts.undo(_draft(request, ident)))
+        return _draft_response(request, drafts.undo(_draft(request, ident), drafts.read_seen(request.headers)))
 
 
 class Redo(APIView):
     @extend_schema(request=None, responses=OBJECT)
     def post(self, request: Request, ident: str) -> Response:
-        return _draft_response(request, drafts.redo(_draft(request, ident)))
+        return _draft_response(request, drafts.redo(_draft(request, ident), drafts.read_seen(request.headers)))
 
 
 class SaveDraft(APIView):
@@ -206,7 +214,8 @@ class SaveDraft(APIView):
         draft = _draft(request, ident)
         try:
             message = _words(_object(request), "message")
-            return _saved(drafts.save_draft(draft, author_of(request), message, role=request.role))
+            author, seen = author_of(request), drafts.read_seen(request.headers)
+            return _saved(drafts.save_draft(draft, author, message, role=request.role, seen=seen))
         except VersionConflict as conflict:
             return conflict_response(conflict, draft.pipeline, draft.text)
 
@@ -266,7 +275,8 @@ def _draft(request: Request, ident: str) -> Draft:
 
 def _draft_response(request: Request, draft: Draft) -> Response:
     can_edit = is_at_least(request.role, "editor")
-    return Response(drafts.view_draft(draft, looks_at_files=can_edit).to_json(read_only=not can_edit))
+    shown = drafts.view_draft(draft, looks_at_files=can_edit).to_json(read_only=not can_edit)
+    return Response(shown, headers={"ETag": f'"{draft.revision}"'})
 
 
 def _saved(version: PipelineVersion, code: int = status.HTTP_200_OK) -> Response:

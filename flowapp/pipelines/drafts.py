@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +21,7 @@ from ir.errors import FlowError
 from ir.limits import MAX_BYTES
 from ir.schema import SCHEMA_ID
 
+_REVISION, _PAGE = re.compile('"([0-9a-f]{16})"'), re.compile("[0-9a-f]{32}")
 MOST_STEPS = 500
 TRIES = 10
 
@@ -29,9 +32,40 @@ class DraftConflict(FlowError):
     def __init__(self) -> None:
         super().__init__(
             "draft.conflict",
-            "This draft was changed meanwhile, in another tab or by another program.",
-            hint="Load the draft again and make your change anew; nothing was lost of what is saved.",
+            "The draft was changed in another tab or by another program, so your change was not made.",
+            hint="Load the draft again, then repeat your change if it is still needed.",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What an edit was made from: the draft's revision, and the page of the browser that showed it.
+
+    A page may send an edit before the answer to its last one has come. It has seen that one all the same, so an edit
+    from the page that made the newest change is not refused.
+    """
+
+    revision: str = ""
+    page: str = ""
+
+    def is_current(self, draft: Draft) -> bool:
+        return self.revision in ("", draft.revision) or (self.page != "" and self.page == draft.page)
+
+
+ANYTHING = Seen()
+"""For programs that do not say what they have seen."""
+
+
+def read_seen(headers: Mapping[str, str]) -> Seen:
+    """What a request says that it was made from: `If-Match: "<revision>"` and `X-Flow-Page`. Raises FlowError."""
+    given, page = headers.get("If-Match", "*").strip(), headers.get("X-Flow-Page", "")
+    revision = _REVISION.fullmatch(given)
+    if revision is None and given != "*":
+        raise FlowError(
+            "draft.revision_malformed", f"If-Match is {given[:100]!r}, which is no revision of a draft.",
+            hint='Send the draft\'s revision in quotes, as its ETag has it: If-Match: "0123456789abcdef".',
+        )  # fmt: skip
+    return Seen(revision[1] if revision else "", page if _PAGE.fullmatch(page) else "")
 
 
 class TextRefused(FlowError):
@@ -82,56 +116,76 @@ def is_changed(draft: Draft) -> bool:
 # --- changing -----------------------------------------------------------------------------------------------------
 
 
-def patch_draft(draft: Draft, patch: Any, label: str = "Edit", position: int | None = None) -> Draft:
-    """Apply a JSON Patch; raises PatchRefused, UnreadableText, or DraftConflict where the position is another now."""
+def patch_draft(
+    draft: Draft, patch: Any, label: str = "Edit", position: int | None = None, seen: Seen = ANYTHING
+) -> Draft:
+    """Apply a JSON Patch; raises PatchRefused, UnreadableText, or DraftConflict where the draft is another than was
+    seen."""
     for _ in range(TRIES):
         _require_position(draft, position)
+        require_seen(draft, seen)
         text = apply_patch(draft.text, patch)
         if not patch or text == draft.text:
             return draft
-        changed = _change(draft, text, label)
+        changed = _change(draft, text, label, seen.page)
         if changed is not None:
             return changed
         draft = open_draft(draft.pipeline, draft.user)
     raise DraftConflict
 
 
-def replace_text(draft: Draft, text: Any, label: str = "JSON", position: int | None = None) -> Draft:
-    """Take a whole text, right or wrong; raises TextRefused or DraftConflict."""
+def replace_text(
+    draft: Draft, text: Any, label: str = "JSON", position: int | None = None, seen: Seen = ANYTHING
+) -> Draft:
+    """Take a whole text, right or wrong; raises TextRefused or DraftConflict.
+
+    It would undo what the same page changed elsewhere meanwhile, so only the revision counts here.
+    """
     _require_storable(text)
     _require_position(draft, position)
+    require_seen(draft, Seen(seen.revision))
     text = text.removeprefix("\ufeff")
     if text == draft.text:
         return draft
-    changed = _change(draft, text, label)
+    changed = _change(draft, text, label, seen.page)
     if changed is None:
         raise DraftConflict
     return changed
 
 
-def undo(draft: Draft) -> Draft:
-    """Take back the newest step; without one nothing happens."""
+def undo(draft: Draft, seen: Seen = ANYTHING) -> Draft:
+    """Take back the newest step; without one nothing happens. Raises DraftConflict."""
+    require_seen(draft, seen)
     step = _step(draft, number=draft.position)
-    return draft if step is None else _go(draft, step.previous, _swap(draft.text, step, step.inserted, step.removed))
+    if step is None:
+        return draft
+    return _go(draft, step.previous, _swap(draft.text, step, step.inserted, step.removed), seen.page)
 
 
-def redo(draft: Draft) -> Draft:
-    """Bring back the step that was undone last; without one nothing happens."""
+def redo(draft: Draft, seen: Seen = ANYTHING) -> Draft:
+    """Bring back the step that was undone last; without one nothing happens. Raises DraftConflict."""
+    require_seen(draft, seen)
     step = _step(draft, previous=draft.position)
-    return draft if step is None else _go(draft, step.number, _swap(draft.text, step, step.removed, step.inserted))
+    if step is None:
+        return draft
+    return _go(draft, step.number, _swap(draft.text, step, step.removed, step.inserted), seen.page)
 
 
-def discard(draft: Draft) -> Draft:
-    """Forget the draft with its steps; the newest version is what is left."""
+def discard(draft: Draft, seen: Seen = ANYTHING) -> Draft:
+    """Forget the draft with its steps; the newest version is what is left. Raises DraftConflict."""
+    require_seen(draft, seen)
     if draft.user_id is None:
         return draft
-    Draft.objects.filter(pipeline=draft.pipeline, user=draft.user).delete()
+    if not draft._state.adding and not Draft.objects.filter(pk=draft.pk, position=draft.position).delete()[0]:
+        raise DraftConflict
     draft.pipeline.refresh_from_db()
     return open_draft(draft.pipeline, draft.user)
 
 
-def put_on_newest(draft: Draft) -> Draft:
-    """Keep the draft's text as it is, as an edit of the version that is the newest now. The next save replaces it."""
+def put_on_newest(draft: Draft, seen: Seen = ANYTHING) -> Draft:
+    """Keep the draft's text as it is, as an edit of the version that is the newest now. The next save replaces it.
+    Raises DraftConflict."""
+    require_seen(draft, seen)
     draft.pipeline.refresh_from_db()
     if not draft._state.adding:
         Draft.objects.filter(pk=draft.pk).update(base_number=draft.pipeline.latest_number)
@@ -139,12 +193,15 @@ def put_on_newest(draft: Draft) -> Draft:
     return draft
 
 
-def save_draft(draft: Draft, author: User | None, message: str = "", *, role: str = "editor") -> PipelineVersion:
+def save_draft(
+    draft: Draft, author: User | None, message: str = "", *, role: str = "editor", seen: Seen = ANYTHING
+) -> PipelineVersion:
     """Make the draft's text the newest version.
 
-    Raises InvalidPipeline, IdChanged, UnknownConnection, FlowError `hook.needs_admin`, or VersionConflict where
-    somebody else saved meanwhile.
+    Raises InvalidPipeline, IdChanged, UnknownConnection, FlowError `hook.needs_admin`, DraftConflict where the draft is
+    another than was seen, or VersionConflict where somebody else saved meanwhile.
     """
+    require_seen(draft, seen)
     pipeline = draft.pipeline
     document = check_text(pipeline.workspace, draft.text, fresh=True).require_valid()
     require_same_id(pipeline, document.id)
@@ -182,18 +239,24 @@ def _require_storable(text: Any) -> None:
         raise TextRefused("The text holds a NUL or half a character.")
 
 
+def require_seen(draft: Draft, seen: Seen) -> None:
+    """Raises DraftConflict for an edit that was made from another text than the draft has."""
+    if not seen.is_current(draft):
+        raise DraftConflict
+
+
 def _require_position(draft: Draft, position: int | None) -> None:
     if position is not None and position != draft.position:
         raise DraftConflict
 
 
-def _change(draft: Draft, text: str, label: str) -> Draft | None:
+def _change(draft: Draft, text: str, label: str, page: str) -> Draft | None:
     """Store a new text as the next step; None when somebody else was faster."""
     with transaction.atomic():
         if draft._state.adding and not _store(draft):
             return None
         step = _splice(draft, text, label)
-        if _go_if_unmoved(draft, step.number, text, next_number=step.number + 1) is None:
+        if _go_if_unmoved(draft, step.number, text, page, next_number=step.number + 1) is None:
             return None
         DraftStep.objects.filter(draft=draft, number__gt=step.previous).delete()
         step.save(force_insert=True)
@@ -246,15 +309,15 @@ def _step(draft: Draft, **where: int) -> DraftStep | None:
     return None if draft._state.adding else DraftStep.objects.filter(draft=draft, **where).first()
 
 
-def _go(draft: Draft, position: int, text: str) -> Draft:
-    if _go_if_unmoved(draft, position, text) is None:
+def _go(draft: Draft, position: int, text: str, page: str) -> Draft:
+    if _go_if_unmoved(draft, position, text, page) is None:
         raise DraftConflict
     return draft
 
 
-def _go_if_unmoved(draft: Draft, position: int, text: str, **more: int) -> Draft | None:
+def _go_if_unmoved(draft: Draft, position: int, text: str, page: str, **more: int) -> Draft | None:
     good = {"good_text": text} if read_value(text) is not None else {}
-    changes = {"position": position, "text": text, **good, **more}
+    changes = {"position": position, "text": text, "page": page, **good, **more}
     if not Draft.objects.filter(pk=draft.pk, position=draft.position).update(**changes):
         return None
     for name, value in changes.items():
@@ -320,6 +383,7 @@ class DraftView:
             "baseVersion": self.draft.base_number,
             "latestVersion": self.draft.pipeline.latest_number,
             "position": self.draft.position,
+            "revision": self.draft.revision,
             "changes": self.changes,
             "canUndo": self.can_undo,
             "canRedo": self.can_redo,

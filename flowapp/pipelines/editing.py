@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
+from uuid import uuid4
 
+from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
@@ -18,7 +23,7 @@ from flowapp.files.selectors import list_folders
 from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import nodes_of, read_value
 from flowapp.pipelines.diffs import side_by_side
-from flowapp.pipelines.drafts import DraftView
+from flowapp.pipelines.drafts import DraftConflict, DraftView, Seen, read_seen
 from flowapp.pipelines.edits import form_patch
 from flowapp.pipelines.history import history
 from flowapp.pipelines.json_edits import PatchRefused, UnreadableText
@@ -34,6 +39,7 @@ from flowapp.runs.models import Purpose, Trigger
 from flowapp.runs.services import QUEUES, read_purpose
 from flowapp.watermarks.selectors import saved_mark
 from flowapp.web.access import page
+from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, toast, trigger
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
@@ -57,13 +63,15 @@ class Editor:
     tab: str
     node: str
     at: str
+    seen: Seen
 
     @classmethod
     def of(cls, request: HtmxRequest, ident: str) -> Editor:
         given = request.GET
         tab = given.get("tab", "visual")
         known = tab if tab in dict(TABS) else "visual"
-        return cls(request, get_pipeline(request.workspace, ident), known, given.get("node", ""), given.get("at", ""))
+        pipeline, seen = get_pipeline(request.workspace, ident), read_seen(request.headers)
+        return cls(request, pipeline, known, given.get("node", ""), given.get("at", ""), seen)
 
     @property
     def user(self) -> Any:
@@ -80,7 +88,24 @@ class Editor:
         return drafts.view_draft(draft, looks_at_files=self.can_edit)
 
 
+EditorView = Callable[[HtmxRequest, str], HttpResponse]
+
+
+def changes_draft(view: EditorView) -> EditorView:
+    """Answer an edit of a draft that was changed elsewhere with the draft as it is now."""
+
+    @wraps(view)
+    def wrapped(request: HtmxRequest, ident: str) -> HttpResponse:
+        try:
+            return view(request, ident)
+        except DraftConflict as conflict:
+            return _refresh(Editor.of(request, ident), conflict)
+
+    return wrapped
+
+
 @require_GET
+@never_cache
 @page()
 def edit(request: HtmxRequest, ident: str) -> HttpResponse:
     editor = Editor.of(request, ident)
@@ -97,6 +122,7 @@ def panel(request: HtmxRequest, ident: str) -> HttpResponse:
 
 @require_POST
 @page("editor")
+@changes_draft
 def form(request: HtmxRequest, ident: str) -> HttpResponse:
     """One field or button of a form."""
     editor = Editor.of(request, ident)
@@ -107,7 +133,7 @@ def form(request: HtmxRequest, ident: str) -> HttpResponse:
     data = request.POST.copy()
     data["node"], data["at"] = editor.node, editor.at
     patch = form_patch(document, data)
-    draft = drafts.patch_draft(draft, patch, _label(data))
+    draft = drafts.patch_draft(draft, patch, _label(data), seen=editor.seen)
     return _update(editor, draft, node=_node_after(data, editor.node, draft))
 
 
@@ -131,6 +157,7 @@ def _node_after(data: QueryDict, node: str, draft: Draft) -> str:
 
 @require_POST
 @page("editor")
+@changes_draft
 def fix(request: HtmxRequest, ident: str) -> HttpResponse:
     """Apply a fix that a diagnostic offered."""
     try:
@@ -138,49 +165,54 @@ def fix(request: HtmxRequest, ident: str) -> HttpResponse:
     except (ValueError, RecursionError):
         raise PatchRefused("The fix is no JSON.") from None
     editor = Editor.of(request, ident)
-    return _update(editor, drafts.patch_draft(editor.draft(), patch, "Fix"))
+    return _update(editor, drafts.patch_draft(editor.draft(), patch, "Fix", seen=editor.seen))
 
 
 @require_POST
 @page("editor")
+@changes_draft
 def undo(request: HtmxRequest, ident: str) -> HttpResponse:
     editor = Editor.of(request, ident)
-    return _update(editor, drafts.undo(editor.draft()))
+    return _update(editor, drafts.undo(editor.draft(), editor.seen))
 
 
 @require_POST
 @page("editor")
+@changes_draft
 def redo(request: HtmxRequest, ident: str) -> HttpResponse:
     editor = Editor.of(request, ident)
-    return _update(editor, drafts.redo(editor.draft()))
+    return _update(editor, drafts.redo(editor.draft(), editor.seen))
 
 
 @require_POST
 @page("editor")
+@changes_draft
 def discard(request: HtmxRequest, ident: str) -> HttpResponse:
     editor = Editor.of(request, ident)
-    draft = drafts.discard(editor.draft())
+    draft = drafts.discard(editor.draft(), editor.seen)
     return toast(_update(editor, draft), "The draft is discarded.", "info")
 
 
 @require_POST
 @page("editor")
+@changes_draft
 def keep(request: HtmxRequest, ident: str) -> HttpResponse:
     """After a conflict: go on with this draft, on top of what was saved meanwhile."""
     editor = Editor.of(request, ident)
-    draft = drafts.put_on_newest(editor.draft())
+    draft = drafts.put_on_newest(editor.draft(), editor.seen)
     response = _update(editor, draft)
     return toast(response, f"Your draft now follows version {draft.base_number}. Save it to replace that.", "info")
 
 
 @require_POST
 @page("editor")
+@changes_draft
 def save(request: HtmxRequest, ident: str) -> HttpResponse:
     editor = Editor.of(request, ident)
     draft = editor.draft()
     try:
         message = request.POST.get("message", "").replace("\0", "")[:2000]
-        version = drafts.save_draft(draft, editor.user, message, role=request.role)
+        version = drafts.save_draft(draft, editor.user, message, role=request.role, seen=editor.seen)
     except VersionConflict as conflict:
         return _conflict(editor, draft, conflict)
     except InvalidPipeline:
@@ -222,6 +254,7 @@ def _as_message(response: HttpResponse) -> HttpResponse:
 
 @require_POST
 @page("editor")
+@changes_draft
 def run(request: HtmxRequest, ident: str) -> HttpResponse:
     """Queue a run of the newest version, or a preview of one. Unsaved changes: `save` saves them first, `as_saved`
     leaves them aside."""
@@ -230,7 +263,7 @@ def run(request: HtmxRequest, ident: str) -> HttpResponse:
     if drafts.view_draft(draft).changes or not editor.pipeline.latest_number:
         if "save" in request.POST:
             try:
-                drafts.save_draft(draft, editor.user, role=request.role)
+                drafts.save_draft(draft, editor.user, role=request.role, seen=editor.seen)
             except VersionConflict as conflict:
                 return _conflict(editor, draft, conflict)
             except InvalidPipeline:
@@ -256,14 +289,31 @@ def restore(request: HtmxRequest, ident: str) -> HttpResponse:
 # --- what is shown ------------------------------------------------------------------------------------------------
 
 
-def _update(editor: Editor, draft: Draft, *, node: str | None = None, announce: bool = True) -> HttpResponse:
+def _update(
+    editor: Editor, draft: Draft, *, node: str | None = None, announce: bool = True, **more: Any
+) -> HttpResponse:
     """The pane and the bars after a change; pages without a pane are loaded anew."""
     if editor.tab not in WITH_PANEL:
         return HttpResponseClientRefresh()
     context = _context(editor, editor.view(draft), node=node)
-    response = render(editor.request, "pipelines/_update.html", {**context, "is_update": True})
+    response = render(editor.request, "pipelines/_update.html", {**context, **more, "is_update": True})
     if announce:
         trigger(response, "flow:draft-changed", origin="form", position=draft.position)
+    return response
+
+
+def _refresh(editor: Editor, conflict: DraftConflict) -> HttpResponse:
+    """The draft as it is now, with what could not be done; what was typed is there to be copied."""
+    draft, typed = editor.draft(), [text for text in editor.request.POST.getlist("value") if text.strip()]
+    if not editor.request.htmx:
+        raise conflict
+    if editor.tab not in WITH_PANEL:
+        messages.warning(editor.request, f"{conflict.message} You see it as it is now.")
+        return HttpResponseClientRefresh()
+    response = _update(editor, draft, conflict=conflict, typed=typed)
+    response.status_code = status_of(conflict)
+    response.headers["HX-Retarget"] = "#flow-panel"
+    response.headers["HX-Reswap"] = "outerHTML show:top showTarget:#messages"
     return response
 
 
@@ -279,6 +329,7 @@ def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dic
         "view": view,
         "tabs": TABS,
         "tab": editor.tab,
+        "page_id": uuid4().hex,
         "read_only": not editor.can_edit or view.document is None,
         "is_broken": view.document is None,
         "runs": runs,

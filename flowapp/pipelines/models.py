@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 
 from django.conf import settings
@@ -82,7 +83,8 @@ class Draft(models.Model):
 
     `position` is the number of the newest step that is in the text, 0 before the first. Numbers are never given
     twice, so that a position stands for one text. `good_text` is the newest text that could be read as JSON.
-    `saved_position` is where the text was when it was last taken from or made into version `base_number`.
+    `saved_position` is where the text was when it was last taken from or made into version `base_number`. `page` is the
+    loaded page of the browser that made the newest change, "" for programs.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -95,6 +97,7 @@ class Draft(models.Model):
     position = models.PositiveBigIntegerField(default=0)
     saved_position = models.PositiveBigIntegerField(default=0)
     next_number = models.PositiveBigIntegerField(default=1)
+    page = models.CharField(max_length=32, blank=True, default="")
     changed_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -102,6 +105,11 @@ class Draft(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pipeline_id} draft of {self.user_id}"
+
+    @property
+    def revision(self) -> str:
+        """Names the text. Positions begin anew when a draft is discarded."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
 
 class DraftStep(models.Model):

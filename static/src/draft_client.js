@@ -14,20 +14,24 @@ export class DraftRefused extends Error {
   }
 }
 
-/** By the attributes of an island's element: `data-draft-url`, `data-workspace`. All methods give the whole draft. */
-export function draftClient({ draftUrl, workspace }) {
-  const call = (method, url, body, type = "application/json") => send(method, url, workspace, body, type);
+/**
+ * By the attributes of an island's element: `data-draft-url`, `data-workspace`, `data-page`. All methods give the whole
+ * draft; those that change it take the draft `from` which the change was made, and are refused where it is another now.
+ */
+export function draftClient({ draftUrl, workspace, page }) {
+  const call = (method, url, from, body, type = "application/json") =>
+    send(method, url, { "X-Flow-Workspace": workspace, "X-Flow-Page": page, ...(from && { "If-Match": `"${from.revision}"` }) }, body, type);
   return {
     read: () => call("GET", draftUrl),
-    write: (text, position) => call("PUT", draftUrl, { text, position }),
-    patch: (patch, label) =>
-      call("PATCH", `${draftUrl}?label=${encodeURIComponent(label)}`, patch, "application/json-patch+json"),
-    undo: () => call("POST", `${draftUrl}undo/`),
+    write: (text, from) => call("PUT", draftUrl, from, { text }),
+    patch: (patch, label, from) =>
+      call("PATCH", `${draftUrl}?label=${encodeURIComponent(label)}`, from, patch, "application/json-patch+json"),
+    undo: (from) => call("POST", `${draftUrl}undo/`, from),
   };
 }
 
-async function send(method, url, workspace, body, type) {
-  const headers = { Accept: "application/json", "X-Flow-Workspace": workspace };
+async function send(method, url, more, body, type) {
+  const headers = { Accept: "application/json", ...more };
   if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
   if (body !== undefined) headers["Content-Type"] = type;
   const response = await fetch(url, { method, headers, body: body && JSON.stringify(body), credentials: "same-origin" }).catch(

@@ -34,7 +34,10 @@ export function useDraft(element, client) {
           return answer;
         } catch (refused) {
           toast(wordsOf(refused), "danger");
-          await client.read().then(accept, setFault);
+          await client.read().then((answer) => {
+            accept(answer);
+            announceChange(element, ORIGIN, answer);
+          }, setFault);
           return null;
         }
       }),
@@ -46,14 +49,14 @@ export function useDraft(element, client) {
     (label, make) =>
       change((now) => {
         const patch = now?.document ? make(now.document) : null;
-        return patch && client.patch(patch, label);
+        return patch && client.patch(patch, label, now);
       }),
     [change, client],
   );
 
   /** Undo the newest step if it is still the one at `position`. */
   const undo = useCallback(
-    (position) => change((now) => (now.position === position ? client.undo() : null)),
+    (position) => change((now) => (now.position === position ? client.undo(now) : null)),
     [change, client],
   );
 
@@ -66,6 +69,6 @@ export function useDraft(element, client) {
 }
 
 function wordsOf({ code, message, hint }) {
-  if (code === "patch.refused") return "The draft was changed elsewhere meanwhile, so this was not done. You see it as it is now.";
+  if (["patch.refused", "draft.conflict"].includes(code)) return "The draft was changed elsewhere meanwhile, so this was not done. You see it as it is now.";
   return [message, hint].filter(Boolean).join(" ");
 }

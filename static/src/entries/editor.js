@@ -16,6 +16,14 @@ function showPanel(node) {
   return window.htmx.ajax("GET", `${editor.dataset.panelUrl}?${query}`, { target: "#flow-panel", swap: "outerMorph" });
 }
 
+// An edit says which draft it was made from, so that it cannot overwrite what another tab has changed.
+document.addEventListener("htmx:config:request", ({ detail }) => {
+  const { request } = detail.ctx;
+  if (request.method === "GET") return;
+  request.headers["If-Match"] = `"${document.getElementById("flow-actions").dataset.revision}"`;
+  request.headers["X-Flow-Page"] = editor.dataset.page;
+});
+
 document.addEventListener("flow:select", ({ detail }) => {
   if (hasForms() && (detail.id ?? "") !== panel().dataset.node) showPanel(detail.id);
 });

@@ -156,7 +156,7 @@ class JsonTab {
   async fix(patch) {
     try {
       await this.sync.flush();
-      announceChange(this.root, "json-fix", await this.client.patch(patch, "Fix"));
+      announceChange(this.root, "json-fix", await this.client.patch(patch, "Fix", this.sync.known));
     } catch (refused) {
       toast([refused.message, refused.hint].filter(Boolean).join(" "), "danger");
     }

@@ -54,7 +54,7 @@ export class DraftSync {
     this.isDirty = false;
     this.editor.state("sending");
     try {
-      this.accept(await this.client.write(text, this.known.position));
+      this.accept(await this.client.write(text, this.known));
       this.announce(this.known);
     } catch (refused) {
       this.isDirty = true;
@@ -125,5 +125,6 @@ export class DraftSync {
     this.isDirty = false;
     this.editor.replace(draft);
     this.accept(draft);
+    this.announce(draft);
   }
 }

@@ -13,9 +13,9 @@ class Server {
   async read() {
     return this.now();
   }
-  async write(text, position) {
+  async write(text, from) {
     this.writes++;
-    if (position !== this.position) throw Object.assign(new Error("moved"), { isConflict: true });
+    if (from.position !== this.position) throw Object.assign(new Error("moved"), { isConflict: true });
     this.change(text);
     return this.now();
   }

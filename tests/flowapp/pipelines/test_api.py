@@ -135,6 +135,21 @@ def test_a_viewer_reads_and_asks_and_changes_nothing(sign_in, person, pipeline, 
         assert client.generic(method, f"{BASE}numbers/{path}", "{}", "application/json").status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("PUT", "draft/", {"text": "{}"}), ("PATCH", "draft/", {"patch": []}), ("DELETE", "draft/", None),
+     ("POST", "draft/undo/", None), ("POST", "draft/redo/", None), ("POST", "draft/save/", {})],
+)  # fmt: skip
+def test_an_edit_that_names_another_revision_of_the_draft_is_refused(send, pipeline, method, path, body):
+    old = send("GET", "numbers/draft/")["ETag"]
+    now = send("PATCH", "numbers/draft/", [{"op": "add", "path": "/metadata", "value": {"name": "N"}}])
+    assert now["ETag"] == f'"{now.json()["revision"]}"' != old
+    refused = send(method, f"numbers/{path}", body, **{"If-Match": old})
+    assert (refused.status_code, refused.json()["code"]) == (409, "draft.conflict")
+    assert send(method, f"numbers/{path}", body, **{"If-Match": now["ETag"]}).status_code == 200
+    assert send(method, f"numbers/{path}", body, **{"If-Match": "3"}).json()["code"] == "draft.revision_malformed"
+
+
 def test_a_token_of_a_person_has_that_persons_draft_and_one_of_nobody_none(client, connected, pipeline, editor):
     own, _ = add_token(connected, "own", "editor", days=1, created_by=editor)
     nobodys, _ = add_token(connected, "nobodys", "editor", days=1)

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from flowapp.pipelines import drafts
 from flowapp.pipelines.drafts import (
     DraftConflict,
+    Seen,
     TextRefused,
+    discard,
     open_draft,
     patch_draft,
     put_on_newest,
@@ -110,6 +112,41 @@ def test_of_two_tabs_with_the_same_draft_none_loses_the_others_patch(pipeline, e
     patch_draft(here, RENAME)
     patch_draft(there, [{"op": "add", "path": "/errorHandling", "value": {"maxMinutes": 5}}])
     assert {"metadata", "errorHandling"} <= json.loads(open_draft(pipeline, editor).text).keys()
+
+
+def test_an_edit_made_from_another_draft_is_refused_on_every_surface(pipeline, editor):
+    draft = open_draft(pipeline, editor)
+    seen, page = Seen(draft.revision, "a" * 32), "b" * 32
+    draft = patch_draft(draft, RENAME, seen=Seen(draft.revision, page))
+    edits = [
+        lambda: patch_draft(draft, RENAME, seen=seen), lambda: replace_text(draft, "{}", seen=seen),
+        lambda: undo(draft, seen), lambda: redo(draft, seen), lambda: discard(draft, seen),
+        lambda: put_on_newest(draft, seen), lambda: save_draft(draft, editor, seen=seen),
+    ]  # fmt: skip
+    for edit in edits:
+        with pytest.raises(DraftConflict):
+            edit()
+    assert open_draft(pipeline, editor).text == draft.text
+
+
+def test_a_page_may_edit_on_before_the_answer_to_its_last_edit_has_come(pipeline, editor):
+    draft = open_draft(pipeline, editor)
+    mine, other = Seen(draft.revision, "a" * 32), Seen(draft.revision, "b" * 32)
+    patch_draft(draft, RENAME, seen=mine)
+    draft = patch_draft(open_draft(pipeline, editor), [{**RENAME[0], "value": {"name": "Again"}}], seen=mine)
+    with pytest.raises(DraftConflict):
+        patch_draft(draft, RENAME, seen=other)
+    with pytest.raises(DraftConflict):
+        replace_text(draft, "{}", seen=mine)  # a whole text would undo what the form has changed
+
+
+def test_a_draft_that_was_discarded_and_begun_anew_is_another_one(pipeline, editor):
+    draft = patch_draft(open_draft(pipeline, editor), RENAME)
+    seen = Seen(draft.revision)
+    draft = patch_draft(discard(draft), [{**RENAME[0], "value": {"name": "Other"}}])
+    assert draft.position == 1
+    with pytest.raises(DraftConflict):
+        patch_draft(draft, RENAME, seen=seen)
 
 
 @pytest.mark.parametrize("text", [None, 1, "a\0", "\ud800", "x" * 5_000_001])

@@ -279,6 +279,41 @@ def test_the_schedule_tab_tells_the_next_five_times(act, web, url):
     assert page.count("02:00 UTC") == 5
 
 
+def test_a_form_that_shows_another_draft_changes_nothing_and_is_brought_up_to_date(
+    act, web, url, draft, pipeline, editor
+):
+    seen = {"If-Match": f'"{open_draft(pipeline, editor).revision}"', "X-Flow-Page": "a" * 32}
+    act("set", "/nodes/1/table", value="first_tab")
+    address = url("form", tab="visual", node="load", at="/nodes/1")
+    asked = {"action": "set", "path": "/nodes/1/table", "value": "second_tab"}
+    answer = web.post(address, asked, headers={**HTMX, **seen})
+    assert (answer.status_code, draft()["nodes"][1]["table"]) == (409, "first_tab")
+    page = words(answer)
+    assert "changed in another tab or by another program" in page
+    assert "You entered: second_tab" in page
+    assert 'value="first_tab"' in answer.content.decode()
+    now = {**seen, "If-Match": f'"{open_draft(pipeline, editor).revision}"'}
+    assert web.post(address, asked, headers={**HTMX, **now}).status_code == 200
+    assert draft()["nodes"][1]["table"] == "second_tab"
+
+
+@pytest.mark.parametrize("name", ["undo", "redo", "discard", "save", "keep"])
+@pytest.mark.parametrize("tab", ["visual", "sql"])
+def test_no_button_of_an_editor_that_shows_another_draft_changes_it(act, web, url, draft, pipeline, editor, name, tab):
+    seen = {"If-Match": f'"{open_draft(pipeline, editor).revision}"'}
+    act("set", "/nodes/1/table", value="first_tab")
+    answer = web.post(url(name, tab=tab), headers={**HTMX, **seen})
+    if tab == "sql":
+        assert answer["HX-Refresh"] == "true"
+        answer = web.get(url(tab=tab))
+    assert "changed in another tab or by another program" in words(answer)
+    assert (draft()["nodes"][1]["table"], pipeline.versions.count()) == ("first_tab", 1)
+
+
+def test_the_editor_is_never_taken_from_a_cache(web, url):
+    assert "no-store" in web.get(url())["Cache-Control"]
+
+
 NIGHTLY = {"kind": "cron", "expression": "0 2 * * *", "timezone": "Europe/Berlin"}
 
 
