@@ -15,7 +15,7 @@ def note_backup(run: Run, commit: LoadCommit) -> None:
     taken = commit.counts.get("backup")
     if not taken:
         return
-    (target,) = (target for target in read_document(run.version.document).targets() if target.id == commit.node)
+    (target,) = (target for target in read_document(run.document).targets() if target.id == commit.node)
     Backup.objects.get_or_create(
         run=run, node=commit.node,
         defaults={

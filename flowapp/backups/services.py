@@ -42,7 +42,7 @@ def restore_backup(
         )
     with transaction.atomic():
         run = queue_for(Purpose.RESTORE, backup.pipeline, trigger, user=user, send=send)
-        _require_place(backup, read_document(run.version.document))
+        _require_place(backup, read_document(run.document))
         Restore.objects.create(workspace_id=backup.workspace_id, run=run, backup=backup, reason=reason.strip())
     return run
 

@@ -49,7 +49,7 @@ def pipelines_using(workspace: Workspace, name: str) -> list[str]:
 def runs_needing(workspace: Workspace, name: str) -> list[Run]:
     """The runs that have not ended and whose version names the connection. Some may be settled with its help alone."""
     active = Run.objects.filter(workspace=workspace, state__in=ACTIVE).select_related("pipeline", "version")
-    return [run for run in active.order_by("queued_at", "number") if name in _names_in(run.version.document)]
+    return [run for run in active.order_by("queued_at", "number") if name in _names_in(run.document)]
 
 
 def _names_in(text: str) -> set[str]:

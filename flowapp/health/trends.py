@@ -107,7 +107,7 @@ def _rejected(run: Any) -> int | None:
 def _band(pipeline: Pipeline, newest: Run) -> RowBand | None:
     """What the next load is expected to have, where the pipeline has one target that says so."""
     try:
-        targets = read_document(newest.version.document).targets()
+        targets = read_document(newest.document).targets()
     except FlowError:
         return None  # of an earlier release, which this one cannot read
     if len(targets) != 1 or targets[0].expected_row_count_delta is None:

@@ -64,7 +64,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
     if result is not None and result not in counted:
         raise FlowError("errors.no_such_result", f"Run {run.number} has no row with the result {result!r}.",
                         hint=f"It has: {', '.join(counted) or 'none at all'}.")  # fmt: skip
-    target = next(t for t in read_document(run.version.document).targets() if t.id == run.row_job.node)
+    target = next(t for t in read_document(run.document).targets() if t.id == run.row_job.node)
     after = int(cursor) if cursor.isdecimal() and len(cursor) < 10 else 0
     with connect(resolve(get_connection(run.workspace, target.connection)), autocommit=True) as conn:
         told = read_results(conn, str(run.pk), target.id, result=result, after=after, limit=limit + 1)

@@ -31,7 +31,6 @@ from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
-from flowapp.pipelines.selectors import get_version
 from flowapp.quarantine.places import Place, places_of
 from flowapp.runs.models import Run
 from ir.errors import FlowError
@@ -156,7 +155,7 @@ def _entries_at(
 
 
 def _nodes_of(run: Run) -> list[str]:
-    return [target.id for target in read_document(get_version(run.pipeline, run.version.number).document).targets()]
+    return [target.id for target in read_document(run.document).targets()]
 
 
 def _in_order(entry: Entry, fields: Sequence[str]) -> Entry:

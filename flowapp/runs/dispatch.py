@@ -51,7 +51,7 @@ def execute_claimed(
     """
     run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=claim.run_id)
     try:
-        minutes = read_document(run.version.document).error_handling.max_minutes
+        minutes = read_document(run.document).error_handling.max_minutes
     except FlowError as error:  # saved by a release that knew more, or allowed more
         end_badly(claim, run, error)
         return error
@@ -95,14 +95,14 @@ def _attempt(claim: Claim, run: Run, engine: Engine, keeper: LeaseKeeper, can_wa
 
 def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
     """What the engine is given. Raises FlowError when a connection is unknown or cannot be decrypted."""
-    document = read_document(run.version.document)
+    document = read_document(run.document)
     connections = resolve_connections(run.workspace, document)
     refuse_control_databases(connections.values())
     return RunJob(
         run_id=str(run.pk),
         tenant=str(run.workspace_id),
         pipeline=document,
-        version=run.version.number,
+        version=run.version_number or 0,
         attempt=claim.attempt,
         token=claim.token,
         connections=connections,

@@ -133,7 +133,7 @@ def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
 
 def backoff(run: Run) -> float:
     """Seconds to wait after the failure that is just being counted."""
-    retry = read_document(run.version.document).error_handling.retry
+    retry = read_document(run.document).error_handling.retry
     growth = 2**run.failures if retry.backoff == "exponential" else 1
     return float(min(retry.initial_seconds * growth, LONGEST_BACKOFF))
 
@@ -211,10 +211,10 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
     for commit in commits:
         tell(report, commit)
     if "post_hooks" not in purpose_of(run).skips:
-        for hook in undone_hooks(read_document(run.version.document), commits, f"Not run: {error.message}"):
+        for hook in undone_hooks(read_document(run.document), commits, f"Not run: {error.message}"):
             add_hook(report, hook)
     if restored := purpose_of(run).backup(run):
-        document = read_document(run.version.document)
+        document = read_document(run.document)
         report.warnings += hooks_not_run(next(t for t in document.targets() if t.id == restored.node))
     report.warnings.append(RunWarning(error.code, error.node, f"Loaded, but not finished cleanly: {error.message}"))
     with transaction.atomic():

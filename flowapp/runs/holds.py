@@ -170,7 +170,7 @@ def _decided(run: Run) -> Run:
 def _clean_up(run: Run, hold: HeldLoad) -> None:
     """Staging and files. What cannot be reached now is swept later, or taken up by the next run."""
     try:
-        document = read_document(run.version.document)
+        document = read_document(run.document)
         path = next(document.path_to(target) for target in document.targets() if target.id == hold.node)
         put_away_discarded(document, path.source, settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold))
         drop_staged(run, hold)
@@ -186,7 +186,7 @@ def _files_of(run: Run, hold: HeldLoad) -> set[ClaimedFile]:
 
 def drop_staged(run: Run, hold: HeldLoad) -> None:
     """Drop what a load has staged. Raises FlowError."""
-    document = read_document(run.version.document)
+    document = read_document(run.document)
     target = next(target for target in document.targets() if target.id == hold.node)
     connection = resolve_connections(run.workspace, document)[target.connection]
     drop_kept(connection, str(run.pk), hold.node, hold.kept["attempt"])

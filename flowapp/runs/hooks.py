@@ -164,7 +164,7 @@ def _placed(job: RunJob, ident: str) -> tuple[Target, PlacedHook]:
 
 
 def _job(run: Run) -> RunJob:
-    document = read_document(run.version.document)
+    document = read_document(run.document)
     return RunJob(
         run_id=str(run.pk),
         tenant=str(run.workspace_id),

@@ -78,7 +78,9 @@ class Run(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="runs")
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="runs")
-    version = models.ForeignKey("pipelines.PipelineVersion", models.PROTECT, related_name="runs")
+    # A sample of a draft is of no version, and keeps the part of the draft that it reads.
+    version = models.ForeignKey("pipelines.PipelineVersion", models.PROTECT, related_name="runs", null=True)
+    draft_document = models.TextField(blank=True, default="")
     number = models.BigIntegerField()
     purpose = models.CharField(max_length=16, choices=Purpose.choices, default=Purpose.LOAD)
     state = models.CharField(max_length=32, choices=State.choices, default=State.QUEUED)
@@ -139,6 +141,16 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pipeline_id} #{self.number}"
+
+    @property
+    def document(self) -> str:
+        """The text of what it runs."""
+        return self.draft_document or self.version.document
+
+    @property
+    def version_number(self) -> int | None:
+        """None for a draft."""
+        return self.version.number if self.version else None
 
     @property
     def name(self) -> str:

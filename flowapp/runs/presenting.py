@@ -103,7 +103,7 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
 def _marks(run: Run) -> list[str]:
     """The targets that follow a mark."""
     try:
-        targets = read_document(run.version.document).targets()
+        targets = read_document(run.document).targets()
     except FlowError:
         return []
     return [target.id for target in targets if load_mode(target.load_mode).keeps_mark]
@@ -147,6 +147,6 @@ def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
 def _kinds(run: Run) -> dict[str, str]:
     """The nodes of the run's version, in its order; none where this release cannot read it."""
     try:
-        return {node.id: node.kind for node in read_document(run.version.document).nodes}
+        return {node.id: node.kind for node in read_document(run.document).nodes}
     except FlowError:
         return {}

@@ -42,7 +42,7 @@ def watch_row_counts(run: Run, report: RunReport) -> None:
     raised. Nothing new is no load, and is not compared."""
     if not purpose_of(run).loads:
         return
-    for target in read_document(run.version.document).targets():
+    for target in read_document(run.document).targets():
         commit = CommitRecord.objects.filter(run=run, node=target.id).first()
         if target.expected_row_count_delta and commit:
             band = row_band(run, target, target.expected_row_count_delta)

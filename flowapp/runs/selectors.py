@@ -131,7 +131,7 @@ def run_summary(run: Run) -> dict[str, Any]:
     return {
         "run": str(run.pk),
         "pipeline": run.pipeline.ident,
-        "version": run.version.number,
+        "version": run.version_number,
         "number": run.number,
         "purpose": run.purpose,
         "trigger": run.trigger,
@@ -151,7 +151,7 @@ def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
     return {
         "run": str(run.pk),
         "pipeline": run.pipeline.ident,
-        "version": run.version.number,
+        "version": run.version_number,
         "attempt": run.attempt,
         "state": run.state,
         "startedAt": _utc(run.started_at),

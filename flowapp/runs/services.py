@@ -58,14 +58,22 @@ def queue_preview(pipeline: Pipeline, trigger: Trigger, *, user: User | None = N
 
 
 def queue_for(
-    purpose: Purpose, pipeline: Pipeline, trigger: Trigger, *, user: User | None = None, send: bool = True
+    purpose: Purpose,
+    pipeline: Pipeline,
+    trigger: Trigger,
+    *,
+    user: User | None = None,
+    send: bool = True,
+    draft_document: str = "",
 ) -> Run:
-    """Ask for a run of the newest version that loads nothing of its source. Raises as `queue_preview` does."""
+    """Ask for a run that loads nothing of its source: of the newest version, or of the part of a draft that is given.
+    Raises as `queue_preview` does."""
     with transaction.atomic():
         number = _next_number(pipeline)
+        version = None if draft_document else _newest_version(pipeline)
         return _create_run(
-            pipeline, _newest_version(pipeline), send, number=number, trigger=trigger, requested_by=user,
-            purpose=purpose,
+            pipeline, version, send, number=number, trigger=trigger, requested_by=user, purpose=purpose,
+            draft_document=draft_document,
         )  # fmt: skip
 
 
@@ -80,7 +88,7 @@ def read_purpose(text: str) -> Purpose:
     return Purpose(text)
 
 
-def _create_run(pipeline: Pipeline, version: PipelineVersion, send: bool, **values: Any) -> Run:
+def _create_run(pipeline: Pipeline, version: PipelineVersion | None, send: bool, **values: Any) -> Run:
     run = Run.objects.create(
         workspace_id=pipeline.workspace_id, pipeline=pipeline, version=version, queued_at=Now(), due_at=Now(),
         sent_at=Now() if send else None, **values,

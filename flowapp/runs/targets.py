@@ -26,7 +26,7 @@ def fence_and_find(run: Run) -> list[LoadCommit]:
     A load that is just committing holds the fence's row, so raising the fence waits for it, then ends its session.
     Raises a FlowError when a target cannot be asked.
     """
-    document = read_document(run.version.document)
+    document = read_document(run.document)
     connections = resolve_connections(run.workspace, document)
     token = _new_token(run.pipeline_id)
     found: list[LoadCommit] = []
@@ -44,7 +44,7 @@ def fence_and_find(run: Run) -> list[LoadCommit]:
 
 def has_loaded_all(run: Run, commits: Sequence[LoadCommit]) -> bool:
     only = purpose_of(run).backup(run) or purpose_of(run).rows(run)
-    targets = {only.node} if only else {t.id for t in read_document(run.version.document).targets()}
+    targets = {only.node} if only else {t.id for t in read_document(run.document).targets()}
     return targets <= {commit.node for commit in commits}
 
 

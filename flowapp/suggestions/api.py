@@ -19,6 +19,7 @@ from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.values import ROWS_VIEW
 from flowapp.runs.models import Trigger
+from flowapp.suggestions.drafted import draft_to_sample
 from flowapp.suggestions.selectors import (
     list_proposals,
     list_samples,
@@ -34,6 +35,10 @@ from flowapp.suggestions.services import accept, take_sample
 
 OBJECT = OpenApiTypes.OBJECT
 SEES_ROWS = (workspace_role(read=ROWS_VIEW, write=ROWS_VIEW),)
+
+
+class SampleWanted(serializers.Serializer[Any]):
+    node = serializers.CharField(default="", allow_blank=True)
 
 
 class Accepted(serializers.Serializer[Any]):
@@ -54,10 +59,15 @@ def _view(request: Request, ident: str) -> DraftView:
 class TakeSample(APIView):
     permission_classes = SEES_ROWS
 
-    @extend_schema(request=None, responses={202: OBJECT})
+    @extend_schema(request=SampleWanted, responses={202: OBJECT})
     def post(self, request: Request, ident: str) -> Response:
-        """Look at some rows of the pipeline's source: `{"run"}`, the run that does it."""
-        run = take_sample(get_pipeline(request.workspace, ident), Trigger.API, user=author_of(request))
+        """Look at some rows of the pipeline's source: `{"run"}`, the run that does it. With a validate `node` it is the
+        source of your draft, else that of the newest version."""
+        given = SampleWanted(data=request.data)
+        given.is_valid(raise_exception=True)
+        node, pipeline = given.validated_data["node"], get_pipeline(request.workspace, ident)
+        document = draft_to_sample(_view(request, ident), node) if node else ""
+        run = take_sample(pipeline, Trigger.API, user=author_of(request), draft_document=document)
         return Response({"run": str(run.pk)}, status.HTTP_202_ACCEPTED)
 
 

@@ -21,6 +21,7 @@ from flowapp.pipelines.edits import find_node
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
 from flowapp.runs.models import ACTIVE, Purpose, Run
+from flowapp.suggestions.drafted import draft_to_sample
 from ir.errors import FlowError
 from ir.nodes import Target
 from ir.pointers import ROOT
@@ -63,18 +64,21 @@ class SampleTrial:
 
 
 def target_of(view: DraftView, node: str) -> Target:
-    """The target that a validate node of the draft feeds, else of the newest version; raises FlowError."""
-    documents = [view.checked.pipeline] if view.checked.pipeline else []
-    if view.draft.pipeline.latest_number:
-        documents.append(read_document(get_version(view.draft.pipeline).document))
-    for document in documents:
-        for target in document.targets():
-            if any(validate.id == node for validate in document.path_to(target).validates):
-                return target
-    raise FlowError(
-        "node.unknown", f"Pipeline {view.draft.pipeline.ident} has no validate node {node!r} that feeds a target.",
-        hint="Connect the node, and save the pipeline once.",
-    )  # fmt: skip
+    """Where samples for a validate node of the draft, else of the newest version, are kept. Raises FlowError."""
+    try:
+        return read_document(draft_to_sample(view, node)).targets()[0]
+    except FlowError as not_ready:
+        if target := _saved_target(view.draft.pipeline, node):
+            return target
+        raise not_ready
+
+
+def _saved_target(pipeline: Pipeline, node: str) -> Target | None:
+    document = read_document(get_version(pipeline).document) if pipeline.latest_number else None
+    for target in document.targets() if document else ():
+        if any(validate.id == node for validate in document.path_to(target).validates):
+            return target
+    return None
 
 
 def list_samples(pipeline: Pipeline, target: Target) -> list[Sample]:
@@ -99,6 +103,11 @@ def last_sampling(pipeline: Pipeline) -> Run | None:
 
 def is_going_on(run: Run | None) -> bool:
     return run is not None and run.state in ACTIVE
+
+
+def is_outdated(sample: Sample, document: str) -> bool:
+    """Whether a sample of the source was taken before the draft reads as it does now."""
+    return bool(sample.kind == SOURCE and sample.run and sample.run.draft_document not in ("", document))
 
 
 def list_proposals(samples: Sequence[Sample], node: Mapping[str, Any]) -> list[Proposal]:

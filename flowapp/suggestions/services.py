@@ -15,12 +15,15 @@ from flowapp.suggestions.selectors import is_going_on, last_sampling, read_rule
 from ir.errors import FlowError
 
 
-def take_sample(pipeline: Pipeline, trigger: Trigger, *, user: User | None = None, send: bool = True) -> Run:
-    """Ask for a run that looks at some rows of the source; one that is under way already will do."""
+def take_sample(
+    pipeline: Pipeline, trigger: Trigger, *, user: User | None = None, send: bool = True, draft_document: str = ""
+) -> Run:
+    """Ask for a run that looks at some rows of the source, of a draft where its part is given (`draft_to_sample`). One
+    of the same that is under way already will do."""
     last = last_sampling(pipeline)
-    if send and last is not None and is_going_on(last):
+    if send and last is not None and is_going_on(last) and last.draft_document == draft_document:
         return last
-    return queue_for(Purpose.SAMPLE, pipeline, trigger, user=user, send=send)
+    return queue_for(Purpose.SAMPLE, pipeline, trigger, user=user, send=send, draft_document=draft_document)
 
 
 def accept(draft: Draft, node: str, spec: Any, check: str = "") -> Draft:

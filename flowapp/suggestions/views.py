@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -13,11 +14,15 @@ from django.views.decorators.http import require_GET, require_POST
 
 from executors.errors import Failure
 from flowapp.pipelines import drafts
+from flowapp.pipelines.drafts import DraftView
+from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.values import ROWS_VIEW
 from flowapp.runs.models import Trigger
+from flowapp.suggestions.drafted import draft_to_sample
 from flowapp.suggestions.selectors import (
     is_going_on,
+    is_outdated,
     last_sampling,
     list_proposals,
     list_samples,
@@ -29,6 +34,7 @@ from flowapp.suggestions.selectors import (
 from flowapp.suggestions.services import accept, take_sample
 from flowapp.suggestions.wording import asks
 from flowapp.web.access import page
+from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.errors import FlowError
 
@@ -37,29 +43,53 @@ from ir.errors import FlowError
 @require_GET
 @page(role=ROWS_VIEW)
 def of_node(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
-    pipeline = get_pipeline(request.workspace, ident)
-    view = drafts.view_draft(drafts.open_draft(pipeline, request.user))
-    target, held, sampling = target_of(view, node), node_of(view, node), last_sampling(pipeline)
+    return _show(request, get_pipeline(request.workspace, ident), node)
+
+
+def _show(request: HtmxRequest, pipeline: Pipeline, node: str) -> HttpResponse:
+    """The page. What the draft lacks for a sample stands on it, with the way back to the editor."""
+    view, sampling = drafts.view_draft(drafts.open_draft(pipeline, request.user)), last_sampling(pipeline)
     context: dict[str, Any] = {
-        "pipeline": pipeline, "node_id": node, "target": target, "sampling": sampling,
-        "is_going_on": is_going_on(sampling), "is_saved": pipeline.versions.exists(),
+        "pipeline": pipeline, "node_id": node, "sampling": sampling, "is_going_on": is_going_on(sampling),
     }  # fmt: skip
+    status = 200
     try:
-        samples = list_samples(pipeline, target)
-    except Failure as error:
+        held = node_of(view, node)
+        context |= _samples(view, node, held)
+    except FlowError as error:
         context["error"] = error
-    else:
-        tried = [(spec, asks(spec), try_on_samples(rule, samples, target)) for spec, rule in rules_of(held)]
-        proposals = [(p, asks(p.spec), json.dumps(p.spec, ensure_ascii=False)) for p in list_proposals(samples, held)]
-        context |= {"samples": samples, "tried": tried, "proposals": proposals}
-    return render_page(request, "suggestions/node.html", context, fragment="suggestions/_now.html")
+        status = 200 if isinstance(error, Failure) or error.code == "sample.not_ready" else status_of(error)
+    return render_page(request, "suggestions/node.html", context, fragment="suggestions/_now.html", status=status)
+
+
+def _samples(view: DraftView, node: str, held: Mapping[str, Any]) -> dict[str, Any]:
+    """Samples, what they speak for, and what the draft's rules would hit in them. Raises FlowError."""
+    target, document, not_ready = target_of(view, node), "", None
+    try:
+        document = draft_to_sample(view, node)
+    except FlowError as error:
+        not_ready = error
+    samples = list_samples(view.draft.pipeline, target)
+    tried = [(spec, asks(spec), try_on_samples(rule, samples, target)) for spec, rule in rules_of(held)]
+    proposals = [(p, asks(p.spec), json.dumps(p.spec, ensure_ascii=False)) for p in list_proposals(samples, held)]
+    return {
+        "target": target, "samples": samples, "tried": tried, "proposals": proposals,
+        "can_sample": not not_ready, "not_ready": not_ready,
+        "is_outdated": bool(samples and document) and is_outdated(samples[0], document),
+    }  # fmt: skip
 
 
 @require_POST
 @page(role=ROWS_VIEW)
 def sample(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
     """Look at the source anew, in a worker."""
-    take_sample(get_pipeline(request.workspace, ident), Trigger.MANUAL, user=request.user)
+    pipeline = get_pipeline(request.workspace, ident)
+    try:
+        document = draft_to_sample(drafts.view_draft(drafts.open_draft(pipeline, request.user)), node)
+    except FlowError as error:
+        messages.error(request, f"{error.message} {error.hint}")
+    else:
+        take_sample(pipeline, Trigger.MANUAL, user=request.user, draft_document=document)
     return redirect("suggestions:node", request.workspace.slug, ident, node)
 
 

@@ -32,6 +32,11 @@ document.addEventListener("flow:draft-changed", ({ detail }) => {
   if (detail?.origin !== "form") showPanel(panel()?.dataset.node);
 });
 
+// A page that the browser kept and shows again may be of a draft that has changed since.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) document.dispatchEvent(new CustomEvent("flow:draft-changed", { detail: { origin: "page" } }));
+});
+
 // Who adds an item goes on with it.
 document.addEventListener("htmx:after:swap", ({ target }) => {
   if (!(target instanceof Element) || !target.id.endsWith("-more")) return;

@@ -13,12 +13,13 @@ from executors.postgres.client import connect
 from executors.postgres.meta import RunRef, ensure_meta
 from executors.postgres.samples import keep_source_sample
 from tests.flowapp.conftest import make_document
+from tests.flowapp.runs.conftest import sent
 from tests.flowapp.web.conftest import as_, person
 
 if TYPE_CHECKING:
     from flowapp.pipelines.models import Pipeline
 
-__all__ = ["as_", "person"]
+__all__ = ["as_", "person", "sent"]
 ROWS = [{"id": n, "name": f"N{n:04}", "colour": ("red", "green")[n % 2]} for n in range(40)]
 
 

@@ -7,13 +7,16 @@ import re
 
 import pytest
 
+from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.drafts import base_text, open_draft, replace_text, view_draft
 from flowapp.pipelines.services import create_pipeline
+from flowapp.runs.models import Run
 from flowapp.suggestions.selectors import list_proposals, list_samples, node_of, read_rule, rules_of, target_of
 from flowapp.suggestions.services import accept, take_sample
 from flowapp.suggestions.wording import asks
 from ir.errors import FlowError
 from tests.flowapp.cli.conftest import flow
+from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 from tests.flowapp.suggestions.conftest import ROWS
 
@@ -134,14 +137,6 @@ def test_without_a_sample_the_page_says_what_one_is(checked, as_):
     assert "No sample yet" in words(as_("editor").get(PAGE))
 
 
-def test_a_pipeline_that_was_never_saved_is_not_sampled(checked, workspace, person, as_):
-    draft = open_draft(create_pipeline(workspace, "fresh"), person("editor"))
-    replace_text(draft, base_text(checked, 1).replace('"numbers"', '"fresh"', 1))
-    page = as_("editor").get(PAGE.replace("numbers", "fresh"))
-    assert "save the pipeline first" in words(page)
-    assert "Take a sample" not in words(page)
-
-
 def test_the_watching_page_opens_its_button_again(checked, as_):
     page = as_("editor").get(PAGE, headers={"HX-Request": "true"}).content.decode()
     assert '<button class="btn btn-primary" type="submit" id="take-sample" hx-swap-oob="true">' in page
@@ -150,7 +145,7 @@ def test_the_watching_page_opens_its_button_again(checked, as_):
 def test_a_sample_that_is_under_way_is_watched_and_one_that_failed_told(checked, as_):
     client = as_("editor")
     page = client.post(f"{PAGE}sample/", follow=True)
-    assert "looks at the source" in words(page)
+    assert "reads a sample of the source" in words(page)
     assert 'hx-trigger="every 2s"' in page.content.decode()
     from flowapp.runs.models import Run
 
@@ -218,3 +213,68 @@ def test_a_rule_that_no_run_would_take_is_not_tried(rule):
     with pytest.raises(FlowError):
         read_rule(rule)
     assert list(rules_of({"rowLevel": [rule]})) == []
+
+
+@pytest.fixture
+def unsaved(connected, person):
+    """A pipeline that was never saved, and whose draft has a target that is not finished."""
+    pipeline, editor = create_pipeline(connected, "fresh"), person("editor")
+    source, load = make_document()["nodes"]
+    check = {"id": "check", "kind": "validate", "inputs": ["files"], "rowLevel": []}
+    nodes = [source, check, {**load, "inputs": ["check"], "table": ""}]
+    replace_text(open_draft(pipeline, editor), json.dumps(make_document("fresh", nodes=nodes)))
+    return pipeline
+
+
+FRESH = "/w/alices-team/suggestions/fresh/check/"
+
+
+def test_a_draft_that_was_never_saved_is_sampled_as_it_is(unsaved, as_, sent):
+    client = as_("editor")
+    page = client.get(FRESH)
+    assert (page.status_code, "Take a sample of the source" in words(page)) == (200, True)
+    assert "reads a sample of the source, as a draft has it" in words(client.post(f"{FRESH}sample/", follow=True))
+    run = Run.objects.get()
+    assert (run.version, run.purpose) == (None, "sample")
+    document = read_document(run.document)
+    assert [node.id for node in document.nodes] == ["files", "check", "load"]
+    assert document.targets()[0].connection == "warehouse"
+    for address in (f"/w/alices-team/runs/{run.pk}/", f"/api/runs/{run.pk}/"):
+        assert client.get(address, headers=HERE).status_code == 200
+
+
+def test_a_rule_goes_into_the_draft_that_was_never_saved(unsaved, as_, person):
+    rule = {"type": "notNull", "field": "id", "onFail": "warn"}
+    as_("editor").post(f"{FRESH}accept/", {"spec": json.dumps(rule)})
+    assert node(unsaved, person("editor"))["rowLevel"] == [rule]
+
+
+def test_the_source_of_the_draft_is_sampled_and_not_that_of_the_saved_version(checked, as_, person, sent):
+    document = json.loads(base_text(checked, 1))
+    document["nodes"][0]["config"]["path"] = "elsewhere"
+    replace_text(open_draft(checked, person("editor")), json.dumps(document))
+    as_("editor").post(f"{PAGE}sample/")
+    assert '"path": "elsewhere"' in Run.objects.get().document
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"inputs": []}, "reads from no source yet"), ({"inputs": ["check"]}, "reads from no source yet"),
+     ({"kind": "target"}, "is no validate node")],
+)  # fmt: skip
+def test_a_draft_that_cannot_be_sampled_yet_says_why_and_leads_back(unsaved, as_, person, change, said):
+    editor = person("editor")
+    document = json.loads(open_draft(unsaved, editor).text)
+    document["nodes"][1] |= change
+    replace_text(open_draft(unsaved, editor), json.dumps(document))
+    page = as_("editor").get(FRESH)
+    assert said in words(page)
+    assert 'href="/w/alices-team/pipelines/fresh/?node=check"' in page.content.decode()
+    assert said in words(as_("editor").post(f"{FRESH}sample/", follow=True))
+    assert not Run.objects.exists()
+
+
+def test_a_node_that_is_gone_is_told_with_the_way_back(unsaved, as_):
+    page = as_("editor").get("/w/alices-team/suggestions/fresh/gone/")
+    assert page.status_code == 404
+    assert "Back to the editor" in words(page)
