@@ -66,6 +66,8 @@ class PipelineRun:
     """One attempt. `opener` gives the connectors of files."""
 
     nothing_words = "Nothing new for"
+    only_looks = False
+    """Whether it shows rows that it does not load."""
 
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, opener: Opener = load_source) -> None:
         self.job, self.ports, self.report = job, ports, RunReport()
@@ -73,7 +75,7 @@ class PipelineRun:
         self._stack = stack
         self._session = stack.enter_context(RunSession())
         files = FileIntake(job, ports, self._scan, opener)
-        self._intake: Intake = Intakes(files, SnapshotIntake(job, ports, stack))
+        self._intake: Intake = Intakes(files, SnapshotIntake(job, ports, stack, only_looks=self.only_looks))
 
     # --- before anything is read ------------------------------------------------------------------------------
 

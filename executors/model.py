@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic.alias_generators import to_camel
 
 from executors.effects import Effect
+from ir.allowances import Allowance
 from ir.destinations import Destination as Destination
 from ir.destinations import DestinationColumn as DestinationColumn
+from ir.names import parse_table_name
 from ir.pipeline import Pipeline
 from ir.types import ColumnType
 
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A resolved PostgreSQL connection. Never printed: the password is left out of `repr`."""
+    """A resolved PostgreSQL connection. Never printed: the password is left out of `repr`.
+
+    An admin has allowed `allowed_functions`, written schema.name, to the queries that people write, and with
+    `allows_server_rights` that these run as a role that is a superuser or the like.
+    """
 
     name: str
     host: str
@@ -32,6 +38,12 @@ class Connection:
     user: str
     password: str = field(default="", repr=False)
     sslmode: str = "prefer"
+    allowed_functions: tuple[str, ...] = ()
+    allows_server_rights: bool = False
+
+    @property
+    def allowance(self) -> Allowance:
+        return Allowance(frozenset(map(parse_table_name, self.allowed_functions)))
 
 
 @dataclass(frozen=True, slots=True)

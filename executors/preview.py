@@ -34,6 +34,8 @@ def without_effects(ports: Ports) -> Ports:
 
 
 class PipelinePreview(PipelineRun):
+    only_looks = True
+
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
         super().__init__(job, without_effects(ports), stack, _read_in_place)
 

@@ -37,9 +37,11 @@ def sample_pipeline(job: RunJob, ports: Ports) -> RunReport:
 
 
 class _Sampling(PipelineRun):
+    only_looks = True
+
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
         super().__init__(job, without_effects(ports), stack)
-        self._intake = Intakes(_NewestFiles(self), SnapshotIntake(job, self.ports, stack))
+        self._intake = Intakes(_NewestFiles(self), SnapshotIntake(job, self.ports, stack, only_looks=True))
 
     def scan(self, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
         return self._scan(source, files)

@@ -31,7 +31,8 @@ def seal_text(text: str) -> str:
 def unseal(sealed: str) -> Connection:
     """The connection again. Raises Terminal `secrets.key_missing`, `secrets.key_malformed` or `secrets.key_wrong`."""
     try:
-        return Connection(**json.loads(_fernet().decrypt(sealed.encode())))
+        fields = json.loads(_fernet().decrypt(sealed.encode()))
+        return Connection(**{**fields, "allowed_functions": tuple(fields["allowed_functions"])})
     except InvalidToken:
         raise Terminal(
             "secrets.key_wrong",

@@ -26,12 +26,14 @@ class _Opened:
 
 
 class SnapshotIntake:
-    """Opens each source of a run once. There are no load units: every run reads what is there."""
+    """Opens each source of a run once. There are no load units: every run reads what is there. `only_looks` is for runs
+    that load nothing."""
 
-    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
+    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool = False) -> None:
         self._job, self._ports, self._stack = job, ports, stack
         seconds = max(1, min(int(job.pipeline.error_handling.max_minutes * 60), _LONGEST_SECONDS))
         self._session = ReadSession(job.run_id, seconds)
+        self._only_looks = only_looks
         self._opened: dict[str, _Opened] = {}
 
     def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
@@ -53,7 +55,8 @@ class SnapshotIntake:
         if source.id not in self._opened:
             self._ports.events.step("list", source.id)
             connection = self._job.connections[str(source.connection)]
-            self._opened[source.id] = _Opened(PostgresSource(source, self._session, connection, self._stack))
+            handler = PostgresSource(source, self._session, connection, self._stack, only_looks=self._only_looks)
+            self._opened[source.id] = _Opened(handler)
         return self._opened[source.id]
 
     def _warn_of_newer(self, source: Source, opened: _Opened, loaded: Sequence[Lane]) -> None:

@@ -47,6 +47,7 @@ class TargetChecks:
             dest=dest,
             adds_rows=load_mode(self._target.load_mode).adds_rows,
             now=self._now,
+            connection=self._job.connections[self._target.connection],
             open_session=self._read_only_session,
         )
 

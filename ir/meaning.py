@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ir.allowances import Allowances
 from ir.base import Spec
 from ir.connectors import CONNECTORS, TARGET_CONNECTORS, read_config
 from ir.connectors.base import Connector
@@ -20,6 +21,7 @@ from ir.nodes import Node, Source, Target, Transform
 from ir.not_yet import NOT_YET
 from ir.ops import Deduplicate
 from ir.pointers import ROOT, Pointer, value_at
+from ir.query_allowances import check_allowances
 from ir.schedules import CronSchedule, EverySchedule
 from ir.spelling import guess
 from ir.structure import Draft
@@ -34,6 +36,7 @@ class _Subject:
     destinations: Destinations | None
     sources: Mapping[str, Sequence[str]]
     streaming: bool
+    allowances: Allowances | None
 
     def specs(self) -> Iterator[tuple[Node, Pointer]]:
         return ((node.spec, node.at) for node in self.draft.nodes if node.spec is not None)
@@ -49,9 +52,10 @@ def check_meaning(
     destinations: Destinations | None,
     sources: Mapping[str, Sequence[str]],
     streaming: bool,
+    allowances: Allowances | None,
 ) -> list[Diagnostic | Skipped]:
     """What all rules find. `document` is what the draft was read from."""
-    subject = _Subject(draft, Graph(draft.nodes), document, destinations, sources, streaming)
+    subject = _Subject(draft, Graph(draft.nodes), document, destinations, sources, streaming, allowances)
     return [finding for rule in RULES for finding in rule(subject)]
 
 
@@ -110,6 +114,10 @@ def _check_config(source: Source, at: Pointer) -> Findings:
     for part, place in config.parts(at) if config is not None else ():
         yield from part.check(place)
         yield from _check_names(part.kinds(place))
+
+
+def _check_queries(subject: _Subject) -> Findings:
+    yield from check_allowances(subject.graph, subject.allowances)
 
 
 def _check_columns(subject: _Subject) -> Findings:
@@ -180,6 +188,7 @@ RULES: tuple[Callable[[_Subject], Findings], ...] = (
     _check_graph,
     _check_parts,
     _check_kinds,
+    _check_queries,
     _check_columns,
     _check_order,
     _check_empty,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from ir.allowances import FLOW_SCHEMAS, why_not_read
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.pointers import Pointer
 
 MAX_BYTES = 63
 """PostgreSQL cuts longer names off, in bytes of UTF-8 and without an error."""
 
-RESERVED_SCHEMAS = ("flow_meta", "flow_staging", "flow_backups", "pg_catalog", "information_schema", "pg_toast")
+RESERVED_SCHEMAS = (*FLOW_SCHEMAS, "pg_catalog", "information_schema", "pg_toast")
 RESERVED_PREFIX = "_flow_"
 
 _PART = r'(?:"((?:[^"]|"")+)"|([^".\s]+))'
@@ -61,14 +62,21 @@ def check_schema(name: str, at: Pointer) -> Iterator[Diagnostic]:
         yield diagnose("identifier.reserved", at, f"The schema {name} is not for pipelines to write to.")
 
 
+def check_readable(schema: str, table: str, at: Pointer) -> Iterator[Diagnostic]:
+    """Whether pipelines may read the table of that schema."""
+    yield from check_identifier(schema, at, "schema")
+    if why := why_not_read(schema, table):
+        yield diagnose("identifier.not_readable", at, why)
+
+
 def check_table_name(text: str, at: Pointer, *, writes: bool) -> Iterator[Diagnostic]:
-    """Whether `schema.table` reads as a name; where Flow `writes` to it, reserved schemas are refused too."""
+    """Whether `schema.table` reads as a name, of a table that Flow may read, or where it `writes` to it may load."""
     try:
         schema, table = parse_table_name(text)
     except ValueError:
         yield diagnose("table_name.malformed", at, f"{shown(text)} does not name a table as schema.table.")
         return
-    yield from check_schema(schema, at) if writes else check_identifier(schema, at, "schema")
+    yield from check_schema(schema, at) if writes else check_readable(schema, table, at)
     yield from check_identifier(table, at, "table")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ir.allowances import Allowances
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped
 from ir.documents import Document, Syntax, read_document
@@ -32,18 +33,20 @@ def parsePipelineIR(
     sources: Mapping[str, Sequence[str]] | None = None,
     syntax: Syntax = "json",
     streaming: bool = False,
+    allowances: Allowances | None = None,
 ) -> Parsed:
     """Read a pipeline from text (JSON, or TOML by `syntax`) or from parsed JSON.
 
     Raises InvalidPipeline holding every diagnostic of all three phases: text, structure, meaning. Only text that cannot
     be read at all ends it early. Rules that need to know the tables are skipped, and listed, without `destinations`.
     `sources` are the columns that the newest file of a source has, by the source's id, as far as somebody has looked.
-    `streaming` is the installation's FLOW_STREAMING_ENABLED.
+    `allowances` are what admins allow the queries over each connection, `streaming` is the installation's
+    FLOW_STREAMING_ENABLED.
     """
     read = read_document(document, syntax)
     draft, structural = read_structure(read.value)
     faults = [*read.faults, *_without_echoes(structural, read.faults)]
-    findings = check_meaning(draft, read.value, destinations, sources or {}, streaming)
+    findings = check_meaning(draft, read.value, destinations, sources or {}, streaming, allowances)
     found = [finding for finding in findings if isinstance(finding, Diagnostic)]
     skipped = tuple(finding for finding in findings if isinstance(finding, Skipped))
     diagnostics = _in_order(read, _without_misspelt([*faults, *_without_echoes(found, faults)]))

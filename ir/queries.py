@@ -1,7 +1,7 @@
 """Which queries sources and checks may run: one plain SELECT, read by PostgreSQL's own parser, that changes nothing.
 
-What only a database knows (functions of its own, views) is looked at again before the query runs, and it runs in a
-read-only transaction.
+Functions are those of a list. What only a database knows (functions of its own, operators and types that call some,
+views) is looked at again before the query runs, and it runs in a read-only transaction.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from ir.allowances import CATALOG, Name, listed_functions, why_not_read
 from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.kinds import KindTable
 from ir.pointers import Pointer
@@ -28,31 +29,49 @@ class QueryRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The statement without what may follow it, the functions that it names: (schema or '', name), and the names of
-    result columns that it spells, here or in a part of it, so that no star gives them unasked."""
+    """The statement without what may follow it, and what it names, as (schema or '', name).
+
+    `functions` are all that it calls. `fields` are names behind an expression, `(x).name`, which PostgreSQL also takes
+    for a call of a function. Of `operators` and `types` only those stand here that PostgreSQL does not bring. `spelled`
+    are the result columns that it spells, here or in a part of it, so that no star gives them unasked.
+    """
 
     text: str
-    functions: tuple[tuple[str, str], ...]
+    functions: tuple[Name, ...]
+    fields: tuple[str, ...]
+    operators: tuple[Name, ...]
+    types: tuple[Name, ...]
+    tables: tuple[Name, ...]
     spelled: frozenset[str]
 
+    @property
+    def foreign_functions(self) -> tuple[Name, ...]:
+        """Those that PostgreSQL does not bring: an admin allows them, or they are refused."""
+        return tuple(name for name in self.functions if name[0] not in ("", CATALOG))
 
-def check_query(
-    text: str, at: Pointer, *, given: tuple[str, ...] = (), forbidden: tuple[str, ...] = ()
-) -> Iterator[Diagnostic]:
-    """Whether this may run."""
+
+def check_query(text: str, at: Pointer, *, given: tuple[str, ...] = ()) -> Iterator[Diagnostic]:
+    """Whether this may run, functions that PostgreSQL does not bring left aside."""
     try:
-        read_query(text, given, forbidden)
+        read_query(text, given)
     except QueryRefused as refused:
         yield diagnose(refused.code, at, refused.message)
 
 
 @lru_cache(maxsize=64)
-def read_query(text: str, given: tuple[str, ...] = (), forbidden: tuple[str, ...] = ()) -> Query:
-    """The one SELECT of a text; raises QueryRefused.
-
-    `given` are tables that it may name without a schema, `forbidden` schemas that it must not read.
-    """
+def read_query(text: str, given: tuple[str, ...] = ()) -> Query:
+    """The one SELECT of a text; raises QueryRefused. `given` are tables that it may name without a schema."""
     statement, location = _parsed(text)
+    query = read_select(statement, text.encode()[location].decode().strip())
+    bare = [name for schema, name in query.tables if not schema and name not in given]
+    if bare:
+        raise QueryRefused("query.not_allowed", f"Write tables with their schema: {listed(map(shown, bare))}.")
+    return query
+
+
+def read_select(statement: Any, text: str) -> Query:
+    """What a parsed SELECT names; raises QueryRefused for what no query may hold. Tables without a schema stand in
+    `tables` too, unless a WITH names them."""
     nodes = list(_nodes(statement))
     for node in nodes:
         kind = _kind(node)
@@ -60,10 +79,15 @@ def read_query(text: str, given: tuple[str, ...] = (), forbidden: tuple[str, ...
         why = refuse(node) if refuse else _statement(kind)
         if why:
             raise QueryRefused("query.not_allowed", why)
-    _require_schemas(nodes, given, forbidden)
-    functions = dict.fromkeys(_function(node) for node in nodes if _kind(node) == "FuncCall")
-    spelled = frozenset(name for node in nodes for name in _result_names(node))
-    return Query(text.encode()[location].decode().strip(), tuple(functions), spelled)
+    return Query(
+        text,
+        functions=_names(nodes, "FuncCall"),
+        fields=tuple(dict.fromkeys(name for node in nodes for name in _fields(node))),
+        operators=tuple(name for kind in _OPERATOR for name in _names(nodes, kind) if name[0] not in ("", CATALOG)),
+        types=tuple(name for name in _names(nodes, "TypeName") if name[0] not in ("", CATALOG)),
+        tables=_tables(nodes),
+        spelled=frozenset(name for node in nodes for name in _result_names(node)),
+    )
 
 
 def _parsed(text: str) -> tuple[Any, slice]:
@@ -98,9 +122,35 @@ def _kind(node: Any) -> str:
     return str(type(node).DESCRIPTOR.name)
 
 
-def _function(call: Any) -> tuple[str, str]:
-    *schema, name = [part.string.sval for part in call.funcname]
-    return ".".join(schema), name
+_OPERATOR = {"A_Expr": "name", "SubLink": "oper_name", "SortBy": "use_op"}
+_NAMED = {"FuncCall": "funcname", "TypeName": "names", "RangeTableSample": "method", **_OPERATOR}
+"""Where a node of the grammar holds a name that may have a schema."""
+
+
+def _name(node: Any) -> Name:
+    """Raises QueryRefused for a name of three parts, of which the first is the database."""
+    parts = [part.string.sval for part in getattr(node, _NAMED[_kind(node)])]
+    if len(parts) > 2:
+        raise QueryRefused("query.not_allowed", f"Write {shown('.'.join(parts))} without the database's name.")
+    schema, name = ("", "", *parts)[-2:]
+    return schema, name
+
+
+def _names(nodes: list[Any], kind: str) -> tuple[Name, ...]:
+    return tuple(dict.fromkeys(_name(node) for node in nodes if _kind(node) == kind))
+
+
+def _fields(node: Any) -> list[str]:
+    if _kind(node) != "A_Indirection":
+        return []
+    return [step.string.sval for step in node.indirection if step.HasField("string")]
+
+
+def _tables(nodes: list[Any]) -> tuple[Name, ...]:
+    """Sessions of Flow have no search path, so that a name never means another table than its author saw."""
+    named = {node.ctename for node in nodes if _kind(node) == "CommonTableExpr"}
+    tables = dict.fromkeys((node.schemaname, node.relname) for node in nodes if _kind(node) == "RangeVar")
+    return tuple((schema, name) for schema, name in tables if schema or name not in named)
 
 
 def _result_names(node: Any) -> list[str]:
@@ -137,18 +187,32 @@ def _parameter(node: Any) -> str | None:
 
 
 def _sample(node: Any) -> str | None:
+    schema, method = _name(node)
+    if schema not in ("", CATALOG) or method not in ("system", "bernoulli"):
+        return f"TABLESAMPLE takes system or bernoulli; {shown(method)} is a function of somebody's own."
     if node.HasField("repeatable"):
         return None
     return "TABLESAMPLE gives other rows each time that it is asked; add REPEATABLE (a number)."
 
 
 def _call(node: Any) -> str | None:
-    schema, name = _function(node)
-    if schema not in ("", "pg_catalog"):
+    schema, name = _name(node)
+    if schema not in ("", CATALOG) or name in listed_functions():
         return None
-    if name not in _HARMLESS and name.startswith(_UNSAFE_PREFIXES):
-        return f"The function {name} does more than compute a value."
-    return f"The function {name} gives something else each time that it is asked." if name in _CHANGING else None
+    if name in _CHANGING:
+        return f"The function {name} gives something else each time that it is asked."
+    own = "" if schema else f" If it is a function of your own, write its schema: schema.{name}."
+    return f"The function {name} is not one of those of PostgreSQL that only compute a value.{own}"
+
+
+def _indirection(node: Any) -> str | None:
+    """What the server itself does not have as a function is looked at there."""
+    taken = [name for name in _fields(node) if name.startswith("pg_") and name not in listed_functions()]
+    return f"(…).{taken[0]} calls a function that does more than compute a value." if taken else None
+
+
+def _relation(node: Any) -> str | None:
+    return why_not_read(node.schemaname, node.relname)
 
 
 _REFUSALS: KindTable[Callable[[Any], str | None]] = KindTable(
@@ -159,24 +223,11 @@ _REFUSALS: KindTable[Callable[[Any], str | None]] = KindTable(
         ("ParamRef", _parameter),
         ("RangeTableSample", _sample),
         ("FuncCall", _call),
+        ("A_Indirection", _indirection),
+        ("RangeVar", _relation),
     ),
 )
 
-_UNSAFE_PREFIXES = (
-    "pg_", "lo_", "dblink", "query_to_xml", "cursor_to_xml", "table_to_xml", "schema_to_xml", "database_to_xml",
-    "set_config", "setseed", "nextval", "setval", "currval", "lastval", "binary_upgrade", "ts_stat",
-)  # fmt: skip
-_HARMLESS = frozenset({"pg_typeof", "pg_column_size", "pg_size_pretty", "pg_size_bytes", "pg_input_is_valid"})
 _CHANGING = frozenset({
     "random", "random_normal", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7",
 })  # fmt: skip
-
-
-def _require_schemas(nodes: list[Any], given: tuple[str, ...], forbidden: tuple[str, ...]) -> None:
-    """Sessions of Flow have no search path, so that a name never means another table than its author saw."""
-    named = {node.ctename for node in nodes if _kind(node) == "CommonTableExpr"} | set(given)
-    tables = [node for node in nodes if _kind(node) == "RangeVar"]
-    if bare := [table.relname for table in tables if not table.schemaname and table.relname not in named]:
-        raise QueryRefused("query.not_allowed", f"Write tables with their schema: {listed(map(shown, bare))}.")
-    if private := [table.schemaname for table in tables if table.schemaname in forbidden]:
-        raise QueryRefused("query.not_allowed", f"The schema {private[0]} is Flow's own.")

@@ -12,6 +12,7 @@ from typing import Any
 
 from ir.diagnostics import listed, shown
 from ir.kinds import KindTable
+from ir.queries import Query, QueryRefused, read_select
 
 ALLOWED = "ANALYZE, REFRESH MATERIALIZED VIEW, CLUSTER, VACUUM, REINDEX, EXPLAIN of a plain SELECT, SET"
 
@@ -31,11 +32,11 @@ _FIRST_WORD = re.compile(r"\s*(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class HookStatement:
-    """A statement that may run. `setting` is what a SET sets, `only_plans` marks an EXPLAIN, `names_tables` a VACUUM or
-    ANALYZE of some tables: PostgreSQL skips those that the role may not touch with a warning alone."""
+    """A statement that may run. `setting` is what a SET sets, `explained` the query of an EXPLAIN, `names_tables` marks
+    a VACUUM or ANALYZE of some tables: PostgreSQL skips those that the role may not touch with a warning alone."""
 
     setting: tuple[str, str] | None = None
-    only_plans: bool = False
+    explained: Query | None = None
     names_tables: bool = False
 
 
@@ -101,7 +102,11 @@ def _read_explain(statement: Any) -> HookStatement:
             raise StatementRefused(
                 "hook.sql_not_allowed", f"EXPLAIN is for a plain SELECT in a hook; this holds {_words(kind)}."
             )
-    return HookStatement(only_plans=True)
+    # Planning runs functions that call themselves immutable.
+    try:
+        return HookStatement(explained=read_select(statement.query.select_stmt, ""))
+    except QueryRefused as error:
+        raise StatementRefused("hook.sql_not_allowed", error.message) from None
 
 
 def _kinds_below(tree: Any) -> Iterator[str]:

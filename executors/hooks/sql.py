@@ -13,6 +13,7 @@ from executors.errors import Terminal, Transient
 from executors.hooks.base import HookCall, HookHandler
 from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
+from executors.postgres.queries import require_functions
 from ir.hooks.base import BaseHook
 from ir.hooks.sql import SqlHook
 from ir.sql_guard import HookStatement, StatementRefused, read_hook_statement
@@ -27,7 +28,8 @@ def run_sql(call: HookCall) -> str:
     with hook_session(call) as conn:
         if statement.setting:
             return _try_setting(conn, *statement.setting)
-        if statement.only_plans:
+        if statement.explained is not None:
+            require_functions(conn, statement.explained, call.connection, "The hook")
             return _plan(conn, text)
         return execute(conn, text, warnings_fail=statement.names_tables)
 

@@ -17,7 +17,7 @@ from executors.model import Connection, DestinationColumn, SourceField
 from executors.postgres.client import translate
 from executors.postgres.inspect import inspect_query, inspect_target
 from executors.postgres.plan import FILLED
-from executors.postgres.queries import changing_functions
+from executors.postgres.queries import refuse_flow_tables, require_allowed
 from executors.postgres.read import (
     ReadSession,
     SnapshotReader,
@@ -27,9 +27,12 @@ from executors.postgres.read import (
     copied_column,
     field_of,
 )
+from executors.postgres.roles import refuse_server_rights
 from executors.reading import Bound, Origin, Reading
 from executors.secrets import seal
+from ir.allowances import why_not_read
 from ir.connectors import postgres_config
+from ir.connectors.postgres import SourceTable
 from ir.nodes import Source
 from ir.queries import QueryRefused, read_query
 from ir.types import ColumnType
@@ -53,7 +56,16 @@ class PostgresSource:
     """One source node. Its session keeps the snapshot alive until the last reading is released, at the latest until
     `stack` is left. As long it holds the locks of a reader, which keep a load of the same table from replacing it."""
 
-    def __init__(self, source: Source, session: ReadSession, connection: Connection, stack: ExitStack) -> None:
+    def __init__(
+        self,
+        source: Source,
+        session: ReadSession,
+        connection: Connection,
+        stack: ExitStack,
+        *,
+        only_looks: bool = False,
+    ) -> None:
+        """`only_looks` is for previews and samples: people see rows that no version loads."""
         self._source, self._session, self._connection = source, session, connection
         self._config = postgres_config(source)
         self._kind = "query"
@@ -62,7 +74,9 @@ class PostgresSource:
             self._conn = self._held.enter_context(session.open(connection))
             with translate():
                 if self._config.query is not None:
-                    self._require_stable(self._config.query)
+                    self._require_allowed(self._config.query)
+                elif only_looks:
+                    refuse_server_rights(self._conn, connection, "A preview")
                 self._columns = self._inspect()
                 self._rows = self._from()
                 self._require_readable()
@@ -100,20 +114,13 @@ class PostgresSource:
 
     # --- what is there ----------------------------------------------------------------------------------------
 
-    def _require_stable(self, text: str) -> None:
-        """The same check as at save, and what only the database knows: functions that may write or always differ."""
+    def _require_allowed(self, text: str) -> None:
+        """The same check as at save, and what only the database knows."""
         try:
             query = read_query(text)
         except QueryRefused as refused:
             raise Terminal(refused.code, refused.message, hint="Save the pipeline again with another query.") from None
-        found = changing_functions(self._conn, query)
-        if found:
-            raise Terminal(
-                "query.not_allowed",
-                f"The query calls {', '.join(found)}, which PostgreSQL takes for volatile: it may write, or give other "
-                "rows each time.",
-                hint="Take it out. If it does neither, its owner can say so: ALTER FUNCTION … STABLE.",
-            )
+        require_allowed(self._conn, query, self._connection, "The query")
 
     def _inspect(self) -> tuple[DestinationColumn, ...]:
         table = self._config.table
@@ -122,6 +129,7 @@ class PostgresSource:
             meant = query.spelled | {column.name for column in self._source.columns or ()}
             columns = _without_filled(inspect_query(self._conn, query.text), but=meant)
         else:
+            self._require_readable_name(table)
             found = inspect_target(self._conn, table.schema_, table.name)
             if found is None:
                 raise Terminal(
@@ -134,6 +142,11 @@ class PostgresSource:
             raise Terminal("source.no_columns", f"{self.name} has no columns.", hint="Read another table.")
         require_columns(self.name, [column.name for column in columns], self._source.columns or ())
         return columns
+
+    def _require_readable_name(self, table: SourceTable) -> None:
+        if why := why_not_read(table.schema_, table.name):
+            raise Terminal("query.not_allowed", why, hint="Read another table.")
+        refuse_flow_tables(self._conn, [(table.schema_, table.name)], self.name)
 
     def _from(self) -> sql.Composable:
         table = self._config.table

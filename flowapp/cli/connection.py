@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from argparse import Namespace
+from argparse import BooleanOptionalAction, Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,20 @@ def add_parser(commands: Any) -> None:
         "FLOW_CONNECTION_PASSWORD",
     )  # fmt: skip
     add_command(group, "list", list_connections, "list the connections")
+    allowing = add_command(group, "allow", allow, "say what queries that people write may use over a connection")
+    allowing.add_argument("name", metavar="NAME")
+    allowing.add_argument(
+        "--function", metavar="SCHEMA.FUNCTION", action="append", default=[],
+        help="allow a function of your own or of an extension; may be given several times",
+    )  # fmt: skip
+    allowing.add_argument(
+        "--no-function", metavar="SCHEMA.FUNCTION", action="append", default=[], help="allow it no longer"
+    )
+    allowing.add_argument(
+        "--server-rights", action=BooleanOptionalAction,
+        help="whether queries run as a role that is a superuser, or may run programs or read or write files of the "
+        "database server",
+    )  # fmt: skip
     for name, handler, summary in (
         ("test", test_connection, "connect, and say what the role may do"),
         ("remove", remove_connection, "forget a connection and its password"),
@@ -93,6 +107,24 @@ def _tested(last: dict[str, Any] | None) -> str:
     if last is None:
         return "never"
     return f"{'ok' if last['ok'] else last['error']['code']} {minute(last['at'])}"
+
+
+def allow(args: Namespace) -> Outcome:
+    from flowapp.connections import allowing
+    from flowapp.connections.selectors import connection_document, get_connection
+
+    workspace = current_workspace()
+    known = allowing.shown_allowance(get_connection(workspace, args.name))["allowedFunctions"]
+    functions = [name for name in (*known, *args.function) if name not in args.no_function]
+    connection = allowing.allow(workspace, args.name, functions=functions, server_rights=args.server_rights)
+    document = connection_document(connection)
+    names = ", ".join(document["allowedFunctions"]) or "only those of PostgreSQL itself"
+    role = "may" if document["allowsServerRights"] else "may not"
+    return said(
+        document,
+        f"Queries over {connection.name} call: {names}.",
+        f"They {role} run as a role with rights over the database server.",
+    )
 
 
 def test_connection(args: Namespace) -> Outcome:

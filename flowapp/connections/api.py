@@ -15,6 +15,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.api.permissions import workspace_role
+from flowapp.connections.allowing import LONGEST_NAME, allow
 from flowapp.connections.fields import DEFAULT_PORT, SSL_MODES, ConnectionFields, parse_connection_url
 from flowapp.connections.selectors import connection_document, list_connections
 from flowapp.connections.services import POSTGRES, add_connection, probe_connection
@@ -89,6 +90,28 @@ def _webhook_of(given: dict[str, Any]) -> tuple[WebhookFields, list[str]]:
 FIELDS: dict[str, Callable[[dict[str, Any]], tuple[Any, list[str]]]] = {POSTGRES: _fields_of, WEBHOOK: _webhook_of}
 
 
+class AllowanceWish(serializers.Serializer[Any]):
+    """What queries that people write may use over the connection: functions of your own or of extensions, written
+    `schema.function`, and a role that is a superuser or may run programs or read or write files of the server. What is
+    not given stays as it is."""
+
+    allowedFunctions = serializers.ListField(  # noqa: N815 - the API's name
+        child=serializers.CharField(max_length=LONGEST_NAME), required=False, source="functions"
+    )
+    allowsServerRights = serializers.BooleanField(required=False, source="server_rights")  # noqa: N815
+
+
+class OneConnection(APIView):
+    permission_classes = ADMIN_WRITES
+
+    @extend_schema(request=AllowanceWish, responses=OBJECT)
+    def patch(self, request: Request, name: str) -> Response:
+        """Change what the connection allows to queries."""
+        wish = AllowanceWish(data=request.data)
+        wish.is_valid(raise_exception=True)
+        return Response(connection_document(allow(request.workspace, name, **wish.validated_data)))
+
+
 class TestConnection(APIView):
     permission_classes = ADMIN_WRITES
 
@@ -100,5 +123,6 @@ class TestConnection(APIView):
 
 urlpatterns = [
     path("connections/", Connections.as_view(), name="connections"),
+    path("connections/<slug:name>/", OneConnection.as_view(), name="connection"),
     path("connections/<slug:name>/test/", TestConnection.as_view(), name="test_connection"),
 ]

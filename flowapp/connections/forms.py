@@ -142,5 +142,25 @@ class WebhookForm(StyledForm):
         return values
 
 
+class AllowanceForm(StyledForm):
+    """What queries may use over a connection."""
+
+    functions = forms.CharField(
+        label="Functions that PostgreSQL does not bring", required=False, max_length=20_000,
+        help_text="One a line with its schema, such as public.similarity. Functions that run SQL given as text, such "
+        "as crosstab or dblink, can do all that the role can.",
+        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+    )  # fmt: skip
+    server_rights = forms.BooleanField(
+        label="Run queries as a role with rights over the server", required=False,
+        help_text="A superuser, or a role that may run programs or read or write files of the database server.",
+        widget=forms.CheckboxInput(attrs={"class": "form-check-input"}),
+    )  # fmt: skip
+
+    @property
+    def given(self) -> list[str]:
+        return [line.strip() for line in self.cleaned_data["functions"].splitlines() if line.strip()]
+
+
 class PasswordForm(StyledForm):
     password = _password("New password", "Leave it empty if the server asks for none.")

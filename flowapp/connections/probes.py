@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -14,6 +15,7 @@ from executors.hooks.posting import Posting, require_accepted
 from executors.hooks.webhook import headers_of
 from executors.model import Connection, WebhookConnection
 from executors.postgres.client import connect, translate
+from executors.postgres.roles import RIGHTS, server_rights
 from flowapp.connections.control import refuse_control
 from ir.errors import FlowError
 
@@ -57,7 +59,8 @@ def _ask(connection: Connection) -> dict[str, Any]:
     with connect(connection, autocommit=True) as reached, translate():
         refuse_control(reached)
         cursor = reached.execute(FACTS)
-        return dict(zip((column.name for column in cursor.description), cursor.fetchone(), strict=True))
+        facts = dict(zip((column.name for column in cursor.description), cursor.fetchone(), strict=True))
+        return {**facts, "serverRights": server_rights(reached)}
 
 
 def _notes(connection: Connection, facts: dict[str, Any]) -> list[str]:
@@ -70,9 +73,21 @@ def _notes(connection: Connection, facts: dict[str, Any]) -> list[str]:
             "The role may not create schemas; Flow keeps staging and commit markers in schemas of its own. "
             f"Let the database's owner run: {grant.as_string()}"
         )
-    if facts["isSuperuser"]:
-        notes.append("The role is a superuser. A role that owns only what it loads is safer.")
+    notes.extend(_notes_of_rights(connection, facts["serverRights"]))
     return notes
+
+
+def _notes_of_rights(connection: Connection, rights: list[str]) -> Iterator[str]:
+    if not rights:
+        return
+    has = f"The role {' and '.join(RIGHTS[right] for right in rights)}."
+    if connection.allows_server_rights:
+        yield f"{has} An admin allows queries that editors write to run as it."
+    else:
+        yield (
+            f"{has} Flow loads with it, but refuses queries that editors write and previews of tables. Connect as a "
+            "role that owns only what it reads and loads, or let an admin allow it on the connection."
+        )
 
 
 def probe_webhook(connection: WebhookConnection) -> Report:

@@ -14,6 +14,9 @@ from flowapp.runs.models import ACTIVE, Run
 from ir.documents import read_document
 from ir.errors import FlowError
 
+NOTHING_ALLOWED = {"allowedFunctions": [], "allowsServerRights": False}
+"""What queries over a new connection may use beyond the ordinary."""
+
 
 class UnknownConnection(FlowError):
     """There is no connection of that name here."""
@@ -76,6 +79,7 @@ def connection_document(connection: Connection) -> dict[str, Any]:
         "user": connection.user,
         "sslmode": connection.sslmode,
         "hasPassword": bool(connection.secret),
+        **(NOTHING_ALLOWED if connection.kind == "postgres" else {}),
         **connection.settings,
         "lastTest": connection.last_test,
     }

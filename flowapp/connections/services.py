@@ -159,6 +159,8 @@ def resolve(connection: Connection) -> Resolved:
         user=connection.user,
         password=decrypt(connection.secret, owner) if connection.secret else "",
         sslmode=connection.sslmode,
+        allowed_functions=tuple(connection.settings.get("allowedFunctions", ())),
+        allows_server_rights=bool(connection.settings.get("allowsServerRights")),
     )
 
 

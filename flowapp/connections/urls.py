@@ -17,5 +17,6 @@ urlpatterns = [
     path("named/<slug:name>/", views.detail, name="detail"),
     path("named/<slug:name>/test/", views.test, name="test"),
     path("named/<slug:name>/password/", views.password, name="password"),
+    path("named/<slug:name>/allow/", views.allowance, name="allow"),
     path("named/<slug:name>/remove/", views.remove, name="remove"),
 ]

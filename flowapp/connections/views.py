@@ -10,9 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from flowapp.connections.allowing import allow, shown_allowance
 from flowapp.connections.embedded import NAME, offered_warehouse
 from flowapp.connections.fields import InvalidConnection
-from flowapp.connections.forms import ConnectionForm, PasswordForm, WebhookForm
+from flowapp.connections.forms import AllowanceForm, ConnectionForm, PasswordForm, WebhookForm
 from flowapp.connections.models import Connection
 from flowapp.connections.selectors import get_connection, list_connections, pipelines_using
 from flowapp.connections.services import KINDS, add_connection, probe_connection, remove_connection, replace_password
@@ -101,12 +102,43 @@ def detail(request: HtmxRequest, name: str) -> HttpResponse:
     return _show(request, get_connection(request.workspace, name), PasswordForm())
 
 
-def _show(request: HtmxRequest, connection: Connection, form: PasswordForm, status: int = 200) -> HttpResponse:
+def _show(
+    request: HtmxRequest,
+    connection: Connection,
+    form: PasswordForm,
+    status: int = 200,
+    allowance: AllowanceForm | None = None,
+) -> HttpResponse:
     kind = KINDS[connection.kind]
     form.fields["password"].label = f"New {kind.secret_word}"
     used_by = pipelines_using(request.workspace, connection.name)
-    context = {"connection": connection, "kind": kind, "form": form, "used_by": used_by}
+    context = {
+        "connection": connection, "kind": kind, "form": form, "used_by": used_by, "allows": shown_allowance(connection),
+        "allowance": allowance or _allowance_form(connection),
+    }  # fmt: skip
     return render_page(request, "connections/detail.html", context, status=status)
+
+
+def _allowance_form(connection: Connection) -> AllowanceForm:
+    allows = shown_allowance(connection)
+    shown = {"functions": "\n".join(allows["allowedFunctions"]), "server_rights": allows["allowsServerRights"]}
+    return AllowanceForm(initial=shown)
+
+
+@never_cache
+@require_POST
+@page(role="admin")
+def allowance(request: HtmxRequest, name: str) -> HttpResponse:
+    """What queries that people write may use over the connection."""
+    form = AllowanceForm(request.POST)
+    try:
+        if form.is_valid():
+            allow(request.workspace, name, functions=form.given, server_rights=form.cleaned_data["server_rights"])
+            messages.success(request, f"What {name} allows to queries is stored.")
+            return redirect("connections:detail", request.workspace.slug, name)
+    except InvalidConnection as error:
+        form.add_error("functions", f"{error.message} {error.hint}")
+    return _show(request, get_connection(request.workspace, name), PasswordForm(), 422, form)
 
 
 @require_POST

@@ -54,7 +54,13 @@ def check_text(
     found = find_destinations(workspace, value, fresh=fresh)
     pipeline: Document | None = None
     try:
-        parsed = parse(text, syntax, found.tables, _columns_seen(workspace, value) if looks_at_files else None)
+        parsed = parse(
+            text,
+            syntax,
+            found.tables,
+            _columns_seen(workspace, value) if looks_at_files else None,
+            found.allowances,
+        )
         pipeline, diagnostics, skipped = parsed.pipeline, parsed.warnings, parsed.skipped
     except InvalidPipeline as error:
         diagnostics, skipped = error.diagnostics, error.skipped

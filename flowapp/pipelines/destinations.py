@@ -7,8 +7,8 @@ reported.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.core.cache import cache
@@ -17,9 +17,11 @@ from psycopg import Connection as Session
 from executors.postgres.client import connect, translate
 from executors.postgres.load_modes.blue_green import look_closely
 from flowapp.accounts.models import Workspace
+from flowapp.connections.allowing import allowance_of
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES, resolve
 from flowapp.connections.webhooks import WEBHOOK
+from ir.allowances import Allowance
 from ir.destinations import Destination
 from ir.errors import FlowError
 
@@ -37,20 +39,23 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`tables` as `parsePipelineIR` takes them, `silent` the reasons why a connection could not be asked, and `known`
-    the names of all stored databases, `webhooks` those of all stored webhooks."""
+    """`tables` and `allowances` as `parsePipelineIR` takes them, `silent` the reasons why a connection could not be
+    asked, and `known` the names of all stored databases, `webhooks` those of all stored webhooks."""
 
     tables: dict[tuple[str, str, str], Destination | None]
     silent: dict[str, str]
     known: tuple[str, ...]
     webhooks: tuple[str, ...] = ()
+    allowances: Mapping[str, Allowance] = field(default_factory=dict)
 
 
 def find_destinations(workspace: Workspace, document: Any, *, fresh: bool = False) -> Found:
     """The tables that a document's targets name, as far as they can be asked; `fresh` looks again in any case."""
     all_stored = list(Connection.objects.filter(workspace=workspace).order_by("name"))
     stored = {c.name: c for c in all_stored if c.kind == POSTGRES}
-    found = Found({}, {}, tuple(stored), tuple(c.name for c in all_stored if c.kind == WEBHOOK))
+    webhooks = tuple(c.name for c in all_stored if c.kind == WEBHOOK)
+    allowances = {name: allowance_of(connection) for name, connection in stored.items()}
+    found = Found({}, {}, tuple(stored), webhooks, allowances)
     wanted = list(dict.fromkeys(_tables_of(document)))
     for name in dict.fromkeys(table.connection for table in wanted):
         if name in stored:

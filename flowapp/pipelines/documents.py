@@ -8,6 +8,7 @@ from functools import lru_cache
 from django.conf import settings
 from pydantic import TypeAdapter
 
+from ir.allowances import Allowances
 from ir.destinations import Destinations
 from ir.documents import Syntax
 from ir.parse import Parsed, parsePipelineIR
@@ -27,10 +28,16 @@ def parse(
     syntax: Syntax,
     destinations: Destinations | None = None,
     sources: Mapping[str, Sequence[str]] | None = None,
+    allowances: Allowances | None = None,
 ) -> Parsed:
     """`parsePipelineIR` with what this installation allows; raises InvalidPipeline."""
     return parsePipelineIR(
-        text, syntax=syntax, destinations=destinations, sources=sources, streaming=settings.FLOW_STREAMING_ENABLED
+        text,
+        syntax=syntax,
+        destinations=destinations,
+        sources=sources,
+        streaming=settings.FLOW_STREAMING_ENABLED,
+        allowances=allowances,
     )
 
 

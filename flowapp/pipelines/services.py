@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from flowapp.accounts.models import User, Workspace
+from flowapp.connections.allowing import allowances_of
 from flowapp.connections.services import resolve_connections, resolve_webhooks
 from flowapp.pipelines.documents import parse, read_document, syntax_of
 from flowapp.pipelines.hook_roles import require_hook_role
@@ -54,7 +55,8 @@ def save_version(
     `expected_version` is the number that the edit was made from, 0 for a new pipeline; `role` is the author's, for what
     only some may write. Raises InvalidPipeline, UnknownConnection, VersionConflict or FlowError `hook.needs_admin`.
     """
-    parsed = parse(document_text, syntax or syntax_of(document_text))
+    allowances = allowances_of(workspace)
+    parsed = parse(document_text, syntax or syntax_of(document_text), allowances=allowances)
     document = parsed.pipeline
     resolve_connections(workspace, document)
     resolve_webhooks(workspace, document)

@@ -10,7 +10,7 @@ from pydantic import Field
 from ir.base import Spec, Text
 from ir.connectors.base import Connector
 from ir.diagnostics import Diagnostic, diagnose
-from ir.names import check_identifier
+from ir.names import check_identifier, check_readable
 from ir.pointers import Pointer
 from ir.queries import check_query
 
@@ -22,7 +22,7 @@ class SourceTable(Spec):
     name: str
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        yield from check_identifier(self.schema_, at / "schema", "schema")
+        yield from check_readable(self.schema_, self.name, at / "schema")
         yield from check_identifier(self.name, at / "name", "table")
 
 

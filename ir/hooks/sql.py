@@ -9,6 +9,7 @@ from ir.base import Text
 from ir.diagnostics import Diagnostic, diagnose
 from ir.hooks.base import BaseHook, Stage
 from ir.pointers import Pointer
+from ir.queries import Query
 from ir.sql_guard import StatementRefused, read_hook_statement
 
 
@@ -28,6 +29,14 @@ class SqlHook(BaseHook):
     def check_stage(self, stage: Stage, at: Pointer) -> Iterator[Diagnostic]:
         if stage != "preHook" and self.setting is not None:
             yield diagnose("hook.set_after_load", at / "statement", "SET after the load would set nothing.")
+
+    @property
+    def explained(self) -> Query | None:
+        """The query of an EXPLAIN; None for other statements and for those that are refused."""
+        try:
+            return read_hook_statement(self.statement).explained
+        except StatementRefused:
+            return None
 
     @property
     def setting(self) -> tuple[str, str] | None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ir.allowances import Allowance, Allowances
 from ir.destinations import Destination, DestinationColumn, Destinations, Replacing
 from ir.documents import Syntax
+from ir.names import parse_table_name
 from ir.parse import Parsed, parsePipelineIR
 from ir.types import STRING, ColumnType
 
@@ -26,11 +28,12 @@ class Case:
     destinations: Destinations | None
     streaming: bool = False
     sources: dict[str, list[str]] | None = None
+    allowances: dict[str, dict[str, Any]] | None = None
 
     def parse(self) -> Parsed:
         return parsePipelineIR(
             self.text, syntax=self.syntax, destinations=self.destinations, sources=self.sources,
-            streaming=self.streaming,
+            streaming=self.streaming, allowances=_allowances(self.allowances or {}),
         )  # fmt: skip
 
     @property
@@ -59,6 +62,13 @@ def _read_case(expect: Path) -> Case:
         _destinations(json.loads(destinations.read_text())) if destinations.exists() else None,
         **(json.loads(settings.read_text()) if settings.exists() else {}),
     )
+
+
+def _allowances(given: dict[str, dict[str, Any]]) -> Allowances:
+    return {
+        connection: Allowance(frozenset(map(parse_table_name, allowed.get("functions", ()))), allowed.get("role", ""))
+        for connection, allowed in given.items()
+    }
 
 
 def _destinations(tables: list[dict[str, Any]]) -> Destinations:

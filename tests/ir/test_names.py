@@ -59,6 +59,10 @@ def test_flows_own_column_names_are_reserved():
     assert list(check_column("_source_file_hash", ROOT)) == []
 
 
-def test_flows_own_schemas_may_be_read_but_not_written():
-    assert list(check_table_name("flow_meta.fences", ROOT, writes=False)) == []
+@pytest.mark.parametrize("name", ["flow_meta.fences", '"flow_staging".x', "flow_backups.x", "pg_catalog.pg_authid"])
+def test_flows_own_schemas_and_private_system_tables_are_not_read(name):
+    assert [d.code for d in check_table_name(name, ROOT, writes=False)] == ["identifier.not_readable"]
+
+
+def test_flows_own_schemas_are_not_written():
     assert [d.code for d in check_table_name("flow_meta.fences", ROOT, writes=True)] == ["identifier.reserved"]

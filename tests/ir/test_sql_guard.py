@@ -51,8 +51,8 @@ def test_a_setting_is_read_from_the_grammar():
 
 
 def test_only_an_explain_is_marked_as_one():
-    assert read_hook_statement("EXPLAIN SELECT 1").only_plans
-    assert not read_hook_statement("ANALYZE t").only_plans
+    assert read_hook_statement("EXPLAIN SELECT 1").explained
+    assert not read_hook_statement("ANALYZE t").explained
 
 
 # --- made up ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any
 from psycopg import sql
 
 from executors.errors import Terminal
-from executors.model import Destination, DestinationColumn, SourceField, StageColumn
+from executors.model import Connection, Destination, DestinationColumn, SourceField, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.staging import StagingTables, is_winner
 from executors.types import travel_of
@@ -31,7 +31,7 @@ class Staged:
 
     `columns` are those of staging, `working` those that the pipeline's rows have; `dest` is the table to be loaded,
     `adds_rows` says that a load leaves the rows that are there as they are, `now` is the run's clock. `open_session`
-    gives a session beside that of the load, in which nothing can be written.
+    gives a session over `connection` beside that of the load, in which nothing can be written.
     """
 
     conn: Conn
@@ -42,6 +42,7 @@ class Staged:
     dest: Destination
     adds_rows: bool
     now: datetime
+    connection: Connection
     open_session: Callable[[], AbstractContextManager[Conn]]
 
     @property

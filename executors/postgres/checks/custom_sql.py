@@ -16,9 +16,9 @@ from psycopg import errors, sql
 from executors.errors import Terminal
 from executors.model import StageColumn
 from executors.postgres.checks.base import CheckHandler, Outcome, Staged, as_type
-from executors.postgres.queries import changing_functions
+from executors.postgres.queries import require_allowed
 from ir.checks import CustomSql
-from ir.checks.custom_sql import FORBIDDEN, STAGED
+from ir.checks.custom_sql import STAGED
 from ir.queries import Query, QueryRefused, read_query
 from ir.words import counted
 
@@ -31,7 +31,8 @@ _OF_DATA = (errors.DataError, *_RAISED)
 def run(staged: Staged, check: CustomSql) -> Outcome:
     query = _allowed(check)
     try:
-        rows = int(_ask(staged, _counting(query, sql.SQL("SELECT {} FROM {}").format(_columns(staged), staged.rows))))
+        counting = _counting(query, sql.SQL("SELECT {} FROM {}").format(_columns(staged), staged.rows))
+        rows = int(_ask(staged, query, counting))
     except _OF_DATA as error:
         # The server's own words, and those of a function that raises, may hold a value.
         return Outcome(f"the query ended in an error of the class {type(error).__name__} (SQLSTATE {error.sqlstate})")
@@ -40,27 +41,18 @@ def run(staged: Staged, check: CustomSql) -> Outcome:
 
 
 def probe(staged: Staged, check: CustomSql) -> None:
-    """Whether the database knows all that the query names, and takes its functions for stable. The query is planned,
-    not run."""
+    """Whether the database knows all that the query names. The query is planned, not run."""
     query = _allowed(check)
-    with staged.open_session() as conn:
-        if changing := changing_functions(conn, query):
-            raise Terminal(
-                "query.not_allowed",
-                f"customSql calls {', '.join(changing)}, which PostgreSQL takes for volatile: it may write, or answer "
-                "otherwise each time.",
-                hint="Take it out. If it does neither, its owner can say so: ALTER FUNCTION … STABLE.",
-            )
     counting = _counting(query, sql.SQL("SELECT {} WHERE false").format(_no_columns(staged)))
     # A constant such as 1 / 0 fails already when it is planned; the check will say so.
     with suppress(*_OF_DATA):
-        _ask(staged, sql.SQL("EXPLAIN {}").format(counting))
+        _ask(staged, query, sql.SQL("EXPLAIN {}").format(counting))
 
 
 def _allowed(check: CustomSql) -> Query:
     """Asked again: what was saved may be older than the guard."""
     try:
-        return read_query(check.query, (STAGED,), FORBIDDEN)
+        return read_query(check.query, (STAGED,))
     except QueryRefused as refused:
         raise Terminal(refused.code, refused.message, hint="Change the check and save the pipeline.") from None
 
@@ -72,10 +64,11 @@ def _counting(query: Query, rows: sql.Composed) -> sql.Composed:
     )
 
 
-def _ask(staged: Staged, statement: sql.Composed) -> Any:
-    """The first value that a statement gives."""
+def _ask(staged: Staged, query: Query, statement: sql.Composed) -> Any:
+    """The first value that a statement gives, which holds the query."""
     try:
         with staged.open_session() as conn:
+            require_allowed(conn, query, staged.connection, "customSql")
             row = conn.execute(statement).fetchone()
     except errors.QueryCanceled as error:
         raise _failed(f"it was interrupted; it may take {MOST_SECONDS} seconds") from error

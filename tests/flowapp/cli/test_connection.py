@@ -90,3 +90,16 @@ def test_what_is_removed_is_unknown_afterwards(flow):
     assert flow("connection", "remove", "warehouse").status == 0
     finished = flow("connection", "remove", "warehouse", "--json")
     assert (finished.status, finished.json["error"]["code"]) == (1, "connection.unknown")
+
+
+def test_functions_and_roles_are_allowed_by_name(flow, monkeypatch):
+    monkeypatch.setenv("FLOW_CONNECTION_PASSWORD", PASSWORD)
+    flow("connection", "add", "warehouse", "--url", URL)
+    more = ("--function", "public.f", "--function", "public.g", "--server-rights")
+    first = flow("connection", "allow", "warehouse", *more, "--json").json
+    assert (first["allowedFunctions"], first["allowsServerRights"]) == (["public.f", "public.g"], True)
+
+    fewer = flow("connection", "allow", "warehouse", "--no-function", "public.f", "--no-server-rights")
+    assert "public.g" in fewer.stdout
+    assert "may not run as a role" in fewer.stdout
+    assert flow("connection", "allow", "warehouse", "--function", "f").status == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,9 +22,10 @@ NOW = datetime(2025, 6, 15, 12, tzinfo=UTC)
 
 
 class Checking:
-    """`run` and `probe` one check on a load; `now` is the run's clock."""
+    """`run` and `probe` one check on a load; `now` is the run's clock, `allowed` are functions that an admin allows."""
 
     now = NOW
+    allowed: tuple[str, ...] = ()
 
     def run(self, load: Any, check: Check, working: Sequence[SourceField] = ()) -> CheckReport:
         (report,) = run_checks(self._staged(load, working), [("check", check.kind, check)])
@@ -43,7 +45,8 @@ class Checking:
 
         return Staged(
             load.conn, load.tables, load.winners, load.columns, working, dest,
-            load_mode(load.target.load_mode).adds_rows, self.now, session,
+            load_mode(load.target.load_mode).adds_rows, self.now,
+            replace(load.connection, allowed_functions=self.allowed), session,
         )  # fmt: skip
 
 

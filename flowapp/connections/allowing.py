@@ -1,0 +1,82 @@
+"""What admins allow the queries that people write over a connection: functions that PostgreSQL does not bring, and a
+role with rights over the server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from executors.postgres.roles import in_words
+from flowapp.accounts.models import Workspace
+from flowapp.connections.fields import InvalidConnection
+from flowapp.connections.models import Connection
+from flowapp.connections.selectors import NOTHING_ALLOWED, get_connection
+from ir.allowances import CATALOG, FLOW_SCHEMAS, Allowance
+from ir.names import parse_table_name
+
+POSTGRES = "postgres"
+MOST_FUNCTIONS = 100
+LONGEST_NAME = 260
+
+
+def allowance_of(connection: Connection) -> Allowance:
+    """What the connection allows; of its role as much as its last test tells."""
+    rights = (connection.last_test or {}).get("serverRights", [])
+    role = "" if connection.settings.get("allowsServerRights") else in_words(rights)
+    return Allowance(frozenset(map(parse_table_name, connection.settings.get("allowedFunctions", ()))), role)
+
+
+def allowances_of(workspace: Workspace) -> dict[str, Allowance]:
+    """Those of all databases of a workspace, by name."""
+    found = Connection.objects.filter(workspace=workspace, kind=POSTGRES)
+    return {connection.name: allowance_of(connection) for connection in found}
+
+
+def allow(
+    workspace: Workspace, name: str, *, functions: Iterable[str] | None = None, server_rights: bool | None = None
+) -> Connection:
+    """Replace what the connection allows; None leaves that part as it is. Raises UnknownConnection and
+    InvalidConnection."""
+    connection = get_connection(workspace, name)
+    if connection.kind != POSTGRES:
+        raise InvalidConnection(
+            "connection.wrong_kind", f"No query runs over {name!r}: it is a {connection.kind}.",
+            hint="Allow functions and roles on connections to databases.",
+        )  # fmt: skip
+    changes: dict[str, Any] = {}
+    if functions is not None:
+        changes["allowedFunctions"] = _required(functions)
+    if server_rights is not None:
+        changes["allowsServerRights"] = server_rights
+    connection.settings = {**NOTHING_ALLOWED, **connection.settings, **changes}
+    connection.save(update_fields=["settings", "changed_at"])
+    return connection
+
+
+def shown_allowance(connection: Connection) -> Mapping[str, Any]:
+    """As documents show it."""
+    return {**NOTHING_ALLOWED, **connection.settings}
+
+
+def _required(functions: Iterable[str]) -> list[str]:
+    """The names, each once; raises InvalidConnection for those that cannot be allowed."""
+    names = list(dict.fromkeys(functions))
+    if len(names) > MOST_FUNCTIONS:
+        raise _not_a_function(f"There are {len(names)} functions; a connection allows up to {MOST_FUNCTIONS}.")
+    for name in names:
+        try:
+            schema, _ = parse_table_name(name) if len(name) <= LONGEST_NAME else ("", "")
+        except ValueError:
+            schema = ""
+        if not schema:
+            raise _not_a_function(f"{name[:60]!r} does not name a function as schema.function.")
+        if schema in (CATALOG, *FLOW_SCHEMAS):
+            raise _not_a_function(f"{name} cannot be allowed: the schema {schema} holds no functions of your own.")
+    return names
+
+
+def _not_a_function(message: str) -> InvalidConnection:
+    return InvalidConnection(
+        "connection.function_invalid", message,
+        hint="Write one function, operator's function or type a line, with its schema, such as public.similarity.",
+    )  # fmt: skip

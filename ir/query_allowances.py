@@ -1,0 +1,97 @@
+"""What an admin must allow on a connection before a query runs over it: functions that PostgreSQL does not bring, and a
+role with great rights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ir.allowances import Allowance, Allowances, Name
+from ir.checks import CustomSql
+from ir.checks.custom_sql import STAGED
+from ir.connectors import CONNECTORS, read_config
+from ir.connectors.postgres import PostgresConfig
+from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
+from ir.graph import Graph
+from ir.hooks.sql import SqlHook
+from ir.nodes import Source, Target, Validate
+from ir.pointers import Pointer
+from ir.queries import Query, QueryRefused, read_query
+from ir.structure import DraftNode
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A query, where it stands, and the connections that it is sent to. A hook's is only planned."""
+
+    at: Pointer
+    query: Query
+    connections: tuple[str, ...]
+    is_only_planned: bool = False
+
+
+def check_allowances(graph: Graph, allowances: Allowances | None) -> Iterator[Diagnostic | Skipped]:
+    """Whether each query may run over its connections, as far as somebody has looked."""
+    known = allowances or {}
+    for node in graph.nodes:
+        for asked in _queries(node, graph):
+            for connection in asked.connections:
+                yield from _check(asked, connection, known.get(connection))
+
+
+def _check(asked: _Asked, connection: str, allowance: Allowance | None) -> Iterator[Diagnostic | Skipped]:
+    foreign = asked.query.foreign_functions
+    if allowance is None:
+        if foreign:
+            reason = "what is allowed on the connection is not known without looking at it"
+            yield Skipped("query.function_not_allowed", asked.at, reason)
+        return
+    if missing := [name for name in foreign if name not in allowance.functions]:
+        yield diagnose("query.function_not_allowed", asked.at, not_allowed(missing, connection))
+    if allowance.role and not asked.is_only_planned:
+        yield diagnose("query.role_not_allowed", asked.at, f"No query runs over {shown(connection)}: {allowance.role}.")
+
+
+def not_allowed(functions: list[Name], connection: str) -> str:
+    """`functions` that nobody has allowed, in a sentence."""
+    names = listed(f"{schema}.{name}" for schema, name in functions)
+    are = "is not a function" if len(functions) == 1 else "are no functions"
+    return f"{names} {are} of PostgreSQL itself, and not allowed on the connection {shown(connection)}."
+
+
+def _queries(node: DraftNode, graph: Graph) -> Iterator[_Asked]:
+    spec = node.spec
+    if isinstance(spec, Source) and spec.connector in CONNECTORS:
+        config, _ = read_config(spec, node.at / "config")
+        if isinstance(config, PostgresConfig) and config.query is not None and spec.connection:
+            yield from _read(node.at / "config" / "query", config.query, (), (spec.connection,))
+    elif isinstance(spec, Validate):
+        targets = tuple(dict.fromkeys(_connections_below(node, graph)))
+        for part, place in spec.parts(node.at):
+            if isinstance(part, CustomSql):
+                yield from _read(place / "query", part.query, (STAGED,), targets)
+    elif isinstance(spec, Target):
+        for part, place in spec.parts(node.at):
+            if isinstance(part, SqlHook) and part.explained is not None:
+                yield _Asked(place / "statement", part.explained, (spec.connection,), is_only_planned=True)
+
+
+def _read(at: Pointer, text: str, given: tuple[str, ...], connections: tuple[str, ...]) -> Iterator[_Asked]:
+    """Nothing for a query that is refused as it stands: that is told already."""
+    try:
+        yield _Asked(at, read_query(text, given), connections)
+    except QueryRefused:
+        return
+
+
+def _connections_below(node: DraftNode, graph: Graph) -> Iterator[str]:
+    """Those of all targets that a node feeds."""
+    seen, pending = {node.at}, [node]
+    while pending:
+        current = pending.pop()
+        if isinstance(current.spec, Target):
+            yield current.spec.connection
+        for reader in graph.readers[current.id] if current.id is not None else ():
+            if reader.at not in seen:
+                seen.add(reader.at)
+                pending.append(reader)
