@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 import pytest
 
@@ -171,7 +172,6 @@ def test_an_empty_table_is_an_empty_source(world: World) -> None:
         ({"table": {"schema": "nowhere", "name": "s"}}, "source.table_unknown"),
         ({"query": "select 1 as a, 2 as a"}, "source.column_repeated"),
         ({"query": "select x from nowhere.s"}, "source.table_unknown"),
-        ({"query": "select * from pg_catalog.pg_authid"}, "source.forbidden"),
     ],
 )
 @pytest.mark.usefixtures("tables")
@@ -187,8 +187,19 @@ def test_what_cannot_be_read_is_refused_before_the_target_is_touched(
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_volatile_function_of_the_database_is_refused(world: World) -> None:
+def test_what_the_role_may_not_read_is_refused_before_the_target_is_touched(world: World) -> None:
+    world.sql("revoke select on s from current_user")
+    with pytest.raises(Terminal, match=r"^source\.forbidden"):
+        world.run(world.table_document(query=f"select * from {world.schema}.s"))
+    assert ("pass", "load") not in world.memory.steps
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_function_of_the_database_runs_when_an_admin_allows_it_and_it_is_not_volatile(world: World) -> None:
     world.sql("create function f() returns int language sql as 'select 1'")
+    with pytest.raises(Terminal, match=r"^query\.function_not_allowed"):
+        world.run(world.table_document(query=f"select {world.schema}.f() as id"))
+    world.warehouse = replace(world.warehouse, allowed_functions=(f"{world.schema}.f",))
     with pytest.raises(Terminal) as stopped:
         world.run(world.table_document(query=f"select {world.schema}.f() as id"))
     assert (stopped.value.code, stopped.value.node) == ("query.not_allowed", "src")
