@@ -78,8 +78,8 @@ def _destinations(tables: list[dict[str, Any]]) -> Destinations:
             table["table"],
             tuple(map(_column, table["columns"])),
             tuple(frozenset(key) for key in table["uniqueKeys"]),
-            table.get("kind", "table"),
-            table.get("writable", True),
+            kind=table.get("kind", "table"),
+            writable=table.get("writable", True),
             replacing=Replacing(tuple(table.get("againstSwap", ())), tuple(table.get("againstDelete", ()))),
         )
         for table in tables
