@@ -22,13 +22,18 @@ def hold_user(user_id: UUID) -> User:
 def hold_signed_in(user: User) -> User:
     """The account of a request, if that request would still be signed in. Raises AccountError."""
     held = hold_user(user.pk)
+    require_signed_in(user, held)
+    return held
+
+
+def require_signed_in(user: User, held: User) -> None:
+    """Raises AccountError when the credentials of `user`, as the request began, have ended since."""
     if not held.is_active or held.password != user.password:
         raise AccountError(
             "account.signed_out",
             "Your session, token or password has ended since this request began.",
             hint="Sign in and try again.",
         )
-    return held
 
 
 def hold_workspace(workspace_id: UUID) -> None:

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from flowapp.accounts.errors import AccountError
-from flowapp.accounts.holding import hold_signed_in, hold_user, hold_workspace
+from flowapp.accounts.holding import hold_signed_in, hold_user, hold_workspace, require_signed_in
 from flowapp.accounts.keys import digest_of, make_key
 from flowapp.accounts.models import LoginLink, Membership, Token, User, Workspace
 from flowapp.accounts.roles import is_at_least, require_role_name
@@ -114,7 +114,10 @@ def make_member_link(admin: User, membership: Membership) -> tuple[str, LoginLin
 
     It signs in as that person, so it is refused for whoever is also in a workspace that the admin does not govern.
     """
-    user = hold_user(membership.user_id)
+    # In one order, as two admins who make links for each other would wait for each other for ever.
+    held = {pk: hold_user(pk) for pk in sorted({admin.pk, membership.user_id})}
+    require_signed_in(admin, held[admin.pk])
+    user = held[membership.user_id]
     if not governs(admin, user):
         raise AccountError(
             "login_link.not_yours",

@@ -28,14 +28,23 @@ class ClientAddress:
         """None where the header has replaced the sender before we saw it: then nobody knows."""
         if not scope.get("client"):
             return None
-        host, port = scope["client"]
-        if host not in _forwarded_for(scope):
-            return _without_mapping(host), port
+        host, port = _without_mapping(scope["client"][0]), scope["client"][1]
+        forwarded = _forwarded_for(scope)
+        if scope["client"][0] in forwarded:
+            self._warn("X-Forwarded-For names the sender itself. Start uvicorn with --no-proxy-headers.")
+            return None
+        if forwarded and host not in self._app.trusted_hosts:
+            self._warn(
+                f"X-Forwarded-For from {host} is ignored. If that is your proxy, name it in FLOW_TRUSTED_PROXIES: "
+                "otherwise all people behind it count as one when passwords are guessed."
+            )
+        return host, port
+
+    def _warn(self, text: str) -> None:
+        """Once: everybody can send the header."""
         if not self._has_warned:
-            logger.warning("X-Forwarded-For names the sender itself. Start uvicorn with --no-proxy-headers, and name "
-                           "your proxies in FLOW_TRUSTED_PROXIES.")  # fmt: skip
             self._has_warned = True
-        return None
+            logger.warning(text)
 
 
 def _forwarded_for(scope: Any) -> set[str]:

@@ -130,6 +130,24 @@ def test_no_link_is_made_by_others_while_the_account_joins_another_workspace(tea
     assert made.code == "login_link.not_yours"
 
 
+def test_no_link_is_made_for_others_by_an_admin_whose_account_joins_another_workspace(team, boss):
+    bobs = ensure_workspace("bobs-team")
+    carol = add_member(bobs, "carol@example.com", "viewer")
+    made = while_joining(team, boss.memberships.get(), lambda: make_member_link(boss, carol))
+
+    assert made.code == "account.signed_out"
+
+
+def test_two_admins_who_make_links_for_each_other_at_once_both_get_one(team, boss, alice):
+    for _ in range(4):
+        bobs = add_member(alice.workspace, boss.email, "admin")
+        add_member(alice.workspace, alice.user.email, "admin")
+        user = User.objects.get(pk=alice.user_id)
+        made = at_once(lambda user=user, bobs=bobs: make_member_link(user, bobs), lambda: make_member_link(boss, alice))
+
+        assert not [link for link in made if isinstance(link, AccountError)]
+
+
 def test_no_password_is_set_by_others_while_the_account_joins_another_workspace(team, alice):
     thief, form = signed_in(alice.user), {"password": PASSWORD, "again": PASSWORD}
 

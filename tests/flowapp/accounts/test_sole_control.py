@@ -226,6 +226,13 @@ def test_links_of_an_admin_end_with_the_role(how):
     assert not opens(sign_in_by(path), "a")
 
 
+def test_links_of_a_deactivated_admin_sign_nobody_in(attacker):
+    path = link_of(attacker, "b")
+    User.objects.filter(email="admin-of-b@example.com").update(is_active=False)
+
+    assert not opens(sign_in_by(path), "b")
+
+
 def admin_of_too(slug: str, email: str) -> Client:
     client = Client()
     client.force_login(add_member(ensure_workspace(slug), email, "admin").user, backend=SIGN_IN)

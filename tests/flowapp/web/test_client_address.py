@@ -65,6 +65,15 @@ def test_a_header_that_the_server_has_followed_already_makes_the_address_unknown
         assert {seen(FORGED), seen(f"{FORGED}:8080"), seen(f"[{FORGED}]:8080"), seen("anything")} == {"unknown"}
 
 
+def test_a_proxy_that_nobody_named_is_logged_once(caplog) -> None:
+    with serving([]) as seen:
+        assert seen(REAL) == seen(REAL) == LOOPBACK
+
+    told = [record.message for record in caplog.records if "FLOW_TRUSTED_PROXIES" in record.message]
+    assert len(told) == 1
+    assert LOOPBACK in told[0]
+
+
 def test_a_trusted_proxy_says_who_asks() -> None:
     with serving([LOOPBACK]) as seen:
         assert seen(REAL) == REAL
