@@ -22,11 +22,6 @@ HERE, THERE = "192.0.2.1", "198.51.100.7"
 
 
 @pytest.fixture(autouse=True)
-def quick_hashes(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture(autouse=True)
 def low_limits(monkeypatch):
     for name in ("MOST_FAILURES_OF_A_NETWORK", "MOST_FAILURES_FROM_ELSEWHERE"):
         monkeypatch.setattr(f"flowapp.accounts.throttle.{name}", MANY)
