@@ -28,6 +28,7 @@ from executors.model import (
 from executors.ports import Ports
 from executors.postgres import quarantine, staging
 from executors.postgres.checks import Staged
+from executors.postgres.client import charset_of
 from executors.postgres.ddl import Conn
 from executors.postgres.explain import explain
 from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
@@ -135,6 +136,7 @@ class TargetLoad:
             tables=self._tables,
             sealed_connection=seal(self._job.connections[self._target.connection]),
             run_id=self._job.run_id,
+            charset=charset_of(self._conn),
             now=self._now,
         )
         try:
@@ -284,6 +286,7 @@ class TargetLoad:
         )
 
     def _load_plan(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadPlan:
+        shown = charset_of(self._conn).shown
         return LoadPlan(
             run=self._ref,
             dest=dest,
@@ -300,7 +303,8 @@ class TargetLoad:
             order_by=self._order_by(),
             keeps_order=self._reading.keeps_order,
             files=[
-                LoadFile(origin.seq, origin.name, origin.sha256, origin.is_unit) for origin in self._reading.origins
+                LoadFile(origin.seq, shown(origin.name), origin.sha256, origin.is_unit)
+                for origin in self._reading.origins
             ],
             quarantine=self._kept,
             node_counts=self._node_counts(),

@@ -56,8 +56,8 @@ class Framer:
         arrays = [
             pa.array(np.full(size, self._split.file.seq, dtype=np.int32)),
             pa.array(np.arange(first, first + size, dtype=np.int64)),
-            _sparse(size, bad.reasons),
-            _sparse(size, bad.raw),
+            sparse(size, bad.reasons),
+            sparse(size, bad.raw),
         ]
         for column in list(self._schema)[len(HIDDEN) :]:
             values = columns.get(column.name)
@@ -78,7 +78,8 @@ def _places(size: int, bad: Mapping[int, str]) -> pa.Array | None:
     return pa.array(np.cumsum(~is_bad) - 1, mask=is_bad)
 
 
-def _sparse(size: int, texts: Mapping[int, str]) -> pa.Array:
+def sparse(size: int, texts: Mapping[int, str]) -> pa.Array:
+    """Texts at some of `size` places."""
     if not texts:
         return pa.nulls(size, pa.string())
     return pa.array([texts.get(index) for index in range(size)], pa.string())

@@ -9,7 +9,9 @@ from urllib.parse import quote, quote_plus
 
 import psycopg
 from psycopg.rows import TupleRow
+from psycopg.types.json import set_json_dumps
 
+from executors.charsets import UTF8, Charset
 from executors.errors import Failure, Terminal, Transient
 from executors.model import Connection
 from executors.postgres.failures import failure_of
@@ -80,6 +82,8 @@ def connect(
     try:
         with translate():
             pin_session(conn)
+            if (charset := charset_of(conn)) != UTF8:
+                set_json_dumps(charset.dump_json, conn)
             conn.autocommit = autocommit
     except BaseException:
         conn.close()
@@ -91,6 +95,11 @@ def interrupt(conn: psycopg.Connection[TupleRow]) -> None:
     """Cancel what the session runs, from another thread. What it ran raises; a session without work goes on."""
     with translate():
         conn.cancel_safe(timeout=5)
+
+
+def charset_of(conn: psycopg.Connection[TupleRow]) -> Charset:
+    """The characters that the session's database can hold."""
+    return Charset(conn.info.parameter_status("server_encoding") or "UTF8")
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 from psycopg import sql
 
+from executors.charsets import unescape
 from executors.errors import Transient
 from executors.formats.batches import HIDDEN, BadRecords, Batches
 from executors.grammar import convert_column
@@ -24,7 +24,6 @@ from executors.types import travel_of
 from executors.verdicts.rows import ESCAPED_KEY, RAW_KEY
 
 PART_ROWS = 1000
-_ESCAPED = re.compile(r"\\([\\0])")
 MARKS = frozenset({RAW_KEY, TEXT_KEY, ESCAPED_KEY})
 
 Row = dict[str, str | None]
@@ -93,7 +92,7 @@ def row_of(text: str) -> Row | str:
     found: dict[str, Any] = json.loads(text, parse_int=str, parse_float=str)
     escaped = found.pop(ESCAPED_KEY, ())
     values = {name: _text(value) for name, value in found.items()}
-    values |= {name: _unescaped(value) for name in escaped if (value := values.get(name))}
+    values |= {name: unescape(value) for name in escaped if (value := values.get(name))}
     for mark in (RAW_KEY, TEXT_KEY):
         if mark in values:
             return values[mark] or ""
@@ -104,11 +103,6 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if value is None or isinstance(value, str) else json.dumps(value)
-
-
-def _unescaped(text: str) -> str:
-    # In one go from the left: a pair of signs means one, whatever stands before it.
-    return _ESCAPED.sub(lambda pair: "\0" if pair[1] == "0" else "\\", text)
 
 
 def _column(field: SourceField, rows: Sequence[Mapping[str, str | None]], bad: BadRecords) -> pa.Array:

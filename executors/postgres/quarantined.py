@@ -6,8 +6,10 @@ one another in silence.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from psycopg import sql
@@ -146,6 +148,9 @@ class Change:
     is_note: bool = False
 
 
+# What the database cannot hold is refused here: escaped, it would be another value.
+_as_given = partial(json.dumps, ensure_ascii=False)
+
 Verb = Literal["fix", "revert", "ignore", "reopen"]
 
 _MENDED = sql.SQL("CASE WHEN q.\"fixedRow\" IS NULL THEN 'open' ELSE 'fixed' END")
@@ -226,6 +231,6 @@ def _values(rows: Sequence[KeptRow], cells: Mapping[tuple[str, str], Mapping[str
         "attempts": [row.attempt for row in rows],
         "rows": [row.row_id for row in rows],
         "revisions": [row.revision for row in rows],
-        "cells": [Jsonb(dict(cells.get(row.key, {}))) for row in rows],
+        "cells": [Jsonb(dict(cells.get(row.key, {})), _as_given) for row in rows],
         "marks": list(WHOLE_ROW_MARKS),
     }

@@ -6,6 +6,7 @@ typed at once, all else stays text until something needs it.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +17,10 @@ import pyarrow.csv as pa_csv
 from psycopg import sql
 
 from executors.errors import Failure, Terminal
-from executors.formats.batches import HIDDEN, Batches, trailer
+from executors.formats.batches import HIDDEN, BadRecords, Batches, sparse, trailer
 from executors.formats.files import BLOCK_BYTES
 from executors.model import Connection, DestinationColumn, SourceField
-from executors.postgres.client import connect, translate
+from executors.postgres.client import charset_of, connect, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.session_settings import pin_transaction
 from executors.secrets import unseal
@@ -129,9 +130,11 @@ class SnapshotReader:
     def read(self, part: TablePart, fields: Sequence[SourceField]) -> Batches:
         schema, rows = snapshot_schema(fields), 0
         with as_source(self.node), self.session.open(unseal(self.sealed_connection), self.snapshot) as conn:
-            for text, count in _blocks(conn, part.statement):
-                yield _batch(text, count, part.first_record + rows, schema, self.node)
-                rows += count
+            may_be_no_text = charset_of(conn).encoding == "SQL_ASCII"
+            for lines in _blocks(conn, part.statement):
+                bad = take_bad_lines(lines, [field.name for field in fields]) if may_be_no_text else BadRecords()
+                yield _batch(lines, part.first_record + rows, schema, bad)
+                rows += len(lines)
         yield trailer(schema, rows)
 
 
@@ -140,8 +143,8 @@ def snapshot_schema(fields: Sequence[SourceField]) -> pa.Schema:
     return pa.schema([*HIDDEN, *(pa.field(f.name, _ARROW.get(f.type.kind, pa.string())) for f in fields)])
 
 
-def _blocks(conn: Conn, statement: str) -> Iterator[tuple[bytes, int]]:
-    """Whole rows as CSV, about `BLOCK_BYTES` of them at a time, and how many. COPY gives them one by one."""
+def _blocks(conn: Conn, statement: str) -> Iterator[list[bytes]]:
+    """Rows as CSV, about `BLOCK_BYTES` of them at a time. COPY gives them one by one."""
     held: list[bytes] = []
     size = sent = 0
     with translate(), conn.cursor() as cursor:
@@ -151,17 +154,18 @@ def _blocks(conn: Conn, statement: str) -> Iterator[tuple[bytes, int]]:
                 size += len(held[-1])
                 if size >= BLOCK_BYTES:
                     sent += len(held)
-                    yield b"".join(held), len(held)
+                    yield held
                     held, size = [], 0
         if held:
             sent += len(held)
-            yield b"".join(held), len(held)
+            yield held
         if cursor.rowcount != sent:
             raise _rows_lost(cursor.rowcount, sent)
 
 
-def _batch(text: bytes, rows: int, first: int, schema: pa.Schema, node: str) -> pa.RecordBatch:
+def _batch(lines: Sequence[bytes], first: int, schema: pa.Schema, bad: BadRecords) -> pa.RecordBatch:
     columns = {field.name: field.type for field in list(schema)[len(HIDDEN) :]}
+    text, rows = b"".join(lines), len(lines)
     table = pa_csv.read_csv(
         pa.BufferReader(text),
         read_options=pa_csv.ReadOptions(column_names=list(columns), use_threads=False, block_size=len(text) + 1),
@@ -181,10 +185,41 @@ def _batch(text: bytes, rows: int, first: int, schema: pa.Schema, node: str) -> 
     hidden = [
         pa.array(np.zeros(rows, dtype=np.int32)),
         pa.array(np.arange(first, first + rows, dtype=np.int64)),
-        pa.nulls(rows, pa.string()),
-        pa.nulls(rows, pa.string()),
+        sparse(rows, bad.reasons),
+        sparse(rows, bad.raw),
     ]
     return pa.RecordBatch.from_arrays([*hidden, *(c.combine_chunks() for c in table.columns)], schema=schema)
+
+
+def take_bad_lines(lines: list[bytes], names: Sequence[str]) -> BadRecords:
+    """Put rows of NULL in the place of those that are no UTF-8: a database without an encoding keeps any bytes."""
+    bad = BadRecords()
+    for place, line in enumerate(lines):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            raw = line.decode(errors="backslashreplace").removesuffix("\n")
+            bad.add(
+                place,
+                f"Column {_bad_column(line, names)!r} holds the byte {line[error.start]:02X}, which is no UTF-8.",
+                raw,
+            )
+            lines[place] = b"," * (len(names) - 1) + b"\n"
+    return bad
+
+
+def _bad_column(line: bytes, names: Sequence[str]) -> str:
+    # In this encoding every byte is a character.
+    (cells,) = csv.reader([line.decode("latin-1")])
+    return next(name for name, cell in zip(names, cells, strict=True) if not _is_text(cell.encode("latin-1")))
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _rows_lost(sent: int, read: int) -> Terminal:

@@ -14,7 +14,7 @@ from executors.errors import Failure, Terminal
 from executors.formats.columns import require_columns
 from executors.formats.files import SPLIT_BYTES
 from executors.model import Connection, DestinationColumn, SourceField
-from executors.postgres.client import translate
+from executors.postgres.client import charset_of, translate
 from executors.postgres.inspect import inspect_query, inspect_target
 from executors.postgres.plan import FILLED
 from executors.postgres.queries import refuse_flow_tables, require_allowed
@@ -195,11 +195,13 @@ class PostgresSource:
         """Ranges of blocks of a table, if its snapshot is shared; else all in one."""
         blocks, per_block, step = self._blocks()
         past = self._past(bound)
+        # Else the server refuses to send what is no UTF-8.
+        encoding = sql.SQL(", ENCODING 'SQL_ASCII'" if charset_of(self._conn).encoding == "SQL_ASCII" else "")
         for start in range(0, max(blocks, 1), step):
             is_last = start + step >= blocks
             range_ = [] if step >= blocks else _range(start, None if is_last else start + step)
-            statement = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv)").format(
-                self._select(*range_, *([past] if past else []))
+            statement = sql.SQL("COPY ({}) TO STDOUT (FORMAT csv{})").format(
+                self._select(*range_, *([past] if past else [])), encoding
             )
             end = max(blocks, start + 1) if is_last else start + step
             yield TablePart(start, end, start * per_block + 1, statement.as_string(self._conn))

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
+from executors.charsets import UTF8, Charset
 from executors.errors import ExpressionFailed, Terminal, Transient
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.postgres.staging import StagingTables
@@ -46,7 +47,8 @@ Way = Literal["here", "fused", "through_spark"]
 @dataclass(frozen=True, slots=True)
 class PassPlan:
     """All that one pass needs to know. `compiled` is the path, compiled over the fields of the reading;
-    `sealed_connection` comes from `executors.secrets.seal`, `now` is the run's clock."""
+    `sealed_connection` comes from `executors.secrets.seal`, `now` is the run's clock, `charset` that
+    of the target's database."""
 
     path: Path
     reading: Reading
@@ -57,6 +59,7 @@ class PassPlan:
     tables: StagingTables
     sealed_connection: str
     run_id: str
+    charset: Charset = UTF8
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
@@ -184,6 +187,7 @@ def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
         on_type_mismatch=plan.on_type_mismatch,
         on_bad_row=plan.reading.on_bad_row,
         now=plan.now,
+        charset=plan.charset,
     )
 
 

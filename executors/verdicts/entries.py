@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.rejects import REJECT_SCHEMA, row_id
-from executors.verdicts.findings import Findings
+from executors.verdicts.findings import Finding, Findings
 from executors.verdicts.plan import BAD, FILE, RAW, RECORD, JudgePlan
 from executors.verdicts.rows import raw_text, row_texts
+
+Places = np.ndarray[Any, np.dtype[np.intp]]
 
 NO_REJECTS = pa.RecordBatch.from_pylist([], schema=REJECT_SCHEMA)
 
@@ -31,22 +35,35 @@ def reject_entries(batch: pa.RecordBatch, plan: JudgePlan, findings: Findings) -
     def of_finding(values: list[str | None]) -> pa.Array:
         return pa.array(values, pa.string()).take(by)
 
-    own = of_finding([f.message for f in violated])
+    shown = plan.charset.shown
     columns = {
         "file": of_row(guilty.column(FILE)),
         "record": of_row(guilty.column(RECORD)),
         "row_id": of_row(_row_ids(guilty, plan)),
         "node": of_finding([f.node for f in violated]),
-        "rule_id": of_finding([f.rule_id for f in violated]),
-        "field": of_finding([f.field for f in violated]),
-        "message": pc.coalesce(own, of_row(guilty.column(BAD))),
+        "rule_id": of_finding([shown(f.rule_id) for f in violated]),
+        "field": of_finding([f.field and shown(f.field) for f in violated]),
+        "message": _messages(guilty, plan, violated, rows, at, by),
         "severity": of_finding([f.severity for f in violated]),
         "disposition": of_row(["loaded" if alive else "dropped" for alive in findings.alive[rows]]),
         "row": of_row(_row_jsons(guilty, plan)),
         "row_from": of_row([plan.row_from] * len(rows)),
-        "source_file": of_row([plan.files[file][1] for file in guilty.column(FILE).to_pylist()]),
+        "source_file": of_row([shown(plan.files[file][1]) for file in guilty.column(FILE).to_pylist()]),
     }
     return pa.RecordBatch.from_pydict(columns, schema=REJECT_SCHEMA)
+
+
+def _messages(
+    guilty: pa.RecordBatch, plan: JudgePlan, violated: list[Finding], rows: Places, at: pa.Array, by: pa.Array
+) -> pa.Array:
+    """What each entry says: the row's own message, else that of the rule, else why the record cannot be read."""
+    told = pc.coalesce(pa.array([f.message for f in violated], pa.string()).take(by), guilty.column(BAD).take(at))
+    if any(f.own for f in violated):
+        places = zip(rows[at.to_numpy()].tolist(), by.to_pylist(), told.to_pylist(), strict=True)
+        told = pa.array([violated[finding].own.get(row, message) for row, finding, message in places], pa.string())
+    if plan.charset.lacking(told):
+        told = pa.array([plan.charset.shown(message) for message in told.to_pylist()], pa.string())
+    return told
 
 
 def _row_ids(guilty: pa.RecordBatch, plan: JudgePlan) -> list[str]:
@@ -55,8 +72,8 @@ def _row_ids(guilty: pa.RecordBatch, plan: JudgePlan) -> list[str]:
 
 
 def _row_jsons(guilty: pa.RecordBatch, plan: JudgePlan) -> list[str]:
-    texts = row_texts(guilty, plan.row_columns)
+    texts = row_texts(guilty, plan.row_columns, plan.charset)
     if guilty.column(BAD).null_count == guilty.num_rows:
         return texts
     bad = zip(guilty.column(BAD).to_pylist(), guilty.column(RAW).to_pylist(), texts, strict=True)
-    return [text if reason is None else raw_text(raw) for reason, raw, text in bad]
+    return [text if reason is None else raw_text(raw, plan.charset) for reason, raw, text in bad]

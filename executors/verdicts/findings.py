@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,7 +18,8 @@ Severity = Literal["skip", "warn", "abort"]
 class Finding:
     """One rule and the rows of the batch that violate it. Without `message` each row's own `_flow_bad` is told.
 
-    `judged` counts the rows that an explicit rule looked at, `stops` says that violations may end the run.
+    `judged` counts the rows that an explicit rule looked at, `stops` says that violations may end the run, `own` holds
+    messages of rows of their own, by their place.
     """
 
     node: str
@@ -28,6 +31,7 @@ class Finding:
     message: str | None
     judged: int | None = None
     stops: bool = False
+    own: dict[int, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -47,6 +51,7 @@ class Findings:
         severity: Severity,
         violations: pa.BooleanArray,
         message: str | None,
+        own: Mapping[int, str] | None = None,
     ) -> None:
         """Note the violations of an implicit rule among the rows that reached the node. One rule of a node is one
         finding."""
@@ -56,9 +61,10 @@ class Findings:
         known = self.all.get((node, rule_id))
         if known is not None:
             known.mask |= mask
+            known.own.update(own or {})
         elif mask.any():
             self.all[node, rule_id] = Finding(
-                node, rule_id, kind, column, severity, mask, message, stops=severity == "abort"
+                node, rule_id, kind, column, severity, mask, message, stops=severity == "abort", own=dict(own or {})
             )
 
     def add_rule(self, node: str, rule_id: str, rule: Any, mask: Mask, judged: int, message: str) -> None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from executors.charsets import UTF8, Charset
 from executors.model import RuleCount, RulePlan, StageColumn
 
 FILE, RECORD, BAD, RAW = "_flow_file", "_flow_record", "_flow_bad", "_flow_raw"
@@ -83,7 +84,7 @@ class JudgePlan:
     rejected row's JSON to frame columns: the fields as the source gave them (`row_from` source), else the columns that
     entered the node (`row_from` input). `working` maps working columns, which rules and stage columns name, to frame
     columns. `flags` and `rules` stand in the order of the path: a row that one node drops never reaches the next.
-    `now` is the run's clock.
+    `now` is the run's clock, `charset` that of the target's database.
     """
 
     run_id: str
@@ -99,6 +100,7 @@ class JudgePlan:
     on_bad_row: Literal["reject", "abort"] = "reject"
     row_from: Literal["source", "input"] = "source"
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    charset: Charset = UTF8
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from executors.charsets import UTF8, Charset
 from executors.grammar import canonical_text
 from executors.grammar.stages import holds_nul
 
@@ -18,27 +19,28 @@ RAW_KEY = "_flow_raw"
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 ESCAPED_KEY = "_flow_escaped"
-"""Names the columns whose NUL characters are written `\\0`, and their backslashes `\\\\`."""
+"""Names the columns whose NUL characters are written `\\0`, those that the database cannot hold `\\u{20AC}`, and their
+backslashes `\\\\`."""
 
 
-def row_texts(batch: pa.RecordBatch, columns: Mapping[str, str]) -> list[str]:
+def row_texts(batch: pa.RecordBatch, columns: Mapping[str, str], charset: Charset = UTF8) -> list[str]:
     """One JSON object for each row; `columns` maps names shown to columns of the batch.
 
     Integers, booleans and finite floats are JSON values; everything else is its canonical text.
     """
-    names = [_escape(name) for name in columns]
+    names = [charset.escape(name) for name in columns]
     lists = [_json_values(batch.column(column)) for column in columns.values()]
     rows = [dict(zip(names, values, strict=True)) for values in zip(*lists, strict=True)]
-    if any(_has_nul(batch.column(column)) for column in columns.values()):
+    if any(_needs_escape(batch.column(column), charset) for column in columns.values()):
         for row in rows:
-            _mark_escaped(row)
+            _mark_escaped(row, charset)
     return [_ENCODER.encode(row) for row in rows]
 
 
-def raw_text(raw: str | None) -> str:
+def raw_text(raw: str | None, charset: Charset = UTF8) -> str:
     """The object that stands for a record that could not be read."""
     row = {RAW_KEY: raw}
-    _mark_escaped(row)
+    _mark_escaped(row, charset)
     return _ENCODER.encode(row)
 
 
@@ -53,16 +55,12 @@ def _json_values(values: pa.Array) -> list[Any]:
     return canonical_text(values).to_pylist()  # type: ignore[no-any-return]
 
 
-def _has_nul(values: pa.Array) -> bool:
-    return bool(pa.types.is_string(values.type) and holds_nul(values))
+def _needs_escape(values: pa.Array, charset: Charset) -> bool:
+    return bool(pa.types.is_string(values.type) and (holds_nul(values) or charset.lacking(values)))
 
 
-def _mark_escaped(row: dict[str, Any]) -> None:
-    """Escape the values that hold NUL, and say which they are."""
-    escaped = [name for name, value in row.items() if isinstance(value, str) and "\0" in value]
+def _mark_escaped(row: dict[str, Any], charset: Charset) -> None:
+    """Escape the values that cannot be kept as they are, and say which they are."""
+    escaped = [name for name, value in row.items() if isinstance(value, str) and charset.must_escape(value)]
     if escaped:
-        row.update({name: _escape(row[name]) for name in escaped}, **{ESCAPED_KEY: escaped})
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\0", "\\0") if "\0" in text else text
+        row.update({name: charset.escape(row[name]) for name in escaped}, **{ESCAPED_KEY: escaped})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executors.charsets import UTF8, Charset
 from executors.grammar import convert_column
 from executors.grammar.stages import holds_nul
 from executors.model import StageColumn
@@ -23,13 +26,14 @@ class Problem:
     kind: str
     mask: pa.BooleanArray
     message: str
+    own: Mapping[int, str] = field(default_factory=dict)
 
 
 def cast_severity(plan: JudgePlan) -> Severity:
     return _SEVERITY[plan.on_type_mismatch]
 
 
-def finish_column(column: StageColumn, values: pa.Array) -> tuple[pa.Array, list[Problem]]:
+def finish_column(column: StageColumn, values: pa.Array, charset: Charset = UTF8) -> tuple[pa.Array, list[Problem]]:
     """A working column in the travel type of its stage column, and what is wrong with its values."""
     if column.empty_as_null:
         values = without_empty(values)
@@ -38,7 +42,7 @@ def finish_column(column: StageColumn, values: pa.Array) -> tuple[pa.Array, list
     if not column.nullable and values.null_count:
         problems.append(Problem("notNull", pc.is_null(values), "must not be empty"))
     if pa.types.is_string(travel_of(column.type).arrow):
-        problems += _text_problems(column, typed)
+        problems += _text_problems(column, typed, charset)
     return typed, [problem for problem in problems if problem.mask.true_count]
 
 
@@ -50,8 +54,14 @@ def without_empty(values: pa.Array) -> pa.Array:
     return pc.if_else(empty, pa.scalar(None, pa.string()), values) if empty.true_count else values
 
 
-def _text_problems(column: StageColumn, text: pa.Array) -> list[Problem]:
+def _text_problems(column: StageColumn, text: pa.Array, charset: Charset) -> list[Problem]:
     problems = []
+    if lacking := charset.lacking(text):
+        mask = np.zeros(len(text), dtype=bool)
+        mask[list(lacking)] = True
+        message = f"holds a character that the database's encoding {charset.encoding} lacks"
+        own = {place: charset.describe(char) for place, char in lacking.items()}
+        problems.append(Problem("character", pa.array(mask), message, own))
     if holds_nul(text):
         has_nul = pc.fill_null(pc.match_substring(text, "\0"), False)
         problems.append(Problem("text", has_nul, "holds a NUL character"))
@@ -64,13 +74,13 @@ def _text_problems(column: StageColumn, text: pa.Array) -> list[Problem]:
 
 def judge_column(findings: Findings, plan: JudgePlan, column: StageColumn, values: pa.Array) -> pa.Array:
     """Note a column's problems and return it for staging; with `onTypeMismatch: null` bad values become NULL."""
-    typed, problems = finish_column(column, values)
+    typed, problems = finish_column(column, values, plan.charset)
     to_null = plan.on_type_mismatch == "null" and column.nullable
     severity = _SEVERITY[plan.on_type_mismatch] if to_null or plan.on_type_mismatch != "null" else "skip"
     for problem in problems:
         findings.add(
             plan.target, f"{problem.kind}:{column.name}", problem.kind, column.name, severity, problem.mask,
-            problem.message,
+            problem.message, problem.own,
         )  # fmt: skip
         if to_null:
             typed = pc.if_else(problem.mask, pa.scalar(None, typed.type), typed)
