@@ -97,6 +97,7 @@ _MODES = (
     _error("watermark.column_unordered", "Use a column of a whole or decimal number, a date, a time stamp or a text."),
     _warning("watermark.column_text", "Use a column of a number or a time, unless these texts sort as they grow."),
     _warning("watermark.column_nullable", "ALTER TABLE … ALTER COLUMN … SET NOT NULL, if it is never empty."),
+    _error("watermark.lead_mismatch", "Take watermarkLead out, or follow a column of a date or a time stamp."),
     _error("watermark.lag_mismatch", "Write a duration for dates and times, a number for numbers, none for texts."),
     _error("cdc.source_required", "Name the stream in cdcSource."),
     _error("cdc.streaming_disabled", "Choose another load mode; docs/cdc-mirror.md says which, and what is missing."),

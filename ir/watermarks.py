@@ -43,6 +43,15 @@ def parse_lag(written: str | float) -> Lag:
     return parse_duration(written) if isinstance(written, str) else Decimal(str(written))
 
 
+def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
+    """What is wrong with how far marks of a column type may go beyond the database's clock, if anything."""
+    if lead > LONGEST_LAG:
+        return "The lead is longer than a hundred years."
+    if mark_family(kind) != "time":
+        return f"The mark is no point in time ({kind}): no clock holds it back."
+    return None
+
+
 def lag_fault(lag: Lag, kind: ColumnType) -> str | None:
     """What is wrong with a lag for marks of a column type, if anything."""
     match mark_family(kind):

@@ -12,7 +12,8 @@ from psycopg import sql
 
 from executors.errors import Terminal
 from executors.model import DestinationColumn
-from ir.watermarks import Lag, MarkFamily, mark_family
+from ir.durations import parse_duration
+from ir.watermarks import Lag, MarkFamily, lead_fault, mark_family
 
 _LOWEST = {"smallint": -(2**15), "integer": -(2**31), "bigint": -(2**63)}
 _CLOCK = {
@@ -27,11 +28,13 @@ _WIDER = ("smallint", "integer", "bigint", "numeric")
 
 @dataclass(frozen=True, slots=True)
 class MarkType:
-    """`name` is the type that marks are compared as, `declared` the column's own, length and precision included."""
+    """`name` is the type that marks are compared as, `declared` the column's own, length and precision included; `lead`
+    is how far beyond the database's clock marks may go."""
 
     family: MarkFamily
     name: str
     declared: str
+    lead: timedelta | None = None
 
     def literal(self, text: str | None) -> sql.Composed:
         return self._collated(sql.SQL("{}::{}").format(sql.Literal(text), sql.SQL(self.name)))
@@ -53,10 +56,17 @@ class MarkType:
         """A condition: the value is beyond the reach of marks, which would leave out every later row: it is later than
         the database's clock, or no number that others can pass."""
         if self.family == "time":
-            return sql.SQL("{} > {}").format(value, sql.SQL(_CLOCK[self.name]))
+            return sql.SQL("{} > {}").format(value, self._clock())
         if self.name == "numeric":
             return sql.SQL("({})::text IN ('NaN', 'Infinity')").format(value)
         return sql.SQL("false").format()
+
+    def _clock(self) -> sql.Composed:
+        clock = sql.SQL(_CLOCK[self.name])
+        if self.lead is None:
+            return sql.Composed([clock])
+        seconds = sql.Literal(f"{int(self.lead.total_seconds())} seconds")
+        return sql.SQL("({} + {}::interval)::{}").format(clock, seconds, sql.SQL(self.name))
 
     def is_finite(self, value: sql.Composable) -> sql.Composed:
         """A condition on what a person sets: neither infinity nor NaN."""
@@ -85,8 +95,8 @@ class MarkType:
         return stored in _WIDER and self.name in _WIDER and _WIDER.index(stored) < _WIDER.index(self.name)
 
 
-def mark_type(column: DestinationColumn) -> MarkType:
-    """Raises Terminal `watermark.column_unordered`."""
+def mark_type(column: DestinationColumn, lead: str | None = None) -> MarkType:
+    """Raises Terminal `watermark.column_unordered`, `watermark.lead_mismatch`."""
     family = mark_family(column.type)
     if family is None:
         raise Terminal(
@@ -94,4 +104,7 @@ def mark_type(column: DestinationColumn) -> MarkType:
             f"{column.name!r} is {column.declared}, which has no order that a mark can follow.",
             hint="Use a column of a whole or decimal number, a date, a time stamp or a text.",
         )
-    return MarkType(family, "text" if family == "text" else column.base, column.declared)
+    ahead = parse_duration(lead) if lead is not None else None
+    if ahead is not None and (fault := lead_fault(ahead, column.type)):
+        raise Terminal("watermark.lead_mismatch", fault, hint="Correct the target's watermarkLead.")
+    return MarkType(family, "text" if family == "text" else column.base, column.declared, ahead)

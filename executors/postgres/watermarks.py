@@ -158,10 +158,20 @@ def count_ties(conn: Conn, mark: StoredMark) -> int:
 
 
 @translate()
-def set_mark(conn: Conn, key: MarkKey, column: DestinationColumn, value: str, *, by: str | None, reason: str) -> None:
+def set_mark(
+    conn: Conn,
+    key: MarkKey,
+    column: DestinationColumn,
+    value: str,
+    *,
+    by: str | None,
+    reason: str,
+    lead: str | None = None,
+) -> None:
     """Put the mark where a person says. The hashes beside it are forgotten: the next load asks the table which rows
-    at or above the mark it holds. Raises Terminal for a value that is none of the column's type, TargetBusy."""
-    kind = mark_type(column)
+    at or above the mark it holds. `lead` is the target's watermarkLead. Raises Terminal for a value that is none of
+    the column's type or later than the clock, TargetBusy."""
+    kind = mark_type(column, lead)
     with conn.transaction():
         new = _read_value(conn, column, kind, value)
         lock_table(conn, key.table)
@@ -221,7 +231,7 @@ def _ahead(column: DestinationColumn, text: str, clock: str) -> Terminal:
         "watermark.value_in_future",
         f"{text!r} for column {column.name!r} is later than the clock of the database ({clock} UTC): every row before "
         "it would be left out.",
-        hint="Write a time that has passed.",
+        hint="Write a time that has passed; a watermarkLead of the target lets marks go further.",
     )
 
 

@@ -152,7 +152,7 @@ def _type_of(target: Target, dest: Destination) -> MarkType:
             node=target.id,
             hint=f"It has {', '.join(c.name for c in dest.columns) or 'none'}.",
         )
-    return mark_type(column)
+    return mark_type(column, target.watermark_lead)
 
 
 def _lag_of(target: Target, dest: Destination) -> Lag | None:

@@ -45,7 +45,7 @@ GROUPS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "target": (
         ("What", ("name", "description")),
         ("Where", ("connector", "connection", "schema", "table")),
-        ("How", ("loadMode", "upsertKey", "orderBy", "watermarkColumn", "watermarkLag", "cdcSource")),
+        ("How", ("loadMode", "upsertKey", "orderBy", "watermarkColumn", "watermarkLag", "watermarkLead", "cdcSource")),
         (
             "Guards",
             ("failOnEmptySource", "onTypeMismatch", "emptyAsNull", "backupBeforeLoad", "hold", "expectedRowCountDelta"),
@@ -62,6 +62,8 @@ HELP = {
     "watermarkColumn": "A column that grows and is never empty. Rows below its highest value so far are not loaded; "
     "values later than the database's clock do not count for it.",
     "watermarkLag": "How far below the mark late rows are still taken: 15m or 2d, a number where the mark is one.",
+    "watermarkLead": "How far beyond the clock of the target's database the mark may go: 2h for local times ahead of "
+    "UTC, 400d for plans. Without it, not at all.",
     "orderBy": "A column. Of rows with the same key the one with its highest value stays; in an upsert the "
     "table keeps a newer row that it has.",
     "hold": "A load beyond one of these limits waits, staged, until a person approves or discards it.",

@@ -22,7 +22,8 @@ def set_mark(place: Place, value: str, reason: str, by: str) -> Mark:
     _require_reason(reason)
     with reached(place) as conn:
         ensure_meta(conn)
-        watermarks.set_mark(conn, place.key, _column(conn, place), value, by=by, reason=reason.strip())
+        column, lead = _column(conn, place), place.target.watermark_lead
+        watermarks.set_mark(conn, place.key, column, value, by=by, reason=reason.strip(), lead=lead)
     return get_mark(place)
 
 

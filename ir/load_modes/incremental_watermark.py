@@ -6,9 +6,10 @@ from datetime import timedelta
 
 from ir.destinations import DestinationColumn
 from ir.diagnostics import Skipped, diagnose, shown
+from ir.durations import parse_duration
 from ir.load_modes.base import Findings, LoadMode, TargetView, check_known
 from ir.types import ColumnType
-from ir.watermarks import LONGEST_LAG, Lag, lag_fault, mark_family, parse_lag
+from ir.watermarks import LONGEST_LAG, Lag, lag_fault, lead_fault, mark_family, parse_lag
 
 
 def check(view: TargetView) -> Findings:
@@ -24,6 +25,7 @@ def check(view: TargetView) -> Findings:
         return
     yield from _check_type(column, kind, view)
     yield from _check_lag(kind, view)
+    yield from _check_lead(kind, view)
     yield from _check_nullable(column, view)
 
 
@@ -57,6 +59,15 @@ def _check_lag(kind: ColumnType, view: TargetView) -> Findings:
         yield diagnose("watermark.lag_mismatch", view.at / "watermarkLag", fault)
 
 
+def _check_lead(kind: ColumnType, view: TargetView) -> Findings:
+    try:
+        lead = parse_duration(view.target.watermark_lead) if view.target.watermark_lead else None
+    except ValueError:
+        return  # told by the target's own check
+    if lead is not None and (fault := lead_fault(lead, kind)):
+        yield diagnose("watermark.lead_mismatch", view.at / "watermarkLead", fault)
+
+
 def _lag(view: TargetView) -> Lag | None:
     try:
         return None if view.target.watermark_lag is None else parse_lag(view.target.watermark_lag)
@@ -80,7 +91,7 @@ MODE = LoadMode(
     sentence="Adds the rows past the highest value loaded before.",
     runs="INSERT of the staged rows past the mark, and the new mark, in one transaction",
     needs="A column that grows and is never empty, in watermarkColumn.",
-    fields=frozenset({"watermark_column", "watermark_lag"}),
+    fields=frozenset({"watermark_column", "watermark_lag", "watermark_lead"}),
     adds_rows=True,
     keeps_mark=True,
     check=check,

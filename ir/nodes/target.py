@@ -51,6 +51,13 @@ class ExpectedRowCountDelta(Spec):
             yield from check_bounds(None, None, at, ("maxDecreasePct", "maxIncreasePct"))
 
 
+def _check_duration(text: str, at: Pointer) -> Iterator[Diagnostic]:
+    try:
+        parse_duration(text)
+    except ValueError as error:
+        yield diagnose("duration.malformed", at, f"{error}.")
+
+
 class Target(InnerNode):
     kind: Literal["target"]
     connector: str
@@ -63,6 +70,7 @@ class Target(InnerNode):
     order_by: Text | None = None
     watermark_column: str | None = None
     watermark_lag: WatermarkLag | None = None
+    watermark_lead: Text | None = None
     cdc_source: Id | None = None
     fail_on_empty_source: bool = True
     backup_before_load: bool = False
@@ -86,6 +94,8 @@ class Target(InnerNode):
         if self.watermark_column is not None:
             yield from check_identifier(self.watermark_column, at / "watermarkColumn", "column")
         yield from self._check_lag(at / "watermarkLag")
+        if self.watermark_lead is not None:
+            yield from _check_duration(self.watermark_lead, at / "watermarkLead")
         yield from self._check_hooks(at)
 
     def _check_columns(self, at: Pointer) -> Iterator[Diagnostic]:
@@ -98,10 +108,7 @@ class Target(InnerNode):
 
     def _check_lag(self, at: Pointer) -> Iterator[Diagnostic]:
         if isinstance(self.watermark_lag, str):
-            try:
-                parse_duration(self.watermark_lag)
-            except ValueError as error:
-                yield diagnose("duration.malformed", at, f"{error}.")
+            yield from _check_duration(self.watermark_lag, at)
         elif self.watermark_lag is not None and self.watermark_lag < 0:
             yield diagnose("value.out_of_range", at, f"{self.watermark_lag} must be at least 0.")
 

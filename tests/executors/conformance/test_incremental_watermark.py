@@ -359,3 +359,16 @@ def test_a_mark_set_back_over_rows_that_a_trigger_has_changed(world: World, key:
     assert reconciles(report)
     for told in (preview, report):
         assert code in [w.code for w in told.warnings]
+
+
+def test_infinite_times_of_a_table_load_once_and_are_no_mark(world: World) -> None:
+    world.sql("create table s (id int, upd timestamptz)")
+    world.sql("insert into s values (9, 'infinity')")
+    world.sql("create table t (id int, upd timestamptz not null)")
+    document = world.table_document(mode="incremental_watermark", watermarkColumn="upd")
+    assert [w.code for w in world.run(document).warnings] == ["rows.ahead_of_clock"]
+    world.sql("insert into s values (1, '2026-01-01 10:00:00Z'), (2, '-infinity')")
+    for loaded in (2, 0):
+        report = world.run(document)
+        assert (target_of(report).rows_loaded, report.warnings, reconciles(report)) == (loaded, [], True)
+    assert (ids(world), mark_of(world)) == ([1, 2, 9], "2026-01-01 10:00:00+00")

@@ -298,6 +298,30 @@ def test_the_clock_is_that_of_the_database_in_utc_whatever_the_session_s_time_zo
     assert load.commit(**changes, settings={"timezone": zone}).ahead == 1
 
 
+@pytest.mark.parametrize(
+    ("declared", "kind", "ahead"),
+    [
+        ("timestamp", "timestamp", datetime.datetime.now(UTC).replace(tzinfo=None) + datetime.timedelta(days=1)),
+        ("timestamptz", "timestamptz", datetime.datetime.now(UTC) + datetime.timedelta(days=1)),
+        ("date", "date", datetime.datetime.now(UTC).date() + datetime.timedelta(days=1)),
+    ],
+)
+def test_a_lead_lets_the_mark_go_beyond_the_clock_that_far(incremental, make, declared, kind, ahead):
+    make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
+    incremental.columns = ("id integer", f"upd {kind}")
+    batch = [(1, ahead), (2, ahead + datetime.timedelta(days=9))]
+    load, changes = incremental.start(batch, watermark_lead="3d")
+    assert load.commit(**changes).ahead == 1
+    assert incremental.mark.startswith(f"{ahead:%Y-%m-%d}")
+    assert incremental.run(batch, watermark_lead="3d") == (0, 0, 2)
+
+
+def test_a_lead_needs_a_mark_of_time(incremental, make):
+    make("CREATE TABLE t (id integer, upd bigint NOT NULL)")
+    with pytest.raises(Terminal, match=r"watermark\.lead_mismatch"):
+        incremental.start([], watermark_lead="1h")
+
+
 def test_a_person_cannot_set_the_mark_beyond_the_clock(incremental, table):
     incremental.run(FIRST)
     with pytest.raises(Terminal, match=r"watermark\.value_in_future"):
