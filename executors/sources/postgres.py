@@ -44,12 +44,17 @@ _STORED = ("table", "partition", "partitioned table", "materialized view")
 _BY_BLOCKS = 140000
 """From this server version a range of ctid reads those blocks alone."""
 
-# Only the heap keeps its rows in blocks that a ctid names. Tables that inherit from one have blocks of their own: they
-# fall into the ranges too, the last of which has no end.
+# Only the heap keeps its rows in blocks that a ctid names. Tables that inherit from one have blocks of their own, which
+# fall into the same ranges.
 _BLOCKS = """
-SELECT pg_relation_size(c.oid), current_setting('block_size')::int
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam
-WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'm') AND a.amname = 'heap'"""
+WITH RECURSIVE tree AS (
+    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = %s AND c.relname = %s AND c.relkind IN ('r', 'm')
+    UNION SELECT i.inhrelid FROM pg_inherits i JOIN tree t ON i.inhparent = t.oid
+)
+SELECT max(pg_relation_size(c.oid)), current_setting('block_size')::int, count(*)
+FROM tree JOIN pg_class c ON c.oid = tree.oid LEFT JOIN pg_am a ON a.oid = c.relam
+HAVING bool_and(a.amname IS NOT DISTINCT FROM 'heap')"""
 
 
 class PostgresSource:
@@ -207,16 +212,17 @@ class PostgresSource:
             yield TablePart(start, end, start * per_block + 1, statement.as_string(self._conn))
 
     def _blocks(self) -> tuple[int, int, int]:
-        """The table's blocks, how many rows fit in one at most, and how many blocks make a part."""
+        """How many blocks there are of the table and of each that inherits from it, how many rows all of them have in
+        one block at most, and how many blocks make a part."""
         table = self._config.table
         if table is None or not self.is_shared or self._conn.info.server_version < _BY_BLOCKS:
             return 1, 1, 1
         row = self._conn.execute(_BLOCKS, [table.schema_, table.name]).fetchone()
-        if row is None:
+        if row is None or row[0] is None:
             return 1, 1, 1
-        size, block = row
+        size, block, tables = row
         blocks = -(-size // block)
-        return blocks, block // _LEAST_ROW_BYTES, max(SPLIT_BYTES // block, -(-blocks // MOST_PARTS), 1)
+        return blocks, block // _LEAST_ROW_BYTES * tables, max(SPLIT_BYTES // block, -(-blocks // MOST_PARTS), 1)
 
     def _select(self, *conditions: sql.Composable) -> sql.Composed:
         columns = sql.SQL(", ").join(copied_column(column) for column in self._columns)

@@ -9,6 +9,7 @@ import pytest
 
 from executors.errors import Failure, Terminal, Transient
 from executors.postgres.load_modes import LOAD_MODES
+from executors.sources import postgres
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -245,3 +246,15 @@ def test_where_types_differ_all_rows_come_and_those_behind_the_mark_are_set_asid
     world.run(document)
     report = world.run(document)
     assert (target_of(report).rows_read, target_of(report).rows_behind_mark, reconciles(report)) == (2, 2, True)
+
+
+def test_rows_of_a_parent_are_rejected_one_by_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "SPLIT_BYTES", 64 << 10)
+    world.sql("create table s (id int); create table child () inherits (s); create table t (id int check (id <> 7))")
+    world.sql("insert into s select * from generate_series(1, 20000)")
+    world.sql("insert into child select * from generate_series(1, 20000)")
+    rule = {"type": "range", "field": "id", "min": 3, "onFail": "skip"}
+    report = world.run(world.table_document(rules=[rule], onTypeMismatch="skip"))
+    assert world.sql("select count(*), count(distinct id) from t") == [(2 * 19997, 19997)]
+    assert world.sql('select count(*), count(distinct "rowId") from rejected') == [(6, 6)]
+    assert (target_of(report).rows_rejected, reconciles(report)) == (6, True)

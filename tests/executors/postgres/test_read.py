@@ -82,6 +82,41 @@ def test_parts_have_all_rows_once_under_numbers_of_their_own(
     assert came == told == len(records) == left
 
 
+PARENTS = {
+    "small": "create table {0}.s (n int); create table {0}.c () inherits ({0}.s);"
+    " create table {0}.g () inherits ({0}.c);"
+    " insert into {0}.s values (null); insert into {0}.c select null from generate_series(1, 20000);"
+    " insert into {0}.g select null from generate_series(1, 30000)",
+    "large": "create table {0}.s (n int); create table {0}.c () inherits ({0}.s);"
+    " insert into {0}.s select null from generate_series(1, 30000);"
+    " insert into {0}.c select null from generate_series(1, 20000)",
+    "partitioned": "create table {0}.s (n int) partition by list (n);"
+    " create table {0}.a partition of {0}.s for values in (1); create table {0}.b partition of {0}.s default;"
+    " insert into {0}.s select 1 + g % 2 from generate_series(1, 40000) g",
+    "view": "create table {0}.t as select null::int as n from generate_series(1, 40000);"
+    " create view {0}.s as select n, ctid, tableoid::int as place from {0}.t",
+}
+
+
+@pytest.mark.usefixtures("encryption_keys")
+@pytest.mark.parametrize("made", PARENTS)
+def test_rows_of_tables_made_of_others_have_numbers_of_their_own(
+    conn: psycopg.Connection,
+    schema: str,
+    warehouse: Connection,
+    stack: ExitStack,
+    monkeypatch: pytest.MonkeyPatch,
+    made: str,
+) -> None:
+    monkeypatch.setattr(postgres, "SPLIT_BYTES", 64 << 10)
+    conn.execute(PARENTS[made].format(schema).encode())
+    reading = PostgresSource(source(schema), SESSION, warehouse, stack).reading("a-run")
+    (rows,) = conn.execute(f"select count(*) from {schema}.s".encode()).fetchone() or (0,)
+    assert (len(reading.parts) > 5) is (made in ("small", "large"))
+    came, told, records = rows_of(reading)
+    assert came == told == len(records) == rows
+
+
 @pytest.mark.usefixtures("encryption_keys")
 def test_a_password_stands_in_nothing_that_goes_to_tasks(
     conn: psycopg.Connection, schema: str, warehouse: Connection, stack: ExitStack
