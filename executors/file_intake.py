@@ -171,9 +171,7 @@ class FileIntake:
 
     def _want(self, intake: _Opened, scans: Sequence[FileScan]) -> None:
         """Mark the files that a target has to load as being processed; the others keep the state they have."""
-        fresh = {
-            scan.sha256: replace(scan.file, records=scan.records) for scan in scans if scan.sha256 not in intake.wanted
-        }
+        fresh = {scan.sha256: scan.scanned_file() for scan in scans if scan.sha256 not in intake.wanted}
         if fresh:
             intake.warnings += warn_of_late(intake.source, scans, self._ports.units)
             self._ports.units.claim(intake.source.id, fresh)

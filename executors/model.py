@@ -134,7 +134,7 @@ class SourceFile:
     """A matched file. `seq` is its place in the source's order; `name` is relative to the workspace's folder.
 
     `inode` and `ctime_ns` tell it from a file that took its place; None where nobody asks. `records` is known once it
-    was scanned.
+    was scanned, and so is `first_line`: the line of record 1 where every record is one line, else None.
     """
 
     seq: int
@@ -143,6 +143,7 @@ class SourceFile:
     size: int
     mtime_ns: int
     records: int | None = None
+    first_line: int | None = None
     inode: int | None = None
     ctime_ns: int | None = None
 
@@ -197,6 +198,11 @@ class FileScan:
     fields: tuple[SourceField, ...]
     splits: tuple[Split, ...]
     warnings: tuple[str, ...] = ()
+    first_line: int | None = None
+
+    def scanned_file(self) -> SourceFile:
+        """The file with what the scan found out about it."""
+        return replace(self.file, records=self.records, first_line=self.first_line)
 
     def with_checksums(self, checksums: bytes) -> FileScan:
         """The same, to be read with every byte compared."""

@@ -63,7 +63,9 @@ def scan(
         raise quote_not_closed(file.name, planner.records)
     plan = planner.splits if is_utf8(fmt.encoding) else planner.one_split
     fields = tuple(SourceField(name, STRING) for name in names)
-    scan = FileScan(file, blocks.sha256, planner.records, fields, plan(file, blocks.sha256), tuple(warnings))
+    first_line = 1 + int(fmt.header) if finder.one_line_each else None
+    splits = plan(file, blocks.sha256)
+    scan = FileScan(file, blocks.sha256, planner.records, fields, splits, tuple(warnings), first_line)
     return scan.with_checksums(blocks.checksums)
 
 

@@ -35,11 +35,11 @@ def scan(
     block_bytes: int = BLOCK_BYTES,
 ) -> FileScan:
     """Stream a file once; every line is read for its keys. Raises Terminal for a missing declared column."""
-    found, planner = FieldsFound(), SplitPlanner(file.size, split_bytes)
+    found, planner, finder = FieldsFound(), SplitPlanner(file.size, split_bytes), RecordFinder()
     with open_unchanged(file) as stream:
         position = bom_length(head_of(stream), file.name)
         blocks = HashedBlocks(stream, block_bytes)
-        for chunk in whole_records(to_utf8(blocks, "utf-8"), RecordFinder(), file.name):
+        for chunk in whole_records(to_utf8(blocks, "utf-8"), finder, file.name):
             planner.add(chunk.starts + position)
             position += len(chunk.data)
             for row, nested, _ in _rows(chunk):
@@ -47,9 +47,9 @@ def scan(
                     found.add(row, nested)
     fields = found.fields() if planner.records else declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
-    return FileScan(file, blocks.sha256, planner.records, fields, planner.splits(file, blocks.sha256)).with_checksums(
-        blocks.checksums
-    )
+    splits, first_line = planner.splits(file, blocks.sha256), 1 if finder.one_line_each else None
+    scan = FileScan(file, blocks.sha256, planner.records, fields, splits, first_line=first_line)
+    return scan.with_checksums(blocks.checksums)
 
 
 def read(

@@ -41,6 +41,9 @@ class RecordFinder:
         self._quote = quote
         self._place = _Place.CELL_START
         self._fresh = True  # nothing but a line end stands before the next byte
+        self._after_cr = False
+        self.one_line_each = True
+        """Whether every line seen is one record: no line end inside quotes and no line without a byte."""
         self._opens = np.zeros(256, dtype=bool)
         self._opens[[LF, CR] if delimiter is None else [LF, CR, delimiter]] = True
         self._regular = self._opens.copy()
@@ -60,7 +63,7 @@ class RecordFinder:
         toggles = self._toggles(block, data)
         ends = self._line_ends(block, data, toggles)
         self._place = self._place_after(data, toggles)
-        return self._starts_after(ends, data.size)
+        return self._starts_after(ends, data)
 
     def _line_ends(self, block: bytes, data: Bytes, toggles: Offsets) -> Offsets:
         is_end = data == LF
@@ -68,18 +71,29 @@ class RecordFinder:
             is_end |= data == CR
         ends: Offsets = np.flatnonzero(is_end)
         was_inside = self._place is _Place.IN_QUOTES
-        if not toggles.size:
-            return NONE if was_inside else ends
-        outside: Offsets = ends[(np.searchsorted(toggles, ends) + was_inside) % 2 == 0]
+        outside: Offsets = NONE if was_inside else ends
+        if toggles.size:
+            outside = ends[(np.searchsorted(toggles, ends) + was_inside) % 2 == 0]
+        self.one_line_each &= len(outside) == len(ends)
         return outside
 
-    def _starts_after(self, ends: Offsets, size: int) -> Offsets:
+    def _starts_after(self, ends: Offsets, data: Bytes) -> Offsets:
         """The byte after a line end begins a record, unless it ends a line itself."""
+        size = data.size
         candidates: Offsets = np.concatenate(([0], ends + 1)) if self._fresh else ends + 1
         self._fresh = bool(candidates.size and candidates[-1] == size)
         following = np.append(ends, size)[len(ends) + 1 - len(candidates) :]
-        begins: Offsets = candidates[candidates != following]
+        ends_itself = candidates == following
+        self._look_for_blank_lines(candidates[ends_itself & (candidates < size)], data)
+        begins: Offsets = candidates[~ends_itself]
         return begins
+
+    def _look_for_blank_lines(self, at: Offsets, data: Bytes) -> None:
+        """A line end right after another one is the second half of CRLF, or ends a line without a byte."""
+        if at.size:
+            after_cr = np.where(at > 0, data[at - 1] == CR, self._after_cr)
+            self.one_line_each &= bool((after_cr & (data[at] == LF)).all())
+        self._after_cr = bool(data[-1] == CR)
 
     def _toggles(self, block: bytes, data: Bytes) -> Offsets:
         """The offsets of quotes that open or close a quoted cell."""

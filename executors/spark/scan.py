@@ -85,4 +85,5 @@ def decode_scan(text: str) -> FileScan:
         Split(file, values["sha256"], start, end, first_record, records, checksums)
         for start, end, first_record, records in values["splits"]
     )
-    return FileScan(file, values["sha256"], values["records"], fields, splits, tuple(values["warnings"]))
+    warnings, first_line = tuple(values["warnings"]), values["first_line"]
+    return FileScan(file, values["sha256"], values["records"], fields, splits, warnings, first_line)

@@ -168,6 +168,7 @@ def _run_names(entries: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def show_row(args: Namespace) -> Outcome:
+    from flowapp.files.selectors import line_of
     from flowapp.quarantine.choosing import key_of_entry
     from flowapp.quarantine.selectors import list_entries_of_row
     from flowapp.quarantine.values import entry_document
@@ -176,18 +177,22 @@ def show_row(args: Namespace) -> Outcome:
 
     workspace = current_workspace()
     key = key_of_entry(workspace, _by_id(args.row))
-    run, _, row_id = key.partition(":")
-    entries = list_entries_of_row(workspace, get_run(workspace, run), row_id)
+    run_id, _, row_id = key.partition(":")
+    run = get_run(workspace, run_id)
+    entries = list_entries_of_row(workspace, run, row_id)
     if not entries:
         raise FlowError("error.unknown", f"There is no rejected row {args.row!r} here.",
                         hint="`flow errors list` shows the newest ones.")  # fmt: skip
     documents = [entry_document(entry, "admin") for entry in entries]
-    return Outcome({"row": key, "entries": documents}, lambda console: _show_row(console, documents))
+    line = line_of(run, documents[0]["sourceFile"], documents[0]["sourceRecord"])
+    return Outcome(
+        {"row": key, "line": line, "entries": documents}, lambda console: _show_row(console, documents, line)
+    )
 
 
-def _show_row(console: Console, entries: list[dict[str, Any]]) -> None:
+def _show_row(console: Console, entries: list[dict[str, Any]], line: int | None) -> None:
     first = entries[0]
-    place = f"{first['sourceFile']}, record {first['sourceRecord']}"
+    place = f"{first['sourceFile']}, record {first['sourceRecord']}{f' (line {line})' if line else ''}"
     run = _run_names(entries).get(first["runId"], first["runId"])
     stands = f"{place}; it was {first['disposition']}; {first['status']}"
     show_lines(console, [f"Row {first['key']}", f"Of run {run}; {stands}", ""])

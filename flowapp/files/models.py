@@ -33,6 +33,8 @@ class LoadUnit(models.Model):
     mtime_ns = models.BigIntegerField(null=True)
     # Records read from it, once it was scanned.
     rows = models.BigIntegerField(null=True)
+    # The line of its first record, where every record is one line.
+    first_line = models.PositiveSmallIntegerField(null=True)
     state = models.CharField(max_length=12, choices=UnitState.choices, default=UnitState.PENDING)
     reason = models.TextField(blank=True)
     attempt = models.PositiveIntegerField(default=0)

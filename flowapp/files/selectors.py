@@ -55,6 +55,16 @@ def loaded_unit_of(unit: LoadUnit) -> LoadUnit | None:
     return same.exclude(state=UnitState.SKIPPED).first()
 
 
+def line_of(run: Run, file: str | None, record: int | None) -> int | None:
+    """The line of a record in a file that a run has read, where every record of the file is one line."""
+    units = list(LoadUnit.objects.filter(pipeline_id=run.pipeline_id, name=file).exclude(rows=None)[:MOST_OF_A_NAME])
+    # The same name may have stood for other bytes at another time.
+    mine = [unit for unit in units if unit.run_id == run.pk] or units
+    first = mine[0].first_line if len(mine) == 1 else None
+    return None if first is None or record is None else first + record - 1
+
+
+MOST_OF_A_NAME = 50
 MOST_WAITING = 50
 
 

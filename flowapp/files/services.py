@@ -34,18 +34,26 @@ def forgotten(pipeline: Pipeline, hashes: Iterable[str]) -> dict[str, int]:
     return found
 
 
+SEEN = ("name", "mtime_ns", "rows", "first_line")
+
+
+def _seen_of(file: SourceFile) -> dict[str, object]:
+    """What may differ when the same bytes are seen again."""
+    return dict(zip(SEEN, (file.name, file.mtime_ns, file.records, file.first_line), strict=True))
+
+
 def claim_units(run: Run, node: str, files: Mapping[str, SourceFile], attempt: int) -> None:
     """Mark files as being processed by a run."""
     for batch in in_batches(files.items()):
         hashes = [sha256 for sha256, _ in batch]
-        seen = units_of(run.pipeline_id, hashes).values_list("sha256", "name", "mtime_ns", "rows")
+        seen = units_of(run.pipeline_id, hashes).values_list("sha256", *SEEN)
         known = {sha256: tuple(values) for sha256, *values in seen}
         units_of(run.pipeline_id, hashes).update(
             state=UnitState.PROCESSING, run=run, node=node, attempt=attempt, reason="", changed_at=Now()
         )
         for sha256, file in batch:
-            if sha256 in known and known[sha256] != (file.name, file.mtime_ns, file.records):
-                units_of(run.pipeline_id, [sha256]).update(name=file.name, mtime_ns=file.mtime_ns, rows=file.records)
+            if sha256 in known and known[sha256] != tuple((now := _seen_of(file)).values()):
+                units_of(run.pipeline_id, [sha256]).update(**now)
         LoadUnit.objects.bulk_create(
             _unit(run, node, file, sha256, state=UnitState.PROCESSING, attempt=attempt)
             for sha256, file in batch
@@ -161,6 +169,6 @@ def _went_back(pipeline: Pipeline) -> bool:
 
 def _unit(run: Run, node: str, file: SourceFile, sha256: str, **more: object) -> LoadUnit:
     return LoadUnit(
-        workspace_id=run.workspace_id, pipeline_id=run.pipeline_id, node=node, sha256=sha256, name=file.name,
-        size=file.size, mtime_ns=file.mtime_ns, rows=file.records, run=run, changed_at=Now(), **more,
+        workspace_id=run.workspace_id, pipeline_id=run.pipeline_id, node=node, sha256=sha256,
+        size=file.size, run=run, changed_at=Now(), **_seen_of(file), **more,
     )  # fmt: skip

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 
 from executors.errors import Failure
 from executors.postgres.quarantine_pages import STATUSES, WITHOUT_VALUES
+from flowapp.files.selectors import line_of
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.boxes import fields_of, known_rules, names_of_rules, other_fields
 from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
@@ -138,5 +139,7 @@ def row(request: HtmxRequest, run: UUID, row_id: str) -> HttpResponse:
     if not entries:
         raise Http404("No such rejected row.")
     context |= {"rule_names": _names(request, entries)}
-    context |= {"entries": entries, "first": entries[0], "cells": cells_of(entries) if context["sees_values"] else []}
+    first = entries[0]
+    context |= {"line": line_of(found, first["sourceFile"], first["sourceRecord"])}
+    context |= {"entries": entries, "first": first, "cells": cells_of(entries) if context["sees_values"] else []}
     return render_page(request, "quarantine/row.html", context)

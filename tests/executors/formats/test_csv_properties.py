@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import re
 from typing import Any
 
 from hypothesis import given, settings
@@ -125,3 +126,16 @@ def test_broken_and_ragged_records_keep_their_place(
             assert (row["_flow_bad"], cells(row)) == (None, expected)
         else:
             assert row["_flow_bad"] == f"expected 2 cells, found {len(expected)}"
+
+
+@settings(max_examples=300)
+@given(text=soup, block_bytes=SIZES)
+def test_line_numbers_are_known_just_where_every_line_is_a_record(reader: Any, text: str, block_bytes: int) -> None:
+    lines = re.split("\r\n|\r|\n", text)
+    lines = lines[:-1] if lines[-1] == "" else lines
+    try:
+        scan = reader.scan(text.encode(), CSV, block_bytes=block_bytes)
+    except Terminal as error:
+        assert error.code == "source.quote_not_closed"  # noqa: PT017
+        return
+    assert (scan.first_line == 1) is (len(by_python(text)) == len(lines))

@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 
 from flowapp.accounts.services import ensure_workspace
+from flowapp.files.models import LoadUnit
 from flowapp.quarantine import selectors
 from flowapp.runs.models import RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
@@ -130,6 +131,16 @@ def test_a_row_is_shown_in_full_with_all_rules_that_it_failed(as_, orders, wareh
     assert "note kept <b>as is</b>" in text
     assert "File a.csv Record 7" in text
     assert f"/w/alices-team/runs/{run.pk}/" in page.content.decode()
+
+
+@pytest.mark.parametrize(("first_line", "told"), [(2, "Record 7 (line 8)"), (None, "Record 7 The")])
+def test_the_line_of_a_record_is_told_where_it_is_known(as_, orders, warehouse, table, run, first_line, told):
+    keep(warehouse, orders, table, "r1", run, row={"id": 1})
+    LoadUnit.objects.create(
+        workspace=orders.workspace, pipeline=orders, run=run, node="src", sha256="a" * 64, name="a.csv", size=1, rows=9,
+        first_line=first_line, changed_at=run.queued_at,
+    )  # fmt: skip
+    assert told in words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
 
 
 def test_the_list_tells_rows_apart_by_the_value_that_fails_and_by_first_fields(as_, orders, warehouse, table, run):
