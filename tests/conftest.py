@@ -11,7 +11,6 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -21,9 +20,9 @@ from hypothesis import settings
 from psycopg import sql
 
 from executors.model import Connection
-from flowapp.embedded.home import Home, Secrets, load_secrets
+from flowapp.embedded.home import Home, load_secrets
 from flowapp.embedded.ports import LOOPBACK, free_port
-from flowapp.embedded.postgres import ADMIN, CONTROL, WAREHOUSE
+from flowapp.embedded.postgres import ADMIN, CONTROL
 from flowapp.embedded.services import ServiceAddresses, Services
 from tests.roles import new_role
 
@@ -119,15 +118,14 @@ def server() -> Iterator[Connection]:
             connection.execute("ALTER SYSTEM SET fsync = off")
             connection.execute("SELECT pg_reload_conf()")
             connection.execute("ALTER ROLE flow_control CREATEDB")
-            _hash_passwords_quickly(connection, addresses.secrets)
+            # Django makes its test database from there.
+            connection.execute("GRANT CONNECT ON DATABASE postgres TO flow_control")
+            # Half of the time that a connection takes is the hash of its password, and tests make thousands of them.
+            connection.execute("ALTER ROLE flow_admin SET scram_iterations = 1")
+        with _connect(admin) as connection:
+            for role, password in ((ADMIN, addresses.secrets.admin), (CONTROL, addresses.secrets.control)):
+                connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), password))
         yield admin
-
-
-def _hash_passwords_quickly(admin: psycopg.Connection, secrets: Secrets) -> None:
-    """Half of the time that a connection takes is the hash of its password, and tests make thousands of them."""
-    admin.execute("SET scram_iterations = 1")
-    for role, password in ((ADMIN, secrets.admin), (CONTROL, secrets.control), (WAREHOUSE, secrets.warehouse)):
-        admin.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(sql.Identifier(role), password))
 
 
 @pytest.fixture(scope="session")
@@ -140,12 +138,11 @@ def redis_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def warehouse(server: Connection) -> Iterator[Connection]:
     """A database of this session, owned by the role of the connection, which has no other rights."""
-    name = f"flow_test_{secrets.token_hex(4)}"
-    role, password = (name, secrets.token_hex(16)) if POSTGRES_URL else (WAREHOUSE, ADDRESSES.secrets.warehouse)
-    with _connect(server) as admin, new_role(admin, role, password) if POSTGRES_URL else nullcontext():
+    name, password = f"flow_test_{secrets.token_hex(4)}", secrets.token_hex(16)
+    with _connect(server) as admin, new_role(admin, name, password):
         database = sql.Identifier(name)
-        admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(database, sql.Identifier(role)))
-        yield Connection("warehouse", server.host, server.port, name, role, password)
+        admin.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(database, database))
+        yield Connection("warehouse", server.host, server.port, name, name, password)
         admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
 
 

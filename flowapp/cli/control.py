@@ -72,10 +72,10 @@ def _prepare_database(services: Services, migrate: bool) -> None:
     if "postgres" not in services.addresses.ports:
         migrate_if_behind() if migrate else require_migrated()
         return
-    from flowapp.connections.services import follow_embedded_warehouse
+    from flowapp.connections.embedded import follow_server
 
     migrate_if_behind()
-    follow_embedded_warehouse(services.addresses.warehouse)
+    follow_server(services.addresses.ports["postgres"])
 
 
 def set_up_django() -> None:

@@ -30,7 +30,7 @@ def run_demo(args: Namespace) -> Outcome:
 
     workspace = current_workspace()
     embedded = "postgres" in args.services.addresses.ports
-    pipelines = load_demo(workspace, args.services.addresses.warehouse if embedded else None)
+    pipelines = load_demo(workspace, args.services.addresses if embedded else None)
     seen_before = all(find_result(pipeline) for pipeline in pipelines)
     outcome = ended(run_missing(pipelines, _run))
     places = list(_places(workspace, embedded))
@@ -70,12 +70,15 @@ def _places(workspace: Workspace, embedded: bool) -> Iterator[str]:
 
     from flowapp.connections.selectors import get_connection
     from flowapp.demo.load import CONNECTION
+    from flowapp.embedded.warehouses import PASSWORDS
 
     warehouse = get_connection(workspace, CONNECTION)
     yield "  loaded rows     table public.flights, rejected rows in dlq.flights"
-    yield f"                  psql -h {warehouse.host} -p {warehouse.port} -U {warehouse.user} {warehouse.database}"
+    psql = f"psql -h {warehouse.host} -p {warehouse.port} -U {warehouse.user} {warehouse.database}"
     if embedded:
-        yield f'                  while `flow up` runs; password: "warehouse" in {settings.FLOW_HOME / "secrets.json"}'
+        yield "                  while `flow up` runs:"
+        psql = f"PGPASSFILE={settings.FLOW_HOME / PASSWORDS} {psql}"
+    yield f"                  {psql}"
     yield "  rejected rows   flow errors list --pipeline nyc-flights"
     yield "  the pipeline    flow pipeline show nyc-flights"
     yield f"  source files    {settings.FILES_ROOT / workspace.slug}"

@@ -1,4 +1,4 @@
-"""The warehouse that comes along where no database is configured, so that a first connection needs nothing typed."""
+"""The database that comes along where none is configured, so that a first connection needs nothing typed."""
 
 from __future__ import annotations
 
@@ -7,42 +7,57 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection as control
+from django.db.models import F
 
 from flowapp.accounts.models import Workspace
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
+from flowapp.connections.services import add_connection
 from flowapp.embedded.home import Home, load_secrets
 from flowapp.embedded.ports import LOOPBACK
 from flowapp.embedded.postgres import CONTROL
 from flowapp.embedded.services import ServiceAddresses
+from flowapp.embedded.warehouses import ensure_warehouse, note_password, warehouse_name
 
 NAME = "warehouse"
 
 
-def embedded_warehouse() -> ConnectionFields | None:
+def embedded_server() -> ServiceAddresses | None:
     """Where it is; None where databases are configured elsewhere."""
-    return find_warehouse(Home(settings.FLOW_HOME), control.settings_dict)
+    return find_server(Home(settings.FLOW_HOME), control.settings_dict)
 
 
-def find_warehouse(home: Home, own: Mapping[str, Any]) -> ConnectionFields | None:
-    """The warehouse of the server in `home`, if the control database `own` is on that very server."""
+def find_server(home: Home, own: Mapping[str, Any]) -> ServiceAddresses | None:
+    """The server in `home`, if the control database `own` is on that very one."""
     noted = home.service("postgres").port
     if not noted.exists() or not home.secrets_file.exists():
         return None
     port = noted.read_text().strip()
     if (own.get("HOST"), str(own.get("PORT")), own.get("USER")) != (LOOPBACK, port, CONTROL):
         return None
-    found = ServiceAddresses(load_secrets(home), {"postgres": int(port)}).warehouse
-    return ConnectionFields(
-        "postgres", str(found["host"]), int(port), str(found["database"]), str(found["user"]), str(found["password"])
-    )
+    return ServiceAddresses(load_secrets(home), {"postgres": int(port)})
 
 
-def offered_warehouse(workspace: Workspace) -> ConnectionFields | None:
-    """The embedded warehouse, unless a connection of the workspace leads there, or has its name, already."""
-    found = embedded_warehouse()
-    if found is None:
-        return None
+def offers_warehouse(workspace: Workspace) -> bool:
+    """Whether there is a server that came along, and no connection of the workspace has its warehouse's place or name."""
+    server = embedded_server()
+    if server is None:
+        return False
     mine = Connection.objects.filter(workspace=workspace)
-    leads_there = mine.filter(host=found.host, port=found.port, database=found.database)
-    return None if leads_there.exists() or mine.filter(name=NAME).exists() else found
+    leads_there = mine.filter(host=LOOPBACK, port=server.ports["postgres"], database=warehouse_name(workspace.slug))
+    return not leads_there.exists() and not mine.filter(name=NAME).exists()
+
+
+def use_warehouse(workspace: Workspace, server: ServiceAddresses) -> Connection:
+    """The workspace's own database on that server, made if need be, as a connection; raises InvalidConnection."""
+    fields = ensure_warehouse(server, workspace.slug)
+    note_password(Home(settings.FLOW_HOME), fields)
+    return add_connection(workspace, NAME, ConnectionFields("postgres", **fields))  # type: ignore[arg-type]
+
+
+def follow_server(port: int) -> None:
+    """The embedded server may have another port than last time, when that was taken: connections to it follow."""
+    alike = Connection.objects.filter(kind="postgres", host=LOOPBACK, database=F("user")).exclude(port=port)
+    for connection in alike.select_related("workspace"):
+        if connection.database == warehouse_name(connection.workspace.slug):
+            Connection.objects.filter(pk=connection.pk).update(port=port, last_test=None)

@@ -191,14 +191,6 @@ def _rotate(rows: QuerySet[Any], name: str) -> int:
     return len(keys)
 
 
-def follow_embedded_warehouse(warehouse: Mapping[str, str | int]) -> None:
-    """The embedded server may have another port than last time, when that was taken: connections to it follow."""
-    same = Connection.objects.filter(
-        kind="postgres", host=warehouse["host"], database=warehouse["database"], user=warehouse["user"]
-    )
-    same.exclude(port=warehouse["port"]).update(port=warehouse["port"], last_test=None)
-
-
 @dataclass(frozen=True, slots=True)
 class ConnectionKind:
     """What differs between kinds of connection. `replace_secret` stores what a person types anew, the `secret_word`;

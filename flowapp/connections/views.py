@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from flowapp.connections.allowing import allow, shown_allowance
-from flowapp.connections.embedded import NAME, offered_warehouse
+from flowapp.connections.embedded import NAME, embedded_server, offers_warehouse, use_warehouse
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.forms import AllowanceForm, ConnectionForm, PasswordForm, WebhookForm
 from flowapp.connections.models import Connection
@@ -31,7 +31,7 @@ FIELD_OF = {
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
     found = list_connections(request.workspace)
-    context = {"connections": found, "offers_embedded": not found and offered_warehouse(request.workspace) is not None}
+    context = {"connections": found, "offers_embedded": not found and offers_warehouse(request.workspace)}
     return render_page(request, "connections/list.html", context)
 
 
@@ -49,7 +49,7 @@ def add(request: HtmxRequest) -> HttpResponse:
                 "give passwords by their own field.",
             )
         return added
-    offers = offered_warehouse(request.workspace) is not None
+    offers = offers_warehouse(request.workspace)
     return _show_form(request, "connections/add.html", form, offers_embedded=offers)
 
 
@@ -83,14 +83,14 @@ def _show_form(request: HtmxRequest, template: str, form: Form, **more: object) 
 @require_POST
 @page(role="admin")
 def add_embedded(request: HtmxRequest) -> HttpResponse:
-    """A connection to the database that came along, tested at once."""
-    fields = offered_warehouse(request.workspace)
-    if fields is None:
+    """A connection to a database of the workspace's own on the server that came along, tested at once."""
+    server = embedded_server()
+    if server is None or not offers_warehouse(request.workspace):
         raise InvalidConnection(
             "connection.not_embedded", "There is no database that came along, or a connection leads there already.",
             hint="Look at the list of connections, or add one by its fields.",
         )  # fmt: skip
-    add_connection(request.workspace, NAME, fields)
+    use_warehouse(request.workspace, server)
     probe_connection(request.workspace, NAME)
     messages.success(request, f"Connection {NAME} is stored and tested.")
     return redirect("connections:detail", request.workspace.slug, NAME)

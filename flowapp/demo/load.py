@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.resources import files
 
 from django.conf import settings
 
 from flowapp.accounts.models import Workspace
-from flowapp.connections.fields import ConnectionFields
+from flowapp.connections.embedded import NAME as CONNECTION
+from flowapp.connections.embedded import use_warehouse
 from flowapp.connections.models import Connection
-from flowapp.connections.services import add_connection
 from flowapp.demo.files import place_files
+from flowapp.embedded.services import ServiceAddresses
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version
 from flowapp.runs.models import LOADED, Run
 from flowapp.runs.purposes import LOADS
 from ir.errors import FlowError
 
-CONNECTION = "warehouse"
 PIPELINES = ("airlines", "nyc-flights")
 """In the order in which they run: flights are checked against airlines."""
 
-Warehouse = Mapping[str, str | int]
 
-
-def load_demo(workspace: Workspace, warehouse: Warehouse | None) -> list[Pipeline]:
+def load_demo(workspace: Workspace, server: ServiceAddresses | None) -> list[Pipeline]:
     """Put the demo into the workspace; what is there already stays. Returns the pipelines in the order of running.
 
-    `warehouse` holds the fields of the embedded warehouse, None if databases are configured elsewhere.
+    `server` is the embedded one, None if databases are configured elsewhere.
     """
     place_files(settings.FILES_ROOT / workspace.slug)
-    _ensure_connection(workspace, warehouse)
+    _ensure_connection(workspace, server)
     return [_ensure_pipeline(workspace, name) for name in PIPELINES]
 
 
@@ -49,21 +47,17 @@ def run_missing(pipelines: list[Pipeline], run: Callable[[Pipeline], Run]) -> Ru
     return result
 
 
-def _ensure_connection(workspace: Workspace, warehouse: Warehouse | None) -> None:
+def _ensure_connection(workspace: Workspace, server: ServiceAddresses | None) -> None:
     if Connection.objects.filter(workspace=workspace, name=CONNECTION).exists():
         return
-    if warehouse is None:
+    if server is None:
         raise FlowError(
             "demo.warehouse_missing",
             f"The demo loads into a connection {CONNECTION!r}, and there is none.",
             hint=f"Databases are configured elsewhere here, so name one: flow connection add {CONNECTION} "
             "--url postgresql://USER@HOST:PORT/DATABASE --password-stdin",
         )
-    fields = ConnectionFields(
-        "postgres", str(warehouse["host"]), int(warehouse["port"]), str(warehouse["database"]),
-        str(warehouse["user"]), str(warehouse["password"]),
-    )  # fmt: skip
-    add_connection(workspace, CONNECTION, fields)
+    use_warehouse(workspace, server)
 
 
 def _ensure_pipeline(workspace: Workspace, name: str) -> Pipeline:

@@ -77,7 +77,8 @@ def _unwritable(path: Path, reason: str) -> EmbeddedError:
 
 @dataclass(frozen=True)
 class Secrets:
-    """Passwords of the embedded services. `id` names this home among those that share a machine."""
+    """Passwords of the embedded services. `id` names this home among those that share a machine; the passwords of all
+    warehouses follow from `warehouse`."""
 
     id: str = field(default_factory=lambda: secrets.token_hex(6))
     admin: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)

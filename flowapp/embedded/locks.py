@@ -19,6 +19,10 @@ class FileLock:
         """Hold it together with others; waits while someone holds it alone."""
         fcntl.flock(self._fd, fcntl.LOCK_SH)
 
+    def wait(self) -> None:
+        """Hold it alone; waits while somebody else holds it."""
+        fcntl.flock(self._fd, fcntl.LOCK_EX)
+
     def take(self) -> bool:
         """Hold it alone, if nobody else holds it now."""
         try:
@@ -31,6 +35,17 @@ class FileLock:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Hold the lock on `path` alone; waits for others."""
+    lock = FileLock(path)
+    try:
+        lock.wait()
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager

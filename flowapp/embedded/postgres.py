@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL: one cluster, two databases, two roles without privileges, TCP on the loopback only.
+"""The embedded PostgreSQL: one cluster on the loopback, with the control database and each workspace's warehouse.
 
 It has no Unix socket: Spark's tasks need TCP anyway, and a socket's path may be at most 107 bytes long.
 """
@@ -22,7 +22,7 @@ from flowapp.embedded.logs import ServerLog
 from flowapp.embedded.ports import LOOPBACK
 from flowapp.embedded.processes import command_line, die_with_parent, end_child, end_leftover, is_running
 
-CONTROL, WAREHOUSE = "flow_control", "flow_warehouse"
+CONTROL = "flow_control"
 ADMIN = "flow_admin"
 _SETTINGS = {
     "listen_addresses": LOOPBACK,
@@ -89,8 +89,9 @@ class Postgres:
             self._make_cluster()
         self._spawn(port)
         with self._connect_when_up(port) as admin:
-            for role, password in ((CONTROL, self._secrets.control), (WAREHOUSE, self._secrets.warehouse)):
-                _make_database(admin, role, password)
+            _make_database(admin, CONTROL, self._secrets.control)
+            # What PostgreSQL opens to all roles would be a place where those of workspaces meet.
+            admin.execute("REVOKE ALL ON DATABASE postgres, template1 FROM PUBLIC")
 
     def stop(self) -> None:
         """Stop at once, rolling open transactions back."""

@@ -20,7 +20,7 @@ from flowapp.embedded.errors import EmbeddedError
 from flowapp.embedded.home import PROJECT, Home, Secrets, ServiceFiles, flow_home, load_secrets, read_json
 from flowapp.embedded.locks import FileLock, is_held
 from flowapp.embedded.ports import LOOPBACK
-from flowapp.embedded.postgres import CONTROL, WAREHOUSE
+from flowapp.embedded.postgres import CONTROL
 
 BOTH = ("postgres", "redis")
 _PATIENCE = 90.0
@@ -28,7 +28,7 @@ _PATIENCE = 90.0
 
 @dataclass(frozen=True)
 class ServiceAddresses:
-    """Where services answer, by their ports. The URLs and the warehouse hold passwords and are never printed."""
+    """Where services answer, by their ports. The URLs hold passwords and are never printed."""
 
     secrets: Secrets = field(repr=False)
     ports: Mapping[str, int]
@@ -41,17 +41,6 @@ class ServiceAddresses:
     @property
     def redis_url(self) -> str:
         return f"redis://:{self.secrets.broker}@{LOOPBACK}:{self.ports['redis']}/0"
-
-    @property
-    def warehouse(self) -> dict[str, str | int]:
-        """The warehouse's connection fields: host, port, database, user, password."""
-        return {
-            "host": LOOPBACK,
-            "port": self.ports["postgres"],
-            "database": WAREHOUSE,
-            "user": WAREHOUSE,
-            "password": self.secrets.warehouse,
-        }
 
 
 class Claim:
@@ -79,7 +68,7 @@ class Claim:
 
 
 class Services:
-    """Claims on the services of a home: `postgres` (control database and warehouse), `redis`, or both."""
+    """Claims on the services of a home: `postgres` (control database and warehouses), `redis`, or both."""
 
     def __init__(self, home: Home, names: Sequence[str]) -> None:
         self._secrets = load_secrets(home)

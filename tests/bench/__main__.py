@@ -22,6 +22,7 @@ from pathlib import Path
 from executors.model import Connection
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
+from flowapp.embedded.warehouses import ensure_warehouse
 from tests.bench import floors, peers, quarantine
 from tests.bench.memory import PeakMemory
 from tests.bench.processes import (
@@ -271,7 +272,7 @@ def main() -> None:
         from cryptography.fernet import Fernet
 
         os.environ.setdefault("FLOW_ENCRYPTION_KEYS", Fernet.generate_key().decode())
-        fields = services.addresses.warehouse
+        fields = ensure_warehouse(services.addresses, "bench")
         dsn = "postgresql://{user}:{password}@{host}:{port}/{database}".format(**fields)
         bench = Bench(Connection("warehouse", **fields), dsn, home, options.rows, options.runs)  # type: ignore[arg-type]
         from executors.spark import session

@@ -24,6 +24,7 @@ from executors.postgres.quarantine_indexes import complete_indexes
 from executors.postgres.quarantine_table import ensure_quarantine
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
+from flowapp.embedded.warehouses import ensure_warehouse
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Workspace
@@ -212,7 +213,7 @@ def main() -> None:
     options = parser.parse_args()
     home = Path(os.environ.setdefault("FLOW_HOME", tempfile.gettempdir() + "/flow-bench"))
     with Services.start(home, ["postgres"]) as services:
-        warehouse = Connection("warehouse", **services.addresses.warehouse)  # type: ignore[arg-type]
+        warehouse = Connection("warehouse", **ensure_warehouse(services.addresses, "bench"))  # type: ignore[arg-type]
         run(warehouse, options.rows, options.times, only_fill=options.fill)
 
 

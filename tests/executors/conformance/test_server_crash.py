@@ -17,6 +17,7 @@ from executors.errors import Transient
 from executors.model import Connection
 from flowapp.embedded.ports import free_port
 from flowapp.embedded.services import Services
+from flowapp.embedded.warehouses import ensure_warehouse
 from tests.executors.conformance.world import World, reconciles
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.slow]
@@ -30,7 +31,8 @@ def own_world(tmp_path: Path, spark: object) -> Iterator[World]:
     home.chmod(0o711)
     (home / "postgres.port").write_text(str(free_port()))
     with Services.start(home, ["postgres"]) as services:
-        yield World(tmp_path / "files", Connection("warehouse", **services.addresses.warehouse), "public")
+        warehouse = Connection("warehouse", **ensure_warehouse(services.addresses, "crash"))
+        yield World(tmp_path / "files", warehouse, "public")
     shutil.rmtree(home, ignore_errors=True)
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+from dataclasses import replace
 
 import pytest
 
-from flowapp.connections.embedded import find_warehouse
+from executors.errors import Failure
+from executors.postgres.client import connect
+from flowapp.accounts.services import ensure_workspace
+from flowapp.connections.embedded import embedded_server, find_server, use_warehouse
 from flowapp.connections.models import Connection
 from flowapp.connections.services import add_connection, resolve
 from flowapp.embedded.home import Home, load_secrets
@@ -220,6 +224,23 @@ def test_the_database_that_came_along_is_a_connection_by_one_press(workspace, as
     assert "PostgreSQL 1" in words(page)
     assert "Use the database that came along" not in words(admin.get(f"{CONNECTIONS}add/"))
     assert admin.post(f"{CONNECTIONS}embedded/").status_code == 422
+    stored = Connection.objects.get()
+    assert (stored.database, stored.user) == ("warehouse_alices-team", "warehouse_alices-team")
+
+
+@pytest.mark.skipif(
+    any(os.environ.get(name) for name in ("FLOW_TEST_POSTGRES_URL", "FLOW_TEST_DATABASE_URL")),
+    reason="The control database is not the embedded one.",
+)
+def test_each_workspace_gets_a_database_that_no_other_may_enter(workspace, as_):
+    server = embedded_server()
+    mine, yours = (resolve(use_warehouse(team, server)) for team in (workspace, ensure_workspace("others")))
+
+    with connect(mine, autocommit=True) as session:
+        session.execute("CREATE TABLE public.salaries AS SELECT 1 AS a")
+    assert mine.password != yours.password
+    with pytest.raises(Failure, match="may not connect"):
+        connect(replace(yours, database=mine.database))
 
 
 def test_a_database_that_is_configured_elsewhere_brings_no_warehouse_along(tmp_path):
@@ -228,7 +249,7 @@ def test_a_database_that_is_configured_elsewhere_brings_no_warehouse_along(tmp_p
     load_secrets(home)
     own = {"HOST": "127.0.0.1", "PORT": 5433, "USER": "flow_control"}
 
-    assert find_warehouse(home, own).port == 5433
+    assert find_server(home, own).ports == {"postgres": 5433}
     for change in ({"HOST": "db"}, {"PORT": 5432}, {"USER": "me"}):
-        assert find_warehouse(home, own | change) is None
-    assert find_warehouse(Home(tmp_path / "none"), own) is None
+        assert find_server(home, own | change) is None
+    assert find_server(Home(tmp_path / "none"), own) is None

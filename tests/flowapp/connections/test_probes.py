@@ -40,7 +40,7 @@ def test_a_role_that_owns_the_database_gets_no_notes(alices, warehouse):
 WRONG = {
     "host": ({"host": "no-such-host.invalid"}, "target.unreachable"),
     "port": ({"port": 1}, "target.unreachable"),
-    "password": ({"user": "flow_warehouse"}, "target.auth_failed"),
+    "password": ({"user": "flow_admin"}, "target.auth_failed"),
     "database": ({"database": "no_such_database"}, "target.database_unknown"),
 }
 

@@ -9,11 +9,11 @@ from cryptography.fernet import Fernet
 
 from flowapp.accounts.services import ensure_workspace
 from flowapp.cli import main
-from flowapp.connections import services
+from flowapp.connections.embedded import follow_server
 from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
 from flowapp.connections.secrets import SecretUnreadable
-from flowapp.connections.selectors import UnknownConnection, connection_document, list_connections
+from flowapp.connections.selectors import UnknownConnection, connection_document, get_connection, list_connections
 from flowapp.connections.services import add_connection, remove_connection, resolve, resolve_connections, rotate_secrets
 from flowapp.runs.models import Trigger
 from flowapp.runs.services import cancel_run, queue_run
@@ -108,9 +108,9 @@ def test_after_a_key_is_put_in_front_old_secrets_open_and_new_ones_use_it(alices
 
     assert [resolve(c).password for c in list_connections(alices)] == [PASSWORD, PASSWORD]
     settings.ENCRYPTION_KEYS = [new]
-    assert resolve(services.get_connection(alices, "new")).password == PASSWORD
+    assert resolve(get_connection(alices, "new")).password == PASSWORD
     with pytest.raises(SecretUnreadable) as caught:
-        resolve(services.get_connection(alices, "old"))
+        resolve(get_connection(alices, "old"))
     assert caught.value.code == "secret.unreadable"
 
 
@@ -121,7 +121,7 @@ def test_after_rotation_the_old_key_can_go(alices, settings):
 
     assert main(["secrets", "rotate", "--json"]) == 0
     settings.ENCRYPTION_KEYS = [new]
-    assert resolve(services.get_connection(alices, "warehouse")).password == PASSWORD
+    assert resolve(get_connection(alices, "warehouse")).password == PASSWORD
 
 
 def test_a_secret_that_no_key_opens_is_named_when_keys_are_rotated(alices, settings):
@@ -140,9 +140,13 @@ def test_a_key_that_is_none_is_told_without_being_shown(alices, settings):
     assert "not-a-key" not in f"{caught.value} {caught.value.hint}"
 
 
-def test_connections_to_the_embedded_warehouse_follow_its_port(alices):
-    add_connection(alices, "warehouse", FIELDS)
-    add_connection(alices, "other", replace(FIELDS, user="reader"))
-    services.follow_embedded_warehouse({"host": "db.example", "port": 7777, "database": "sales", "user": "etl"})
+def test_connections_to_the_server_that_came_along_follow_its_port(alices):
+    own = replace(FIELDS, host="127.0.0.1", database="warehouse_alices", user="warehouse_alices")
+    add_connection(alices, "warehouse", own)
+    add_connection(alices, "other", replace(own, user="reader"))
+    add_connection(alices, "elsewhere", replace(own, host="db.example"))
+    add_connection(ensure_workspace("others"), "warehouse", own)
+    follow_server(7777)
 
-    assert {c.name: c.port for c in list_connections(alices)} == {"other": 5432, "warehouse": 7777}
+    assert {c.name: c.port for c in list_connections(alices)} == {"elsewhere": 5432, "other": 5432, "warehouse": 7777}
+    assert list_connections(ensure_workspace("others"))[0].port == 5432

@@ -20,6 +20,7 @@ import pytest
 from flowapp.embedded.home import Home
 from flowapp.embedded.locks import is_held
 from flowapp.embedded.services import Services
+from flowapp.embedded.warehouses import warehouse_fields
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
@@ -76,7 +77,7 @@ def flights(machine: Machine, first: dict[str, Any]) -> duckdb.DuckDBPyConnectio
 @pytest.fixture
 def tables(machine: Machine, first: dict[str, Any]) -> Iterator[psycopg.Connection]:
     with Services.start(machine.home, ["postgres"]) as services:
-        fields = services.addresses.warehouse
+        fields = warehouse_fields(services.addresses, "default")
         with psycopg.connect(dbname=fields.pop("database"), **fields) as connection:
             yield connection
 

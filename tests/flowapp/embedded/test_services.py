@@ -25,6 +25,7 @@ from flowapp.embedded.home import PROJECT, Home, load_secrets
 from flowapp.embedded.ports import free_port
 from flowapp.embedded.processes import command_line, is_running, wait_until
 from flowapp.embedded.services import Services
+from flowapp.embedded.warehouses import ensure_warehouse
 
 HOLD = "import sys, time; from pathlib import Path; from flowapp.embedded.services import Services\n"
 HOLD += "services = Services.start(Path(sys.argv[1])); print('up', flush=True); time.sleep(60)"
@@ -107,15 +108,16 @@ def test_both_services_answer_and_stop_with_their_last_user(root: Path) -> None:
     assert not any(map(is_running, pids))
 
 
-def test_the_roles_have_no_rights_beyond_their_own_database(root: Path) -> None:
+def test_the_role_of_the_control_database_has_no_rights_beyond_it(root: Path) -> None:
     with Services.start(root, ["postgres"]) as services:
-        fields = services.addresses.warehouse
-        login = {"host": fields["host"], "port": fields["port"], "user": fields["user"], "password": fields["password"]}
-        with psycopg.connect(dbname=fields["database"], **login) as connection:
+        ensure_warehouse(services.addresses, "alices")
+        url = services.addresses.database_url
+        with psycopg.connect(url) as connection:
             rights = "SELECT rolsuper, rolcreatedb, rolcreaterole FROM pg_roles WHERE rolname = current_user"
             assert connection.execute(rights).fetchone() == (False, False, False)
-        with pytest.raises(psycopg.OperationalError, match="permission denied"):
-            psycopg.connect(dbname="flow_control", **login)
+        for database in ("warehouse_alices", "postgres", "template1"):
+            with pytest.raises(psycopg.OperationalError, match="permission denied"):
+                psycopg.connect(url, dbname=database)
 
 
 def test_a_wrong_password_is_refused(root: Path) -> None:

@@ -1,0 +1,100 @@
+"""Warehouses on the embedded PostgreSQL: each workspace has a database and a role of its own, closed to all others.
+
+They are made when a workspace first asks for one. Passwords follow from that in the home's secrets, so that a
+connection which was removed can be had again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import sql
+
+from flowapp.embedded.home import Home, write_atomically
+from flowapp.embedded.locks import held
+from flowapp.embedded.ports import LOOPBACK
+from flowapp.embedded.postgres import ADMIN
+from flowapp.embedded.services import ServiceAddresses
+
+PREFIX = "warehouse_"
+LONGEST_NAME = 63
+PASSWORDS = "pgpass"
+"""The file in FLOW_HOME that psql reads passwords from, with PGPASSFILE."""
+
+Fields = dict[str, str | int]
+
+
+def warehouse_name(workspace: str) -> str:
+    """The database of a workspace, by its slug, and the role that owns it. PostgreSQL cuts longer names off."""
+    name = f"{PREFIX}{workspace}"
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 17]}_{hashlib.sha256(workspace.encode()).hexdigest()[:16]}"
+
+
+def warehouse_fields(addresses: ServiceAddresses, workspace: str) -> Fields:
+    """Host, port, database, user and password of a workspace's warehouse, which may not be there yet."""
+    name = warehouse_name(workspace)
+    digest = hmac.digest(addresses.secrets.warehouse.encode(), name.encode(), "sha256")
+    return {
+        "host": LOOPBACK,
+        "port": addresses.ports["postgres"],
+        "database": name,
+        "user": name,
+        "password": urlsafe_b64encode(digest).decode().rstrip("="),
+    }
+
+
+def ensure_warehouse(addresses: ServiceAddresses, workspace: str) -> Fields:
+    """The same, made where it is missing. What is there keeps its rows."""
+    fields = warehouse_fields(addresses, workspace)
+    with _administration(addresses) as admin:
+        _ensure_role(admin, str(fields["user"]), str(fields["password"]))
+        _ensure_database(admin, str(fields["database"]))
+    return fields
+
+
+def note_password(home: Home, fields: Fields) -> None:
+    """Keep a warehouse's password for psql in the home, where only its owner reads it."""
+    path = home.root / PASSWORDS
+    # Servers may have another port tomorrow.
+    line = ":".join([LOOPBACK, "*", str(fields["database"]), str(fields["user"]), str(fields["password"])])
+    with held(home.root / f"{PASSWORDS}.lock"):
+        lines = path.read_text().splitlines() if path.exists() else []
+        if line not in lines:
+            write_atomically(path, "".join(f"{kept}\n" for kept in [*lines, line]))
+
+
+@contextmanager
+def _administration(addresses: ServiceAddresses) -> Iterator[psycopg.Connection]:
+    """The server's own session, one at a time: CREATE DATABASE takes no IF NOT EXISTS."""
+    with psycopg.connect(
+        host=LOOPBACK, port=addresses.ports["postgres"], user=ADMIN, password=addresses.secrets.admin,
+        dbname="postgres", autocommit=True, sslmode="disable", connect_timeout=5,
+    ) as admin:  # fmt: skip
+        admin.execute("SELECT pg_advisory_lock(hashtextextended('flow.warehouses', 0))")
+        yield admin
+
+
+def _ensure_role(admin: psycopg.Connection, name: str, password: str) -> None:
+    known = admin.execute("SELECT FROM pg_roles WHERE rolname = %s", [name]).rowcount
+    verb = sql.SQL("ALTER" if known else "CREATE")
+    rights = sql.SQL("LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS PASSWORD")
+    admin.execute(sql.SQL("{} ROLE {} {} {}").format(verb, sql.Identifier(name), rights, sql.Literal(password)))
+
+
+def _ensure_database(admin: psycopg.Connection, name: str) -> None:
+    """Nobody may enter before it is closed to all other roles."""
+    database = sql.Identifier(name)
+    if not admin.execute("SELECT FROM pg_database WHERE datname = %s", [name]).rowcount:
+        # Nobody can be connected to template0, which would keep it from being copied.
+        admin.execute(
+            sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0 ALLOW_CONNECTIONS false").format(database, database)
+        )
+    admin.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(database))
+    admin.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(database))
