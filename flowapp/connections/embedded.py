@@ -39,7 +39,7 @@ def find_server(home: Home, own: Mapping[str, Any]) -> ServiceAddresses | None:
 
 
 def offers_warehouse(workspace: Workspace) -> bool:
-    """Whether there is a server that came along, and no connection of the workspace has its warehouse's place or name."""
+    """Whether there is a server that came along, and no connection here has its warehouse's place or name."""
     server = embedded_server()
     if server is None:
         return False

@@ -10,6 +10,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import columns_of
 from executors.postgres.names import TableName
+from executors.postgres.queries import refuse_flow_tables
 from executors.types import travel_of
 from ir.checks import FkIntegrity
 from ir.words import counted
@@ -67,9 +68,10 @@ def _base_of_reference(conn: Conn, check: FkIntegrity) -> str:
 def probe(staged: Staged, check: FkIntegrity) -> None:
     staged.column(check, check.column)
     _base_of_reference(staged.conn, check)
-    column, table = sql.Identifier(check.ref_column), TableName.parse(check.ref_table).identifier
+    column, table = sql.Identifier(check.ref_column), TableName.parse(check.ref_table)
     with translate(), staged.conn.transaction():
-        staged.conn.execute(sql.SQL("SELECT {} FROM {} LIMIT 0").format(column, table))
+        refuse_flow_tables(staged.conn, [(table.schema, table.table)], f"fkIntegrity on {check.column!r}")
+        staged.conn.execute(sql.SQL("SELECT {} FROM {} LIMIT 0").format(column, table.identifier))
 
 
 HANDLER = CheckHandler(FkIntegrity.kind, run, probe)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
 
 from executors import sampling
 from executors.errors import Failure
+from executors.model import Connection
+from executors.postgres.client import connect
 from executors.sampling import sample_pipeline
 from tests.executors.conformance.world import World
 
@@ -66,6 +71,30 @@ def test_rows_of_a_database_are_sampled_as_they_are(world: World) -> None:
     report = sample_pipeline(world.job(world.table_document()), world.memory.ports())
     assert report.row_counts == {"load": 50}
     assert kept(world)[0][2] == {"id": 1, "name": "N1", "amount": "1.50", "day": "2026-01-02", "ok": False}
+
+
+@pytest.fixture
+def reads_server_files(server: Connection, warehouse: Connection) -> Iterator[None]:
+    """The role of the warehouse may read files of the database server meanwhile."""
+    with connect(server, autocommit=True) as admin:
+        if admin.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
+            pytest.skip("only a superuser may grant this, and the server's user is none")
+        admin.execute(f'GRANT pg_read_server_files TO "{warehouse.user}"')
+        yield
+        admin.execute(f'REVOKE pg_read_server_files FROM "{warehouse.user}"')
+
+
+@pytest.mark.usefixtures("reads_server_files")
+def test_as_a_role_with_rights_over_the_server_tables_are_loaded_and_not_shown(world: World) -> None:
+    world.sql("create table s (id int primary key)")
+    world.sql("insert into s values (1)")
+    document = world.table_document()
+    for look in (lambda: sample_pipeline(world.job(document), world.memory.ports()), lambda: world.preview(document)):
+        with pytest.raises(Failure, match=r"^query\.role_not_allowed: A preview"):
+            look()
+    assert world.run(document).nodes[-1].rows_loaded == 1
+    world.warehouse = replace(world.warehouse, allows_server_rights=True)
+    assert sample_pipeline(world.job(document), world.memory.ports()).row_counts == {"load": 1}
 
 
 def test_without_its_folder_a_source_cannot_be_sampled(world: World) -> None:

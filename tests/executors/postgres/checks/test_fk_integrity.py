@@ -57,3 +57,11 @@ def test_a_column_that_is_not_loaded_is_named_before_the_read(staged, checking, 
     make("CREATE TABLE ref (id integer)")
     with pytest.raises(Terminal, match=r"check\.column_unknown.*'other'"):
         checking.probe(staged("c integer", []), fk(schema, column="other"))
+
+
+def test_a_view_of_flows_own_tables_is_no_reference(staged, checking, make, schema):
+    make("CREATE VIEW v AS SELECT token FROM flow_meta.fences")
+    load = staged("token bigint", [(1,)])
+    check = FkIntegrity.read({"column": "token", "refTable": f"{schema}.v", "refColumn": "token", "onFail": "warn"})
+    with pytest.raises(Terminal, match=r"^query\.not_allowed.*flow_meta\.fences"):
+        checking.probe(load, check)
