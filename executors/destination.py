@@ -16,6 +16,7 @@ from executors.postgres.meta import STAGING
 from executors.postgres.names import TableName
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import StagingTables
+from executors.postgres.supported_types import require_supported
 from executors.postgres.target import (
     CreatedTable,
     columns_to_create,
@@ -53,7 +54,7 @@ def ready_table(
     when another worker has taken the run over: it loads that table."""
     dest, created = _find_or_create(conn, target, working)
     try:
-        yield dest, plan_stage_columns(target, working, dest, is_new=created is not None)
+        yield dest, _plan(conn, target, working, dest, is_new=created is not None)
     except LeaseLost:
         raise
     except Failure:
@@ -71,7 +72,7 @@ def table_to_look_at(
     """The table and its staging columns, for who loads nothing. A table that a load would make is not made: an empty
     one beside the staging tables stands in for it."""
     if dest := refuse_unloadable(conn, target):
-        yield dest, plan_stage_columns(target, working, dest)
+        yield dest, _plan(conn, target, working, dest)
         return
     columns = columns_to_create(target, working)
     made = create_target(conn, STAGING, tables.stand_in, columns, _key_of(target), comment=tables.owner)
@@ -80,11 +81,19 @@ def table_to_look_at(
         if dest is None:
             raise _vanished(target)
         named = replace(dest, schema=target.schema_, table=target.table)
-        yield dest, plan_stage_columns(target, working, named, is_new=True)
+        yield dest, _plan(conn, target, working, named, is_new=True)
     finally:
         if made is not None:
             with suppress(Failure):
                 drop_target_if_ours(conn, made)
+
+
+def _plan(
+    conn: Conn, target: Target, working: Sequence[SourceField], dest: Destination, *, is_new: bool = False
+) -> tuple[StageColumn, ...]:
+    columns = plan_stage_columns(target, working, dest, is_new=is_new)
+    require_supported(conn, dest, columns)
+    return columns
 
 
 def _key_of(target: Target) -> Sequence[str]:

@@ -18,6 +18,8 @@ FILLED = {SOURCE_FILE_HASH: "text", FLOW_RUN: "uuid", SOURCE_RECORD: "bigint"}
 """Target columns that the load fills itself where a table has them, and new tables do: the SHA-256 of the row's file,
 the run that wrote the row as it stands, and the row's number in its file."""
 
+_SYSTEM = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
+
 
 def plan_stage_columns(
     target: Target, working: Sequence[SourceField], dest: Destination, *, is_new: bool = False
@@ -64,8 +66,20 @@ def _stage_column(field: SourceField, column: DestinationColumn, target: Target,
     return StageColumn(column.name, kind, nullable, column.max_length, empty_as_null, is_native)
 
 
+def require_no_system_name(name: str, node: str) -> None:
+    if name in _SYSTEM:
+        raise Terminal(
+            "target.column_reserved",
+            f"The source gives a column {name!r}, a name that PostgreSQL keeps for a system column of every table, so "
+            "no table can have it.",
+            node=node,
+            hint="Rename or drop it in a transform.",
+        )
+
+
 def _require_known(target: Target, name: str, dest: Destination, *, is_new: bool) -> None:
     table = f"{dest.schema}.{dest.table}"
+    require_no_system_name(name, target.id)
     if name in FILLED or name in HIDDEN:
         raise Terminal(
             "target.column_reserved",

@@ -12,8 +12,9 @@ from executors.errors import Terminal
 from executors.model import DestinationColumn, SourceField
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, create_table, ddl, exists
+from executors.postgres.flow_columns import comment_filled
 from executors.postgres.names import TableName
-from executors.postgres.plan import FILLED
+from executors.postgres.plan import FILLED, require_no_system_name
 from executors.types import postgres_type
 from ir.nodes.target import Target
 from ir.types import ColumnType
@@ -34,6 +35,8 @@ def columns_to_create(target: Target, working: Sequence[SourceField]) -> tuple[D
         given = [(c.name, ColumnType.parse(c.type), c.nullable) for c in target.columns]
     else:
         given = [(f.name, f.type, True) for f in working]
+    for name, _, _ in given:
+        require_no_system_name(name, target.id)
     return tuple(DestinationColumn(name, kind, postgres_type(kind), nullable) for name, kind, nullable in given)
 
 
@@ -59,6 +62,7 @@ def create_target(
         require_schema(conn, schema)
         create_table(conn, name.identifier, _body(conn, columns, primary_key))
         conn.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(name.identifier, sql.Literal(comment)))
+        comment_filled(conn, name.identifier, FILLED.keys() - {column.name for column in columns})
         row = conn.execute("SELECT %s::regclass::oid", [name.identifier.as_string(conn)]).fetchone()
     return CreatedTable(schema, table, row[0]) if row else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 
 import psycopg
@@ -13,8 +13,9 @@ from psycopg import sql
 from executors.errors import Failure, Terminal
 from executors.formats.columns import require_columns
 from executors.formats.files import SPLIT_BYTES
-from executors.model import Connection, DestinationColumn, SourceField
+from executors.model import Connection, Destination, DestinationColumn, SourceField
 from executors.postgres.client import charset_of, translate
+from executors.postgres.flow_columns import not_of_flow, relations_of_query
 from executors.postgres.inspect import inspect_query, inspect_target
 from executors.postgres.plan import FILLED
 from executors.postgres.queries import refuse_flow_tables, require_allowed
@@ -132,21 +133,44 @@ class PostgresSource:
         if table is None:
             query = read_query(str(self._config.query))
             meant = query.spelled | {column.name for column in self._source.columns or ()}
-            columns = _without_filled(inspect_query(self._conn, query.text), but=meant)
+            found, names = inspect_query(self._conn, query.text), FILLED.keys() - meant
+            relations = relations_of_query(self._conn, query.text) if names & {column.name for column in found} else {}
+            columns = self._without_filled(found, {name: relations[name] for name in names if name in relations})
         else:
             self._require_readable_name(table)
-            found = inspect_target(self._conn, table.schema_, table.name)
-            if found is None:
+            there = inspect_target(self._conn, table.schema_, table.name)
+            if there is None:
                 raise Terminal(
                     "source.table_unknown",
                     f"The database has no table or view {self.name}.",
                     hint="Names are matched exactly, large and small letters included.",
                 )
-            self._kind, columns = found.kind, _without_filled(found.columns)
+            self._kind, columns = there.kind, self._without_filled(there.columns, self._filled_of(table, there))
         if not columns:
             raise Terminal("source.no_columns", f"{self.name} has no columns.", hint="Read another table.")
         require_columns(self.name, [column.name for column in columns], self._source.columns or ())
         return columns
+
+    def _filled_of(self, table: SourceTable, there: Destination) -> dict[str, int]:
+        """The columns of a table with the names of those that loads fill, and the table."""
+        names = [column.name for column in there.columns if column.name in FILLED]
+        name = sql.Identifier(table.schema_, table.name).as_string(self._conn)
+        row = self._conn.execute("SELECT %s::regclass::oid", [name]).fetchone() if names else None
+        return dict.fromkeys(names, row[0]) if row else {}
+
+    def _without_filled(
+        self, columns: Sequence[DestinationColumn], filled: Mapping[str, int]
+    ) -> tuple[DestinationColumn, ...]:
+        """What loads wrote beside the rows tells where those came from, and is none of theirs. A query's star gives it;
+        a name that is spelled is meant, and judged like any other."""
+        if own := not_of_flow(self._conn, filled):
+            raise Terminal(
+                "source.column_reserved",
+                f"{self.name} has a column {own[0]!r} of its own, a name under which loads write where rows came from: "
+                "its values would be replaced.",
+                hint=f'Read it under another name, by a query with {own[0]} AS "other", or name all other columns.',
+            )
+        return tuple(column for column in columns if column.name not in filled)
 
     def _require_readable_name(self, table: SourceTable) -> None:
         if why := why_not_read(table.schema_, table.name):
@@ -243,12 +267,6 @@ class PostgresSource:
         row = self._conn.execute(statement).fetchone()
         plan = (json.loads(row[0]) if isinstance(row[0], str) else row[0])[0]["Plan"] if row else {}
         return int(plan.get("Plan Rows", 0) * max(plan.get("Plan Width", 0), len(self._columns)))
-
-
-def _without_filled(columns: Sequence[DestinationColumn], but: Collection[str] = ()) -> tuple[DestinationColumn, ...]:
-    """What loads wrote beside the rows tells where those came from, and is none of theirs. A query's star gives it; a
-    name that is spelled is meant, and judged like any other."""
-    return tuple(column for column in columns if column.name not in FILLED or column.name in but)
 
 
 _LEAST_ROW_BYTES = 28

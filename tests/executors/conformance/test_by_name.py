@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executors.errors import Failure
+from executors.errors import Failure, Terminal
 from tests.executors.conformance.world import World
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -76,3 +76,16 @@ def test_empty_and_missing_are_kept_apart_where_the_target_can(world: World) -> 
     world.write("a", 'id,name,code\n1,"",""\n')
     world.run(world.document())
     assert world.rows() == [(1, None, "")]
+
+
+@pytest.mark.parametrize("made", ["", "create table t (id int)"])
+@pytest.mark.parametrize("name", ["ctid", "tableoid"])
+def test_a_name_that_postgresql_keeps_for_itself_is_refused_with_the_reason(world: World, made: str, name: str) -> None:
+    if made:
+        world.sql(made)
+    world.write("rows.csv", f"id,{name}\n1,x\n")
+    with pytest.raises(Terminal, match=rf"target\.column_reserved.*{name!r}.*system column"):
+        world.run(world.document())
+    assert world.sql("select to_regclass('t') is null") == [(not made,)]
+    world.run(world.document(ops=[{"op": "drop", "columns": [name]}]))
+    assert world.rows("id::text") == [("1",)]

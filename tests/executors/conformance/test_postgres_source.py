@@ -61,26 +61,59 @@ def test_a_missing_table_is_made_of_the_source_s_types(world: World, mode: str) 
     assert world.rows("id, name, amount, day, ok") == world.rows(table="s")
 
 
-def test_a_table_that_a_load_has_made_is_a_source_as_it_is(world: World, mode: str) -> None:
+@pytest.fixture
+def loaded(world: World) -> World:
+    """`t`, made by a load, is now `s`, the source."""
     world.sql(TABLE.format("s"))
-    world.sql("alter table s add _source_file_hash text, add _flow_run uuid, add _source_record bigint")
-    world.sql(ROWS.replace("into s", "into s (id, name, amount, day, ok)"))
-    world.sql("update s set _source_file_hash = 'theirs', _flow_run = gen_random_uuid(), _source_record = 99")
-    world.run(world.table_document(mode=mode))
-    written = world.memory.commits["load"].run_id
-    assert world.sql("select distinct _flow_run::text, _source_record = 99 from t") == [(written, False)]
+    world.sql(ROWS)
+    world.run(world.table_document())
+    world.sql("drop table s; alter table t rename to s")
+    return world
+
+
+@pytest.mark.parametrize("shape", ["s", "v", "w"])
+def test_a_table_that_a_load_has_made_is_a_source_as_it_is(loaded: World, shape: str) -> None:
+    loaded.sql("create view v as select * from s; create view w as select * from v where id > 0")
+    before = loaded.sql("select distinct _flow_run::text from s")
+    loaded.run(loaded.table_document(shape))
+    written = loaded.memory.commits["load"].run_id
+    assert loaded.sql("select distinct _flow_run::text, count(*) from t group by 1") == [(written, 3)]
+    assert before != [(written,)]
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_star_gives_what_a_load_has_written_beside_the_rows_to_no_target(world: World) -> None:
-    world.sql("alter table s add _source_file_hash text, add _flow_run uuid default gen_random_uuid()")
+def test_a_table_of_ones_own_that_a_load_has_filled_is_a_source_as_it_is(world: World) -> None:
+    world.sql("create table u (like t, _flow_run uuid); alter table t add _flow_run uuid")
+    world.run(world.table_document())
+    world.sql("drop table s; alter table t rename to s; alter table u rename to t")
+    world.run(world.table_document())
+    assert world.sql("select distinct _flow_run::text from t") == [(world.memory.commits["load"].run_id,)]
+
+
+def test_a_star_gives_what_a_load_has_written_beside_the_rows_to_no_target(loaded: World) -> None:
+    loaded.sql(TABLE.format("t"))
+    loaded.sql("update s set _source_file_hash = 'theirs'; alter table t add origin text, add _flow_run uuid")
     query = (
         "with a as (select s.* from {}.s as s) select *, _source_file_hash as origin from a where _flow_run is not null"
     )
-    world.sql("update s set _source_file_hash = 'theirs'; alter table t add origin text, add _flow_run uuid")
-    world.run(world.table_document(query=query.format(world.schema)))
-    written = world.memory.commits["load"].run_id
-    assert world.sql("select count(*), origin, _flow_run::text from t group by 2, 3") == [(3, "theirs", written)]
+    loaded.run(loaded.table_document(query=query.format(loaded.schema)))
+    written = loaded.memory.commits["load"].run_id
+    assert loaded.sql("select count(*), origin, _flow_run::text from t group by 2, 3") == [(3, "theirs", written)]
+
+
+OWN = ["_source_file_hash text", "_source_record bigint", "_flow_run uuid", "_flow_run text", "_source_record int"]
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize("query", ["", "select * from {0}.s", "select * from (select *, 1 as one from {0}.s) as a"])
+def test_a_column_of_the_source_s_own_with_such_a_name_is_refused(world: World, own: str, query: str) -> None:
+    world.sql(f"alter table s add {own}")
+    name = own.split()[0]
+    with pytest.raises(Terminal, match=rf"source\.column_reserved.*{name!r} of its own") as stopped:
+        world.run(world.table_document(query=query.format(world.schema) or None))
+    assert f"{name} AS" in (stopped.value.hint or "")
+    assert world.rows() == []
 
 
 @pytest.mark.usefixtures("tables")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import psycopg
 import pytest
 
+from executors.destination import ready_table
 from executors.errors import Terminal
 from executors.postgres.inspect import inspect_target
 from executors.postgres.plan import FILLED
@@ -104,3 +106,35 @@ def test_a_table_with_a_view_on_it_is_left(conn, make, schema):
     make("CREATE VIEW v AS SELECT * FROM t")
     assert not drop_target_if_ours(conn, created)
     assert inspect_target(conn, schema, "t") is not None
+
+
+@pytest.mark.parametrize("name", ["ctid", "tableoid", "xmin", "cmax"])
+def test_a_name_that_every_table_has_for_itself_is_refused_with_the_reason(name):
+    with pytest.raises(Terminal, match=rf"target\.column_reserved.*{name!r}.*system column"):
+        columns_to_create(target_node("s", "t"), working("id integer", name))
+
+
+def test_columns_that_loads_fill_say_so(conn, schema):
+    create_target(conn, schema, "t", columns_to_create(target_node(schema, "t"), working("id integer")))
+    found = conn.execute(
+        "SELECT a.attname, col_description(a.attrelid, a.attnum) LIKE 'Filled by Flow: %' FROM pg_attribute a"
+        f" WHERE a.attrelid = '{schema}.t'::regclass AND a.attnum > 1 ORDER BY 1"
+    ).fetchall()
+    assert found == [("_flow_run", True), ("_source_file_hash", True), ("_source_record", True)]
+
+
+@pytest.mark.parametrize("declared", ["xml", "xml[]", "page"])
+def test_xml_on_a_server_without_it_is_refused_with_column_and_reason(conn, make, schema, declared):
+    try:
+        conn.execute("SELECT '<a/>'::xml")
+    except psycopg.errors.FeatureNotSupported:
+        pass
+    else:
+        pytest.skip("this server has XML")
+    make("CREATE DOMAIN page AS xml")
+    make(f"CREATE TABLE t (id integer, v {declared})")
+    with (
+        pytest.raises(Terminal, match=r"target\.type_unsupported.*'v' is .*libxml"),
+        ready_table(conn, target_node(schema, "t"), working("id integer", "v")),
+    ):
+        pass
