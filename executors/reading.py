@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 from executors.formats import FORMATS
 from executors.formats.batches import Batches
+from executors.formats.clues import clues_of
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField
 from executors.postgres.mark_types import MarkType
@@ -61,7 +62,8 @@ class Reading:
     `records` are the rows as counted before; None if the reader counts them, and ends each part with a trailer. `size`
     is about how many bytes it holds. `on_bad_row` says what becomes of records that cannot be read, `keeps_order`
     whether a later record is a newer one. `narrow` gives the same without the rows below a bound, as far as the source
-    can tell. `release` is to be called once all is read: it lets go of what the source holds, if nobody else reads it.
+    can tell. `find_clues` tells what in the source's settings does not seem to fit. `release` is to be called once all
+    is read: it lets go of what the source holds, if nobody else reads it.
     """
 
     fields: tuple[SourceField, ...]
@@ -74,6 +76,7 @@ class Reading:
     keeps_order: bool = True
     narrow: Callable[[Bound], Reading] | None = None
     release: Callable[[], None] = lambda: None
+    find_clues: Callable[[], tuple[str, ...]] = tuple
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -122,4 +125,5 @@ def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
         size=sum(scan.file.size for scan in scans),
         records=sum(scan.records for scan in scans),
         on_bad_row=getattr(format, "on_bad_row", "reject"),
+        find_clues=lambda: clues_of((scan.file for scan in scans), format),
     )

@@ -63,6 +63,10 @@ class _OfRejectedRows(TargetLoad):
         super().__init__(job, ports, report, session, lane.path, lane.connection, rows.reading, lane.hooks)
         self._rows = rows
 
+    def _limits_rejected(self) -> float:
+        """Rows that still fail a rule stay where they are, however many."""
+        return 0
+
     def _refuse(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         super()._refuse(dest, columns)
         if self._rows.keeps_mark and not CONNECTORS[self._path.source.connector].keeps_order:

@@ -54,6 +54,8 @@ class _Sampling(PipelineRun):
         reading = self._read(lane)
         self.ports.events.step("pass", lane.path.target.id)
         rows = sample_rows(self._session, lane.path, reading, MOST_ROWS) if reading and reading.parts else []
+        if reading and reading.parts and not rows:
+            _stop_on_clues(lane.path.source, reading)
         names = {origin.seq: origin.name for origin in reading.origins} if reading else {}
         ref = RunRef(self.job.run_id, *self._key(lane.path.target), self.job.attempt, self.job.token)
         with translate(lane.path.target.id):
@@ -67,6 +69,18 @@ class _Sampling(PipelineRun):
 
     def give_up(self, cause: object) -> None:
         """Nothing was taken, so nothing is to be put back."""
+
+
+def _stop_on_clues(source: Source, reading: Reading) -> None:
+    """Raise Terminal where the source's settings may be why no row could be read."""
+    if clues := reading.find_clues():
+        names = ", ".join(origin.name for origin in reading.origins[:3])
+        raise Terminal(
+            "source.nothing_readable",
+            f"No row of {names} can be read: {'; '.join(clues)}.",
+            node=source.id,
+            hint="Correct the format of the source.",
+        )
 
 
 class _NewestFiles:

@@ -16,6 +16,7 @@ from executors.model import (
     CheckReport,
     Destination,
     LoadCommit,
+    NodeReport,
     PassResult,
     RuleCount,
     RulePlan,
@@ -37,6 +38,7 @@ from executors.postgres.preview import count_effect, count_null_rates
 from executors.postgres.refused import refuse_rows
 from executors.postgres.trial import refuse_tried
 from executors.reading import Reading
+from executors.rejected_limit import too_many_rejected
 from executors.rules import require_rule_columns
 from executors.secrets import seal
 from executors.spark.columns import compile_path
@@ -49,6 +51,10 @@ from executors.target_window import TargetWindow
 from ir.load_modes import load_mode
 from ir.pipeline import Path
 from ir.rules import rule_id
+
+_OF_LOADS = (
+    "rows_inserted", "rows_updated", "rows_unchanged", "rows_replaced", "rows_behind_mark", "rows_suppressed",
+)  # fmt: skip
 
 
 class TargetLoad:
@@ -94,6 +100,7 @@ class TargetLoad:
             try:
                 self._pass(columns)
                 self._refuse(dest, columns)
+                self._guard_rejected()
                 self._check(dest, columns)
                 commit = self._commit(dest, columns)
             except (LeaseLost, Held):
@@ -170,6 +177,8 @@ class TargetLoad:
     def _count_rules(self) -> None:
         self._rules = self._counted_rules()
         self._share_rules()
+        if self._is_all_rejected() and self._limits_rejected() and (clues := self._reading.find_clues()):
+            raise self._too_many_rejected(clues)
         accounting.stop_on_abort(self._path, self._rules, {origin.seq: origin.name for origin in self._reading.origins})
 
     def _share_rules(self) -> None:
@@ -224,6 +233,7 @@ class TargetLoad:
             return False
         self._result = PassResult((*self._result.tasks, refused))
         self._count_rules()
+        self._guard_rejected()
         return True
 
     def _hold(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
@@ -271,6 +281,37 @@ class TargetLoad:
             evaluation=evaluation,
             mark=self._window.mark_now(),
         )
+
+    def _guard_rejected(self) -> None:
+        """Stop a load that rejects too much: by default one that would load none of the rows that came."""
+        limit, rejected, rows = self._limits_rejected(), self._result.total("rows_rejected"), self._unfiltered()
+        if limit and rejected and 100 * rejected >= limit * rows:
+            raise self._too_many_rejected(())
+
+    def _limits_rejected(self) -> float:
+        """From which percentage of rejected rows on the load fails; 0 for never."""
+        return self._target.fail_at_rejected_pct
+
+    def _unfiltered(self) -> int:
+        return self._read - self._filtered()
+
+    def _is_all_rejected(self) -> bool:
+        return 0 < self._result.total("rows_rejected") == self._unfiltered()
+
+    def _too_many_rejected(self, clues: Sequence[str]) -> Terminal:
+        """Which is no verdict on the file: its source may be set up wrongly, so it stays where it is."""
+        self._tell_rejected()
+        return too_many_rejected(
+            self._target, self._unfiltered(), self._result.total("rows_rejected"), self._rules, clues
+        )
+
+    def _tell_rejected(self) -> None:
+        """The numbers of a load that stops here; of the target where they are all that it has."""
+        nodes = accounting.node_reports(self._path, self._read, self._result)
+        if self._is_all_rejected():
+            none = dict.fromkeys(("rows_staged", "rows_loaded", *_OF_LOADS), 0)
+            nodes.append(NodeReport(self._target.id, "target", **{**none, **self._node_counts()}))
+        put_share(self._report, self._target.id, Share(self._reading.identities, nodes, self._rules))
 
     def _guard_empty(self) -> None:
         """Rows are counted as the tasks reported them: a staging that lost its rows is not an empty source."""

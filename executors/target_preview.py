@@ -38,6 +38,7 @@ class TargetPreview(TargetLoad):
             try:
                 self._pass(columns)
                 self._refuse(dest, columns)
+                self._guard_rejected()
                 self._check(dest, columns)
                 return self._look(dest, columns)
             finally:

@@ -13,6 +13,7 @@ from pyarrow import csv as arrow_csv
 from executors.errors import InvalidContent, Terminal
 from executors.formats import columns
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
+from executors.formats.clues import HEAD_BYTES, blaming_settings, find_clues
 from executors.formats.encodings import bom_length, escaped, is_utf8, is_valid, to_utf8
 from executors.formats.files import (
     BLOCK_BYTES,
@@ -51,8 +52,12 @@ def scan(
     finder = _finder(fmt)
     with open_unchanged(file) as stream:
         position = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
-        names, warnings = _names(stream, file, fmt, declared)
-        columns.require_columns(file.name, names, declared)
+        clues = find_clues(b"".join(blocks_of(stream, 0, HEAD_BYTES)), fmt)
+        with blaming_settings(clues):
+            names, warnings = _names(stream, file, fmt, declared)
+            columns.require_columns(file.name, names, declared)
+        if clues and len(names) == 1:
+            warnings.append(f"The format's settings may be wrong: {'; '.join(clues)}.")
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
         planner = SplitPlanner(file.size, split_bytes, skip=int(fmt.header))

@@ -83,6 +83,12 @@ def _changed(file: SourceFile, what: str) -> Transient:
     )
 
 
+def first_bytes(file: SourceFile, most: int) -> bytes:
+    """As many bytes as there are, up to `most`. Raises as `open_unchanged`."""
+    with open_unchanged(file) as stream:
+        return b"".join(blocks_of(stream, 0, most))
+
+
 def head_of(stream: ByteStream) -> bytes:
     """The first bytes of a file, enough for a byte order mark; reading begins at its start afterwards."""
     stream.seek(0)

@@ -48,7 +48,15 @@ GROUPS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("How", ("loadMode", "upsertKey", "orderBy", "watermarkColumn", "watermarkLag", "watermarkLead", "cdcSource")),
         (
             "Guards",
-            ("failOnEmptySource", "onTypeMismatch", "emptyAsNull", "backupBeforeLoad", "hold", "expectedRowCountDelta"),
+            (
+                "failOnEmptySource",
+                "failAtRejectedPct",
+                "onTypeMismatch",
+                "emptyAsNull",
+                "backupBeforeLoad",
+                "hold",
+                "expectedRowCountDelta",
+            ),
         ),
         ("Hooks", ("preHook", "postHook")),
         ("Columns of a table that does not exist yet", ("columns",)),
@@ -76,6 +84,7 @@ HELP = {
     "expectedRowCountDelta.maxIncreasePct": "By how many percent a load may be bigger than that mean.",
     "backupBeforeLoad": "The table is kept before each load for a week; the Backups page puts it back.",
     "failOnEmptySource": "A source without a row fails the run instead of emptying the table.",
+    "failAtRejectedPct": "With at least this many percent of the rows rejected nothing is loaded; 0 sets no limit.",
     "onTypeMismatch": "A value that does not fit its column stops the run, rejects its row, or becomes NULL.",
     "emptyAsNull": "An empty text is loaded as NULL where the column may be NULL.",
     "statement": "One statement that looks after tables, such as ANALYZE orders; only admins may save it.",
@@ -107,6 +116,7 @@ HELP_OF = {
 """By kind of node, where a field of the same name means something else."""
 LABELS = {
     "rowLevel": "Rules", "datasetLevel": "Checks", "config": "Files", "ops": "Operations", "customSql": "Custom SQL",
+    "failAtRejectedPct": "Fail at rejected rows in %",
     "fkIntegrity": "Foreign keys", "maxViolationPct": "Max violations in %",
 }  # fmt: skip
 DOCS = {"Hooks": "hooks"}

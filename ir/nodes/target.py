@@ -18,7 +18,7 @@ from ir.hooks.base import PlacedHook, Stage
 from ir.limits import MAX_COLUMNS, MAX_KEY_COLUMNS
 from ir.names import check_column, check_identifier, check_schema
 from ir.nodes.base import InnerNode
-from ir.nodes.hold import Hold
+from ir.nodes.hold import Hold, Percent
 from ir.pointers import Pointer
 from ir.types import TypeName, check_type
 
@@ -73,6 +73,7 @@ class Target(InnerNode):
     watermark_lead: Text | None = None
     cdc_source: Id | None = None
     fail_on_empty_source: bool = True
+    fail_at_rejected_pct: Percent = 100
     backup_before_load: bool = False
     expected_row_count_delta: ExpectedRowCountDelta | None = None
     hold: Hold | None = None

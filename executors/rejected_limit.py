@@ -1,0 +1,44 @@
+"""The failure of a load that rejects too many of its rows, with what seems to be the cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from executors.errors import Terminal
+from executors.formats.clues import SETTINGS_HINT
+from executors.model import RuleCount
+from ir.nodes import Target
+from ir.words import counted
+
+_MOST_CAUSES = 3
+
+
+def too_many_rejected(
+    target: Target, rows: int, rejected: int, rules: Sequence[RuleCount], clues: Sequence[str]
+) -> Terminal:
+    """`rows` came and were not filtered; `clues` are those of the source's settings, which explain all else."""
+    causes = list(clues) or [_cause(rule) for rule in rules if _rejects(rule) == rejected][:_MOST_CAUSES]
+    share = (
+        f"Every one of {counted(rows, 'row')} was rejected"
+        if rejected == rows
+        else f"{rejected:,} of {counted(rows, 'row')} were rejected ({100 * rejected / rows:.3g} %)"
+    )
+    because = f": {'; '.join(causes)}" if causes else ""
+    fix = SETTINGS_HINT if clues else "See the rejected rows, and correct the source or the rules."
+    return Terminal(
+        "rows.too_many_rejected",
+        f"{share}{because}. Nothing was loaded.",
+        node=target.id,
+        hint=f"{fix} If such a load is as it should be, set failAtRejectedPct of the target "
+        f"({target.fail_at_rejected_pct:g} now) to 0.",
+    )
+
+
+def _rejects(rule: RuleCount) -> int:
+    return 0 if rule.on_fail == "warn" else rule.violations
+
+
+def _cause(rule: RuleCount) -> str:
+    where = f" on {rule.field!r}" if rule.field else ""
+    why = f" ({rule.message})" if rule.message else ""
+    return f"the rule {rule.type}{where}{why} rejects all of them"
