@@ -57,6 +57,12 @@ _STATES: dict[str, _State] = {
         "Free some and try again.",
         tells_primary=True,
     ),
+    "22P05": _State(
+        Terminal,
+        "target.character_unusable",
+        "A name or text holds a character that the database's encoding lacks.",
+        "Take it out of the pipeline's names, rules and queries, or use a database in UTF8.",
+    ),
     "22": _State(
         InvalidContent,
         "target.value_refused",
@@ -88,6 +94,19 @@ _STATES: dict[str, _State] = {
         "target.statement_refused",
         "The table does not allow what this load mode does.",
         "Use another load mode, or change what stands in the way.",
+        tells_primary=True,
+    ),
+    "54011": _State(
+        Terminal,
+        "target.too_many_columns",
+        "A table of PostgreSQL has at most 1,600 columns, and staging needs three of them.",
+        "Drop columns in a transform, or load several tables.",
+    ),
+    "54": _State(
+        Terminal,
+        "target.limit_exceeded",
+        "A limit of the database server was exceeded.",
+        "Correct the source. With onTypeMismatch skip, rows that are too large for an index go to quarantine.",
         tells_primary=True,
     ),
     "55": _State(

@@ -10,12 +10,13 @@ from psycopg import sql
 
 from executors.errors import Terminal
 from executors.model import DestinationColumn, SourceField
-from executors.postgres.client import translate
+from executors.postgres.client import charset_of, translate
 from executors.postgres.ddl import Conn, create_table, ddl, exists
 from executors.postgres.flow_columns import comment_filled
 from executors.postgres.names import TableName
 from executors.postgres.plan import FILLED, require_no_system_name
 from executors.types import postgres_type
+from ir.names import MAX_BYTES
 from ir.nodes.target import Target
 from ir.types import ColumnType
 
@@ -37,7 +38,30 @@ def columns_to_create(target: Target, working: Sequence[SourceField]) -> tuple[D
         given = [(f.name, f.type, True) for f in working]
     for name, _, _ in given:
         require_no_system_name(name, target.id)
+        _require_short(name, target.id)
     return tuple(DestinationColumn(name, kind, postgres_type(kind), nullable) for name, kind, nullable in given)
+
+
+def _require_short(name: str, node: str) -> None:
+    """PostgreSQL cuts longer names without an error."""
+    if len(name.encode()) > MAX_BYTES:
+        raise Terminal(
+            "target.name_unusable",
+            f"The source gives a column {name!r} of {len(name.encode())} bytes; names have {MAX_BYTES} bytes at most.",
+            node=node,
+            hint="Rename or drop it in a transform.",
+        )
+
+
+def _require_characters(conn: Conn, columns: Sequence[DestinationColumn]) -> None:
+    charset = charset_of(conn)
+    for column in columns:
+        if char := charset.lacks(column.name):
+            raise Terminal(
+                "target.name_unusable",
+                f"The column name {column.name!r} {charset.describe(char)}.",
+                hint="Rename or drop the column in a transform.",
+            )
 
 
 @translate()
@@ -55,6 +79,7 @@ def create_target(
     without column.
     """
     _require_key_columns(columns, primary_key)
+    _require_characters(conn, columns)
     name = TableName(schema, table)
     with ddl(conn):
         if exists(conn, schema, table):

@@ -83,6 +83,12 @@ def test_rows_that_a_rule_rejects_and_files_of_any_name_are_kept_escaped(latin: 
     assert reconciles(report)
 
 
+def test_a_column_whose_name_the_database_cannot_hold_is_refused_by_name(latin: World) -> None:
+    latin.write("rows.csv", "id,größe,€\n1,2,3\n")
+    with pytest.raises(Terminal, match=r"target\.name_unusable.*'€' holds U\+20AC .* LATIN1 lacks"):
+        latin.run(latin.document())
+
+
 def test_bad_characters_become_null_where_that_is_asked_for(latin: World) -> None:
     latin.sql("create table t (id int, name text)")
     latin.write("rows.csv", TEXT)

@@ -138,3 +138,9 @@ def test_xml_on_a_server_without_it_is_refused_with_column_and_reason(conn, make
         ready_table(conn, target_node(schema, "t"), working("id integer", "v")),
     ):
         pass
+
+
+@pytest.mark.parametrize("name", ["x" * 64, "é" * 32])
+def test_a_name_that_postgresql_would_cut_is_refused(name):
+    with pytest.raises(Terminal, match=r"target\.name_unusable.*64 bytes"):
+        columns_to_create(target_node("s", "t"), working("id integer", name))

@@ -101,6 +101,16 @@ def test_a_row_that_another_unique_index_of_an_upsert_keeps_out_is_skipped(loadi
     assert rows("SELECT * FROM t ORDER BY k") == [(1, "taken"), (3, "free")]
 
 
+def test_a_value_that_is_too_large_for_an_index_is_named_and_skipped(loading, make):
+    make("CREATE TABLE t (v text); CREATE INDEX tall ON t (v)")
+    load = loading("t", "v")
+    load.stage([("small",), ("".join(chr(33 + n * n % 7919 % 90) for n in range(60_000)),)])
+    failure = failing(load)
+    assert failure.code == "target.limit_exceeded"
+    assert "Rows: rows.csv record 2." in failure.message
+    assert outcome(load, failure) == [("size:t", None, 1)]
+
+
 def test_nothing_of_a_trial_stays(loading, make, rows):
     make(PARTITIONED)
     load = loading("t", "id integer", "v")
