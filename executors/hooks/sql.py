@@ -13,6 +13,7 @@ from executors.errors import Terminal, Transient
 from executors.hooks.base import HookCall, HookHandler
 from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
+from executors.postgres.failures import origin_of, own_words
 from executors.postgres.queries import require_functions
 from ir.hooks.base import BaseHook
 from ir.hooks.sql import SqlHook
@@ -102,7 +103,7 @@ def _is_warning(notice: Diagnostic) -> bool:
 
 
 def _words(notice: Diagnostic) -> str:
-    return notice.message_primary or ""
+    return own_words(notice) or f"a warning {origin_of(notice)}"
 
 
 def _plan(conn: Conn, text: str) -> str:

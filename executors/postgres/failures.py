@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import psycopg
+from psycopg.errors import Diagnostic
 
 from executors.errors import Failure, InvalidContent, Terminal, Transient
 from executors.secrets import seal_text
@@ -146,7 +147,11 @@ _GRANTS = {
 }
 
 
-_FUNCTION = re.compile(r"^(?:PL/pgSQL|SQL) function (.+?\))(?: line \d+| statement \d+| during| at |$)", re.MULTILINE)
+FUNCTION_IN_CONTEXT = r'^[\w/]+ function ([^)\n]+\)|"[^"\n]+")'
+"""A function that an error's context names: PL/pgSQL by its signature, other languages by its quoted name.
+
+Python and PostgreSQL both read this pattern."""
+_FUNCTION = re.compile(FUNCTION_IN_CONTEXT, re.MULTILINE)
 LONGEST_DETAIL = 2000
 
 
@@ -182,13 +187,25 @@ def _stateless(error: psycopg.Error) -> Failure:
 
 def _from_table(error: psycopg.Error, state: str) -> Failure:
     known = _STATES.get(state) or _STATES.get(state[:2]) or _OTHER
-    primary = error.diag.message_primary if known.tells_primary else None
-    if primary:
+    if known.tells_primary and (primary := own_words(error.diag)):
         return known.kind(known.code, f"{known.says} {primary}.", hint=known.hint)
-    function = _FUNCTION.search(error.diag.context or "")
-    where = f"in function {function[1]}, " if function else ""
-    text = f"{known.says} ({where}SQLSTATE {state}, {type(error).__name__})"
-    return known.kind(known.code, text, hint=known.hint)
+    return known.kind(known.code, f"{known.says} ({_where(error)})", hint=known.hint)
+
+
+def own_words(diag: Diagnostic) -> str:
+    """The server's first line; empty where it comes from within a function, which may put row values into any text."""
+    context = diag.context or ""
+    return "" if context and not context.startswith("COPY ") else diag.message_primary or ""
+
+
+def origin_of(diag: Diagnostic) -> str:
+    """The function that an error or a warning comes from, if it does, and its state."""
+    function = _FUNCTION.search(diag.context or "")
+    return f"in function {function[1]}, SQLSTATE {diag.sqlstate}" if function else f"SQLSTATE {diag.sqlstate}"
+
+
+def _where(error: psycopg.Error) -> str:
+    return f"{origin_of(error.diag)}, {type(error).__name__}"
 
 
 def _constraint(error: psycopg.Error) -> Failure:
@@ -212,7 +229,11 @@ def _constraint(error: psycopg.Error) -> Failure:
 
 
 def _forbidden(error: psycopg.Error) -> Failure:
-    primary = error.diag.message_primary or "permission denied"
+    primary = own_words(error.diag)
+    if not primary:
+        text = f"A function in the database lacks a privilege, or raised this error itself. ({_where(error)})"
+        hint = "GRANT what the function needs. Its text may hold row values and is shown to editors and admins."
+        return Terminal("target.forbidden", text, hint=hint)
     if "row-level security" in primary:
         hint = "A policy of the table forbids it: change the policy, or load as a role that it does not bind."
         return Terminal("target.forbidden", f"The connection's user may not do this: {primary}.", hint=hint)

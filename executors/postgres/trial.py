@@ -16,6 +16,7 @@ from executors.errors import Failure
 from executors.model import RecordRef, TaskCount
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
+from executors.postgres.failures import FUNCTION_IN_CONTEXT
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.refusals import Refusal
@@ -48,7 +49,7 @@ BEGIN
             IF SQLSTATE !~ {states} THEN RAISE; END IF;
             IF SQLSTATE <> ALL ({ignored}) THEN
                 INSERT INTO {tried} VALUES (_flow_row.{file}, _flow_row.{record}, SQLSTATE, _flow_c, _flow_f, _flow_t,
-                    substring(_flow_x FROM '^(?:PL/pgSQL|SQL) function (\\S+)'));
+                    substring(_flow_x FROM {function}));
                 _flow_n := _flow_n + 1;
                 EXIT WHEN _flow_n >= {most};
             END IF;
@@ -114,6 +115,7 @@ def _try_rows(conn: Conn, plan: LoadPlan, state: str, most: int | None = None) -
             states=sql.Literal(f"^({_ABOUT_ROWS.pattern}{f'|{_POLICY}' if state == _POLICY else ''})"),
             ignored=sql.SQL("{}::text[]").format(sql.Literal(ignored)),
             tried=_TRIED,
+            function=sql.Literal(f"(?n){FUNCTION_IN_CONTEXT}"),
             file=sql.Identifier(FILE),
             record=sql.Identifier(RECORD),
             most=sql.Literal(most),

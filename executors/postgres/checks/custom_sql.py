@@ -16,6 +16,7 @@ from psycopg import errors, sql
 from executors.errors import Terminal
 from executors.model import StageColumn
 from executors.postgres.checks.base import CheckHandler, Outcome, Staged, as_type
+from executors.postgres.failures import origin_of, own_words
 from executors.postgres.queries import require_allowed
 from ir.checks import CustomSql
 from ir.checks.custom_sql import STAGED
@@ -76,7 +77,7 @@ def _ask(staged: Staged, query: Query, statement: sql.Composed) -> Any:
         raise
     except psycopg.ProgrammingError as error:
         # Of this class the server's words name what the query names.
-        raise _failed(str(error.diag.message_primary)) from error
+        raise _failed(own_words(error.diag) or f"it fails {origin_of(error.diag)}") from error
     return row[0] if row else 0
 
 

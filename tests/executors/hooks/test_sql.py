@@ -102,6 +102,17 @@ def test_a_table_that_postgresql_skips_with_a_warning_is_a_failure(run: Run):
     assert "pg_authid" in report.message
 
 
+def test_the_text_of_a_warning_of_a_function_is_not_told(run: Run, things, schema):
+    things.execute(
+        f"CREATE FUNCTION {schema}.note(n integer) RETURNS integer LANGUAGE plpgsql AS"
+        " $$BEGIN RAISE WARNING 'row 12345'; RETURN n; END$$"
+    )
+    things.execute(f"CREATE MATERIALIZED VIEW {schema}.noted AS SELECT {schema}.note(1) AS n WITH NO DATA")
+    report, _ = run({"type": "sql", "statement": f"REFRESH MATERIALIZED VIEW {schema}.noted"})
+    assert "12345" not in report.message
+    assert f"a warning in function {schema}.note(integer)" in report.message
+
+
 def test_a_plan_is_told(run: Run, things):
     report, _ = run({"type": "sql", "statement": "EXPLAIN SELECT * FROM t"})
     assert "Scan on t" in report.message

@@ -119,13 +119,22 @@ def test_an_error_of_a_constant_fails_the_check_as_well(load, checking):
     assert checking.run(load, check).message.startswith("the query ended in an error of the class DivisionByZero")
 
 
+STRICT = "RETURNS text STABLE LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'bad value %', t{}; END $$"
+
+
 def test_what_a_function_raises_is_not_told(load, checking, make, schema):
-    make(
-        f"CREATE FUNCTION {schema}.strict(t text) RETURNS text STABLE LANGUAGE plpgsql"
-        " AS $$ BEGIN RAISE EXCEPTION 'bad value %', t; END $$"
-    )
+    make(f"CREATE FUNCTION {schema}.strict(t text) {STRICT.format('')}")
     checking.allowed = (f"{schema}.strict",)
     check = query(f'SELECT FROM input WHERE {schema}.strict("C") IS NULL')
     checking.probe(load, check)
     report = checking.run(load, check)
     assert report.message == "the query ended in an error of the class RaiseException (SQLSTATE P0001)"
+
+
+def test_what_a_function_raises_as_an_unknown_name_is_not_told(load, checking, make, schema):
+    unknown = STRICT.format(" USING ERRCODE = '42P01'")
+    make(f"CREATE FUNCTION {schema}.strict(t text) {unknown}")
+    checking.allowed = (f"{schema}.strict",)
+    with pytest.raises(Terminal, match=r"it fails in function .+\.strict\(text\), SQLSTATE 42P01") as raised:
+        checking.run(load, query(f'SELECT FROM input WHERE {schema}.strict("C") IS NULL'))
+    assert "bad value" not in raised.value.message
