@@ -103,6 +103,8 @@ def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) ->
     Raises Terminal if the snapshot is gone, is of another table, or the table can no longer take its rows.
     """
     columns, rows = _find(conn, run, ref, table)
+    # A policy would hide rows, which would then stay beside those of the backup; with this it is an error.
+    conn.execute("SET LOCAL row_security = off")
     # Writers wait from here on, so that what is refused below cannot come about before the rows are replaced.
     conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table.identifier))
     _require_columns(conn, table, columns)

@@ -212,6 +212,18 @@ def test_rows_that_a_policy_hides_keep_the_load_from_starting(kept: World) -> No
         load(kept, "a", "3,new\n")
 
 
+def test_rows_that_a_policy_hides_keep_a_backup_from_being_restored(kept: World) -> None:
+    """They would stay beside those of the backup."""
+    kept.sql("alter table t drop constraint t_pkey")
+    document, backup = load(kept, "a", "3,new\n")
+    kept.sql("alter table t enable row level security, force row level security")
+    kept.sql("create policy later on t using (id > 1) with check (true)")
+    with pytest.raises(Terminal, match="row-level security policy"):
+        restore(kept, document, backup)
+    kept.sql("alter table t disable row level security")
+    assert kept.rows("id") == [(1,), (2,), (3,)]
+
+
 @pytest.mark.parametrize("mode", ["append", "truncate"])
 def test_a_wish_to_load_a_file_again_that_waits_is_fulfilled_after_a_restore(world: World, mode: str) -> None:
     world.sql("create table t (id int, name text)")
