@@ -234,3 +234,22 @@ def test_a_table_that_has_shrunk_since_the_approval_is_loaded(filled: World) -> 
     filled.sql("delete from t where id > 8")
     approve(filled, document, held, run_id)
     assert filled.rows() == [(1, "old"), (2, "new"), (3, "old")]
+
+
+def test_a_row_that_an_approved_load_is_refused_for_is_skipped_and_the_rest_held_again(filled: World) -> None:
+    filled.sql(
+        "create function look() returns trigger language plpgsql as"
+        " 'begin if new.id = 2 then raise exception $a$no$a$; end if; return new; end'"
+    )
+    filled.sql("create trigger look before insert on t for each row execute function look()")
+    document, run_id = replacing(filled, "truncate"), str(uuid.uuid4())
+    document["nodes"][-1]["onTypeMismatch"] = "skip"
+    held = hold(filled, document, run_id)
+    with pytest.raises(Held) as again:
+        approve(filled, document, held, run_id)
+    assert (held.reasons[0].found, again.value.reasons[0].found) == (70, 80)
+    assert filled.sql("select count(*) from t") == [(10,)]
+    report = approve(filled, document, again.value, run_id, attempt=3)
+    assert filled.rows() == [(1, "old"), (3, "old")]
+    assert (target_of(report).rows_rejected, reconciles(report)) == (1, True)
+    assert filled.sql('select "sourceRecord", "ruleId" from rejected') == [(2, f"trigger:{filled.schema}.look()")]
