@@ -211,14 +211,17 @@ def save(request: HtmxRequest, ident: str) -> HttpResponse:
     editor = Editor.of(request, ident)
     draft = editor.draft()
     try:
-        message = request.POST.get("message", "").replace("\0", "")[:2000]
-        version = drafts.save_draft(draft, editor.user, message, role=request.role, seen=editor.seen)
+        version = drafts.save_draft(draft, editor.user, _message(request), role=request.role, seen=editor.seen)
     except VersionConflict as conflict:
         return _conflict(editor, draft, conflict)
     except InvalidPipeline:
         return _not_saved(editor, draft)
     response = _update(editor, _again(editor))
     return toast(response, f"Saved as version {version.number}.")
+
+
+def _message(request: HtmxRequest) -> str:
+    return request.POST.get("message", "").replace("\0", "")[:2000]
 
 
 def _again(editor: Editor) -> Draft:
@@ -263,7 +266,7 @@ def run(request: HtmxRequest, ident: str) -> HttpResponse:
     if drafts.view_draft(draft).changes or not editor.pipeline.latest_number:
         if "save" in request.POST:
             try:
-                drafts.save_draft(draft, editor.user, role=request.role, seen=editor.seen)
+                drafts.save_draft(draft, editor.user, _message(request), role=request.role, seen=editor.seen)
             except VersionConflict as conflict:
                 return _conflict(editor, draft, conflict)
             except InvalidPipeline:

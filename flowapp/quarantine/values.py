@@ -32,7 +32,8 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """A cell as it may be typed over. `was` is what the source gave, if somebody has mended it since; NULL is None."""
+    """A cell as it may be typed over. `was` is what the source gave, if somebody has mended it since; NULL is None.
+    `is_entered` says that `value` could not be saved."""
 
     name: str
     value: str | None
@@ -40,6 +41,7 @@ class GridCell:
     is_mended: bool
     failing: bool
     label: str
+    is_entered: bool = False
 
     @property
     def has_lines(self) -> bool:
@@ -58,7 +60,7 @@ class GridCell:
     def with_typed(self, given: Mapping[str, str], key: str) -> GridCell:
         """The same with what a form that was refused holds for it."""
         typed = given.get(f"cell|{key}|{self.name}")
-        return self if typed is None or not self.is_other(typed) else replace(self, value=typed)
+        return self if typed is None or not self.is_other(typed) else replace(self, value=typed, is_entered=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +130,13 @@ def _time(moment: datetime | None) -> str | None:
 
 
 def cells_of(entries: list[Entry]) -> list[Cell]:
-    """The fields of a row with all rules it failed; a field that the row lacks is there without a value."""
+    """The fields of a row with all rules it failed, failing ones first; a field that the row lacks has no value."""
     row = entries[0]["row"]
     failing = {entry["field"] for entry in entries if entry["field"] is not None}
     fields = row if isinstance(row, dict) else {"": row}
     fixed = entries[0].get("fixedRow") or {}
     names = [*fields, *sorted((failing | fixed.keys()) - fields.keys())]
+    names.sort(key=lambda name: name not in failing)
     return [
         Cell(name, before := text_of(fields.get(name)), name in failing,
              name in fixed and text_of(fixed[name]) != before, text_of(fixed.get(name)))

@@ -163,14 +163,14 @@ def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def recheck(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    return _run(request, selection, Purpose.RECHECK, "try")
+    return _run(request, selection, Purpose.RECHECK, "check")
 
 
 @require_POST
 @page(role="editor")
 def replay(request: HtmxRequest, selection: UUID) -> HttpResponse:
     """`overwrite` are the keys of the rows that were ticked."""
-    return _run(request, selection, Purpose.REPLAY, "try", overwrite=request.POST.getlist("overwrite"))
+    return _run(request, selection, Purpose.REPLAY, "replay", overwrite=request.POST.getlist("overwrite"))
 
 
 @require_POST

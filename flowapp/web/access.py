@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, HttpResponse, HttpResponseRedirect
@@ -15,6 +15,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from flowapp.accounts.models import Membership, User, Workspace
 from flowapp.accounts.roles import is_at_least, require_role_name
+from flowapp.web.errors import form_page
 from flowapp.web.htmx import HtmxRequest
 from ir.errors import FlowError
 
@@ -90,7 +91,9 @@ def signed_in(view: Page) -> Page:
 
 
 def to_login(request: HtmxRequest) -> HttpResponse:
-    """To the login and, after it, back to the page; a fragment takes its whole page along."""
-    here = (request.htmx.current_url_abs_path or "/") if request.htmx else request.get_full_path()
+    """To the login and, after it, back to the page; a fragment takes its whole page along, and a form the page that it
+    stands on."""
+    came_from = urlsplit(form_page(request))._replace(scheme="", netloc="").geturl()
+    here = (request.htmx.current_url_abs_path or "/") if request.htmx else came_from or request.get_full_path()
     target = f"{reverse('accounts:login')}?{urlencode({'next': here})}"
     return HttpResponseClientRedirect(target) if request.htmx else HttpResponseRedirect(target)

@@ -69,11 +69,11 @@ def to_messages(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 def show_error(request: HttpRequest, context: dict[str, Any], status: int) -> HttpResponse:
     """`context` has `error` (code, message, hint), `error_id` and `status`."""
     name = "errors/_error.html" if is_htmx(request) else "errors/error.html"
-    told = {**context, "form_page": _form_page(request)}
+    told = {**context, "form_page": form_page(request)}
     return to_messages(request, render(request, name, told, status=status))
 
 
-def _form_page(request: HttpRequest) -> str:
+def form_page(request: HttpRequest) -> str:
     """The page of ours whose form was refused."""
     came_from = request.headers.get("Referer", "")
     is_ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()}, require_https=request.is_secure())

@@ -1,4 +1,5 @@
 // The draft behind form, canvas and JSON tab, as the API gives it. Both islands speak to the server and the page by this.
+import { cookieToken } from "./csrf.js";
 
 /** An answer that is no draft: `status` (0 where none came) and the problem's `code`, `message` and `hint`. */
 export class DraftRefused extends Error {
@@ -43,10 +44,10 @@ async function send(method, url, more, body, type) {
   return answer;
 }
 
-/** From the page's `hx-headers:inherited`; the cookie may be out of reach of scripts. */
+/** The cookie's, which a sign-in in another tab changes; from the page where the cookie is out of reach of scripts. */
 function csrfToken() {
   const headers = document.body.getAttribute("hx-headers:inherited") ?? "{}";
-  return JSON.parse(headers)["X-CSRFToken"] ?? /(?:^|; )flow_csrf=([^;]*)/.exec(document.cookie)?.[1] ?? "";
+  return cookieToken() || (JSON.parse(headers)["X-CSRFToken"] ?? "");
 }
 
 /** Tell the page that this island changed the draft. */

@@ -102,7 +102,7 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
 
     page.get_by_label("name in record 2 of in/people.csv").fill("Bob")
     page.get_by_label("name in record 3 of in/people.csv").fill("Cy")
-    page.get_by_role("button", name="Save what was typed").click()
+    page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_text("2 rows are mended.")).to_be_visible()
     look(page, "workbench")
 
@@ -187,7 +187,7 @@ def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, peopl
     page.goto(f"{ERRORS}rows/?pipeline=people")
     page.get_by_role("button", name="Work on all that match").click()
     page.get_by_label("name in record 2 of in/people.csv").fill("Bob")
-    page.get_by_role("button", name="Save what was typed").click()
+    page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_text("1 row is mended.")).to_be_visible()
     page.get_by_role("textbox", name="Expression").fill("concat('row ', id)")
     expect(page.get_by_role("checkbox", name="Also replace what was typed by hand")).not_to_be_checked()
@@ -201,7 +201,7 @@ def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, peopl
     expect(page.get_by_label("name in record 2 of in/people.csv")).to_have_value("Bob")
     expect(page.get_by_label("name in record 3 of in/people.csv")).to_have_value("row 3")
     page.get_by_label("name in record 3 of in/people.csv").fill("Cy")
-    page.get_by_role("button", name="Save what was typed").click()
+    page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_text("1 row is mended.")).to_be_visible()
     assert complaints == []
 

@@ -3,6 +3,8 @@
 window.htmx.config.morphIgnore = [...(window.htmx.config.morphIgnore ?? []), "open"];
 
 const editor = document.getElementById("flow-editor");
+/** Edits that the server has not answered yet. */
+let pending = 0;
 const panel = () => document.getElementById("flow-panel");
 // Where the tabs do not fit beside each other the open one is in sight.
 document.querySelector("#flow-tabs .active")?.scrollIntoView({ block: "nearest", inline: "center" });
@@ -22,6 +24,25 @@ document.addEventListener("htmx:config:request", ({ detail }) => {
   if (request.method === "GET") return;
   request.headers["If-Match"] = `"${document.getElementById("flow-actions").dataset.revision}"`;
   request.headers["X-Flow-Page"] = editor.dataset.page;
+  request.keepalive = true; // whoever leaves the page has made the edit
+  pending += 1;
+});
+document.addEventListener("htmx:finally:request", ({ detail }) => {
+  if (detail.ctx.request.method !== "GET") pending -= 1;
+});
+// Edits that wait for each other are all sent before a link is followed.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[href]:not([hx-get], [target])");
+  if (!link || pending === 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.button > 0) return;
+  event.preventDefault();
+  while (pending > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  location.assign(link.href);
+}, true);
+
+// A message that a run has saved is not lost when its page comes.
+document.addEventListener("htmx:before:response", ({ detail: { ctx } }) => {
+  const message = document.getElementById("flow-message");
+  if (ctx.hx.redirect && message && ctx.request.body?.get?.("message") === message.value) message.defaultValue = message.value;
 });
 
 document.addEventListener("flow:select", ({ detail }) => {

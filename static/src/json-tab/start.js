@@ -61,11 +61,13 @@ class JsonTab {
   async start() {
     const leaving = (event) => this.sync.isPending && event.preventDefault();
     window.addEventListener("beforeunload", leaving);
+    document.addEventListener("flow:leaving", leaving);
     this.ends = [
       onChangeElsewhere(ORIGIN, () => this.sync.changedElsewhere()),
       onSelected((id) => this.reveal(id)),
       holdBack(this.root, () => this.sync.isPending, () => this.settle()),
       () => window.removeEventListener("beforeunload", leaving),
+      () => document.removeEventListener("flow:leaving", leaving),
     ];
     try {
       await this.sync.load();

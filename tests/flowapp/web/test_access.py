@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from urllib.parse import urlencode
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.flowapp.web.samples import OUTSIDE, PUBLIC
 
 pytestmark = pytest.mark.django_db
 
+SELECT = "/w/alices-team/errors/rows/select/"
 METHODS = ("get", "post", "put", "patch", "delete")
 ROUTES = all_routes()
 PAGES = [route for route in ROUTES if "workspace" in route.arguments]
@@ -106,6 +108,16 @@ def test_a_fragment_that_nobody_asks_for_sends_the_whole_page_to_the_login(works
 
     assert answer.status_code == HTTPStatus.OK
     assert answer["HX-Redirect"] == "/login/?next=%2Fw%2Falices-team%2Ffiles%2F%3Fstate%3Dnew"
+
+
+@pytest.mark.parametrize(
+    ("came_from", "back"),
+    [("http://testserver/w/alices-team/health/?day=1", "/w/alices-team/health/?day=1"),
+     ("https://elsewhere.example/", SELECT)],
+)  # fmt: skip
+def test_after_the_login_a_form_is_shown_again_and_not_asked_for_by_its_address(workspace, client, came_from, back):
+    answer = client.post(SELECT, headers={"Referer": came_from})
+    assert answer["Location"] == f"/login/?{urlencode({'next': back})}"
 
 
 def test_who_was_shut_out_is_a_stranger(workspace, as_):

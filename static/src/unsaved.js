@@ -1,0 +1,118 @@
+// Text that was entered and not saved yet. Whoever leaves the page is asked before it is lost, and whoever sends another form
+// of it too. After a sign-in or an error page in between, what a form had sent is put back into it.
+const TEXT = "textarea, input:not([type]), input:is([type=text], [type=number], [type=email], [type=url], [type=date], [type=datetime-local])";
+const FORMS = "form[method=post]:not([data-unsaved=ignore])";
+const STORE = "flow:entered";
+const HOUR = 3600_000;
+const sent = new WeakSet();
+
+/** `data-entered` marks what the server gives back because it could not be saved. */
+const isChanged = (field) =>
+  !field.readOnly && !field.disabled && (field.value !== field.defaultValue || (field.dataset.entered !== undefined && field.value !== ""));
+
+export function changedIn(form) {
+  return [...form.querySelectorAll(TEXT)].filter(isChanged);
+}
+
+const isInterruption = () => document.body.dataset.interrupts !== undefined;
+const unsavedForms = () => (isInterruption() ? [] : allUnsaved());
+const allUnsaved = () => [...document.querySelectorAll(FORMS)].filter((form) => !sent.has(form) && changedIn(form).length > 0);
+
+/** Whether the page holds text that leaving would lose; parts with text of their own say so by `flow:leaving`. */
+export function holdsUnsaved() {
+  const isRefused = !document.dispatchEvent(new CustomEvent("flow:leaving", { cancelable: true }));
+  const fields = document.querySelectorAll(`#flow-panel :is(${TEXT})`);
+  return isRefused || unsavedForms().length > 0 || [...fields].some(isChanged);
+}
+
+/** To be called before what asks for confirmation listens. */
+export function startUnsaved() {
+  putBack();
+  addEventListener("beforeunload", (event) => unsavedForms().length > 0 && event.preventDefault());
+  // Going back shows the page as it was left: what was sent from it can be changed and sent again.
+  addEventListener("pageshow", ({ persisted }) => persisted && document.querySelectorAll(FORMS).forEach((form) => sent.delete(form)));
+  document.addEventListener("submit", (event) => {
+    const { target: form, submitter } = event;
+    if (event.defaultPrevented || !form.matches(FORMS)) return;
+    const others = unsavedForms().filter((other) => other !== form);
+    if (!others.length) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    ask(others, form, submitter);
+  });
+}
+
+/** To be called after it: what is sent now is not asked about. */
+export function startSending() {
+  document.addEventListener("submit", ({ defaultPrevented, target: form }) => {
+    if (defaultPrevented || !form.matches(FORMS)) return;
+    store(form);
+    sent.add(form);
+  });
+}
+
+function ask(others, form, submitter) {
+  const number = others.flatMap(changedIn).length;
+  const wanted = (submitter ?? form.querySelector("[type=submit]")).textContent.trim();
+  const discard = () => {
+    others.forEach((other) => other.reset());
+    others.flatMap(changedIn).forEach((field) => delete field.dataset.entered);
+    form.requestSubmit(submitter);
+  };
+  showQuestion(`${number} changed ${number === 1 ? "value is" : "values are"} not saved`, [
+    ["Save changes first", "btn-primary", () => others[0].requestSubmit()],
+    [`${wanted} without saving`, "", discard],
+    ["Cancel", "btn-ghost-secondary", () => submitter?.focus()],
+  ]);
+}
+
+function showQuestion(text, answers) {
+  const [dialog, title, hint, buttons] = ["dialog", "h2", "p", "div"].map((tag) => document.createElement(tag));
+  dialog.className = "flow-ask";
+  dialog.setAttribute("aria-labelledby", "unsaved-title");
+  Object.assign(title, { className: "h3", id: "unsaved-title", textContent: text });
+  hint.textContent = "Save them first, or they will be lost.";
+  buttons.className = "btn-list";
+  for (const [words, kind, answer] of answers) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: `btn ${kind}`, textContent: words });
+    button.addEventListener("click", () => {
+      dialog.close();
+      answer();
+    });
+    buttons.append(button);
+  }
+  dialog.append(title, hint, buttons);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// --- through a sign-in or an error page ------------------------------------------------------------------------------
+
+const here = () => location.pathname + location.search;
+
+function store(form) {
+  // Secrets are kept nowhere.
+  if (form.querySelector("[type=password]")) return;
+  const fields = changedIn(form).map(({ name, value }) => [name, value]);
+  if (fields.length) sessionStorage.setItem(STORE, JSON.stringify({ page: here(), at: Date.now(), action: form.getAttribute("action"), fields }));
+}
+
+function putBack() {
+  const kept = JSON.parse(sessionStorage.getItem(STORE) ?? "null");
+  if (!kept) return;
+  if (isInterruption()) {
+    sessionStorage.setItem(STORE, JSON.stringify({ ...kept, isInterrupted: true }));
+    return;
+  }
+  const isHere = kept.page === here();
+  if (isHere || !kept.isInterrupted || Date.now() - kept.at > HOUR) sessionStorage.removeItem(STORE);
+  if (!isHere || !kept.isInterrupted) return;
+  const form = [...document.querySelectorAll(FORMS)].find((one) => one.getAttribute("action") === kept.action);
+  const places = kept.fields.map(([name, value]) => [form?.elements.namedItem(name), value]).filter(([field]) => field?.matches?.(TEXT));
+  for (const [field, value] of places) field.value = value;
+  if (places.length) {
+    const detail = { text: "What you entered is back in its form. It is not saved yet.", kind: "info" };
+    document.dispatchEvent(new CustomEvent("flow:toast", { detail }));
+  }
+}
