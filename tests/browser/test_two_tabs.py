@@ -61,7 +61,7 @@ def test_canvas_and_undo_are_refused_and_show_the_draft_as_it_is(editor: Editor,
     editor.wait_for(lambda document: document["nodes"][1]["table"] == "of_second_tab")
 
     first = editor.page
-    first.locator(".react-flow__node[data-id=files]").focus()
+    editor.focus("files")
     first.keyboard.press("Delete")
     expect(first.locator("#toasts")).to_contain_text("changed elsewhere")
     expect(first.get_by_label("Table", exact=True)).to_have_value("of_second_tab")
