@@ -9,8 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from executors.formats.limits import rows_for_cells
 from executors.model import SourceField, Split
 from executors.types import travel_of
+
+Batches = Iterator[pa.RecordBatch]
 
 HIDDEN = (
     pa.field("_flow_file", pa.int32(), nullable=False),
@@ -41,6 +44,13 @@ class BadRecords:
         self.reasons[index] = reason
         self.raw[index] = raw
 
+    def between(self, start: int, end: int) -> BadRecords:
+        """Those of a part, by their places in it."""
+        found = [index for index in self.reasons if start <= index < end]
+        return BadRecords(
+            {index - start: self.reasons[index] for index in found}, {index - start: self.raw[index] for index in found}
+        )
+
 
 class Framer:
     """Makes the batches of one split; gives records their numbers in order."""
@@ -48,6 +58,20 @@ class Framer:
     def __init__(self, split: Split, schema: pa.Schema) -> None:
         self._split, self._schema = split, schema
         self._next = split.first_record
+
+    def batches(self, size: int, columns: Mapping[str, pa.Array], bad: BadRecords) -> Batches:
+        """The records in batches of bounded size: a column that the file lacks takes memory all the same."""
+        most = rows_for_cells(len(self._schema))
+        if size <= most:
+            yield self.batch(size, columns, bad)
+            return
+        good = 0
+        for start in range(0, size, most):
+            rows = min(most, size - start)
+            here = bad.between(start, start + rows)
+            part = {name: values.slice(good, rows - len(here.reasons)) for name, values in columns.items()}
+            good += rows - len(here.reasons)
+            yield self.batch(rows, part, here)
 
     def batch(self, size: int, columns: Mapping[str, pa.Array], bad: BadRecords) -> pa.RecordBatch:
         """`columns` hold the records that are not bad, in order; a column that the file lacks is NULL."""
@@ -83,9 +107,6 @@ def sparse(size: int, texts: Mapping[int, str]) -> pa.Array:
     if not texts:
         return pa.nulls(size, pa.string())
     return pa.array([texts.get(index) for index in range(size)], pa.string())
-
-
-Batches = Iterator[pa.RecordBatch]
 
 
 def trailer(schema: pa.Schema, rows: int) -> pa.RecordBatch:

@@ -24,6 +24,7 @@ from executors.formats.files import (
     open_unchanged,
     open_verified,
 )
+from executors.formats.limits import refuse_too_many_columns
 from executors.formats.records import Chunk, Offsets, RecordFinder, quote_not_closed, whole_records
 from executors.formats.splits import SplitPlanner
 from executors.formats.verified import ByteStream
@@ -33,6 +34,8 @@ from ir.nodes import SourceColumn
 from ir.types import STRING
 
 Delimited = Csv | Tsv
+
+MOST_HEADER_BYTES = 4 << 20
 
 SCAN_READS_ROWS = False
 
@@ -98,7 +101,7 @@ def read(
         framer = Framer(split, text_schema(fields))
         parser = _CellReader(fmt, names, [f.name for f in fields if f.name in names], split.file.name)
         for chunk in _chunks(stream, split, fmt, block_bytes):
-            yield framer.batch(len(chunk.starts), *parser.read(chunk))
+            yield from framer.batches(len(chunk.starts), *parser.read(chunk))
 
 
 def _chunks(stream: ByteStream, split: Split, fmt: Delimited, block_bytes: int) -> Iterator[Chunk]:
@@ -138,11 +141,13 @@ def _names(
     record = _first_record(stream, file, fmt)
     if record is None:
         return [], []
-    if not fmt.header:
-        return columns.names_without_header(len(_cells(escaped(record), fmt, file)), declared), []
-    if not is_valid(record):
+    if fmt.header and len(record) > MOST_HEADER_BYTES:
+        raise _header_unreadable(file, f"it is longer than {MOST_HEADER_BYTES >> 20} MB")
+    if fmt.header and not is_valid(record):
         raise _header_unreadable(file, f"it is not valid {fmt.encoding}")
-    return columns.names_from_header(_cells(record.decode(), fmt, file))
+    cells = _cells(record.decode() if fmt.header else escaped(record), fmt, file)
+    refuse_too_many_columns(file.name, len(cells))
+    return columns.names_from_header(cells) if fmt.header else (columns.names_without_header(len(cells), declared), [])
 
 
 def _first_record(stream: ByteStream, file: SourceFile, fmt: Delimited) -> bytes | None:

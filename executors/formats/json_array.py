@@ -11,11 +11,15 @@ from executors.formats.columns import declared_fields, require_columns
 from executors.formats.encodings import UNDECODABLE, bom_length, decoded, escaped
 from executors.formats.files import BLOCK_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged, open_verified
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
-from executors.formats.records import MOST_RECORD_BYTES
+from executors.formats.limits import refuse_too_many_columns, rows_for_cells
+from executors.formats.records import MOST_RECORD_BYTES, record_too_long
 from executors.formats.splits import whole_file
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Json
 from ir.nodes import SourceColumn
+
+MOST_GROWTH = 16 << 20
+"""How many characters more of a long value are read at a time."""
 
 _SPACE = " \t\n\r"
 _SKIM = json.JSONDecoder(
@@ -38,6 +42,7 @@ def scan(
             row, nested, _ = _row(text)
             if row is not None:
                 found.add(row, nested)
+                refuse_too_many_columns(file.name, found.count)
     fields = found.fields() if records else declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
     splits = whole_file(file, blocks.sha256, records)
@@ -56,7 +61,7 @@ def read(
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
     with open_verified(split) as stream:
         blocks = blocks_of(stream, 0, split.file.size, block_bytes)
-        for texts in _grouped(elements(decoded(blocks), split.file.name), block_bytes):
+        for texts in _grouped(elements(decoded(blocks), split.file.name), block_bytes, rows_for_cells(len(names))):
             good, bad = [], BadRecords()
             for index, text in enumerate(texts):
                 row, _, reason = _row(text)
@@ -77,12 +82,12 @@ def _row(text: str) -> tuple[Row | None, frozenset[str], str]:
         return None, frozenset(), str(error)
 
 
-def _grouped(texts: Iterable[str], most: int) -> Iterator[list[str]]:
+def _grouped(texts: Iterable[str], most: int, most_rows: int) -> Iterator[list[str]]:
     group, size = [], 0
     for text in texts:
         group.append(text)
         size += len(text)
-        if size >= most:
+        if size >= most or len(group) >= most_rows:
             yield group
             group, size = [], 0
     if group:
@@ -156,13 +161,14 @@ class _Window:
     def _grow(self) -> bool:
         """Read on, at least as much as is held, so that long values are not tried too often."""
         held = self._text[self._at :]
-        if len(held) > MOST_RECORD_BYTES:
-            raise self.malformed("no record ends here")
+        # As it stands in memory: one character beyond Latin makes a text twice or four times as large.
+        if held.__sizeof__() > 2 * MOST_RECORD_BYTES or len(held) > MOST_RECORD_BYTES:
+            raise record_too_long(self._name)
         more, size = [], 0
         for block in self._blocks:
             more.append(block)
             size += len(block)
-            if size > len(held):
+            if size > min(len(held), MOST_GROWTH):
                 break
         self._before += self._at
         self._text, self._at = held + "".join(more), 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from json.decoder import scanstring  # type: ignore[attr-defined]
@@ -118,7 +119,8 @@ def _expect(text: str, at: int, sign: str) -> None:
 
 
 def _repeated(keys: Sequence[str]) -> BadRecordError:
-    return BadRecordError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is repeated")
+    times = Counter(keys)
+    return BadRecordError(f"the key {next(key for key in keys if times[key] > 1)!r} is repeated")
 
 
 def _require_unicode(row: Row) -> None:
@@ -137,6 +139,10 @@ class FieldsFound:
 
     _nested: dict[str, bool | None] = field(default_factory=dict)
     _plain: set[str] = field(default_factory=set)
+
+    @property
+    def count(self) -> int:
+        return len(self._nested)
 
     def add(self, row: Row, nested: frozenset[str]) -> None:
         if row.keys() <= self._plain:
@@ -158,5 +164,6 @@ class FieldsFound:
 
 
 def columns_of(rows: Sequence[Row], names: Iterable[str]) -> dict[str, pa.Array]:
-    """Rows as text columns; an absent key is NULL."""
-    return {name: pa.array([row.get(name) for row in rows], pa.string()) for name in names}
+    """Rows as text columns; an absent key is NULL. A key that no row has is left out."""
+    found: set[str] = set().union(*rows)
+    return {name: pa.array([row.get(name) for row in rows], pa.string()) for name in names if name in found}

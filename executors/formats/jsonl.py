@@ -17,6 +17,7 @@ from executors.formats.files import (
     open_verified,
 )
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
+from executors.formats.limits import refuse_too_many_columns, rows_for_cells
 from executors.formats.records import Chunk, RecordFinder, whole_records
 from executors.formats.splits import SplitPlanner
 from executors.model import FileScan, SourceField, SourceFile, Split
@@ -45,6 +46,7 @@ def scan(
             for row, nested, _ in _rows(chunk):
                 if row is not None:
                     found.add(row, nested)
+            refuse_too_many_columns(file.name, found.count)
     fields = found.fields() if planner.records else declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
     splits, first_line = planner.splits(file, blocks.sha256), 1 if finder.one_line_each else None
@@ -64,7 +66,8 @@ def read(
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
     with open_verified(split) as stream:
         blocks = blocks_of(stream, split.start, split.end, block_bytes)
-        for chunk in whole_records(blocks, RecordFinder(), split.file.name):
+        chunks = whole_records(blocks, RecordFinder(), split.file.name)
+        for chunk in (piece for whole in chunks for piece in whole.pieces(rows_for_cells(len(names)))):
             good, bad = [], BadRecords()
             for index, (row, _, reason) in enumerate(_rows(chunk)):
                 if row is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +16,9 @@ from executors.formats.arrow_types import carry, carry_as_text, column_type, sho
 from executors.formats.batches import BadRecords, Batches, Framer, typed_schema
 from executors.formats.columns import require_columns
 from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, open_unchanged, open_verified
+from executors.formats.limits import BATCH_BYTES, MOST_ROW_BYTES
+from executors.formats.parquet_limits import dictionary_columns, refuse_large_footer, refuse_unbounded, rows_per_batch
+from executors.formats.row_bytes import bounded, row_sizes
 from executors.formats.verified import VerifiedStream
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Parquet
@@ -35,8 +38,10 @@ def scan(
         blocks = HashedBlocks(stream)
         for _ in blocks:
             pass
+        refuse_large_footer(stream, file.size, file.name)
         with _opened(stream, file) as opened:
             schema, footer = opened.schema_arrow, opened.metadata
+            refuse_unbounded(stream, footer, file.name)
             sizes = [(footer.row_group(at).num_rows, footer.row_group(at).total_byte_size)
                      for at in range(footer.num_row_groups)]  # fmt: skip
     require_columns(file.name, schema.names, declared)
@@ -69,29 +74,44 @@ def read(
 ) -> Batches:
     """The rows of a split, typed. A value that its column type cannot hold, such as nanoseconds, makes a bad row."""
     framer = Framer(split, typed_schema(fields))
-    with open_verified(split) as stream, _opened(stream, split.file) as opened:
-        names = set(opened.schema_arrow.names)
+    with open_verified(split) as stream:
+        with _opened(stream, split.file) as opened:
+            footer = opened.metadata
+            kept = dictionary_columns(stream, opened, range(split.start, split.end), split.file.name)
+            names = set(opened.schema_arrow.names)
+            most = _rows_for(stream, footer, split, block_bytes, kept)
         wanted = [f for f in fields if f.name in names]
         types = {column.name: ColumnType.parse(column.type) for column in declared}
-        batches = opened.iter_batches(
-            batch_size=_rows_for(opened.metadata, split, block_bytes),
-            row_groups=list(range(split.start, split.end)),
-            columns=[f.name for f in wanted],
-            use_threads=False,
-        )
-        for batch in _reading(batches, stream, split.file):
-            yield _framed(batch, wanted, types, framer)
+        with _opened(stream, split.file, metadata=footer, read_dictionary=kept) as opened:
+            batches = opened.iter_batches(
+                batch_size=most,
+                row_groups=list(range(split.start, split.end)),
+                columns=[f.name for f in wanted],
+                use_threads=False,
+            )
+            for batch in _reading(batches, stream, split.file):
+                for piece in bounded(batch, BATCH_BYTES):
+                    yield from _framed(piece, wanted, types, framer)
 
 
-def _rows_for(footer: parquet.FileMetaData, split: Split, block_bytes: int) -> int:
-    size: int = sum(footer.row_group(at).total_byte_size for at in range(split.start, split.end))
-    return max(1, min(_MOST_ROWS, block_bytes * split.records // max(1, size)))
+def _rows_for(
+    stream: VerifiedStream, footer: parquet.FileMetaData, split: Split, block_bytes: int, kept: Sequence[str]
+) -> int:
+    groups = range(split.start, split.end)
+    size: int = sum(footer.row_group(at).total_byte_size for at in groups)
+    bounded_rows = rows_per_batch(stream, footer, groups, kept, split.file.name)
+    return max(1, min(_MOST_ROWS, bounded_rows, block_bytes * split.records // max(1, size)))
 
 
 def _framed(
     batch: pa.RecordBatch, wanted: Sequence[SourceField], declared: Mapping[str, ColumnType], framer: Framer
-) -> pa.RecordBatch:
-    bad, columns = BadRecords(), {}
+) -> Batches:
+    bad = BadRecords()
+    columns: dict[str, pa.Array] = {}
+    if batch.num_rows == 1 and row_sizes(batch)[0] > MOST_ROW_BYTES:
+        bad.add(0, f"the row takes more than {MOST_ROW_BYTES >> 20} MB", "(too large to show)")
+        yield from framer.batches(1, columns, bad)
+        return
     for column in wanted:
         values = batch.column(column.name)
         if column.type == STRING and column.name in declared:
@@ -103,7 +123,7 @@ def _framed(
     if bad.reasons:
         keep = pa.array([index not in bad.reasons for index in range(batch.num_rows)])
         columns = {name: values.filter(keep) for name, values in columns.items()}
-    return framer.batch(batch.num_rows, columns, bad)
+    yield from framer.batches(batch.num_rows, columns, bad)
 
 
 def _shown(row: pa.RecordBatch) -> str:
@@ -113,10 +133,10 @@ def _shown(row: pa.RecordBatch) -> str:
 
 
 @contextmanager
-def _opened(stream: BinaryIO | VerifiedStream, file: SourceFile) -> Iterator[parquet.ParquetFile]:
+def _opened(stream: BinaryIO | VerifiedStream, file: SourceFile, **how: Any) -> Iterator[parquet.ParquetFile]:
     stream.seek(0, io.SEEK_SET)
     try:
-        opened = parquet.ParquetFile(stream)
+        opened = parquet.ParquetFile(stream, **how)
     except (pa.ArrowException, OSError, Transient) as error:
         raise _why(stream, file, error) from error
     with opened:

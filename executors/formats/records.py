@@ -148,6 +148,16 @@ class Chunk:
         for start, end in pairwise([*self.starts.tolist(), len(self.data)]):
             yield self.data[start:end].rstrip(b"\r\n")
 
+    def pieces(self, most: int) -> Iterator[Chunk]:
+        """The same records in chunks of at most so many."""
+        if len(self.starts) <= most:
+            yield self
+            return
+        for at in range(0, len(self.starts), most):
+            starts = self.starts[at : at + most]
+            end = self.starts[at + most] if at + most < len(self.starts) else len(self.data)
+            yield Chunk(self.data[starts[0] : end], starts - starts[0])
+
     def record(self, index: int) -> bytes:
         """The bytes of one record without its line end."""
         end = self.starts[index + 1] if index + 1 < len(self.starts) else len(self.data)

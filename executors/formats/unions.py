@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from executors.errors import InvalidContent
+from executors.formats.limits import refuse_too_many_columns
 from executors.model import FileScan, SourceField
 from ir.nodes import SourceColumn
 from ir.types import STRING, ColumnType
@@ -33,6 +34,7 @@ def union_of_fields(scans: Iterable[FileScan], declared: Sequence[SourceColumn] 
             known, file = found.setdefault(field.name, (field, scan.file.name))
             if known != field:
                 found[field.name] = _common(known, file, field, scan.file.name, field.name in decided)
+    refuse_too_many_columns("The source", len(found))
     return tuple(field for field, _ in found.values())
 
 

@@ -139,12 +139,11 @@ def test_what_is_no_parquet_is_refused(reader: Any, content: bytes) -> None:
     assert refused.value.code == "source.malformed"
 
 
-def test_a_broken_page_fails_the_read(reader: Any) -> None:
+def test_a_broken_page_fails_the_scan(reader: Any) -> None:
     content = bytearray(content_of(pa.table({"x": [f"value {n}" for n in range(1000)]}), 1000))
     content[50:5000] = b"\xff" * 4950
-    scan = reader.scan(bytes(content), PARQUET)
     with pytest.raises(Terminal) as refused:
-        reader.read(scan, PARQUET)
+        reader.scan(bytes(content), PARQUET)
     assert refused.value.code == "source.malformed"
 
 

@@ -1,0 +1,37 @@
+"""How much memory reading a file may take, whatever the file says. A small file can stand for very much data."""
+
+from __future__ import annotations
+
+from executors.errors import Terminal
+
+MOST_COLUMNS = 5_000
+"""Three times what a PostgreSQL table can have."""
+
+BATCH_BYTES = 16 << 20
+"""About how much the rows of a batch may take when they are decoded; one row alone may take more."""
+
+MOST_ROW_BYTES = 64 << 20
+
+BATCH_CELLS = 4 << 20
+"""How many cells a batch may have: a cell that holds NULL takes memory too."""
+
+
+def rows_for_cells(columns: int) -> int:
+    return max(1, BATCH_CELLS // max(1, columns))
+
+
+def refuse_too_many_columns(name: str, columns: int) -> None:
+    if columns > MOST_COLUMNS:
+        raise Terminal(
+            "source.too_many_columns",
+            f"{name} has {columns:,} columns; {MOST_COLUMNS:,} are the most that can be read.",
+            hint="Check the delimiter, or write rows with fewer columns: nested values count as one.",
+        )
+
+
+def expands_too_much(name: str, what: str) -> Terminal:
+    return Terminal(
+        "source.expands_too_much",
+        f"{name} cannot be read in bounded memory: {what}.",
+        hint="Write the file with smaller row groups and pages, and with shorter values.",
+    )
