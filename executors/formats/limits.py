@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent
 
 MOST_COLUMNS = 5_000
 """Three times what a PostgreSQL table can have."""
@@ -22,15 +22,15 @@ def rows_for_cells(columns: int) -> int:
 
 def refuse_too_many_columns(name: str, columns: int) -> None:
     if columns > MOST_COLUMNS:
-        raise Terminal(
+        raise InvalidContent(
             "source.too_many_columns",
             f"{name} has {columns:,} columns; {MOST_COLUMNS:,} are the most that can be read.",
             hint="Check the delimiter, or write rows with fewer columns: nested values count as one.",
         )
 
 
-def expands_too_much(name: str, what: str) -> Terminal:
-    return Terminal(
+def expands_too_much(name: str, what: str) -> InvalidContent:
+    return InvalidContent(
         "source.expands_too_much",
         f"{name} cannot be read in bounded memory: {what}.",
         hint="Write the file with smaller row groups and pages, and with shorter values.",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyarrow import parquet
 
-from executors.errors import Terminal
+from executors.errors import InvalidContent
 from executors.formats.limits import BATCH_BYTES, expands_too_much, refuse_too_many_columns
 from executors.formats.verified import ByteStream
 
@@ -159,7 +159,7 @@ def _text_bytes(stream: ByteStream, chunk: parquet.ColumnChunkMetaData, name: st
 
 
 def pages_of(stream: ByteStream, chunk: parquet.ColumnChunkMetaData, name: str) -> Iterator[Page]:
-    """The pages of a column in a row group, by their headers. Raises Terminal for what is no header."""
+    """The pages of a column in a row group, by their headers. Raises InvalidContent for what is no header."""
     at, end = _bounds(chunk)
     while at < end:
         page, length = _page_at(stream, at, end, name)
@@ -187,7 +187,7 @@ def _page_at(stream: ByteStream, at: int, end: int, name: str) -> tuple[Page, in
         if min(page.compressed, page.uncompressed) >= 0:
             return page, header.at
         break
-    raise Terminal(
+    raise InvalidContent(
         "source.malformed",
         f"{name} cannot be read as Parquet: a page has no header at byte {at:,}.",
         hint="The file may have been cut off: send it again.",
