@@ -27,6 +27,7 @@ _DOCUMENT = (
     _error("document.encoding", "Save the file as UTF-8."),
     _error("document.too_large", "Split the pipeline; a document holds one pipeline."),
     _error("document.too_many_faults", "Mend those that are shown first."),
+    _error("document.too_costly", "Split the pipeline, or simplify its expressions, queries and JSON Schemas."),
     _error("document.too_deep", "No field of a pipeline needs that much nesting."),
     _error("document.syntax", "Mend the text at that place; nothing after it was read."),
     _error("document.repeated_key", "Keep one of them; the second would hide the first."),

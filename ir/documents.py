@@ -11,11 +11,12 @@ from datetime import date, time
 from decimal import Decimal
 from typing import Any, Literal
 
+from ir.budget import spend
 from ir.diagnostics import Diagnostic, InvalidPipeline, diagnose, shown
 from ir.json_text import JsonReader, JsonSyntaxError, not_exact, not_finite
 from ir.limits import MAX_BYTES, MAX_DEPTH, MAX_SAFE_INTEGER, MAX_VALUES
 from ir.pointers import ROOT, Pointer
-from ir.toml_text import TomlSyntaxError, find_lines, read_toml
+from ir.toml_text import TomlSyntaxError, TomlTooLarge, find_lines, read_toml
 
 Syntax = Literal["json", "toml"]
 Place = tuple[int, int | None]
@@ -71,6 +72,8 @@ def _read_json(text: str) -> Document:
 def _read_toml(text: str) -> Document:
     try:
         value = read_toml(text)
+    except TomlTooLarge as error:
+        raise _stop(error.code, str(error), text.count("\n", 0, error.offset) + 1) from error
     except TomlSyntaxError as error:
         code = "document.repeated_key" if error.is_repeated_key else "document.syntax"
         line = error.line or text.count("\n") + 1
@@ -125,6 +128,7 @@ class _Copier:
 
     def copy(self, value: Any, at: Pointer) -> Any:
         self._values += 1
+        spend(5)
         if self._values > MAX_VALUES:
             raise _stop("document.too_large", f"There are more than {MAX_VALUES} values.")
         if len(at) > MAX_DEPTH:

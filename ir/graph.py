@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from ir.budget import spend
 from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.nodes import NODES
@@ -42,6 +43,7 @@ class Graph:
         """The node at the head of its chain of first inputs; None for a cycle."""
         seen: set[Pointer] = set()
         while node.at not in seen:
+            spend(2)
             seen.add(node.at)
             above = next(self.inputs_of(node), None)
             if above is None:
@@ -110,6 +112,7 @@ def _check_cycles(graph: Graph) -> Iterator[Diagnostic]:
         on_trail = {start.at}
         pending = [graph.inputs_of(start)]
         while pending:
+            spend(5)
             place, node = next(pending[-1], (None, None))
             if place is None or node is None:
                 done.add(trail[-1].at)
@@ -131,6 +134,7 @@ def known_columns(graph: Graph, seen: Mapping[str, Sequence[str]] | None = None)
     for node in graph.nodes:
         chain = [node]
         while chain[-1].at not in arriving and len(above := list(graph.inputs_of(chain[-1]))) == 1:
+            spend(2)
             if len(chain) > len(graph.nodes):  # a cycle
                 break
             chain.append(above[0][1])
@@ -145,6 +149,7 @@ def _columns_after(
 ) -> Columns:
     if len(sources) != 1 or sources[0].spec is None or sources[0].at not in arriving:
         return Columns()
+    spend(10 + len(arriving[sources[0].at].present))
     columns = sources[0].spec.columns_after(arriving[sources[0].at])
     names = seen.get(sources[0].id or "") if isinstance(sources[0].spec, Source) else None
     return columns if names is None else replace(columns, seen=tuple(names))

@@ -21,6 +21,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
+from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.json_schema import DIALECT
 from ir.pointers import Pointer
@@ -34,9 +35,11 @@ LEFT_OUT = ("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "unevaluatedItems"
 
 def check_instance_schema(schema: dict[str, Any], at: Pointer) -> Iterator[Diagnostic]:
     """What is wrong with a schema, so that nothing is left to go wrong at a run."""
-    if len(json.dumps(schema).encode()) > MAX_BYTES:
+    size = len(json.dumps(schema).encode())
+    if size > MAX_BYTES:
         yield diagnose("json_schema.not_allowed", at, f"The schema takes more than {MAX_BYTES:,} bytes.")
         return
+    spend(3 * size)
     try:
         Draft202012Validator.check_schema(schema)
     except SchemaError as error:
@@ -63,7 +66,9 @@ def _part_faults(part: dict[str, Any], is_root: bool, at: Pointer) -> Iterator[D
 
 def _check_references(schema: dict[str, Any], at: Pointer) -> Iterator[Diagnostic]:
     resolver = Registry().resolver_with_root(DRAFT202012.create_resource(schema))
-    for part in _parts(schema):
+    parts = list(_parts(schema))
+    for part in parts:
+        spend(50 + len(parts))  # an anchor is looked for in all of them
         try:
             if "$ref" in part:
                 resolver.lookup(part["$ref"])
@@ -156,6 +161,7 @@ def _counted(keyword: _Keyword) -> _Keyword:
     def run(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
         left = _left.get()
         left[0] -= 1
+        spend(10)
         if left[0] < 0:
             raise _TooDear
         return keyword(validator, value, instance, schema)

@@ -8,6 +8,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
+from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.limits import MAX_DEPTH, MAX_SAFE_INTEGER, MAX_VALUES
 from ir.pointers import ROOT, Pointer
@@ -48,6 +49,7 @@ class JsonReader:
         return value
 
     def _value(self, place: Pointer) -> Any:
+        spend(10)
         if len(place) > MAX_DEPTH:
             raise JsonSyntaxError("document.too_deep", f"Values stand more than {MAX_DEPTH} levels deep.", self.at)
         if len(self.offsets) > MAX_VALUES:

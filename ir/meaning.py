@@ -9,6 +9,7 @@ from typing import Any
 
 from ir.allowances import Allowances
 from ir.base import Spec
+from ir.budget import spend
 from ir.connectors import CONNECTORS, TARGET_CONNECTORS, read_config
 from ir.connectors.base import Connector
 from ir.destinations import Destinations
@@ -71,6 +72,7 @@ def _check_graph(subject: _Subject) -> Findings:
 def _check_parts(subject: _Subject) -> Findings:
     """What each part says of itself."""
     for part, place in subject.parts:
+        spend(10)
         yield from part.check(place)
 
 
@@ -125,6 +127,7 @@ def _check_columns(subject: _Subject) -> Findings:
     arriving = known_columns(subject.graph, subject.sources)
     for spec, at in subject.specs():
         for name, place, columns in spec.reads(at, arriving[at]):
+            spend(5 + len(columns.present) // 10)
             if columns.has(name) is False:
                 message = f"The rows have no column {shown(name)} here."
                 yield _missing("column.unknown", name, place, columns.present, message, subject.document)

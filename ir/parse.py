@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ir.allowances import Allowances
+from ir.budget import BudgetExceeded, budget, spend
 from ir.destinations import Destinations
-from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped
+from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped, diagnose
 from ir.documents import Document, Syntax, read_document
 from ir.meaning import check_meaning
 from ir.pipeline import Pipeline
-from ir.pointers import Pointer
+from ir.pointers import ROOT, Pointer
 from ir.structure import read_structure
 
 
@@ -34,6 +35,7 @@ def parsePipelineIR(
     syntax: Syntax = "json",
     streaming: bool = False,
     allowances: Allowances | None = None,
+    seconds: float | None = None,
 ) -> Parsed:
     """Read a pipeline from text (JSON, or TOML by `syntax`) or from parsed JSON.
 
@@ -41,12 +43,30 @@ def parsePipelineIR(
     be read at all ends it early. Rules that need to know the tables are skipped, and listed, without `destinations`.
     `sources` are the columns that the newest file of a source has, by the source's id, as far as somebody has looked.
     `allowances` are what admins allow the queries over each connection, `streaming` is the installation's
-    FLOW_STREAMING_ENABLED.
+    FLOW_STREAMING_ENABLED. `seconds` of processor time are what a text of anybody may take; without them the bounds are
+    counts alone, so that a stored document is read alike everywhere.
     """
+    try:
+        with budget(seconds):
+            return _parse(document, destinations, sources or {}, syntax, streaming, allowances)
+    except BudgetExceeded:
+        time = "too long" if seconds is None else f"more than {seconds:g} s"
+        message = f"Checking this document takes {time}."
+        raise InvalidPipeline([diagnose("document.too_costly", ROOT, message)]) from None
+
+
+def _parse(
+    document: str | bytes | dict[str, Any],
+    destinations: Destinations | None,
+    sources: Mapping[str, Sequence[str]],
+    syntax: Syntax,
+    streaming: bool,
+    allowances: Allowances | None,
+) -> Parsed:
     read = read_document(document, syntax)
     draft, structural = read_structure(read.value)
     faults = [*read.faults, *_without_echoes(structural, read.faults)]
-    findings = check_meaning(draft, read.value, destinations, sources or {}, streaming, allowances)
+    findings = check_meaning(draft, read.value, destinations, sources, streaming, allowances)
     found = [finding for finding in findings if isinstance(finding, Diagnostic)]
     skipped = tuple(finding for finding in findings if isinstance(finding, Skipped))
     diagnostics = _in_order(read, _without_misspelt([*faults, *_without_echoes(found, faults)]))
@@ -57,6 +77,7 @@ def parsePipelineIR(
 
 def _without_echoes(later: list[Diagnostic], faults: list[Diagnostic]) -> list[Diagnostic]:
     """Those of a later phase that do not stand at or below a value that is faulty already."""
+    spend(10 * len(later))
     places = {fault.path for fault in faults if fault.path} | _meant(faults)
     return [d for d in later if not any(Pointer(d.path[:i]) in places for i in range(1, len(d.path) + 1))]
 

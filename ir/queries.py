@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from ir.allowances import CATALOG, Name, listed_functions, why_not_read
+from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.kinds import KindTable
 from ir.pointers import Pointer
@@ -99,6 +100,7 @@ def _parsed(text: str) -> tuple[Any, slice]:
     # The parser reads a C string: what stands behind a NUL it would not even see.
     if "\0" in text or len(text.encode(errors="replace")) > MAX_BYTES:
         raise QueryRefused("query.malformed", f"A query has at most {MAX_BYTES:,} bytes and no NUL character.")
+    spend(2 * len(text))
     try:
         statements = postgast.parse(text).stmts
     except postgast.PgQueryError as error:
@@ -115,7 +117,9 @@ def _parsed(text: str) -> tuple[Any, slice]:
 def _nodes(tree: Any) -> Iterator[Any]:
     import postgast
 
-    return (node for _, node in postgast.walk(tree))
+    for _, node in postgast.walk(tree):
+        spend(20)
+        yield node
 
 
 def _kind(node: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import re2
 
+from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.pointers import Pointer
 
@@ -22,6 +23,7 @@ _OPTIONS = _options()
 
 def compile_regex(pattern: str) -> Any:
     """The compiled pattern; raises ValueError with RE2's own words."""
+    spend(100 + 10 * len(pattern))
     try:
         return re2.compile(pattern, _OPTIONS)
     except re2.error as error:

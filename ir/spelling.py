@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from ir.budget import spend
+
 _LONGEST = 64
 
 
@@ -18,6 +20,7 @@ def guess(word: object, known: Iterable[str], most: int = 200) -> str | None:
     if not isinstance(word, str) or len(word) > _LONGEST:
         return None
     by_letters = {_letters(k): k for k in known}
+    spend(10 * len(by_letters))
     if (same := by_letters.get(_letters(word))) is not None or len(by_letters) > most:
         return same
     near = difflib.get_close_matches(_letters(word), by_letters, n=1, cutoff=0.75)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ir.budget import spend
 from ir.diagnostics import listed, shown
 from ir.kinds import KindTable
 from ir.queries import Query, QueryRefused, read_select
@@ -68,6 +69,7 @@ def _parsed(text: str) -> tuple[str, Any]:
     # The parser reads a C string: what stands behind a NUL it would not even see.
     if found := _CONTROL.search(text):
         raise StatementRefused("hook.sql_malformed", f"The statement holds the control character {shown(found[0])}.")
+    spend(4 * len(text))
     try:
         statements = postgast.parse(text).stmts
         tokens = postgast.scan(text).tokens
@@ -113,7 +115,9 @@ def _kinds_below(tree: Any) -> Iterator[str]:
     """The names of all kinds of node in a tree."""
     import postgast
 
-    return (type(node).DESCRIPTOR.name for _, node in postgast.walk(tree))
+    for _, node in postgast.walk(tree):
+        spend(20)
+        yield type(node).DESCRIPTOR.name
 
 
 def _words(kind: str) -> str:

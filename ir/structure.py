@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ir import faults
 from ir.base import Spec
+from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.limits import MAX_FAULTS
 from ir.nodes import Node
@@ -122,6 +123,7 @@ def _all_told(error: ValidationError) -> Iterator[Diagnostic]:
 
 
 def _told(error: Any) -> Iterator[Diagnostic]:
+    spend(100)
     place = _place(error["loc"])
     if error["type"] == "string_too_long" and place[-1] == "[key]":  # pydantic's mark of a key of an open object
         place = place.parent

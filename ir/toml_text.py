@@ -7,15 +7,26 @@ import tomllib
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from ir.budget import spend
 from ir.json_text import is_exact
+from ir.limits import MAX_DEPTH, MAX_VALUES
 from ir.pointers import ROOT, Pointer
 
-_KEY_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_KEY_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _KEY = rf"{_KEY_PART}(?:\s*\.\s*{_KEY_PART})*"
 _HEADER = re.compile(rf"\s*(\[\[?)\s*({_KEY})\s*\]")
 _MEMBER = re.compile(rf"\s*({_KEY})\s*=")
 _PARTS = re.compile(_KEY_PART)
 _FENCES = re.compile(r'"""|\'\'\'')
+_LONG_TEXT = r'"""(?:[^"\\]|\\.|"(?!""))*+(?:""")?+|\'\'\'(?:[^\']|\'(?!\'\'))*+(?:\'\'\')?+'
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"?+|'[^'\n]*+'?+)"""
+"""A part of a key; where its quotes do not end it takes the rest, so that no sign is looked at twice."""
+_TOKEN = re.compile(rf"{_LONG_TEXT}|#[^\n]*+|({_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+)|[\[{{]", re.DOTALL)
+"""What a text consists of, by the first sign that tells: a long string, a comment, a key or a plain value (the group),
+or the beginning of a table or list."""
+_MOST_TOKENS = 4 * MAX_VALUES
+_MOST_KEY_STEPS = 500_000
+"""Python's TOML reader walks each part of a dotted key from the first part on, so a key of n parts takes n² steps."""
 _PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
 
 
@@ -31,11 +42,34 @@ class TomlSyntaxError(ValueError):
         self.column = int(column) if column else None
 
 
+class TomlTooLarge(ValueError):
+    """The text would take the reader too long. `code` is that of the diagnostic."""
+
+    def __init__(self, code: str, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.code, self.offset = code, offset
+
+
+def _check_size(text: str) -> None:
+    """Refuse what the reader would take long for; nothing can interrupt it. Raises TomlTooLarge."""
+    tokens = steps = 0
+    for token in _TOKEN.finditer(text):
+        tokens += 1
+        parts = len(_PARTS.findall(token[1])) if token[1] and "." in token[1] else 1
+        steps += parts * parts
+        if parts > MAX_DEPTH:
+            raise TomlTooLarge("document.too_deep", f"Values stand more than {MAX_DEPTH} levels deep.", token.start())
+        if tokens > _MOST_TOKENS or steps > _MOST_KEY_STEPS:
+            raise TomlTooLarge("document.too_large", f"There are more than {MAX_VALUES} values.", token.start())
+    spend(3 * tokens + steps // 5)
+
+
 def read_toml(text: str) -> dict[str, Any]:
-    """The value of the text; raises TomlSyntaxError, and RecursionError for absurd nesting.
+    """The value of the text; raises TomlSyntaxError, TomlTooLarge, and RecursionError for absurd nesting.
 
     A number that a double cannot hold is given as a Decimal.
     """
+    _check_size(text)
     try:
         return tomllib.loads(text, parse_float=_number)
     except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
@@ -62,6 +96,7 @@ def find_lines(text: str) -> dict[Pointer, int]:
     lines: dict[Pointer, int] = {ROOT: 1}
     table, counts, inside = ROOT, dict[Pointer, int](), False
     for number, line in enumerate(text.split("\n"), 1):
+        spend(3)
         if not inside and (header := _HEADER.match(line)):
             table = _resolve(_parts(header[2]), counts, opens_item=header[1] == "[[")
             lines.setdefault(table, number)

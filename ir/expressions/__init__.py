@@ -14,8 +14,9 @@ from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, SqlglotError
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
+from ir.budget import spend
 from ir.diagnostics import shown
 from ir.expressions.dialect import Dialect
 from ir.expressions.errors import ExpressionError, malformed, refused
@@ -24,8 +25,12 @@ from ir.expressions.writer import Writer
 
 MAX_LENGTH = 10_000
 MAX_TOKENS = 2_000
+MAX_NESTING = 30
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """Names that need no backticks, unless they are words of SQL."""
+
+_PARSER_FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What sqlglot raises over texts that its authors did not foresee, such as `date[(1)]`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +41,27 @@ class Expression:
     columns: tuple[str, ...]
 
 
-@lru_cache(maxsize=1024)
 def parse_expression(text: str) -> Expression:
     """Check an expression; raises ExpressionError (`expression.malformed`, `.not_allowed` or `.ambiguous`)."""
+    try:
+        checked = _check(text)
+    except RecursionError as error:
+        raise refused("The expression is nested too deeply") from error
+    if isinstance(checked, ExpressionError):
+        raise checked.with_traceback(None)
+    return checked
+
+
+@lru_cache(maxsize=1024)
+def _check(text: str) -> Expression | ExpressionError:
+    """Refusals are kept as well: one expression is asked for what is wrong with it and for what it reads."""
+    try:
+        return _checked(text)
+    except ExpressionError as error:
+        return error
+
+
+def _checked(text: str) -> Expression:
     if len(text) > MAX_LENGTH:
         raise refused(f"The expression is longer than {MAX_LENGTH} characters")
     try:
@@ -48,8 +71,8 @@ def parse_expression(text: str) -> Expression:
         raise malformed(text, error.errors[0]["description"].split(" for <")[0].lower()) from error
     except SqlglotError as error:
         raise malformed(text, str(error).lower()) from error
-    except RecursionError as error:
-        raise refused("The expression is nested too deeply") from error
+    except _PARSER_FAULTS as error:
+        raise malformed(text, "the parser cannot read it") from error
 
 
 def bind_expression(text: str, names: Mapping[str, str]) -> str:
@@ -85,8 +108,10 @@ def parse_written(sql: str) -> exp.Expr:
 def _parse(text: str) -> exp.Expr:
     dialect = Dialect()
     tokens = dialect.tokenize(text)
+    spend(5 * len(tokens))
     if len(tokens) > MAX_TOKENS:
         raise refused(f"The expression has more than {MAX_TOKENS} words and signs")
+    _check_nesting(tokens)
     for token in tokens:
         written = text[token.start : token.end + 1]
         if token.comments:
@@ -99,6 +124,19 @@ def _parse(text: str) -> exp.Expr:
     if len(trees) != 1 or trees[0] is None:
         raise malformed(text, f"there are {len(list(filter(None, trees)))} expressions")
     return trees[0]
+
+
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END)
+
+
+def _check_nesting(tokens: list[Token]) -> None:
+    """Before the parser runs, which calls itself some thirty times for each level."""
+    depth = 0
+    for token in tokens:
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if depth > MAX_NESTING:
+            raise refused(f"The expression is nested more than {MAX_NESTING} levels deep")
 
 
 def _check_literal(written: str, understood: str) -> None:

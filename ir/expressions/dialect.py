@@ -6,10 +6,16 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import TokenType
 
+from ir.budget import spend
+
 _WRITTEN = "written"
+
+MAX_TRIES = 100
+"""How often the parser may pass each token of an expression. Those that people write take about 5."""
 
 
 class Dialect(Spark):
@@ -27,6 +33,29 @@ class Dialect(Spark):
             sign: parse for sign, parse in SparkParser.UNARY_PARSERS.items() if sign != TokenType.PLUS
         }
         STRICT_CAST = True
+
+        def reset(self) -> None:
+            super().reset()
+            self._steps = 0
+
+        def _advance(self, times: int = 1) -> None:
+            """Every token that is passed, forwards or back. The parser tries one reading after another, and some texts
+            make it try twice as many with each level of nesting."""
+            self._steps += 1
+            if self._steps > MAX_TRIES * len(self._tokens) + MAX_TRIES:
+                raise ParseError.new("it can be read in too many ways")
+            spend(5)
+            super()._advance(times)
+
+        def _parse_types(
+            self, check_func: bool = False, schema: bool = False, allow_identifiers: bool = True,
+            with_collation: bool = False,
+        ) -> exp.Expr | None:  # fmt: skip
+            """`date(` calls a function. Reading it as a type with a size first reads all that follows twice, at each
+            level again."""
+            if check_func and self._curr.token_type in self.TYPE_TOKENS and self._next.token_type == TokenType.L_PAREN:
+                return None
+            return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
 
         def _parse_paren(self) -> exp.Expr | None:
             """Mark parentheses that were written, for the parser puts in others of its own."""

@@ -238,4 +238,10 @@ def _type(node: exp.Expr) -> str:
         )
     if not node.expressions:
         return name
-    return f"{name}({', '.join(str(int(size.name)) for size in node.expressions)})"
+    sizes = [size.name for size in node.expressions]
+    if len(sizes) > 2 or not all(size.isascii() and size.isdecimal() and len(size) < 4 for size in sizes):
+        raise refused(
+            f"The type {shown(node.sql('spark'))} has no precision and scale that Spark knows",
+            hint="Write two whole numbers, such as DECIMAL(18, 2).",
+        )
+    return f"{name}({', '.join(str(int(size)) for size in sizes)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Literal
@@ -77,5 +78,5 @@ def _reads_back(text: str) -> bool:
     day = datetime(2001, 2, 3, 14, 5, 6)
     try:
         return datetime.strptime(day.strftime(text), text).date() == day.date()
-    except ValueError:
+    except (ValueError, re.error):  # strptime makes a regex of it, in which no part may stand twice
         return False

@@ -33,8 +33,8 @@ FAMILIES: dict[str, KindTable] = {
     "format": FORMATS,
     "check": CHECKS,
 }
-# Told only of documents that no file should hold: they are made in `test_documents`.
-MADE = {"document.too_large", "document.too_many_faults"}
+# Told only of documents that no file should hold: they are made in `test_documents` and `test_costs`.
+MADE = {"document.too_large", "document.too_many_faults", "document.too_costly"}
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -36,9 +36,9 @@ def test_more_values_than_the_limit_are_refused_in_text_and_in_parsed_json():
 
 def test_a_document_of_the_largest_size_is_told_about_within_seconds():
     began = time.process_time()
-    assert codes_of(json.dumps({"nodes": [{"kind": "x"}] * 1_000, "x": [0] * 90_000}))
-    assert "document.too_many_faults" in codes_of(json.dumps({f"loadMode{i}": 0 for i in range(90_000)}))
-    assert time.process_time() - began < 30
+    assert codes_of(json.dumps({"nodes": [{"kind": "x"}] * 1_000, "x": [0] * 20_000}))
+    assert "document.too_many_faults" in codes_of(json.dumps({f"loadMode{i}": 0 for i in range(24_000)}))
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize("nested", ["[" * 100_000, '{"a":' * 100_000, '{"a":[' * 50_000])
