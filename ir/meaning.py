@@ -8,24 +8,29 @@ from functools import cached_property
 from typing import Any
 
 from ir.allowances import Allowances
-from ir.base import Spec
 from ir.budget import spend
-from ir.connectors import CONNECTORS, TARGET_CONNECTORS, read_config
+from ir.checks.base import Check
+from ir.columns import Columns
+from ir.connectors import CONNECTORS, TARGET_CONNECTORS, check_settings
 from ir.connectors.base import Connector
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.expressions import ExpressionError, rename_column
 from ir.graph import Graph, check_graph, known_columns
+from ir.hooks.base import BaseHook, stage_at
 from ir.kinds import KindTable
 from ir.load_modes.base import Findings
-from ir.nodes import Node, Source, Target, Transform
+from ir.nodes import Source, Target, Transform
+from ir.nodes.validate import check_rule_ids
 from ir.not_yet import NOT_YET
-from ir.ops import Deduplicate
+from ir.ops import Deduplicate, Op
 from ir.pointers import ROOT, Pointer, value_at
 from ir.query_allowances import check_allowances
+from ir.rules.base import RowRule
+from ir.salvage import SoundPart
 from ir.schedules import CronSchedule, EverySchedule
 from ir.spelling import guess
-from ir.structure import Draft
+from ir.structure import Draft, DraftNode
 from ir.targets import check_targets
 
 
@@ -39,12 +44,9 @@ class _Subject:
     streaming: bool
     allowances: Allowances | None
 
-    def specs(self) -> Iterator[tuple[Node, Pointer]]:
-        return ((node.spec, node.at) for node in self.draft.nodes if node.spec is not None)
-
     @cached_property
-    def parts(self) -> list[tuple[Spec, Pointer]]:
-        return [part for spec, at in self.specs() for part in spec.parts(at)]
+    def parts(self) -> list[SoundPart]:
+        return [part for node in self.draft.nodes for part in node.parts]
 
 
 def check_meaning(
@@ -71,9 +73,26 @@ def _check_graph(subject: _Subject) -> Findings:
 
 def _check_parts(subject: _Subject) -> Findings:
     """What each part says of itself."""
-    for part, place in subject.parts:
+    for part in subject.parts:
         spend(10)
-        yield from part.check(place)
+        yield from _check_part(part)
+    for node in subject.draft.nodes:
+        if node.kind == "validate":
+            yield from check_rule_ids(_rules_of(node))
+
+    for part in subject.parts:
+        if isinstance(part.spec, BaseHook):
+            yield from part.spec.check_stage(stage_at(part.spec, part.at), part.at)
+
+
+def _check_part(part: SoundPart) -> Findings:
+    for finding in part.spec.check(part.at):
+        if part.whole or finding.path != part.at:
+            yield finding
+
+
+def _rules_of(node: DraftNode) -> list[tuple[RowRule, Pointer]]:
+    return [(part.spec, part.at) for part in node.parts if isinstance(part.spec, RowRule) and part.whole]
 
 
 _OPEN_FAMILIES = {table.family: table for table in (CONNECTORS, TARGET_CONNECTORS)}
@@ -82,10 +101,12 @@ _OPEN_FAMILIES = {table.family: table for table in (CONNECTORS, TARGET_CONNECTOR
 
 def _check_kinds(subject: _Subject) -> Findings:
     """Kinds that nobody knows, and those that this release cannot run."""
-    for part, place in subject.parts:
-        yield from _check_names(part.kinds(place))
-        if isinstance(part, Source) and part.connector in CONNECTORS:
-            yield from _check_config(part, place / "config")
+    for part in subject.parts:
+        yield from _check_names(part.spec.kinds(part.at))
+    for node in subject.draft.nodes:
+        raw = value_at(subject.document, node.at)
+        if node.kind == "source" and isinstance(raw.get("connector"), str) and raw["connector"] in CONNECTORS:
+            yield from _check_config(raw, node.at)
 
 
 def _check_names(named: Iterator[tuple[str, str, Pointer]]) -> Findings:
@@ -106,16 +127,26 @@ def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector]) -> D
     return diagnose("connector.unknown", at, message, fixes=fixes)
 
 
-def _check_config(source: Source, at: Pointer) -> Findings:
+def _check_config(source: dict[str, Any], at: Pointer) -> Findings:
     """The settings of a source: their structure, then their meaning."""
-    if CONNECTORS[source.connector].needs_connection and source.connection is None:
-        message = f"The connector {source.connector} needs a connection."
-        yield diagnose("source.connection_required", at.parent / "connection", message)
-    config, faults = read_config(source, at)
-    yield from faults
-    for part, place in config.parts(at) if config is not None else ():
-        yield from part.check(place)
-        yield from _check_names(part.kinds(place))
+    connector, config = source["connector"], source.get("config")
+    if CONNECTORS[connector].needs_connection and source.get("connection") is None:
+        message = f"The connector {connector} needs a connection."
+        yield diagnose("source.connection_required", at / "connection", message)
+    if isinstance(config, dict):
+        parts, faults = check_settings(connector, config, at / "config")
+        yield from faults
+        for part in parts:
+            yield from _without_echoes(_check_part(part), faults)
+            yield from _check_names(part.spec.kinds(part.at))
+
+
+def _without_echoes(findings: Findings, faults: list[Diagnostic]) -> Findings:
+    """Those that do not stand at or below a value that is faulty already."""
+    places = {fault.path for fault in faults}
+    for finding in findings:
+        if not any(Pointer(finding.path[:i]) in places for i in range(1, len(finding.path) + 1)):
+            yield finding
 
 
 def _check_queries(subject: _Subject) -> Findings:
@@ -125,8 +156,8 @@ def _check_queries(subject: _Subject) -> Findings:
 def _check_columns(subject: _Subject) -> Findings:
     """Columns that the document itself shows to be missing where they are needed, or that nobody has seen so far."""
     arriving = known_columns(subject.graph, subject.sources)
-    for spec, at in subject.specs():
-        for name, place, columns in spec.reads(at, arriving[at]):
+    for node in subject.draft.nodes:
+        for name, place, columns in _reads(node, arriving[node.at]):
             spend(5 + len(columns.present) // 10)
             if columns.has(name) is False:
                 message = f"The rows have no column {shown(name)} here."
@@ -135,6 +166,24 @@ def _check_columns(subject: _Subject) -> Findings:
                 message = f"The newest file has no column {shown(name)}."
                 known = (*columns.present, *(columns.seen or ()))
                 yield _missing("column.not_seen", name, place, known, message, subject.document)
+
+
+def _reads(node: DraftNode, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
+    """The columns that a node needs; of a node that cannot be read as a whole, or lacks fields, those that its sound
+    parts need."""
+    told = set()
+    for read in node.spec.reads(node.at, columns) if node.spec is not None else ():
+        told.add(read[1])
+        yield read
+    ops = {part.at: part.spec for part in node.parts if isinstance(part.spec, Op)}
+    for i in range(max((int(place[-1]) for place in ops), default=-1) + 1):
+        op = ops.get(node.at / "ops" / i)
+        if op is not None:
+            yield from ((name, at, columns) for name, at in op.reads(node.at / "ops" / i) if at not in told)
+        columns = op.columns_after(columns) if op is not None else Columns()
+    for part in node.parts:
+        if isinstance(part.spec, RowRule | Check):
+            yield from ((name, at, columns) for name, at in part.spec.reads(part.at) if at not in told)
 
 
 def _missing(code: str, name: str, at: Pointer, known: Sequence[str], message: str, document: Any) -> Diagnostic:

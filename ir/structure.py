@@ -14,9 +14,10 @@ from ir.base import Spec
 from ir.budget import spend
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.limits import MAX_FAULTS
-from ir.nodes import Node
+from ir.nodes import NODES, Node
 from ir.pipeline import Pipeline
 from ir.pointers import ROOT, Pointer
+from ir.salvage import SoundPart, error_place, read_some, sound_parts
 from ir.schedules import Schedule
 from ir.spelling import guess
 from ir.types import OTHER_NAMES, SIMPLE_TYPES
@@ -27,13 +28,15 @@ _SCHEDULE: TypeAdapter[Schedule] = TypeAdapter(Schedule)
 
 @dataclass(frozen=True, slots=True)
 class DraftNode:
-    """A node as far as it can be read. `spec` may lack fields that were faulty, or be None where those are needed."""
+    """A node as far as it can be read. `spec` may lack fields that were faulty, or be None where those are needed.
+    `parts` are all parts that are sound in themselves, also those below a faulty field."""
 
     at: Pointer
     id: str | None
     kind: str | None
     inputs: tuple[str | None, ...]
     spec: Node | None
+    parts: tuple[SoundPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,14 @@ def _zip(document: dict[str, Any], pipeline: Pipeline) -> Iterator[tuple[Any, No
     return zip(document["nodes"], pipeline.nodes, strict=True)
 
 
+def _read_schedule(raw: Any) -> Schedule:
+    return _SCHEDULE.validate_python(raw, by_alias=True, by_name=False)
+
+
+def _read_node(raw: Any) -> Node:
+    return _NODE.validate_python(raw, by_alias=True, by_name=False)
+
+
 # --- what can be saved --------------------------------------------------------------------------------------------
 
 
@@ -68,23 +79,12 @@ def _salvage(document: Any) -> Draft:
     nodes = document.get("nodes")
     return Draft(
         None,
-        _read_part(_SCHEDULE, document.get("schedule")),
+        read_some(_read_schedule, document.get("schedule")),
         tuple(
-            _draft_node(raw, _read_part(_NODE, raw), ROOT / "nodes" / i)
+            _draft_node(raw, read_some(_read_node, raw), ROOT / "nodes" / i)
             for i, raw in enumerate(nodes if isinstance(nodes, list) else ())
         ),
     )
-
-
-def _read_part(adapter: TypeAdapter[Any], raw: Any) -> Any:
-    """A part without those of its fields that are faulty, or None if it cannot do without them."""
-    try:
-        return adapter.validate_python(raw, by_alias=True, by_name=False)
-    except ValidationError as error:
-        faulty = {place[0] for e in error.errors(include_url=False) if (place := _place(e["loc"]))}
-    if not isinstance(raw, dict) or not faulty & raw.keys():
-        return None
-    return _read_part(adapter, {name: value for name, value in raw.items() if name not in faulty})
 
 
 def _draft_node(raw: Any, spec: Node | None, at: Pointer) -> DraftNode:
@@ -97,7 +97,13 @@ def _draft_node(raw: Any, spec: Node | None, at: Pointer) -> DraftNode:
         _text(raw.get("kind")),
         tuple(_text(name) for name in inputs) if isinstance(inputs, list) else (),
         spec,
+        tuple(_parts_of(raw, at)),
     )
+
+
+def _parts_of(raw: dict[str, Any], at: Pointer) -> Iterator[SoundPart]:
+    kind = raw.get("kind")
+    return sound_parts(NODES[kind], raw, at) if isinstance(kind, str) and kind in NODES else iter(())
 
 
 def _text(value: Any) -> str | None:
@@ -105,12 +111,6 @@ def _text(value: Any) -> str | None:
 
 
 # --- from pydantic's errors to diagnostics ------------------------------------------------------------------------
-
-
-def _place(loc: tuple[int | str, ...]) -> Pointer:
-    """Where an error stands: without the steps into unions, which are negative."""
-    steps = [step for step in loc if not (isinstance(step, int) and step < 0)]
-    return Pointer(steps)
 
 
 def _all_told(error: ValidationError) -> Iterator[Diagnostic]:
@@ -124,7 +124,7 @@ def _all_told(error: ValidationError) -> Iterator[Diagnostic]:
 
 def _told(error: Any) -> Iterator[Diagnostic]:
     spend(100)
-    place = _place(error["loc"])
+    place = error_place(error["loc"])
     if error["type"] == "string_too_long" and place[-1] == "[key]":  # pydantic's mark of a key of an open object
         place = place.parent
     teller = _TELLERS.get(error["type"])

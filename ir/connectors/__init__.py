@@ -19,6 +19,7 @@ from ir.json_schema import schema_of, validator_for
 from ir.kinds import KindTable
 from ir.nodes.source import Source
 from ir.pointers import Pointer
+from ir.salvage import SoundPart, sound_parts
 
 CONNECTOR_KINDS = (
     local_fs.CONNECTOR,
@@ -49,20 +50,22 @@ def _validator(connector: str) -> Validator | None:
     return validator_for(schema) if schema is not None else None
 
 
-def read_config(source: Source, at: Pointer) -> tuple[Spec | None, list[Diagnostic]]:
-    """A source's settings in their own type, and what is wrong with their structure.
+def check_settings(connector: str, config: Any, at: Pointer) -> tuple[list[SoundPart], list[Diagnostic]]:
+    """The parts of a source's settings that are sound, and what is wrong with their structure.
 
     Neither is given for a connector that declares no settings. The type decides; the schema words the faults, so that
     they read alike for connectors that have a schema alone.
     """
-    validator = _validator(source.connector)
-    if validator is None:
-        return None, []
+    kind, validator = CONNECTORS[connector].config, _validator(connector)
+    if kind is None or validator is None:
+        return [], []
+    parts = list(sound_parts(kind, config, at))
     try:
-        return _read(source), []
+        kind.read(config)
     except ValidationError as error:
-        faults = list(check_config(validator, source.config, at))
-        return None, faults or [diagnose("value.malformed", at, f"{error.errors()[0]['msg']}.")]
+        faults = list(check_config(validator, config, at))
+        return parts, faults or [diagnose("value.malformed", at, f"{error.errors()[0]['msg']}.")]
+    return parts, []
 
 
 def _read(source: Source) -> Spec:

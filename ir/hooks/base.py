@@ -32,6 +32,13 @@ class BaseHook(Spec):
         yield from ()
 
 
+def stage_at(hook: BaseHook, at: Pointer) -> Stage:
+    """When a hook runs that stands at this place of a document."""
+    if hook.when == "pre_swap":
+        return "preSwap"
+    return "preHook" if "preHook" in at else "postHook"
+
+
 @dataclass(frozen=True, slots=True)
 class PlacedHook:
     """A hook of a target. `id` names it in runs: target, field and place in the field's list."""

@@ -14,7 +14,7 @@ from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.durations import parse_duration
 from ir.hooks import Hook
-from ir.hooks.base import PlacedHook, Stage
+from ir.hooks.base import PlacedHook, stage_at
 from ir.limits import MAX_COLUMNS, MAX_KEY_COLUMNS
 from ir.names import check_column, check_identifier, check_schema
 from ir.nodes.base import InnerNode
@@ -118,20 +118,14 @@ class Target(InnerNode):
         return [placed for placed, _ in self._placed_hooks(Pointer())]
 
     def _placed_hooks(self, at: Pointer) -> Iterator[tuple[PlacedHook, Pointer]]:
-        fields: tuple[tuple[Stage, Hook | list[Hook] | None], ...] = (
-            ("preHook", self.pre_hook),
-            ("postHook", self.post_hook),
-        )
-        for name, field in fields:
+        for name, field in (("preHook", self.pre_hook), ("postHook", self.post_hook)):
             hooks = field if isinstance(field, list) else [field] if field is not None else []
             for i, hook in enumerate(hooks):
-                stage: Stage = "preSwap" if hook.when == "pre_swap" else name
                 place = at / name / i if isinstance(field, list) else at / name
-                yield PlacedHook(f"{self.id}.{name}.{i}", stage, hook), place
+                yield PlacedHook(f"{self.id}.{name}.{i}", stage_at(hook, place), hook), place
 
     def _check_hooks(self, at: Pointer) -> Iterator[Diagnostic]:
         for placed, place in self._placed_hooks(at):
-            yield from placed.hook.check_stage(placed.stage, place)
             if placed.hook.when is not None and ("preHook" in place or self.load_mode != "blue_green"):
                 message = "Only a post-hook of a blue_green target runs before a swap."
                 yield diagnose("hook.when_unused", place / "when", message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from pydantic import Field
@@ -15,6 +15,7 @@ from ir.names import check_table_name
 from ir.nodes.base import InnerNode
 from ir.pointers import Pointer
 from ir.rules import Rule, rule_id
+from ir.rules.base import RowRule
 
 
 class Quarantine(Spec):
@@ -36,19 +37,20 @@ class Validate(InnerNode):
     dataset_level: DatasetLevel | None = None
     quarantine: Quarantine | None = None
 
-    def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        seen: set[str] = set()
-        for i, rule in enumerate(self.row_level):
-            name = rule_id(rule)
-            if name in seen:
-                place = at / "rowLevel" / i
-                message = f"The rule id {shown(name)} stands twice" if rule.id else "This very rule stands twice"
-                yield diagnose("rule.id_repeated", place / "id" if rule.id else place, message + " in this node.")
-            seen.add(name)
-
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         for i, rule in enumerate(self.row_level):
             yield from ((column, place, columns) for column, place in rule.reads(at / "rowLevel" / i))
         for part, place in self.parts(at):
             if isinstance(part, Check):
                 yield from ((column, column_at, columns) for column, column_at in part.reads(place))
+
+
+def check_rule_ids(rules: Iterable[tuple[RowRule, Pointer]]) -> Iterator[Diagnostic]:
+    """Whether the rules of a node, each with its place, can be told apart."""
+    seen: set[str] = set()
+    for rule, place in rules:
+        name = rule_id(rule)
+        if name in seen:
+            message = f"The rule id {shown(name)} stands twice" if rule.id else "This very rule stands twice"
+            yield diagnose("rule.id_repeated", place / "id" if rule.id else place, message + " in this node.")
+        seen.add(name)

@@ -1,0 +1,91 @@
+"""What can be read of a faulty document: every part that is sound in itself, so that one fault hides no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import ValidationError
+
+from ir.annotations import ByTag, tag_of
+from ir.base import Spec
+from ir.budget import spend
+from ir.pointers import Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class SoundPart:
+    """A part and where it stands. One that is not `whole` lacks fields that were faulty, so that it cannot say what is
+    wrong with it as a whole."""
+
+    spec: Spec
+    at: Pointer
+    whole: bool = True
+
+
+def error_place(loc: tuple[int | str, ...]) -> Pointer:
+    """Where an error of pydantic's stands: without the steps into unions, which are negative."""
+    return Pointer(step for step in loc if not (isinstance(step, int) and step < 0))
+
+
+def read_some(read: Callable[[Any], Any], raw: Any) -> Any:
+    """A part without those of its fields that are faulty, or None if it cannot do without them."""
+    try:
+        return read(raw)
+    except ValidationError as error:
+        faulty = {place[0] for e in error.errors(include_url=False) if (place := error_place(e["loc"]))}
+    if not isinstance(raw, dict) or not faulty & raw.keys():
+        return None
+    return read_some(read, {name: value for name, value in raw.items() if name not in faulty})
+
+
+def sound_parts(kind: type[Spec], raw: Any, at: Pointer) -> Iterator[SoundPart]:
+    """All parts of a raw value that should be of this kind, as far as they can be read."""
+    spend(20)
+    spec = read_some(kind.read, raw)
+    if spec is not None:
+        parts = list(spec.parts(at))
+        yield from (SoundPart(part, place, place != at or _is_whole(spec, raw)) for part, place in parts)
+    for field in kind.model_fields.values() if isinstance(raw, dict) else ():
+        alias = str(field.alias)
+        if alias in raw and (spec is None or alias not in _written(spec)):
+            yield from _parts_of_field(field.annotation, field.metadata, raw[alias], at / alias)
+
+
+def _written(spec: Spec) -> set[str]:
+    return {str(type(spec).model_fields[name].alias) for name in spec.model_fields_set}
+
+
+def _is_whole(spec: Spec, raw: Mapping[str, Any]) -> bool:
+    return _written(spec) == raw.keys()
+
+
+def _parts_of_field(annotation: Any, metadata: list[Any], raw: Any, at: Pointer) -> Iterator[SoundPart]:
+    """The parts of a field's value, be it a part itself, one of several kinds, or a list of them."""
+    for kind, key in _alternatives(annotation, metadata):
+        if get_origin(kind) is list and isinstance(raw, list):
+            for i, item in enumerate(raw):
+                yield from _parts_of_field(get_args(kind)[0], [], item, at / i)
+        elif _is_kind_of(kind, key, raw):
+            yield from sound_parts(kind, raw, at)
+
+
+def _is_kind_of(kind: Any, key: str | None, raw: Any) -> bool:
+    if not (isinstance(kind, type) and issubclass(kind, Spec) and isinstance(raw, dict)):
+        return False
+    return key is None or tag_of(kind, key) == raw.get(key)
+
+
+def _alternatives(annotation: Any, metadata: list[Any]) -> Iterator[tuple[Any, str | None]]:
+    """The types that a value may have, each with the name of the tag that tells it from the others, if there is one."""
+    key = next((mark.key for mark in metadata if isinstance(mark, ByTag)), None)
+    if get_origin(annotation) is Annotated:
+        inner, *marks = get_args(annotation)
+        yield from _alternatives(inner, [*metadata, *marks])
+    elif get_origin(annotation) in (Union, UnionType):
+        for member in get_args(annotation):
+            yield from _alternatives(member, metadata if key is not None else [])
+    else:
+        yield annotation, key
