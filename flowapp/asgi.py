@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import gc
 import os
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 from flowapp.web.client_address import ClientAddress
+
+if TYPE_CHECKING:
+    from django.core.handlers.asgi import ASGIHandler
+
+    from flowapp.web.admission import Admission
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "flowapp.settings")
 
@@ -29,6 +35,14 @@ def spare_the_collector() -> None:
     gc.freeze()
 
 
+def admit(django: ASGIHandler) -> Admission:
+    """Django behind bounds; one connection is left for what has no place, such as the health check."""
+    from flowapp.files.limits import body_limit
+    from flowapp.web.admission import Admission
+
+    return Admission(django, body_limit, POOL["max_size"] - 1)
+
+
 share_connections()
-application = ClientAddress(get_asgi_application(), settings.TRUSTED_PROXIES)
+application = ClientAddress(admit(get_asgi_application()), settings.TRUSTED_PROXIES)
 spare_the_collector()

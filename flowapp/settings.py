@@ -128,6 +128,13 @@ CONTENT_SECURITY_POLICY = {
 # To disk while they arrive, and never more than so many bytes.
 FILE_UPLOAD_HANDLERS = ["flowapp.files.uploads.DiskUploadHandler"]
 UPLOAD_BYTES = 2 * 1024**3
+# Whatever is no upload: a document in a form or in JSON, each sign of which may be written as two.
+BODY_BYTES = DATA_UPLOAD_MAX_MEMORY_SIZE = 3_000_000
+
+# Of one client, by token or session; a place is a request that is worked on, and holds a connection of the pool.
+REQUESTS_AT_ONCE, REQUESTS_WAITING, REQUEST_WAIT_SECONDS = 4, 32, 15.0
+# Seconds of the processor that checking a text may take.
+VALIDATION_SECONDS = 1.0
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -135,7 +142,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["flowapp.api.permissions.WorkspaceRole"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["flowapp.api.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PAGINATION_CLASS": "flowapp.api.paging.FlowCursorPagination",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

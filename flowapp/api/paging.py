@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from rest_framework.pagination import CursorPagination
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.pagination import Cursor, CursorPagination
+from rest_framework.request import Request
+
+from flowapp.web.paging import is_value_of
 
 
 class FlowCursorPagination(CursorPagination):
@@ -12,3 +19,28 @@ class FlowCursorPagination(CursorPagination):
     page_size_query_param = "limit"
     max_page_size = 500
     ordering = ("-created_at", "id")
+
+    def paginate_queryset(self, queryset: QuerySet[Model], request: Request, view: Any = None) -> list[Any] | None:
+        self._queryset = queryset
+        return super().paginate_queryset(queryset, request, view)
+
+    def decode_cursor(self, request: Request) -> Cursor | None:
+        """Raises ValidationError for a cursor that no page gave, before the database is asked with it."""
+        try:
+            cursor = super().decode_cursor(request)
+        except NotFound:
+            raise no_cursor() from None
+        if cursor is not None and cursor.position is not None and not self._fits(cursor.position):
+            raise no_cursor()
+        return cursor
+
+    def _fits(self, position: str) -> bool:
+        """Whether a row can stand there: a position is the value of the first column that orders."""
+        name = self.ordering[0].lstrip("-")
+        annotation = self._queryset.query.annotations.get(name)
+        column: Any = annotation.output_field if annotation is not None else self._queryset.model._meta.get_field(name)
+        return is_value_of(column, position)
+
+
+def no_cursor() -> ValidationError:
+    return ValidationError("This is no cursor of this list. Take it from `next` or `previous` of a page.")

@@ -9,10 +9,11 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
+from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from flowapp.web.errors import make_error_id, nul_refused, status_of
+from flowapp.web.errors import make_error_id, status_of, unstorable_refused
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
@@ -37,7 +38,8 @@ def flow_problem(error: FlowError) -> dict[str, Any]:
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's `EXCEPTION_HANDLER`. Anything unexpected goes on to Django, which logs it and asks `handler500`."""
-    error = nul_refused(context["request"]._request, error) or error
+    if not isinstance(error, exceptions.APIException | Http404 | PermissionDenied):
+        error = unstorable_refused(context["request"]._request, error, _json_of(context["request"])) or error
     body, headers = _body(error), {}
     if body is None:
         return None
@@ -47,6 +49,15 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         headers |= {"WWW-Authenticate": authenticate} if authenticate else {}
     set_rollback()
     return Response(body, body["status"], headers=headers, content_type=CONTENT_TYPE)
+
+
+def _json_of(request: Request) -> Any:
+    if "json" not in (request.content_type or ""):
+        return None
+    try:
+        return request.data
+    except Exception:  # noqa: BLE001  (what cannot be read holds no text)
+        return None
 
 
 def _body(error: Exception) -> dict[str, Any] | None:

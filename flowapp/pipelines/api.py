@@ -15,7 +15,6 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException
 from rest_framework.generics import ListAPIView
-from rest_framework.parsers import JSONParser
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -25,6 +24,7 @@ from rest_framework.views import APIView
 from flowapp.accounts.roles import is_at_least
 from flowapp.api.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
+from flowapp.api.parsers import BoundedJSONParser
 from flowapp.api.permissions import workspace_role
 from flowapp.api.problems import CONTENT_TYPE, flow_problem
 from flowapp.pipelines import drafts
@@ -53,7 +53,7 @@ OBJECT = OpenApiTypes.OBJECT
 _TAG = re.compile(r'"(\d{1,9})"')
 
 
-class JsonPatchParser(JSONParser):
+class JsonPatchParser(BoundedJSONParser):
     media_type = "application/json-patch+json"
 
 
@@ -165,7 +165,7 @@ class DraftOfOne(APIView):
     `draft.conflict`, where the draft is another one by now.
     """
 
-    parser_classes = (JsonPatchParser, JSONParser)
+    parser_classes = (JsonPatchParser, BoundedJSONParser)
 
     @extend_schema(responses=OBJECT)
     def get(self, request: Request, ident: str) -> Response:

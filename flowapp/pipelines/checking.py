@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.conf import settings
+
 from flowapp.accounts.models import Workspace
 from flowapp.files.headers import newest_header
 from flowapp.pipelines.destinations import Found, find_destinations
@@ -54,13 +56,8 @@ def check_text(
     found = find_destinations(workspace, value, fresh=fresh)
     pipeline: Document | None = None
     try:
-        parsed = parse(
-            text,
-            syntax,
-            found.tables,
-            _columns_seen(workspace, value) if looks_at_files else None,
-            found.allowances,
-        )
+        columns = _columns_seen(workspace, value) if looks_at_files else None
+        parsed = parse(text, syntax, found.tables, columns, found.allowances, seconds=settings.VALIDATION_SECONDS)
         pipeline, diagnostics, skipped = parsed.pipeline, parsed.warnings, parsed.skipped
     except InvalidPipeline as error:
         diagnostics, skipped = error.diagnostics, error.skipped

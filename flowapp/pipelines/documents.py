@@ -29,6 +29,7 @@ def parse(
     destinations: Destinations | None = None,
     sources: Mapping[str, Sequence[str]] | None = None,
     allowances: Allowances | None = None,
+    seconds: float | None = None,
 ) -> Parsed:
     """`parsePipelineIR` with what this installation allows; raises InvalidPipeline."""
     return parsePipelineIR(
@@ -38,6 +39,7 @@ def parse(
         sources=sources,
         streaming=settings.FLOW_STREAMING_ENABLED,
         allowances=allowances,
+        seconds=seconds,
     )
 
 

@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 
 from executors.postgres.quarantine_pages import STATUSES
 from flowapp.accounts.models import User
+from flowapp.api.paging import no_cursor
 from flowapp.api.permissions import workspace_role
 from flowapp.api.queries import read_query
 from flowapp.pipelines.selectors import get_pipeline
@@ -28,7 +29,7 @@ from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import SECONDS, counted_document, purge, rows_to_purge
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
 from flowapp.quarantine.results import USUAL, page_results, result_document
-from flowapp.quarantine.selectors import Wanted, find_entries, page_wanted
+from flowapp.quarantine.selectors import Wanted, find_entries, page_wanted, read_cursor
 from flowapp.quarantine.values import entry_document, require_values
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Trigger
@@ -65,6 +66,13 @@ class Narrowing(serializers.Serializer[Any]):
 class EntriesWanted(Narrowing):
     limit = serializers.IntegerField(default=50, min_value=1, max_value=500)
     cursor = serializers.CharField(default="", allow_blank=True)
+
+    def validate_cursor(self, cursor: str) -> str:
+        try:
+            read_cursor(cursor)
+        except ValueError:
+            raise no_cursor() from None
+        return cursor
 
 
 class CountsWanted(serializers.Serializer[Any]):
@@ -215,6 +223,11 @@ class ResultsWanted(serializers.Serializer[Any]):
     result = serializers.CharField(required=False, max_length=40)
     limit = serializers.IntegerField(default=USUAL, min_value=1, max_value=500)
     cursor = serializers.CharField(default="", allow_blank=True)
+
+    def validate_cursor(self, cursor: str) -> str:
+        if cursor and not (cursor.isdecimal() and len(cursor) < 10):
+            raise no_cursor()
+        return cursor
 
 
 class RowsOfReplay(APIView):

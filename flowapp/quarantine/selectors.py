@@ -7,12 +7,11 @@ workspace knows are ever shown.
 from __future__ import annotations
 
 import base64
-import binascii
 import heapq
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from itertools import groupby, islice
 from typing import Any
 from uuid import UUID
@@ -231,7 +230,8 @@ def _runs_of_day(workspace: Workspace, wanted: Wanted, day: date) -> tuple[str, 
     """The runs of a day that have rejected what is wanted: in the others no table need be searched. Raises FlowError
     where they are too many, for the entries of some would pass for those of all."""
     start = timezone.make_aware(datetime.combine(day, time()))
-    runs = Run.objects.filter(workspace=workspace, queued_at__gte=start, queued_at__lt=start + timedelta(days=1))
+    end = timezone.make_aware(datetime.combine(day, time.max))  # the day after the last one of all does not exist
+    runs = Run.objects.filter(workspace=workspace, queued_at__gte=start, queued_at__lte=end)
     if wanted.pipeline is not None:
         runs = runs.filter(pipeline=wanted.pipeline)
     named = {"rules__rule": wanted.rule, "rules__field": wanted.field}
@@ -293,10 +293,21 @@ def _encode(positions: Mapping[str, int]) -> str:
     return base64.urlsafe_b64encode(json.dumps(positions).encode()).decode().rstrip("=")
 
 
-def _decode(cursor: str) -> dict[str, int]:
-    """For each place the last entry that was shown."""
+def read_cursor(cursor: str) -> dict[str, int]:
+    """For each place the last entry that was shown; raises ValueError for a cursor that no page gave."""
     try:
         positions = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))) if cursor else {}
-        return {str(place): int(last) for place, last in positions.items()}
-    except (binascii.Error, ValueError, TypeError, AttributeError):
+        found = {str(place): int(last) for place, last in positions.items()}
+    except (TypeError, AttributeError, OverflowError, RecursionError) as error:
+        raise ValueError("no cursor") from error
+    if any(abs(last) >= 2**63 for last in found.values()):
+        raise ValueError("no cursor")
+    return found
+
+
+def _decode(cursor: str) -> dict[str, int]:
+    """The same for a page, whose old bookmark shows the first one."""
+    try:
+        return read_cursor(cursor)
+    except ValueError:
         return {}

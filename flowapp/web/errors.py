@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
+from django.core.exceptions import DisallowedHost
 from django.db import DataError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -37,6 +39,8 @@ STATUS = {
     "upload.too_large": 413,
     "workspace.not_named": 400,
     "request.nul": 400,
+    "request.method": 405,
+    "request.half_character": 400,
 }
 """Where a code's ending does not say it."""
 STATUS_BY_ENDING = {"unknown": 404, "conflict": 409, "name_taken": 409, "exists": 409, "busy": 409}
@@ -76,7 +80,11 @@ def show_error(request: HttpRequest, context: dict[str, Any], status: int) -> Ht
 def form_page(request: HttpRequest) -> str:
     """The page of ours whose form was refused."""
     came_from = request.headers.get("Referer", "")
-    is_ours = url_has_allowed_host_and_scheme(came_from, {request.get_host()}, require_https=request.is_secure())
+    try:
+        ours = {request.get_host()}
+    except DisallowedHost:
+        return ""
+    is_ours = url_has_allowed_host_and_scheme(came_from, ours, require_https=request.is_secure())
     return came_from if request.method == "POST" and is_ours else ""
 
 
@@ -87,16 +95,23 @@ def render_error(request: HttpRequest, error: FlowError) -> HttpResponse:
     return show_error(request, {"error": error, "error_id": error_id, "status": status}, status)
 
 
-def nul_refused(request: HttpRequest, error: Exception) -> FlowError | None:
-    """What to answer where a database was asked with a NUL character of the request, which none takes in a text; None
-    where it failed for another reason."""
+def unstorable_refused(request: HttpRequest, error: Exception, body: Any = None) -> FlowError | None:
+    """What to answer where something failed over a character of the request that no database takes in a text; None
+    where it failed for another reason. `body` is what the request's JSON holds."""
     is_told = isinstance(error, FlowError) and error.code == "target.driver_failed"
-    if not (is_told or isinstance(error, DataError | psycopg.DataError)):
+    if not (is_told or isinstance(error, DataError | psycopg.DataError | UnicodeEncodeError)):
         return None
-    if not any("\0" in text for text in _texts_of(request)):
-        return None
-    return FlowError("request.nul", "The request holds a NUL character, which no text may have.",
-                     hint="Take it out of the address or of what was typed.")  # fmt: skip
+    texts = [*_texts_of(request), *_texts_in(body)]
+    if any("\0" in text for text in texts):
+        return FlowError("request.nul", "The request holds a NUL character, which no text may have.",
+                         hint="Take it out of the address or of what was typed.")  # fmt: skip
+    if any(_SURROGATE.search(text) for text in texts):
+        return FlowError("request.half_character", "The request holds half of a surrogate pair, which is no character.",
+                         hint="Take it out of the address or of what was typed.")  # fmt: skip
+    return None
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def _texts_of(request: HttpRequest) -> Iterator[str]:
@@ -106,6 +121,27 @@ def _texts_of(request: HttpRequest) -> Iterator[str]:
             yield from (name, *map(str, values))
 
 
+def _texts_in(value: Any) -> Iterator[str]:
+    """All texts of a JSON value, as deep as bodies may be."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield from (name, *_texts_in(part))
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts_in(part)
+
+
+def _not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Django's own answer to a wrong method is an empty page."""
+    error = FlowError("request.method", f"Nothing answers {request.method} at this address.",
+                      hint="Go back and use the page's own links and buttons.")  # fmt: skip
+    shown = render_error(request, error)
+    shown.headers["Allow"] = response.headers["Allow"]
+    return shown
+
+
 class FlowErrorMiddleware:
     """The request's edge: whatever FlowError a page raises becomes an answer that a person can act on."""
 
@@ -113,8 +149,11 @@ class FlowErrorMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
+        response = self.get_response(request)
+        if response.status_code == 405 and not response.streaming and not response.content:
+            return _not_allowed(request, response)
+        return response
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        error = nul_refused(request, exception) or exception
+        error = unstorable_refused(request, exception) or exception
         return render_error(request, error) if isinstance(error, FlowError) else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +15,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Field, Model, Q, QuerySet
 
 Row = TypeVar("Row", bound=Model)
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class PreciseEncoder(DjangoJSONEncoder):
@@ -94,9 +95,23 @@ def _decode(rows: QuerySet[Row], cursor: str, order: Sequence[str]) -> _Position
         fields = [_field(rows, name) for name in order]
         if len(values) != len(fields):
             return None
+        if not all(is_value_of(field, value) for field, value in zip(fields, values, strict=True)):
+            return None
         return _Position([f.to_python(v) for f, v in zip(fields, values, strict=True)], direction == "b")
-    except (binascii.Error, ValueError, TypeError, ValidationError):
+    except (ValueError, TypeError, RecursionError):
         return None
+
+
+def is_value_of(column: Field[Any, Any], value: Any) -> bool:
+    """Whether a database can compare the column with the value."""
+    try:
+        found = column.to_python(value)
+        column.run_validators(found)
+    except (ValidationError, ValueError, TypeError, OverflowError):
+        return False
+    if isinstance(found, datetime):
+        return found.tzinfo is not None
+    return found is not None and not (isinstance(found, str) and _NOT_STORABLE.search(found))
 
 
 def _field(rows: QuerySet[Row], name: str) -> Field[Any, Any]:

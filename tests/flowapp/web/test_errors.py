@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from executors.errors import Terminal
 from flowapp.api.problems import handle_exception
-from flowapp.web.errors import nul_refused
+from flowapp.web.errors import unstorable_refused
 
 REQUESTS = RequestFactory()
 REFUSED = DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
@@ -24,7 +24,7 @@ REFUSED = DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
 )  # fmt: skip
 def test_a_nul_character_of_a_request_is_told_and_no_fault_of_ours(request_):
     for error in (REFUSED, Terminal("target.driver_failed", "The database driver failed: DataError.")):
-        found = nul_refused(request_, error)
+        found = unstorable_refused(request_, error)
         assert found is not None
         assert found.code == "request.nul"
         answer = handle_exception(error, {"request": Request(request_)})
@@ -38,6 +38,6 @@ def test_that_is_how_the_driver_refuses_it():
 
 
 def test_other_errors_stay_what_they_are():
-    assert nul_refused(REQUESTS.get("/", {"pipeline": "a"}), REFUSED) is None
-    assert nul_refused(REQUESTS.get("/", {"pipeline": "a\0"}), Terminal("pipeline.unknown", "None.")) is None
-    assert nul_refused(REQUESTS.get("/", {"pipeline": "a\0"}), ValueError("other")) is None
+    assert unstorable_refused(REQUESTS.get("/", {"pipeline": "a"}), REFUSED) is None
+    assert unstorable_refused(REQUESTS.get("/", {"pipeline": "a\0"}), Terminal("pipeline.unknown", "None.")) is None
+    assert unstorable_refused(REQUESTS.get("/", {"pipeline": "a\0"}), ValueError("other")) is None

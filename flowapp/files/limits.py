@@ -1,0 +1,62 @@
+"""How large a body may be, by who sends it where: files come from those who may upload them, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.core.handlers.asgi import ASGIRequest
+from django.db import close_old_connections
+from django.http import Http404, HttpRequest
+from django.urls import Resolver404, resolve
+from rest_framework.exceptions import APIException
+
+from flowapp.accounts.roles import is_at_least
+from flowapp.api.authentication import TokenAuthentication
+from flowapp.api.permissions import access_of
+from flowapp.web.access import member_access
+from ir.errors import FlowError
+
+UPLOADS = ("files:upload", "api:upload_file")
+FORM_BYTES = 100_000
+"""What stands around a file: the parts of a form."""
+
+
+def body_limit(scope: MutableMapping[str, Any]) -> int:
+    """The most bytes that a request may bring."""
+    try:
+        match = resolve(scope["path"])
+    except Resolver404:
+        return int(settings.BODY_BYTES)
+    if match.view_name not in UPLOADS or scope["method"] != "POST":
+        return int(settings.BODY_BYTES)
+    try:
+        return settings.UPLOAD_BYTES + FORM_BYTES if _may_upload(scope, match.kwargs) else settings.BODY_BYTES
+    finally:
+        close_old_connections()
+
+
+def _may_upload(scope: MutableMapping[str, Any], named: dict[str, Any]) -> bool:
+    request: Any = ASGIRequest(scope, None)  # type: ignore[arg-type]
+    try:
+        return is_at_least(_role(request, named), "editor")
+    except (APIException, FlowError, Http404, UnicodeDecodeError):
+        return False  # the view says why
+
+
+def _role(request: Any, named: dict[str, Any]) -> str:
+    request.session = _session(request)
+    found = TokenAuthentication().authenticate(request)
+    request.user, request.auth = found or (get_user(request), None)
+    if "workspace" in named:
+        return member_access(request.user, named["workspace"]).role
+    return access_of(request).role
+
+
+def _session(request: HttpRequest) -> Any:
+    from importlib import import_module
+
+    engine = import_module(settings.SESSION_ENGINE)
+    return engine.SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))

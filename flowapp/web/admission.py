@@ -1,0 +1,196 @@
+"""What the web process lets in, before Django reads a byte of it: bodies up to a size, and so many requests at once.
+
+A body is spooled to disk before any view runs, and a request holds a connection of the pool from its first query to its
+end. Both are therefore bounded here, for every address, known or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+
+from flowapp.web.refusals import REFUSALS, Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+UNCOUNTED = ("/static/", "/api/health/")
+"""What takes no place: files, and the question whether the process is alive."""
+_DRAINED = 16_000_000
+_DRAIN_SECONDS = 5.0
+
+
+class _Refused(Exception):
+    def __init__(self, refusal: Refusal) -> None:
+        self.refusal = refusal
+
+
+class Admission:
+    """Wraps the application. `body_limit` tells how large a body a request may bring; it may ask the database."""
+
+    def __init__(self, app: App, body_limit: Callable[[Scope], int], places: int) -> None:
+        self._app, self._body_limit, self._places = app, body_limit, Places(places)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        has_begun = False
+
+        async def note_and_send(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(message)
+
+        try:
+            await self._admit(scope, receive, note_and_send)
+        except _Refused as refused:
+            if not has_begun:
+                await refused.refusal.answer(scope, send)
+                await _drain(receive)
+
+    async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        limit = await self._limit(scope)
+        received, has_place = 0, scope["path"].startswith(UNCOUNTED)
+
+        async with AsyncExitStack() as stack:
+
+            async def count() -> Message:
+                """The next part of the body. A place is taken when all of it is there: nobody holds one by sending
+                slowly."""
+                nonlocal received, has_place
+                message = await receive()
+                received += len(message.get("body", b""))
+                if received > limit:
+                    raise _Refused(REFUSALS["too_large"])
+                if message["type"] == "http.request" and not message.get("more_body") and not has_place:
+                    has_place = True
+                    await stack.enter_async_context(self._places.place(client_of(scope)))
+                return message
+
+            await self._app(scope, count, send)
+
+    async def _limit(self, scope: Scope) -> int:
+        """How large this body may be; raises _Refused for one that is declared to be larger."""
+        length, limit = _length(scope), int(settings.BODY_BYTES)
+        if length is None or length > limit:
+            limit = await sync_to_async(self._body_limit, thread_sensitive=False)(scope)
+        if length is not None and length > limit:
+            raise _Refused(REFUSALS["too_large"])
+        return limit
+
+
+class Client(NamedTuple):
+    """Who asks: the token or session that is shown, which need not be a valid one, else the address."""
+
+    key: str
+    is_named: bool
+
+
+class Places:
+    """Room for so many requests at once, and for fewer of one client. Who finds none waits a while for one.
+
+    Behind one address may be a proxy with many people, so it has as much room as there is.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._all = asyncio.Semaphore(most)
+        self._of_one: dict[str, asyncio.Semaphore] = {}
+        self._present: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def place(self, client: Client) -> AsyncIterator[None]:
+        """Raises _Refused."""
+        room = settings.REQUESTS_AT_ONCE if client.is_named else self._most
+        if self._present[client.key] >= room + settings.REQUESTS_WAITING:
+            raise _Refused(REFUSALS["too_many"])
+        own = self._of_one.setdefault(client.key, asyncio.Semaphore(room))
+        self._present[client.key] += 1
+        try:
+            await _acquire(settings.REQUEST_WAIT_SECONDS, own, self._all)
+            try:
+                yield
+            finally:
+                self._all.release()
+                own.release()
+        finally:
+            self._present[client.key] -= 1
+            if not self._present[client.key]:
+                del self._present[client.key], self._of_one[client.key]
+
+
+async def _acquire(seconds: float, own: asyncio.Semaphore, everybody: asyncio.Semaphore) -> None:
+    """A place among one's own, then one among all; neither if that takes too long."""
+    has_own = False
+    try:
+        async with asyncio.timeout(seconds):
+            await own.acquire()
+            has_own = True
+            await everybody.acquire()
+    except TimeoutError:
+        if has_own:
+            own.release()
+        raise _Refused(REFUSALS["busy" if has_own else "too_many"]) from None
+    except BaseException:
+        if has_own:
+            own.release()
+        raise
+
+
+def client_of(scope: Scope) -> Client:
+    """As the views find out who asks: by a token, else by the session."""
+    shown = _token_of(scope) or _session_of(scope)
+    if shown:
+        return Client(hashlib.sha256(shown).hexdigest(), is_named=True)
+    return Client(str((scope.get("client") or ("",))[0]), is_named=False)
+
+
+def _token_of(scope: Scope) -> bytes:
+    words = dict(scope["headers"]).get(b"authorization", b"").split()
+    return words[1] if len(words) == 2 and words[0].lower() == b"token" else b""
+
+
+def _session_of(scope: Scope) -> bytes:
+    """Of a name that stands several times the last counts."""
+    cookies = b";".join(value for name, value in scope["headers"] if name == b"cookie").split(b";")
+    named = dict(cookie.strip().partition(b"=")[::2] for cookie in cookies)
+    return named.get(settings.SESSION_COOKIE_NAME.encode(), b"")
+
+
+def _length(scope: Scope) -> int | None:
+    """The length of the body as it is declared; None for one that comes in chunks."""
+    headers = dict(scope["headers"])
+    if b"transfer-encoding" in headers:
+        return None
+    try:
+        return max(0, int(headers.get(b"content-length", b"0")))
+    except ValueError:
+        return None
+
+
+async def _drain(receive: Receive) -> None:
+    """Read on for a while, so that the client, which is still sending, gets to read the answer."""
+    received = 0
+    try:
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while received < _DRAINED:
+                message = await receive()
+                received += len(message.get("body", b""))
+                if message["type"] == "http.disconnect" or not message.get("more_body"):
+                    return
+    except TimeoutError:
+        return
