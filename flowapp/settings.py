@@ -143,7 +143,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["flowapp.api.permissions.WorkspaceRole"],
     "DEFAULT_PARSER_CLASSES": ["flowapp.api.parsers.BoundedJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["flowapp.api.renderers.AnyTextRenderer"],
     "DEFAULT_PAGINATION_CLASS": "flowapp.api.paging.FlowCursorPagination",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "flowapp.api.problems.handle_exception",

@@ -49,6 +49,8 @@ class WorkspaceRole(BasePermission):
         access = access_of(request)
         request.workspace, request.role = access.workspace, access.role
         access.require(self.read if request.method in SAFE_METHODS else self.write)
+        if request.method not in SAFE_METHODS:
+            _ = request.data  # a body that cannot be read is refused, also by views that take nothing from it
         return True
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.core.handlers.asgi import ASGIRequest
-from django.db import close_old_connections
 from django.http import Http404, HttpRequest
 from django.urls import Resolver404, resolve
 from rest_framework.exceptions import APIException
@@ -32,10 +31,7 @@ def body_limit(scope: MutableMapping[str, Any]) -> int:
         return int(settings.BODY_BYTES)
     if match.view_name not in UPLOADS or scope["method"] != "POST":
         return int(settings.BODY_BYTES)
-    try:
-        return settings.UPLOAD_BYTES + FORM_BYTES if _may_upload(scope, match.kwargs) else settings.BODY_BYTES
-    finally:
-        close_old_connections()
+    return settings.UPLOAD_BYTES + FORM_BYTES if _may_upload(scope, match.kwargs) else settings.BODY_BYTES
 
 
 def _may_upload(scope: MutableMapping[str, Any], named: dict[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
+from django.db import close_old_connections
 
 from flowapp.web.refusals import REFUSALS, Refusal
 
@@ -87,10 +88,16 @@ class Admission:
         """How large this body may be; raises _Refused for one that is declared to be larger."""
         length, limit = _length(scope), int(settings.BODY_BYTES)
         if length is None or length > limit:
-            limit = await sync_to_async(self._body_limit, thread_sensitive=False)(scope)
+            limit = await sync_to_async(self._ask_limit, thread_sensitive=False)(scope)
         if length is not None and length > limit:
             raise _Refused(REFUSALS["too_large"])
         return limit
+
+    def _ask_limit(self, scope: Scope) -> int:
+        try:
+            return self._body_limit(scope)
+        finally:
+            close_old_connections()  # no request ends here, which would give them back
 
 
 class Client(NamedTuple):
