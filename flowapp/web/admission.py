@@ -30,8 +30,6 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 UNCOUNTED = ("/static/", "/api/health/")
 """What takes no place: files, and the question whether the process is alive."""
-_DRAINED = 16_000_000
-_DRAIN_SECONDS = 5.0
 
 
 class _Refused(Exception):
@@ -60,8 +58,7 @@ class Admission:
             await self._admit(scope, receive, note_and_send)
         except _Refused as refused:
             if not has_begun:
-                await refused.refusal.answer(scope, send)
-                await _drain(receive)
+                await refused.refusal.answer(scope, receive, send)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = await self._limit(scope)
@@ -187,17 +184,3 @@ def _length(scope: Scope) -> int | None:
         return max(0, int(headers.get(b"content-length", b"0")))
     except ValueError:
         return None
-
-
-async def _drain(receive: Receive) -> None:
-    """Read on for a while, so that the client, which is still sending, gets to read the answer."""
-    received = 0
-    try:
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            while received < _DRAINED:
-                message = await receive()
-                received += len(message.get("body", b""))
-                if message["type"] == "http.disconnect" or not message.get("more_body"):
-                    return
-    except TimeoutError:
-        return

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +17,29 @@ from flowapp.api.problems import CONTENT_TYPE, problem
 
 logger = logging.getLogger(__name__)
 
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_DRAINED = 64_000_000
+_DRAIN_SECONDS = 5.0
+
+
+async def _drain(receive: Receive) -> None:
+    received = 0
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAIN_SECONDS):
+            while received < _DRAINED:
+                message = await receive()
+                received += len(message.get("body", b""))
+                if message["type"] == "http.disconnect" or not message.get("more_body"):
+                    return
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """`retry_after` are seconds after which the same request may pass, 0 for one that never will."""
+    """`retry_after` are seconds after which the same request may pass, 0 for one that never will. `is_early` says that
+    the body is not read to its end."""
 
     status: int
     code: str
@@ -26,24 +47,29 @@ class Refusal:
     message: str
     hint: str
     retry_after: int = 0
+    is_early: bool = False
 
-    async def answer(
-        self, scope: MutableMapping[str, Any], send: Callable[[MutableMapping[str, Any]], Awaitable[None]]
-    ) -> None:
+    async def answer(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer, and read on while the client still sends its body: it would not read the answer otherwise."""
         logger.info("%s %s answered %s: %s", scope["method"], scope["path"], self.status, self.code)
         kind, body = self._body(scope)
         headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
         headers += [(b"retry-after", str(self.retry_after).encode())] if self.retry_after else []
+        if _is_part(scope):
+            headers += [(b"hx-retarget", b"#messages"), (b"hx-reswap", b"innerHTML show:top")]
         headers += [(b"connection", b"close"), (b"x-content-type-options", b"nosniff")]
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        if self.is_early:
+            await _drain(receive)
+        await send({"type": "http.response.body", "body": b""})
 
-    def _body(self, scope: MutableMapping[str, Any]) -> tuple[str, bytes]:
+    def _body(self, scope: Message) -> tuple[str, bytes]:
         message = self.message.format(bytes=f"{settings.BODY_BYTES:,}")
         if scope["path"].startswith("/api/"):
             told = problem(self.status, self.code, message, hint=self.hint)
             return CONTENT_TYPE, json.dumps(told).encode()
-        return "text/html; charset=utf-8", self.page(message, is_part=(b"hx-request", b"true") in scope["headers"])
+        return "text/html; charset=utf-8", self.page(message, is_part=_is_part(scope))
 
     def page(self, message: str, *, is_part: bool) -> bytes:
         """A page of its own, which asks neither the session nor the database, or a message for a page that is open."""
@@ -51,10 +77,14 @@ class Refusal:
         return render_to_string(name, {"refusal": self, "message": message}).encode()
 
 
+def _is_part(scope: Message) -> bool:
+    return (b"hx-request", b"true") in scope["headers"]
+
+
 REFUSALS = {
     "too_large": Refusal(
         413, "request.too_large", "The request is too large", "A request has at most {bytes} bytes here.",
-        "Files are sent by those who may, through Files → Upload a file or POST /api/files/upload/.",
+        "Files are sent by those who may, through Files → Upload a file or POST /api/files/upload/.", is_early=True,
     ),
     "too_many": Refusal(
         429, "request.too_many", "Too many requests at once",

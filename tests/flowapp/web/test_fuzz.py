@@ -17,7 +17,7 @@ from tests.flowapp.web.things import make_things
 pytestmark = pytest.mark.django_db
 
 SEED = int(os.environ.get("FLOW_FUZZ_SEED", "1"))
-SHORT_SECONDS, LONG_SECONDS = 12, float(os.environ.get("FLOW_FUZZ_SECONDS", "600"))
+SHORT_SECONDS, LONG_SECONDS = 10, float(os.environ.get("FLOW_FUZZ_SECONDS", "600"))
 
 
 @pytest.fixture
