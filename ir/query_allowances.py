@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ir.allowances import Allowance, Allowances, Name
 from ir.checks import CustomSql
 from ir.checks.custom_sql import STAGED
-from ir.connectors import CONNECTORS, read_config
+from ir.connectors import CONNECTORS, check_settings
 from ir.connectors.postgres import PostgresConfig
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.graph import Graph
@@ -62,18 +62,19 @@ def not_allowed(functions: list[Name], connection: str) -> str:
 def _queries(node: DraftNode, graph: Graph) -> Iterator[_Asked]:
     spec = node.spec
     if isinstance(spec, Source) and spec.connector in CONNECTORS:
-        config, _ = read_config(spec, node.at / "config")
-        if isinstance(config, PostgresConfig) and config.query is not None and spec.connection:
-            yield from _read(node.at / "config" / "query", config.query, (), (spec.connection,))
+        parts, _ = check_settings(spec.connector, spec.config, node.at / "config")
+        for config in (part.spec for part in parts):
+            if isinstance(config, PostgresConfig) and config.query is not None and spec.connection:
+                yield from _read(node.at / "config" / "query", config.query, (), (spec.connection,))
     elif isinstance(spec, Validate):
         targets = tuple(dict.fromkeys(_connections_below(node, graph)))
-        for part, place in spec.parts(node.at):
-            if isinstance(part, CustomSql):
-                yield from _read(place / "query", part.query, (STAGED,), targets)
+        for part in node.parts:
+            if isinstance(part.spec, CustomSql):
+                yield from _read(part.at / "query", part.spec.query, (STAGED,), targets)
     elif isinstance(spec, Target):
-        for part, place in spec.parts(node.at):
-            if isinstance(part, SqlHook) and part.explained is not None:
-                yield _Asked(place / "statement", part.explained, (spec.connection,), is_only_planned=True)
+        for part in node.parts:
+            if isinstance(part.spec, SqlHook) and part.spec.explained is not None:
+                yield _Asked(part.at / "statement", part.spec.explained, (spec.connection,), is_only_planned=True)
 
 
 def _read(at: Pointer, text: str, given: tuple[str, ...], connections: tuple[str, ...]) -> Iterator[_Asked]:
