@@ -16,6 +16,7 @@ from tests.flowapp.web.things import make_things
 
 pytestmark = pytest.mark.django_db
 
+ROUTES = all_routes()
 SEED = int(os.environ.get("FLOW_FUZZ_SEED", "1"))
 SHORT_SECONDS, LONG_SECONDS = 10, float(os.environ.get("FLOW_FUZZ_SECONDS", "600"))
 
@@ -29,7 +30,7 @@ def fuzzer(workspace, person, as_, warehouse, monkeypatch, settings):
     )
     things = {**make_things(workspace, person, fields), "workspace": workspace.slug}
     heard = Heard()
-    fuzzing.declared(heard, all_routes())
+    fuzzing.declared(heard, ROUTES)
     fuzzing.listen(heard, monkeypatch)
     client = as_("admin")
     client.raise_request_exception = False
@@ -38,7 +39,7 @@ def fuzzer(workspace, person, as_, warehouse, monkeypatch, settings):
 
 def try_routes(fuzzer, seed, seconds):
     made, end = fuzzer(seed), time.monotonic() + seconds
-    routes = all_routes()
+    routes = list(ROUTES)
     while time.monotonic() < end and len(made.faults) < 10:
         random.Random(made.asked + seed).shuffle(routes)
         for route in routes:
