@@ -16,12 +16,9 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.refusals import Refusal, list_refusals, prepare
 from executors.postgres.repeats import list_repeats
-from executors.postgres.staging import FILE, RECORD, TASK, is_winner, one_number, require_staging
+from executors.postgres.staging import FILE, RECORD, REFUSED_TASK, TASK, is_winner, one_number, require_staging
 
 OnTypeMismatch = Literal["abort", "skip", "null"]
-
-REFUSED_TASK = -1
-"""Stands for the task attempt in what is written here; Spark's own are never negative."""
 
 MOST_PLACES = 20
 

@@ -31,10 +31,11 @@ order) and record number."""
 _SQL_TYPES = {pa.int32(): "integer", pa.int64(): "bigint", pa.string(): "text"}
 _REJECT_COLUMNS = {TASK: "bigint", **{f.name: _SQL_TYPES[f.type] for f in REJECT_SCHEMA}}
 
-
-KNOWN_TASK = -1
-"""In the place of a task: rows that no load takes, kept beside those of the tasks for what they tell of themselves."""
-
+# In the place of a task attempt, which Spark never gives a negative number.
+REFUSED_TASK = -1
+"""Rejects that the target would refuse; what it took out counts like one more winner."""
+KNOWN_TASK = -2
+"""Good rows that no load takes, for it never wins: kept for what they tell of themselves."""
 
 ATTACH_WAITS, ATTACHED_IDLES = "30s", "20s"
 """How long a task waits for others that attach, and how long it may take from there to its commit: less."""

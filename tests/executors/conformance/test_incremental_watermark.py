@@ -361,6 +361,16 @@ def test_a_mark_set_back_over_rows_that_a_trigger_has_changed(world: World, key:
         assert code in [w.code for w in told.warnings]
 
 
+def test_rows_known_by_their_key_beside_rows_that_the_table_refuses(world: World) -> None:
+    world.sql("create table t (id int primary key, upd timestamp not null, note text check (note <> 'bad'))")
+    world.sql("insert into t values (1, '2026-01-01 10:00:00', 'theirs')")
+    world.write("a", "id,upd,note\n1,2026-01-01 10:00:00,ours\n2,2026-01-01 10:00:01,ours\n3,2026-01-01 10:00:02,bad\n")
+    report = world.run(document(world, onTypeMismatch="skip"))
+    assert reconciles(report)
+    assert world.rows("id, note") == [(1, "theirs"), (2, "ours")]
+    assert {w.code for w in report.warnings} == {"rows.known_by_key", "rows.rejected"}
+
+
 def test_infinite_times_of_a_table_load_once_and_are_no_mark(world: World) -> None:
     world.sql("create table s (id int, upd timestamptz)")
     world.sql("insert into s values (9, 'infinity')")

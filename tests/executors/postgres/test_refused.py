@@ -8,7 +8,8 @@ import pytest
 
 from executors.errors import Terminal, Transient
 from executors.model import RecordRef
-from executors.postgres.refused import REFUSED_TASK, refuse_rows
+from executors.postgres.refused import refuse_rows
+from executors.postgres.staging import REFUSED_TASK
 from executors.rejects import row_id
 
 
