@@ -6,8 +6,6 @@ do more than what was approved, it is held again.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from executors.destination import refuse_unloadable
 from executors.effects import Effect
 from executors.errors import Terminal, Transient
@@ -16,9 +14,7 @@ from executors.lane import Lane
 from executors.model import Destination, LoadCommit, RunJob, RunReport, StageColumn
 from executors.ports import Ports
 from executors.postgres import quarantine, staging
-from executors.postgres.load_plan import LoadPlan
 from executors.postgres.plan import plan_stage_columns
-from executors.postgres.preview import evaluate_locked
 from executors.postgres.staging import is_there
 from executors.reading import Origin, nothing_to_read
 from executors.spark.session import RunSession
@@ -70,12 +66,8 @@ class ApprovedLoad(TargetLoad):
     def _lost(self, why: str) -> Transient:
         return Transient("staging.lost", why, node=self._target.id, hint="The source is read again.")
 
-    def _load_plan(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadPlan:
-        """The table may change until the load locks it, so that the load is evaluated again there."""
-        return replace(super()._load_plan(dest, columns), before_change=self._hold_again)
-
-    def _hold_again(self, plan: LoadPlan) -> None:
-        self._hold_if(plan, *evaluate_locked(self._conn, plan))
+    def _is_evaluated_again(self) -> bool:
+        return True
 
     def _not_approved(self, reasons: list[Reason], effect: Effect) -> list[Reason]:
         return not_approved(self._staged_by.evaluation, Evaluation.of(reasons, effect))

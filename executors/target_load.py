@@ -34,7 +34,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.explain import explain
 from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import marker_of
-from executors.postgres.preview import count_effect, count_null_rates
+from executors.postgres.preview import count_effect, count_null_rates, evaluate_locked
 from executors.postgres.refused import refuse_rows
 from executors.postgres.trial import refuse_tried
 from executors.reading import Reading
@@ -242,7 +242,19 @@ class TargetLoad:
             return
         self._step("hold")
         plan = self._load_plan(dest, columns)
-        self._hold_if(plan, count_effect(self._conn, plan), count_null_rates(self._conn, plan))
+        rates = count_null_rates(self._conn, plan) if self._compares_nulls() else {}
+        self._hold_if(plan, count_effect(self._conn, plan), rates)
+
+    def _compares_nulls(self) -> bool:
+        return self._target.hold is not None and self._target.hold.max_null_rate_increase_pct is not None
+
+    def _hold_again(self, plan: LoadPlan) -> None:
+        """The table may have changed until the load has locked it, as while a pre-hook ran."""
+        self._hold_if(plan, *evaluate_locked(self._conn, plan, compares_nulls=self._compares_nulls()))
+
+    def _is_evaluated_again(self) -> bool:
+        """A mode that replaces all rows holds writers off in any case; for others it is not worth that."""
+        return self._target.hold is not None and load_mode(self._target.load_mode).replaces_all_rows
 
     def _hold_if(self, plan: LoadPlan, effect: Effect, null_rates: Mapping[str, NullRates]) -> None:
         reasons = self._reasons_to_hold(effect, null_rates)
@@ -357,6 +369,7 @@ class TargetLoad:
                 self._reading.fields,
             ),
             before_swap=lambda: self._hooks.before_swap(self._node_counts()),
+            before_change=self._hold_again if self._is_evaluated_again() else lambda plan: None,
             settings=self._hooks.settings(),
             hooks_ran=self._hooks.ran_before,
         )

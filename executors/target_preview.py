@@ -53,7 +53,7 @@ class TargetPreview(TargetLoad):
         if self._target.on_type_mismatch == "abort":
             refuse_repeats(self._conn, plan)
         effect = count_effect(self._conn, plan)
-        reasons = self._reasons_to_hold(effect, count_null_rates(self._conn, plan)) if self._target.hold else []
+        reasons = self._reasons_to_hold(effect, count_null_rates(self._conn, plan) if self._compares_nulls() else {})
         self._tell(effect, dest)
         table = f"{self._target.schema_}.{self._target.table}"
         held_for = tuple(reason.message for reason in reasons)

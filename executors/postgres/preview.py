@@ -35,8 +35,8 @@ def count_null_rates(conn: Conn, plan: LoadPlan) -> dict[str, NullRates]:
         return effects.null_rates(conn, plan)
 
 
-def evaluate_locked(conn: Conn, plan: LoadPlan) -> tuple[Effect, dict[str, NullRates]]:
-    """What `plan` would change and the shares of NULL, in the load's own transaction.
+def evaluate_locked(conn: Conn, plan: LoadPlan, *, compares_nulls: bool) -> tuple[Effect, dict[str, NullRates]]:
+    """What `plan` would change and, if asked, the shares of NULL, in the load's own transaction.
 
     Writers wait until it ends, so that the load does just that. A mode that only adds rows may lack the right to hold
     them off; it takes none away.
@@ -44,7 +44,7 @@ def evaluate_locked(conn: Conn, plan: LoadPlan) -> tuple[Effect, dict[str, NullR
     handler = load_handler(plan.load_mode)
     if {"DELETE", "TRUNCATE", "UPDATE"}.intersection(handler.privileges):
         conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(plan.target.identifier))
-    return handler.effect(conn, plan), effects.null_rates(conn, plan)
+    return handler.effect(conn, plan), effects.null_rates(conn, plan) if compares_nulls else {}
 
 
 def refuse_repeats(conn: Conn, plan: LoadPlan) -> None:

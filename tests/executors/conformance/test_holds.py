@@ -193,6 +193,18 @@ def test_a_table_that_has_grown_since_the_approval_is_held_again(filled: World, 
     assert kept_tables(filled, run_id) == 0
 
 
+@pytest.mark.parametrize("mode", ["truncate", "blue_green"])
+def test_a_table_that_changes_while_a_load_begins_is_held(filled: World, mode: str) -> None:
+    document, run_id = replacing(filled, mode, maxDecreasePct=80), str(uuid.uuid4())
+    filled.memory.on_step = lambda step, node: more_rows(filled) if step == "load" else None
+    held = hold(filled, document, run_id)
+    filled.memory.on_step = lambda step, node: None
+    assert "from 1,000 to 3 rows" in held.message
+    assert filled.sql("select count(*) from t") == [(1000,)]
+    approve(filled, document, held, run_id)
+    assert filled.rows() == [(1, "old"), (2, "new"), (3, "old")]
+
+
 PRE_SWAP = {"postHook": {"type": "sql", "statement": "ANALYZE t", "when": "pre_swap"}}
 IN_PLACE = "create materialized view seen as select * from t"
 
