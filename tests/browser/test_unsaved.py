@@ -109,3 +109,15 @@ def test_a_session_that_ends_leaves_what_was_entered_in_the_editor(page: Page) -
     page.get_by_label("Table", exact=True).fill("elsewhere again")
     page.get_by_label("Table", exact=True).press("Tab")
     editor.wait_for(lambda document: document["nodes"][1]["table"] == "elsewhere again")
+
+
+def test_a_refresh_of_the_form_leaves_what_is_being_entered(page: Page) -> None:
+    Editor(page)
+    page.goto("/w/alices-team/pipelines/numbers/?node=load")
+    expect(page.locator(".react-flow__node")).to_have_count(2)
+    page.get_by_label("Table", exact=True).fill("half a na")
+    with page.expect_response(re.compile("/panel/")):
+        page.evaluate("document.dispatchEvent(new CustomEvent('flow:draft-changed', {detail: {origin: 'page'}}))")
+    page.wait_for_timeout(300)
+    expect(page.get_by_label("Table", exact=True)).to_have_value("half a na")
+    expect(page.get_by_label("Table", exact=True)).to_be_focused()
