@@ -40,7 +40,7 @@ class ApprovedLoad(TargetLoad):
         try:
             dest, columns = self._as_it_was()
             for table in dict.fromkeys(self._kept.values()):
-                quarantine.ensure_quarantine(self._conn, table)
+                quarantine.probe_quarantine(self._conn, table)
             commit = self._commit(dest, columns)
         except Terminal:
             self._keep_rejects()

@@ -116,6 +116,7 @@ class ReplayLoad(_OfRejectedRows):
     def _commit(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadCommit:
         window = self._window_to_leave() if self._rows.keeps_mark else None
         self._hooks.before_load(self._node_counts())
+        self._ready_quarantine()
         self._step("load")
         plan = self._load_plan(dest, columns)
         kept_in = [table.written for table in self._rows.choice.tables]

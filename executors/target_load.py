@@ -126,7 +126,7 @@ class TargetLoad:
         """What would only be found out after the pass is found out before it."""
         self._step("probe")
         for table in dict.fromkeys(self._kept.values()):
-            quarantine.ensure_quarantine(self._conn, table)
+            quarantine.probe_quarantine(self._conn, table)
         self._checks.probe(self._staged(dest, columns))
 
     # --- the pass ---------------------------------------------------------------------------------------------
@@ -204,6 +204,7 @@ class TargetLoad:
     def _commit(self, dest: Destination, columns: tuple[StageColumn, ...]) -> LoadCommit:
         self._admit(dest, columns)
         self._hooks.before_load(self._node_counts())
+        self._ready_quarantine()
         self._step("load")
         skips = self._target.on_type_mismatch != "abort"
         try:
@@ -216,9 +217,16 @@ class TargetLoad:
                 raise
             self._check(dest, columns)
             self._admit(dest, columns)
+            self._ready_quarantine()
             self._step("load")
             commit_load(self._conn, self._load_plan(dest, columns))
         return marker_of(self._conn, self._ref)
+
+    def _ready_quarantine(self) -> None:
+        """Make the quarantine tables that this load has rows for."""
+        nodes = {rule.node for rule in self._rules if rule.violations}
+        for table in dict.fromkeys(table for node, table in self._kept.items() if node in nodes):
+            quarantine.ensure_quarantine(self._conn, table)
 
     def _admit(self, dest: Destination, columns: tuple[StageColumn, ...]) -> None:
         self._step("guard")
@@ -396,6 +404,7 @@ class TargetLoad:
     def _keep_rejects(self) -> None:
         """The rejected rows of a load that failed, in a transaction of their own; why it failed stays the error."""
         try:
+            self._ready_quarantine()
             kept = quarantine.keep_rejects(self._conn, self._ref, self._tables, self._result.winners, self._kept)
         except LeaseLost:
             raise

@@ -11,13 +11,13 @@ from executors.postgres.ddl import Conn, exists
 from executors.postgres.fences import require_fence
 from executors.postgres.meta import RunRef, find_commit
 from executors.postgres.names import TableName
-from executors.postgres.quarantine_table import ensure_quarantine, has_replays
+from executors.postgres.quarantine_table import ensure_quarantine, has_replays, probe_quarantine
 from executors.postgres.staging import StagingTables, is_winner, one_number
 from executors.postgres.valid_input import is_valid_input
 
 __all__ = [
     "close_not_loaded", "close_replayed", "count_as_loaded", "count_as_not_loaded", "ensure_quarantine", "keep_rejects",
-    "reopen_replayed", "write_rejects",
+    "probe_quarantine", "reopen_replayed", "write_rejects",
 ]  # fmt: skip
 
 
@@ -40,9 +40,17 @@ def write_rejects(
     for table in dict.fromkeys(kept.values()):
         nodes = [node for node, place in kept.items() if place == table]
         rejects = _rejects(tables, winners, nodes, only_loaded)
+        if _is_missing(conn, table) and not _count_rows(conn, rejects):
+            continue
         entries += _replace(conn, run, TableName.parse(table), rejects, disposition)
     rows = _count_rows(conn, _rejects(tables, winners, list(kept), only_loaded)) if entries else 0
     return rows, entries
+
+
+def _is_missing(conn: Conn, table: str) -> bool:
+    """Whether no row was ever rejected: the first one makes the table."""
+    name = TableName.parse(table)
+    return not exists(conn, name.schema, name.table)
 
 
 def _rejects(
@@ -103,6 +111,8 @@ def close_not_loaded(conn: Conn, run: RunRef, kept: Mapping[str, str], files: Se
     """Close the entries of earlier runs that loaded nothing, now that their files are loaded; in the caller's
     transaction."""
     for table in dict.fromkeys(kept.values()):
+        if _is_missing(conn, table):
+            continue
         conn.execute(
             sql.SQL(
                 "UPDATE {} SET status = 'fixed', \"fixedBy\" = {}"

@@ -80,9 +80,35 @@ _PROBE = {
 }
 
 
+_MAY_CREATE = """
+SELECT coalesce((SELECT has_schema_privilege(n.oid, 'CREATE') FROM pg_namespace n WHERE n.nspname = %s),
+                has_database_privilege(current_database(), 'CREATE'))"""
+
+
+@translate()
+def probe_quarantine(conn: Conn, table: str) -> None:
+    """Prove, before anything is read, that rejected rows could be kept. A table that is missing is not made: a load
+    that rejects nothing leaves none behind.
+
+    Raises Terminal `quarantine.unusable`.
+    """
+    name = TableName.parse(table)
+    if _columns_of(conn, name):
+        ensure_quarantine(conn, table)
+        return
+    row = conn.execute(_MAY_CREATE, [name.schema]).fetchone()
+    if row is None or not row[0]:
+        raise Terminal(
+            "quarantine.unusable",
+            f"The quarantine table {name} does not exist, and the connection's user may not create it.",
+            hint=f"GRANT USAGE, CREATE ON SCHEMA {name.schema} TO that user (or CREATE ON DATABASE, if the schema is "
+            "missing too), or name another table in the validate node.",
+        )
+
+
 @translate()
 def ensure_quarantine(conn: Conn, table: str) -> None:
-    """Create a quarantine table, or prove that the one there can be written to, before anything is read.
+    """Create a quarantine table, or prove that the one there can be written to.
 
     Raises Terminal `quarantine.unusable` naming what the table lacks.
     """

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from executors.errors import Failure, Terminal
+from executors.model import Connection
+from executors.postgres.client import connect
+from executors.postgres.meta import ensure_meta
 from executors.spark import first_failing
 from tests.executors.conformance.world import FORMATS, World, reconciles, target_of
+from tests.roles import new_role
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
@@ -139,6 +144,36 @@ def test_a_quarantine_that_cannot_be_written_fails_the_run_before_rows_are_dropp
         ready.run(document)
     assert stopped.value.code.startswith("quarantine.")
     assert ready.rows() == []
+    assert "pass" not in [step for step, _ in ready.memory.steps]
+
+
+def test_the_first_rejected_row_makes_the_quarantine_table_and_a_clean_run_does_not(ready: World) -> None:
+    document = ready.document(rules=[NOT_NULL], mode="upsert")
+    ready.write("a.csv", FORMATS["csv"](TEN[:1]))
+    assert target_of(ready.run(document)).rows_loaded == 1
+    assert ready.sql("select to_regclass('rejected')") == [(None,)]
+    ready.write("b.csv", FORMATS["csv"](TEN))
+    assert target_of(ready.run(document)).rows_rejected == 2
+    assert len(entries(ready)) == 2
+
+
+def test_a_quarantine_that_could_not_be_created_fails_the_run_before_the_source_is_read(
+    ready: World, server: Connection
+) -> None:
+    name = f"role_{ready.schema}"
+    with connect(replace(server, database=ready.warehouse.database), autocommit=True) as admin:
+        ensure_meta(admin)
+        with new_role(admin, name):
+            admin.execute(f"grant usage on schema {ready.schema} to {name}")
+            admin.execute(f"grant all on all tables in schema {ready.schema} to {name}")
+            admin.execute(f"grant create on database {ready.warehouse.database} to {name}")
+            for schema in ("flow_meta", "flow_staging"):
+                admin.execute(f"grant all on schema {schema} to {name}")
+            admin.execute(f"grant all on all tables in schema flow_meta to {name}")
+            ready.warehouse = replace(ready.warehouse, user=name, password="x")
+            with pytest.raises(Terminal) as stopped:
+                ready.run(ready.document(rules=[NOT_NULL]))
+    assert stopped.value.code == "quarantine.unusable"
     assert "pass" not in [step for step, _ in ready.memory.steps]
 
 
