@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from typing import TypeVar
 
 from executors.approved_load import ApprovedLoad
+from executors.columnless import ColumnlessLoad, blank_warning, names_no_column, with_columns_of, without_columns
 from executors.destination import refuse_unloadable
 from executors.errors import Failure, InvalidContent, LeaseLost, Terminal, Transient
 from executors.file_intake import FileIntake, Opener
@@ -166,7 +167,17 @@ class PipelineRun:
     def _load_read(self, lane: Lane) -> LoadCommit | None:
         """Read what is new for the target and load it; None if nothing is."""
         reading = self._read(lane)
+        if reading and names_no_column(reading):
+            return self._load_columnless(without_columns(lane), reading)
         return self._target(TargetLoad, lane, reading).run() if reading else None
+
+    def _load_columnless(self, lane: Lane, reading: Reading) -> LoadCommit | None:
+        """Blank files load no row, into a table that is there; other records without a field fail."""
+        if not reading.is_blank:
+            return self._target(ColumnlessLoad, lane, reading).run()
+        add_warnings(self.report, [blank_warning(lane.path.source.id, reading)])
+        table = refuse_unloadable(lane.connection, lane.path.target)
+        return self._target(TargetLoad, lane, with_columns_of(reading, table)).run() if table else None
 
     def _load_approved(self, lane: Lane) -> LoadCommit | None:
         """Load what a person has approved, if that still stands in staging; else it is to be read and judged again."""
@@ -199,7 +210,8 @@ class PipelineRun:
     def _tell_nothing_new(self, lane: Lane) -> None:
         target = lane.path.target
         lane.nothing_new = True
-        text = self.report.nothing_new_reason = self._intake.nothing_new(lane.path.source)
+        blank = next((w.message for w in self.report.warnings if w.code == "source.blank"), None)
+        text = self.report.nothing_new_reason = blank or self._intake.nothing_new(lane.path.source)
         self.ports.events.log("info", f"{self.nothing_words} {target.id}. {text}", target.id)
         nothing = NodeReport.nothing(target.id)
         put_share(self.report, target.id, Share(nodes=[nothing]))

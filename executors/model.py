@@ -190,7 +190,8 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class FileScan:
-    """What one pass over a file's bytes tells."""
+    """What one pass over a file's bytes tells. One that is blank has neither a record nor names of columns; its fields
+    are the declared ones."""
 
     file: SourceFile
     sha256: str
@@ -199,6 +200,7 @@ class FileScan:
     splits: tuple[Split, ...]
     warnings: tuple[str, ...] = ()
     first_line: int | None = None
+    is_blank: bool = False
 
     def scanned_file(self) -> SourceFile:
         """The file with what the scan found out about it."""

@@ -8,12 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from executors.columnless import (
+    ColumnlessPreview,
+    blank_warning,
+    names_no_column,
+    with_columns_of,
+    without_columns,
+)
+from executors.destination import refuse_unloadable
 from executors.engine import PipelineRun, carry_out
 from executors.errors import Failure
 from executors.lane import Lane
+from executors.markers import add_warnings
 from executors.model import RunJob, RunReport, SourceFile
 from executors.ports import Events, LoadUnits, NewestFile, Ports
 from executors.postgres import meta
+from executors.reading import Reading
 from executors.sources import ArrivedWhole, Claimant, FileSource, Listing, load_source
 from executors.target_preview import TargetPreview
 from ir.nodes import Source
@@ -46,8 +56,22 @@ class PipelinePreview(PipelineRun):
 
     def load(self, lane: Lane) -> None:
         """Count what one target would get."""
-        if reading := self._read(lane):
+        reading = self._read(lane)
+        if reading and names_no_column(reading):
+            self._look_at_columnless(lane, reading)
+        elif reading:
             self.report.effects.append(self._target(TargetPreview, lane, reading).preview())
+        else:
+            self._tell_nothing_new(lane)
+
+    def _look_at_columnless(self, lane: Lane, reading: Reading) -> None:
+        bare = without_columns(lane)
+        if not reading.is_blank:
+            self._target(ColumnlessPreview, bare, reading).run()
+        add_warnings(self.report, [blank_warning(lane.path.source.id, reading)])
+        if table := refuse_unloadable(lane.connection, lane.path.target):
+            reading = with_columns_of(reading, table)
+            self.report.effects.append(self._target(TargetPreview, bare, reading).preview())
         else:
             self._tell_nothing_new(lane)
 

@@ -62,8 +62,9 @@ class Reading:
     `records` are the rows as counted before; None if the reader counts them, and ends each part with a trailer. `size`
     is about how many bytes it holds. `on_bad_row` says what becomes of records that cannot be read, `keeps_order`
     whether a later record is a newer one. `narrow` gives the same without the rows below a bound, as far as the source
-    can tell. `find_clues` tells what in the source's settings does not seem to fit. `release` is to be called once all
-    is read: it lets go of what the source holds, if nobody else reads it.
+    can tell. `find_clues` tells what in the source's settings does not seem to fit. What `is_blank` has neither rows
+    nor names of columns. `release` is to be called once all is read: it lets go of what the source holds, if nobody
+    else reads it.
     """
 
     fields: tuple[SourceField, ...]
@@ -77,6 +78,7 @@ class Reading:
     narrow: Callable[[Bound], Reading] | None = None
     release: Callable[[], None] = lambda: None
     find_clues: Callable[[], tuple[str, ...]] = tuple
+    is_blank: bool = False
 
     @property
     def units(self) -> tuple[str, ...]:
@@ -125,5 +127,6 @@ def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
         size=sum(scan.file.size for scan in scans),
         records=sum(scan.records for scan in scans),
         on_bad_row=getattr(format, "on_bad_row", "reject"),
+        is_blank=all(scan.is_blank for scan in scans),
         find_clues=lambda: clues_of((scan.file for scan in scans), format),
     )

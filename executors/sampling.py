@@ -53,7 +53,11 @@ class _Sampling(PipelineRun):
         """Look at the rows of one target's source."""
         reading = self._read(lane)
         self.ports.events.step("pass", lane.path.target.id)
-        rows = sample_rows(self._session, lane.path, reading, MOST_ROWS) if reading and reading.parts else []
+        rows = (
+            sample_rows(self._session, lane.path, reading, MOST_ROWS)
+            if reading and reading.parts and reading.fields
+            else []
+        )
         if reading and reading.parts and not rows:
             _stop_on_clues(lane.path.source, reading)
         names = {origin.seq: origin.name for origin in reading.origins} if reading else {}
@@ -69,6 +73,10 @@ class _Sampling(PipelineRun):
 
     def give_up(self, cause: object) -> None:
         """Nothing was taken, so nothing is to be put back."""
+
+
+def _can_be_sampled(reading: Reading) -> bool:
+    return bool(reading.parts and reading.fields)
 
 
 def _stop_on_clues(source: Source, reading: Reading) -> None:

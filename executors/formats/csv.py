@@ -58,7 +58,8 @@ def scan(
         clues = find_clues(b"".join(blocks_of(stream, 0, HEAD_BYTES)), fmt)
         with blaming_settings(clues):
             names, warnings = _names(stream, file, fmt, declared)
-            columns.require_columns(file.name, names, declared)
+            if names:
+                columns.require_columns(file.name, names, declared)
         if clues and len(names) == 1:
             warnings.append(f"The format's settings may be wrong: {'; '.join(clues)}.")
         stream.seek(0)
@@ -70,10 +71,10 @@ def scan(
     if finder.in_quotes:
         raise quote_not_closed(file.name, planner.records)
     plan = planner.splits if is_utf8(fmt.encoding) else planner.one_split
-    fields = tuple(SourceField(name, STRING) for name in names)
+    fields = tuple(SourceField(name, STRING) for name in names) or columns.declared_fields(declared)
     first_line = 1 + int(fmt.header) if finder.one_line_each else None
     splits = plan(file, blocks.sha256)
-    scan = FileScan(file, blocks.sha256, planner.records, fields, splits, tuple(warnings), first_line)
+    scan = FileScan(file, blocks.sha256, planner.records, fields, splits, tuple(warnings), first_line, not names)
     return scan.with_checksums(blocks.checksums)
 
 

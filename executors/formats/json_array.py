@@ -43,10 +43,11 @@ def scan(
             if row is not None:
                 found.add(row, nested)
                 refuse_too_many_columns(file.name, found.count)
-    fields = found.fields() if records else declared_fields(declared)
+    fields = found.fields() or declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
     splits = whole_file(file, blocks.sha256, records)
-    return FileScan(file, blocks.sha256, records, fields, splits).with_checksums(blocks.checksums)
+    scan = FileScan(file, blocks.sha256, records, fields, splits, is_blank=not records)
+    return scan.with_checksums(blocks.checksums)
 
 
 def read(

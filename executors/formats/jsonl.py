@@ -47,10 +47,11 @@ def scan(
                 if row is not None:
                     found.add(row, nested)
             refuse_too_many_columns(file.name, found.count)
-    fields = found.fields() if planner.records else declared_fields(declared)
+    fields = found.fields() or declared_fields(declared)
     require_columns(file.name, [f.name for f in fields], declared)
     splits, first_line = planner.splits(file, blocks.sha256), 1 if finder.one_line_each else None
-    scan = FileScan(file, blocks.sha256, planner.records, fields, splits, first_line=first_line)
+    records = planner.records
+    scan = FileScan(file, blocks.sha256, records, fields, splits, first_line=first_line, is_blank=not records)
     return scan.with_checksums(blocks.checksums)
 
 

@@ -86,4 +86,5 @@ def decode_scan(text: str) -> FileScan:
         for start, end, first_record, records in values["splits"]
     )
     warnings, first_line = tuple(values["warnings"]), values["first_line"]
-    return FileScan(file, values["sha256"], values["records"], fields, splits, warnings, first_line)
+    is_blank = values["is_blank"]
+    return FileScan(file, values["sha256"], values["records"], fields, splits, warnings, first_line, is_blank)

@@ -30,7 +30,8 @@ def row_texts(batch: pa.RecordBatch, columns: Mapping[str, str], charset: Charse
     """
     names = [charset.escape(name) for name in columns]
     lists = [_json_values(batch.column(column)) for column in columns.values()]
-    rows = [dict(zip(names, values, strict=True)) for values in zip(*lists, strict=True)]
+    by_row = zip(*lists, strict=True) if lists else [()] * batch.num_rows
+    rows = [dict(zip(names, values, strict=True)) for values in by_row]
     if any(_needs_escape(batch.column(column), charset) for column in columns.values()):
         for row in rows:
             _mark_escaped(row, charset)

@@ -95,7 +95,7 @@ def test_a_held_load_leaves_everything_as_it_is_but_its_staging(filled: World) -
     hold(filled, document, run_id)
     assert filled.sql("select count(*) from t") == [(10,)]
     assert filled.sql("select count(*) from flow_meta.load_commits where run_id = %s", run_id) == [(0,)]
-    assert filled.sql("select count(*) from rejected") == [(0,)]
+    assert filled.sql("select to_regclass('rejected')") == [(None,)]
     assert kept_tables(filled, run_id) == 2
     assert len(filled.claimed("a") + filled.claimed("b")) == 2
 

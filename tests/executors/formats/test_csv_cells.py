@@ -150,10 +150,14 @@ def test_without_header_names_come_from_the_declared_columns_in_order(reader: An
     assert reader.rows(b"1,2,3\n", fmt, declared("x", "y")) == [{"x": "1", "y": "2", "column_3": "3"}]
 
 
-@pytest.mark.parametrize("content", [b"a,b\n1,2\n", b""])
-def test_a_declared_column_that_is_missing_is_named(reader: Any, content: bytes) -> None:
+def test_a_blank_file_lacks_no_declared_column(reader: Any) -> None:
+    scan = reader.scan(b"\n\n", CSV, declared("id"))
+    assert (scan.is_blank, scan.records, [field.name for field in scan.fields]) == (True, 0, ["id"])
+
+
+def test_a_declared_column_that_is_missing_is_named(reader: Any) -> None:
     with pytest.raises(Terminal, match="'nope'") as refused:
-        reader.scan(content, CSV, declared("nope"))
+        reader.scan(b"a,b\n1,2\n", CSV, declared("nope"))
     assert refused.value.code == "source.column_missing"
 
 
