@@ -88,11 +88,11 @@ REFUSALS = {
     ),
     "too_many": Refusal(
         429, "request.too_many", "Too many requests at once",
-        "As many requests of yours are being answered as there may be at once.",
-        "Wait for the answers, then send this one again.", retry_after=5,
+        "Too many of your requests are still in progress.",
+        "Wait for their answers, then send this request again.", retry_after=5,
     ),
     "busy": Refusal(
-        503, "server.busy", "Flow is busy", "There was no room for this request within some seconds.",
-        "Nothing was changed. Send it again in a while.", retry_after=5,
+        503, "server.busy", "Flow is busy", "Flow had no capacity for this request within some seconds.",
+        "Nothing was changed. Send the request again in a while.", retry_after=5,
     ),
 }  # fmt: skip
