@@ -15,6 +15,15 @@ IDLE_LIMIT = "20s"
 
 
 @contextmanager
+def brief_transaction(conn: Conn, *, force_rollback: bool = False) -> Iterator[None]:
+    """A transaction whose statements follow each other at once. The server ends it if its process is frozen in it, for
+    it would keep its locks for ever, also those of reading a table that another attempt is to truncate or swap."""
+    with conn.transaction(force_rollback=force_rollback):
+        conn.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_LIMIT}'")
+        yield
+
+
+@contextmanager
 def ddl(conn: Conn) -> Iterator[None]:
     """A short transaction under one advisory lock: look, then create. `IF NOT EXISTS` alone races.
 
@@ -24,9 +33,7 @@ def ddl(conn: Conn) -> Iterator[None]:
         raise psycopg.OperationalError("the connection is closed")
     if conn.info.transaction_status != TransactionStatus.IDLE:
         raise RuntimeError("DDL needs a session without an open transaction")
-    with conn.transaction():
-        # A process that is frozen in here must not hold the lock of all others for ever.
-        conn.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [IDLE_LIMIT])
+    with brief_transaction(conn):
         conn.execute("SELECT pg_advisory_xact_lock(hashtextextended('flow.ddl', 0))")
         yield
 

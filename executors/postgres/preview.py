@@ -11,7 +11,7 @@ from executors.effects import Effect, NullRates
 from executors.errors import InvalidContent
 from executors.postgres import effects
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn
+from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.inspect import require_privileges
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadPlan
@@ -70,7 +70,7 @@ def _looking(
 ) -> Iterator[list[Refusal]]:
     """One snapshot of the database for all queries within; the database itself refuses to write to any table but the
     temporary ones that `make_ready` has made."""
-    with translate(plan.run.node), conn.transaction():
+    with translate(plan.run.node), brief_transaction(conn):
         conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         ready = make_ready(conn, plan)
         conn.execute("SET TRANSACTION READ ONLY")

@@ -12,7 +12,7 @@ from psycopg import sql
 
 from executors.model import RecordRef, RuleCount, TaskCount
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn
+from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.refusals import Refusal, list_refusals, prepare
 from executors.postgres.repeats import list_repeats
@@ -31,7 +31,7 @@ def refuse_rows(conn: Conn, plan: LoadPlan, on_type_mismatch: OnTypeMismatch) ->
     and winners are right again. With `null` a bad value becomes NULL where its column takes that, and the row stays.
     Raises Transient `staging.lost`.
     """
-    with conn.transaction():
+    with brief_transaction(conn):
         rounds = [list_refusals(conn, plan)]
         if on_type_mismatch != "abort":
             # In the other case a repeated key fails the load, which costs nothing where there is none.
@@ -45,7 +45,7 @@ def refuse_rows(conn: Conn, plan: LoadPlan, on_type_mismatch: OnTypeMismatch) ->
 @translate()
 def refuse_for(conn: Conn, plan: LoadPlan, refusals: list[Refusal]) -> TaskCount:
     """Take out the rows that are refused for reasons of the caller's own; counts as `refuse_rows` does."""
-    with conn.transaction():
+    with brief_transaction(conn):
         return _Refuser(conn, plan, "skip").run([refusals])
 
 
@@ -192,7 +192,7 @@ class _Refuser:
 
 def find_repeats(conn: Conn, plan: LoadPlan, index: str) -> tuple[RecordRef, ...]:
     """Where the first staged rows stand that a unique index or exclusion constraint keeps out; nothing is changed."""
-    with conn.transaction():
+    with brief_transaction(conn):
         repeats = [r for r in list_repeats(conn, plan) if r.name == index]
         for repeat in repeats:
             prepare(conn, repeat)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from psycopg import sql
 
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn
+from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.effects import telling_key
 from executors.postgres.key_match import differs, key_values, own_rows, same_key, stored_value
 from executors.postgres.load_plan import LoadPlan, column_list, winning_rows
@@ -32,7 +32,7 @@ def set_aside(conn: Conn, plan: LoadPlan, window: Window) -> Aside:
     will be loaded. Raises Terminal `watermark.too_many_ties`."""
     if window.bound is None:
         return NOTHING_ASIDE
-    with conn.transaction():
+    with brief_transaction(conn):
         below = conn.execute(_delete_below(conn, plan, window, window.bound)).rowcount
         ties = ties_of(plan, window)
         key = telling_key(conn, plan) if ties.asks_table else None

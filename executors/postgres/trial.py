@@ -15,7 +15,7 @@ from psycopg import sql
 from executors.errors import Failure
 from executors.model import RecordRef, TaskCount
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn
+from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.failures import FUNCTION_IN_CONTEXT
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadPlan
@@ -67,7 +67,7 @@ def refuse_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> TaskCount | No
     state = _state_about_rows(failure)
     if state is None or not _may_try(conn):
         return None
-    with conn.transaction():
+    with brief_transaction(conn):
         _try_rows(conn, plan, state)
         refusals = [_refusal(plan, *row) for row in conn.execute(_reasons()).fetchall()]
         return refuse_for(conn, plan, refusals) if refusals else None
@@ -78,7 +78,7 @@ def find_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> tuple[RecordRef,
     state = _state_about_rows(failure)
     if state is None or not _may_try(conn):
         return ()
-    with conn.transaction(force_rollback=True):
+    with brief_transaction(conn, force_rollback=True):
         _try_rows(conn, plan, state, most=MOST_PLACES)
         rows = conn.execute(sql.SQL("SELECT file, record FROM {} ORDER BY 1, 2").format(_TRIED)).fetchall()
     return tuple(RecordRef(file, record) for file, record in rows)

@@ -9,7 +9,7 @@ from psycopg import sql
 from executors.errors import Terminal, Transient
 from executors.model import Destination
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn
+from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.inspect import inspect_target
 from executors.postgres.mark_types import MarkType, mark_type
 from executors.postgres.names import TableName
@@ -66,7 +66,7 @@ def open_window(conn: Conn, tenant: str, pipeline: str, target: Target) -> Windo
     """None while the table does not exist. Raises Terminal where the mark does not fit what stands there now."""
     key = MarkKey(tenant, pipeline, TableName(target.schema_, target.table))
     dest = inspect_target(conn, target.schema_, target.table)
-    with conn.transaction():
+    with brief_transaction(conn):
         stored = find_mark(conn, key)
         if dest is None:
             _require_none(stored, target)
