@@ -8,9 +8,12 @@ import io
 import lzma
 import sqlite3
 import zipfile
+from collections.abc import Callable
 
+import pyarrow as pa
 import pytest
 import zstandard
+from pyarrow import feather, orc
 
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
 
@@ -19,6 +22,12 @@ def zipped() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
+    return out.getvalue()
+
+
+def written(write: Callable[[pa.Table, io.BytesIO], object]) -> bytes:
+    out = io.BytesIO()
+    write(pa.table({"id": [1]}), out)
     return out.getvalue()
 
 
@@ -32,6 +41,8 @@ def sqlite() -> bytes:
     ("content", "name"),
     [(zipped(), "Excel workbook"), (gzip.compress(b"id\n1\n"), "gzip"), (bz2.compress(b"id\n1\n"), "bzip2"),
      (lzma.compress(b"id\n1\n"), "xz"), (zstandard.compress(b"id\n1\n"), "Zstandard"), (sqlite(), "SQLite"),
+     (written(orc.write_table), "ORC"), (written(feather.write_feather), "Arrow"),
+     (b'\xef\xbb\xbf<?xml version="1.0"?>', "XML"), (b"<!doctype html>\n", "HTML"), (b"Rar!\x1a\x07\x01\x00", "RAR"),
      (b"%PDF-1.7\n", "PDF"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(8), "Excel workbook")],
 )  # fmt: skip
 def test_a_file_that_no_format_reads_is_named(content: bytes, name: str) -> None:
@@ -41,7 +52,8 @@ def test_a_file_that_no_format_reads_is_named(content: bytes, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"id\n", b"PK,name\n", b"BZhour;x\n", b"Object\n", b"PAR1", b"\xef\xbb\xbfid\n"]
+    "content",
+    [b"", b"id\n", b"PK,name\n", b"BZhour;x\n", b"Object\n", b"PAR1", b"ORC\n1\n", b"<id>;x\n", b"\xef\xbb\xbfid\n"],
 )
 def test_files_that_are_read_are_not_mistaken_for_others(content: bytes) -> None:
     assert unreadable_kind(content[:HEAD_BYTES]) is None
