@@ -51,7 +51,7 @@ def test_they_are_replayed_where_the_key_keeps_out_what_the_op_would_drop(world:
 def test_a_key_that_is_made_of_something_else_keeps_nothing_out(world: World, ops: list[dict[str, Any]]) -> None:
     world.sql("create table t (id int primary key, at int, name text)")
     world.write("a.csv", "id,at,name\n1,1,\n")
-    world.run(world.document(mode="upsert", rules=[NOT_NULL]))
+    world.run(world.document(mode="upsert", rules=[NOT_NULL], failAtRejectedPct=0))
     with pytest.raises(Terminal, match="keeps one row of each"):
         replay(world, world.document(mode="upsert", ops=ops))
 
@@ -59,7 +59,8 @@ def test_a_key_that_is_made_of_something_else_keeps_nothing_out(world: World, op
 def test_a_row_that_the_table_refused_has_been_through_the_op(world: World) -> None:
     world.sql("create table t (id int check (id < 10), at int)")
     world.write("a.csv", "id,at\n11,1\n11,2\n")
-    document = world.document(ops=[{"op": "cast", "columns": {"at": "integer"}}, LAST_OF_ID], onTypeMismatch="skip")
+    document = world.document(ops=[{"op": "cast", "columns": {"at": "integer"}}, LAST_OF_ID], onTypeMismatch="skip",
+                              failAtRejectedPct=0)  # fmt: skip
     world.run(document)
     world.sql("alter table t drop constraint t_id_check")
     assert replay(world, document, row_from="input").row_counts == {"loaded": 1}
@@ -70,7 +71,7 @@ def test_a_ticked_row_does_not_take_the_place_of_a_newer_one(world: World) -> No
     world.sql("create table t (id int primary key, at int, name text)")
     world.write("a.csv", "id,at,name\n1,1,\n2,9,\n3,,\n4,1,\n")
     document = world.document(mode="upsert", orderBy="at")
-    world.run(world.document(mode="upsert", orderBy="at", rules=[NOT_NULL]))
+    world.run(world.document(mode="upsert", orderBy="at", rules=[NOT_NULL], failAtRejectedPct=0))
     world.sql("insert into t values (1, 5, 'Newer'), (2, 5, 'Older'), (3, 5, 'Newer'), (4, null, 'Older')")
     assert recheck(world, document).row_counts == {"older": 2, "exists": 2}
     names = frozenset(f"{run}:{row}" for run, row in world.sql('select "runId", "rowId" from rejected'))
