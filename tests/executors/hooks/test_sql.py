@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from dataclasses import replace
@@ -110,7 +111,7 @@ def test_the_text_of_a_warning_of_a_function_is_not_told(run: Run, things, schem
     things.execute(f"CREATE MATERIALIZED VIEW {schema}.noted AS SELECT {schema}.note(1) AS n WITH NO DATA")
     report, _ = run({"type": "sql", "statement": f"REFRESH MATERIALIZED VIEW {schema}.noted"})
     assert "12345" not in report.message
-    assert f"a warning in function {schema}.note(integer)" in report.message
+    assert re.search(r"a warning in function (\w+\.)?note\(integer\), SQLSTATE 01000", report.message)
 
 
 def test_a_plan_is_told(run: Run, things):
