@@ -171,8 +171,8 @@ def ahead_warnings(node: str, ahead: int) -> list[RunWarning]:
         return []
     text = (
         f"Later than the clock of the target's database, infinite or NaN in watermarkColumn: {counted(ahead, 'row')}. "
-        "Such rows load once; the watermark does not follow them, so that rows before them still load. If such values "
-        "are right here, set watermarkLead."
+        "Such rows load once; the watermark does not follow them, so that rows before them still load. Times without "
+        "a zone are compared with UTC: for local times ahead of it, and for plans, set watermarkLead."
     )
     return [RunWarning("rows.ahead_of_clock", node, text)]
 

@@ -18,10 +18,11 @@ from ir.watermarks import Lag, MarkFamily, lead_fault, mark_family
 _LOWEST = {"smallint": -(2**15), "integer": -(2**31), "bigint": -(2**63)}
 _CLOCK = {
     "timestamp with time zone": "now()",
-    "timestamp without time zone": "(now() AT TIME ZONE 'UTC')",
-    "date": "(now() AT TIME ZONE 'UTC')::date",
+    "timestamp without time zone": "now() AT TIME ZONE 'UTC'",
+    "date": "now() AT TIME ZONE 'UTC'",
 }
-"""The database's clock, at the beginning of the transaction; where a type has no time zone, as it reads in UTC."""
+"""The database's clock, at the beginning of the transaction; where a type has no time zone, as it reads in UTC. A lead
+in hours moves it before it becomes a date."""
 _BELOW_ALL = {"numeric": "-Infinity"} | dict.fromkeys(_CLOCK, "-infinity")
 _WIDER = ("smallint", "integer", "bigint", "numeric")
 
@@ -62,11 +63,8 @@ class MarkType:
         return sql.SQL("false").format()
 
     def _clock(self) -> sql.Composed:
-        clock = sql.SQL(_CLOCK[self.name])
-        if self.lead is None:
-            return sql.Composed([clock])
-        seconds = sql.Literal(f"{int(self.lead.total_seconds())} seconds")
-        return sql.SQL("({} + {}::interval)::{}").format(clock, seconds, sql.SQL(self.name))
+        seconds = sql.Literal(f"{int((self.lead or timedelta()).total_seconds())} seconds")
+        return sql.SQL("(({}) + {}::interval)::{}").format(sql.SQL(_CLOCK[self.name]), seconds, sql.SQL(self.name))
 
     def is_finite(self, value: sql.Composable) -> sql.Composed:
         """A condition on what a person sets: neither infinity nor NaN."""

@@ -218,5 +218,6 @@ def _too_many(plan: LoadPlan, window: Window) -> Terminal:
         f"More than {MOST_TIES:,} rows stand at or above the bound of {window.column!r} in {plan.target}, too many to "
         "be told apart. Nothing was loaded.",
         node=plan.run.node,
-        hint="Use load mode upsert, a finer watermarkColumn, or a shorter watermarkLag.",
+        hint="Use load mode upsert, a finer watermarkColumn, or a shorter watermarkLag; for rows dated after the clock "
+        "of the database a watermarkLead.",
     )

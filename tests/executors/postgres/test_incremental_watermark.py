@@ -316,6 +316,16 @@ def test_a_lead_lets_the_mark_go_beyond_the_clock_that_far(incremental, make, de
     assert incremental.run(batch, watermark_lead="3d") == (0, 0, 2)
 
 
+def test_a_lead_in_hours_reaches_the_next_day(incremental, make):
+    make("CREATE TABLE t (id integer, upd date NOT NULL)")
+    incremental.columns = ("id integer", "upd date")
+    now = datetime.datetime.now(UTC)
+    load, changes = incremental.start(
+        [(1, now.date() + datetime.timedelta(days=1))], watermark_lead=f"{25 - now.hour}h"
+    )
+    assert load.commit(**changes).ahead == 0
+
+
 def test_a_lead_needs_a_mark_of_time(incremental, make):
     make("CREATE TABLE t (id integer, upd bigint NOT NULL)")
     with pytest.raises(Terminal, match=r"watermark\.lead_mismatch"):
