@@ -16,7 +16,10 @@ from ir.types import ColumnType
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A limit that a load goes beyond: its name in the document, what it allows and what was found, in percent."""
+    """A limit that a load goes beyond: its name in the document, what it allows and what was found, in percent.
+
+    Or `approved`, with the counts of rows or keys that were approved and found.
+    """
 
     limit: str
     allowed: float

@@ -152,6 +152,8 @@ FUNCTION_IN_CONTEXT = r'^[\w/]+ function ([^)\n]+\)|"[^"\n]+")'
 
 Python and PostgreSQL both read this pattern."""
 _FUNCTION = re.compile(FUNCTION_IN_CONTEXT, re.MULTILINE)
+_NO_FUNCTION = ("COPY ", "parallel worker")
+"""How the context of an error begins that comes from the server itself."""
 LONGEST_DETAIL = 2000
 
 
@@ -195,7 +197,7 @@ def _from_table(error: psycopg.Error, state: str) -> Failure:
 def own_words(diag: Diagnostic) -> str:
     """The server's first line; empty where it comes from within a function, which may put row values into any text."""
     context = diag.context or ""
-    return "" if context and not context.startswith("COPY ") else diag.message_primary or ""
+    return "" if context and not context.startswith(_NO_FUNCTION) else diag.message_primary or ""
 
 
 def origin_of(diag: Diagnostic) -> str:

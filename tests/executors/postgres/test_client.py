@@ -163,6 +163,15 @@ def test_a_function_without_a_table_that_a_row_names_does_not_show_the_name(make
     assert "12345" not in raised.value.message
 
 
+def test_the_words_of_the_server_are_shown_where_a_parallel_worker_failed(conn):
+    # The name before PostgreSQL 16 comes second.
+    names = ["debug_parallel_query", "force_parallel_mode"]
+    conn.execute("SELECT set_config(name, 'on', false) FROM pg_settings WHERE name = ANY (%s)", [names])
+    with pytest.raises(Terminal, match="searching for elements in multidimensional arrays") as raised, translate():
+        conn.execute("SELECT array_position(ARRAY[[n, 2]], 1) FROM generate_series(1, 1) AS n")
+    assert "parallel worker" in raised.value.__cause__.diag.context
+
+
 def test_a_function_in_sql_is_named(make, schema):
     make(f"CREATE FUNCTION {schema}.ratio(n integer) RETURNS integer LANGUAGE sql VOLATILE AS 'SELECT 1; SELECT 1 / n'")
     with pytest.raises(Terminal, match=r'in function "ratio", SQLSTATE 22012'), translate():
