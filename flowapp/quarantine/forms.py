@@ -11,14 +11,15 @@ from flowapp.quarantine.selectors import Wanted
 from flowapp.quarantine.values import require_values
 from flowapp.runs.selectors import get_run
 from flowapp.web.htmx import HtmxRequest
+from ir.errors import FlowError
 
 LONGEST_SEARCH = 200
 
 
 def wanted_of(request: HtmxRequest, given: Mapping[str, str]) -> Wanted:
-    """Raises FlowError for a pipeline or run that is not of this workspace, and for a search by who sees no values.
-    What makes no sense narrows nothing."""
-    ident, run, status = given.get("pipeline"), given.get("run"), given.get("status")
+    """Raises FlowError for a pipeline or run that is not of this workspace, for a search by who sees no values, and for
+    a status or day that cannot be read: all rows would be shown, exported or deleted instead of those asked for."""
+    ident, run = given.get("pipeline"), given.get("run")
     search = given.get("search", "").strip()[:LONGEST_SEARCH]
     if search:
         require_values(request.role)
@@ -28,15 +29,21 @@ def wanted_of(request: HtmxRequest, given: Mapping[str, str]) -> Wanted:
         run=get_run(request.workspace, run) if run else None,
         rule=given.get("rule") or None,
         field=given.get("field"),
-        status=status if status in STATUSES else None,
+        status=_status(given.get("status", "")),
         day=_day(given.get("day", "")),
         replay=str(get_run(request.workspace, replay).pk) if replay else None,
         search=search or None,
     )
 
 
+def _status(text: str) -> str | None:
+    if text and text not in STATUSES:
+        raise FlowError("filter.invalid", f"There is no status {text[:40]!r}.", hint=f"Use {', '.join(STATUSES)}.")
+    return text or None
+
+
 def _day(text: str) -> date | None:
     try:
-        return date.fromisoformat(text)
+        return date.fromisoformat(text) if text else None
     except ValueError:
-        return None
+        raise FlowError("filter.invalid", f"{text[:40]!r} is not a day.", hint="Write it like 2026-01-31.") from None

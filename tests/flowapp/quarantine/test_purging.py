@@ -45,6 +45,16 @@ def test_a_database_that_does_not_answer_keeps_no_rows_of_others(alices, orders,
     assert "connection dead: target.unreachable" in told.getMessage()
 
 
+@pytest.mark.parametrize("unreadable", [{"day": "2026-13-45"}, {"status": "opne"}])
+def test_a_filter_that_cannot_be_read_throws_no_rows_away(as_, alices, orders, warehouse, schema, unreadable):
+    keep(warehouse, orders, f'{schema}."My Orders"', "r1", tenant=str(alices.pk))
+    form = {"pipeline": "orders", "older": "0", "reason": "asked for", "sure": "1", **unreadable}
+    answer = as_("admin").post("/w/alices-team/errors/purge/", form)
+    assert (answer.status_code, "filter.invalid" in words(answer)) == (422, True)
+    assert len(list_entries(alices, pipeline=orders)) == 1
+    assert as_("admin").get("/w/alices-team/errors/rows/", {"pipeline": "orders", **unreadable}).status_code == 422
+
+
 def test_what_takes_too_long_goes_on_without_anybody_waiting(as_, alices, orders, warehouse, schema, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "AT_ONCE", 2)
     monkeypatch.setattr(workbench, "SECONDS", 0)
