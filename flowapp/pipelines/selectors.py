@@ -44,9 +44,12 @@ def find_pipeline(workspace: Workspace, text: str) -> Pipeline:
     raise FlowError("pipeline.unknown", f"There is no pipeline with the id or name {text!r} here.")
 
 
-def list_pipeline_names(workspace: Workspace) -> QuerySet[Any]:
-    """Ids and names of the first pipelines, for people to choose from."""
-    return list_pipelines(workspace).values_list("ident", "name")[:MOST_NAMES]
+def list_pipeline_names(workspace: Workspace, *, with_version: bool = False) -> QuerySet[Any]:
+    """Ids and names of the first pipelines, for people to choose from; if asked, of those that were saved."""
+    pipelines = list_pipelines(workspace)
+    if with_version:
+        pipelines = pipelines.exclude(latest_number=0)
+    return pipelines.values_list("ident", "name")[:MOST_NAMES]
 
 
 def list_versions(pipeline: Pipeline) -> QuerySet[PipelineVersion]:

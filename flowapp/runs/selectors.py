@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel
 
 from flowapp.accounts.models import Workspace
 from flowapp.connections.secrets import SecretUnreadable, decrypt
+from flowapp.logs import redact
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import ACTIVE, ENDED, EffectSample, HeldLoad, NodeRun, RuleCount, Run, RunLog
 from flowapp.runs.purposes import purpose_of
@@ -236,7 +237,7 @@ def _error(run: Run, *, sees_values: bool = False) -> dict[str, str | None] | No
 def _error_detail(run: Run) -> str:
     """Empty where its key is gone: the rest of the run must still be shown."""
     with suppress(SecretUnreadable):
-        return decrypt(run.error_detail, f"run {run.name}") if run.error_detail else ""
+        return redact(decrypt(run.error_detail, f"run {run.name}")) if run.error_detail else ""
     return ""
 
 

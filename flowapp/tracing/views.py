@@ -23,7 +23,8 @@ def home(request: HtmxRequest) -> HttpResponse:
     """Which pipeline it is about."""
     if text := request.GET.get("pipeline", ""):
         return redirect("tracing:pipeline", request.workspace.slug, find_pipeline(request.workspace, text).ident)
-    return render_page(request, "tracing/home.html", {"names": list_pipeline_names(request.workspace)})
+    names = list_pipeline_names(request.workspace, with_version=True)
+    return render_page(request, "tracing/home.html", {"names": names})
 
 
 @never_cache

@@ -7,6 +7,7 @@ import re
 import pytest
 from django.utils import timezone
 
+from flowapp.connections.secrets import encrypt
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog, State, Trigger
 from flowapp.runs.services import queue_run
@@ -40,6 +41,15 @@ def test_without_runs_the_page_says_what_a_run_is(workspace, as_):
     assert "Nothing has run yet" in words(answer)
     assert 'aria-label="Runs"' not in answer.content.decode()
     assert "/w/alices-team/pipelines/" in answer.content.decode()
+
+
+def test_what_the_database_says_of_a_failure_is_shown_without_passwords(as_, queued):
+    said = encrypt("no answer from postgresql://user:s3cret@host/database")
+    Run.objects.filter(pk=queued.pk).update(state=State.FAILED, error_code="target.function_failed", error_detail=said)
+    text = words(as_("editor").get(at(queued)))
+
+    assert "no answer from postgresql://" in text
+    assert "s3cret" not in text
 
 
 def test_each_node_tells_the_rows_that_it_rejected_itself(as_, queued):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import RuleCount
 from tests.flowapp.cli.conftest import flow
 from tests.flowapp.quarantine.keeping import keep
@@ -25,6 +26,13 @@ def test_the_page_leads_from_a_key_to_run_and_record(checked, run, table, as_):
     assert f"run {run.number} of numbers" in words(page)
     assert "record 5" in words(page)
     assert page["Cache-Control"].startswith("max-age=0")
+
+
+def test_the_page_offers_pipelines_with_a_version_only(checked, as_):
+    Pipeline.objects.create(workspace=checked.workspace, ident="unsaved", name="Unsaved")
+    page = as_("editor").get(TRACE).content.decode()
+    assert '<option value="numbers">' in page
+    assert "unsaved" not in page
 
 
 def test_the_page_is_reached_from_the_pipeline_and_from_its_errors(checked, run, as_):
