@@ -37,13 +37,14 @@ class PartReader(Protocol):
 class Origin:
     """A file, or a snapshot of a database: its place in the source's order, its name as shown, and its identity.
 
-    `is_unit` says that it is loaded once and then done.
+    `is_unit` says that it is loaded once and then done, `records` how many rows a scan has counted in it.
     """
 
     seq: int
     name: str
     sha256: str
     is_unit: bool = True
+    records: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,9 @@ class Reading:
     `records` are the rows as counted before; None if the reader counts them, and ends each part with a trailer. `size`
     is about how many bytes it holds. `on_bad_row` says what becomes of records that cannot be read, `keeps_order`
     whether a later record is a newer one. `narrow` gives the same without the rows below a bound, as far as the source
-    can tell. `find_clues` tells what in the source's settings does not seem to fit. What `is_blank` has neither rows
-    nor names of columns. `release` is to be called once all is read: it lets go of what the source holds, if nobody
-    else reads it.
+    can tell. `find_clues` tells what in the source's settings does not seem to fit some of the origins. What `is_blank`
+    has neither rows nor names of columns. `release` is to be called once all is read: it lets go of what the source
+    holds, if nobody else reads it.
     """
 
     fields: tuple[SourceField, ...]
@@ -77,7 +78,7 @@ class Reading:
     keeps_order: bool = True
     narrow: Callable[[Bound], Reading] | None = None
     release: Callable[[], None] = lambda: None
-    find_clues: Callable[[], tuple[str, ...]] = tuple
+    find_clues: Callable[[Sequence[Origin]], tuple[str, ...]] = lambda origins: ()
     is_blank: bool = False
 
     @property
@@ -119,14 +120,15 @@ def nothing_to_read(origins: Sequence[Origin], units: tuple[str, ...], records: 
 def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
     """The rows of files that have been scanned. Raises Terminal where a column's types have no common one."""
     format = typed_config(source).format
+    files = {scan.file.seq: scan.file for scan in scans}
     return Reading(
         fields=union_of_fields(scans, source.columns or ()),
-        origins=tuple(Origin(scan.file.seq, scan.file.name, scan.sha256) for scan in scans),
+        origins=tuple(Origin(scan.file.seq, scan.file.name, scan.sha256, records=scan.records) for scan in scans),
         parts=tuple(split for scan in scans for split in scan.splits),
         reader=FileReader(format, tuple(source.columns or ())),
         size=sum(scan.file.size for scan in scans),
         records=sum(scan.records for scan in scans),
         on_bad_row=getattr(format, "on_bad_row", "reject"),
         is_blank=all(scan.is_blank for scan in scans),
-        find_clues=lambda: clues_of((scan.file for scan in scans), format),
+        find_clues=lambda origins: clues_of((files[origin.seq] for origin in origins), format),
     )

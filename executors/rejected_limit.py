@@ -19,15 +19,30 @@ def too_many_rejected(
     """`rows` came and were not filtered; `clues` are those of the source's settings, which explain all else."""
     causes = list(clues) or [_cause(rule) for rule in rules if _rejects(rule) == rejected][:_MOST_CAUSES]
     share = (
-        f"Every one of {counted(rows, 'row')} was rejected"
+        f"{_all(rows)} was rejected"
         if rejected == rows
         else f"{rejected:,} of {counted(rows, 'row')} were rejected ({100 * rejected / rows:.3g} %)"
     )
+    return _failure(target, share, causes, is_of_settings=bool(clues))
+
+
+def files_rejected(target: Target, files: Sequence[tuple[str, int]], clues: Sequence[str]) -> Terminal:
+    """`files` are names and numbers of rows; other files gave rows that were not rejected."""
+    (first, rows), *others = files
+    more = f", and of {counted(len(others), 'more file')}," if others else ""
+    return _failure(target, f"{_all(rows)} of {first}{more} was rejected", clues)
+
+
+def _all(rows: int) -> str:
+    return f"Every one of {rows:,} rows" if rows > 1 else "The only row"
+
+
+def _failure(target: Target, what: str, causes: Sequence[str], *, is_of_settings: bool = True) -> Terminal:
     because = f": {'; '.join(causes)}" if causes else ""
-    fix = SETTINGS_HINT if clues else "See the rejected rows, and correct the source or the rules."
+    fix = SETTINGS_HINT if is_of_settings else "See the rejected rows, and correct the source or the rules."
     return Terminal(
         "rows.too_many_rejected",
-        f"{share}{because}. Nothing was loaded.",
+        f"{what}{because}. Nothing was loaded.",
         node=target.id,
         hint=f"{fix} If such a load is as it should be, set failAtRejectedPct of the target "
         f"({target.fail_at_rejected_pct:g} now) to 0.",

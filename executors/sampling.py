@@ -81,7 +81,7 @@ def _can_be_sampled(reading: Reading) -> bool:
 
 def _stop_on_clues(source: Source, reading: Reading) -> None:
     """Raise Terminal where the source's settings may be why no row could be read."""
-    if clues := reading.find_clues():
+    if clues := reading.find_clues(reading.origins):
         names = ", ".join(origin.name for origin in reading.origins[:3])
         raise Terminal(
             "source.nothing_readable",

@@ -38,7 +38,7 @@ from executors.postgres.preview import count_effect, count_null_rates, evaluate_
 from executors.postgres.refused import refuse_rows
 from executors.postgres.trial import refuse_tried
 from executors.reading import Reading
-from executors.rejected_limit import too_many_rejected
+from executors.rejected_limit import files_rejected, too_many_rejected
 from executors.rules import require_rule_columns
 from executors.secrets import seal
 from executors.spark.columns import compile_path
@@ -177,7 +177,8 @@ class TargetLoad:
     def _count_rules(self) -> None:
         self._rules = self._counted_rules()
         self._share_rules()
-        if self._is_all_rejected() and self._limits_rejected() and (clues := self._reading.find_clues()):
+        fails = self._is_all_rejected() and self._limits_rejected()
+        if fails and (clues := self._reading.find_clues(self._reading.origins)):
             raise self._too_many_rejected(clues)
         accounting.stop_on_abort(self._path, self._rules, {origin.seq: origin.name for origin in self._reading.origins})
 
@@ -307,6 +308,17 @@ class TargetLoad:
         limit, rejected, rows = self._limits_rejected(), self._result.total("rows_rejected"), self._unfiltered()
         if limit and rejected and 100 * rejected >= limit * rows:
             raise self._too_many_rejected(())
+        if limit and rejected and len(self._reading.origins) > 1:
+            self._guard_files()
+
+    def _guard_files(self) -> None:
+        """Stop a load with a file that the source's settings do not fit, so that every row of it was rejected: with the
+        other files it would count as loaded."""
+        rejected = staging.count_rejected_by_file(self._conn, self._tables, self._result.winners)
+        lost = [o for o in self._reading.origins if o.records and rejected.get(o.seq) == o.records]
+        if lost and (clues := self._reading.find_clues(lost)):
+            self._tell_rejected()
+            raise files_rejected(self._target, [(o.name, o.records or 0) for o in lost], clues)
 
     def _limits_rejected(self) -> float:
         """From which percentage of rejected rows on the load fails; 0 for never."""

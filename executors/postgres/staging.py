@@ -189,6 +189,13 @@ def count_rejected(conn: Conn, tables: StagingTables, winners: Sequence[int]) ->
     )
 
 
+@translate()
+def count_rejected_by_file(conn: Conn, tables: StagingTables, winners: Sequence[int]) -> dict[int, int]:
+    query = sql.SQL("SELECT file, count(DISTINCT record) FROM {} AS r WHERE {} AND disposition = 'dropped' GROUP BY 1")
+    with conn.transaction():
+        return dict(conn.execute(query.format(tables.rejects_identifier, is_winner(winners, "r"))).fetchall())
+
+
 def is_winner(winners: Sequence[int], row: str) -> sql.Composed:
     """A condition: the staging row `row` was written by one of the winning task attempts."""
     return sql.SQL("{}.{} = ANY({}::bigint[])").format(

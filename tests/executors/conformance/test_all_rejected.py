@@ -46,6 +46,25 @@ def test_a_file_in_another_encoding_with_another_delimiter_fails_by_default(worl
     assert (target_of(report).rows_read, target_of(report).rows_rejected, reconciles(report)) == (200, 200, True)
 
 
+def test_such_a_file_is_not_taken_for_loaded_with_others(world: World) -> None:
+    names = "".join(f"{n},Jürgen\n" for n in range(3))
+    bad = world.write("a.csv", f"id,name\n{names}".encode("cp1252"))
+    world.write("b.csv", "id,name\n7,Ann\n8,Bob\n")
+    failure = stopped_by(world, world.document(source=FOLDERS))
+    assert failure.code == "rows.too_many_rejected"
+    assert f"Every one of 3 rows of in/a.csv was rejected: {LATIN}. Nothing was loaded." in failure.message
+    assert tables(world) == ["rejected"]
+    bad.unlink()
+    assert target_of(world.run(world.document(source=FOLDERS))).rows_loaded == 2
+
+
+def test_a_file_whose_rows_all_break_a_rule_stops_no_other(world: World) -> None:
+    world.write("a.csv", "id,name\n1,\n")
+    world.write("b.csv", "id,name\n7,Ann\n")
+    report = world.run(world.document(rules=[{"type": "notNull", "field": "name", "onFail": "skip"}]))
+    assert (target_of(report).rows_rejected, target_of(report).rows_loaded) == (1, 1)
+
+
 def test_the_file_is_loaded_once_its_settings_are_right(world: World) -> None:
     put_orders(world)
     for _ in range(2):
