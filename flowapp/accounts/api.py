@@ -12,6 +12,7 @@ from rest_framework import generics, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from flowapp.accounts.errors import AccountError
 from flowapp.accounts.models import EndedCredentials, Membership, Token
 from flowapp.accounts.roles import ROLES
 from flowapp.accounts.selectors import get_workspace_token, list_members, list_tokens
@@ -92,7 +93,13 @@ class TokenList(generics.ListAPIView[Token]):
     def post(self, request: Request) -> Response:
         given = TokenSerializer(data=request.data)
         given.is_valid(raise_exception=True)
-        key, token = add_token(request.workspace, **given.validated_data, created_by=author_of(request))
+        if (author := author_of(request)) is None:
+            raise AccountError(
+                "token.no_creator",
+                "A token that was made on the server cannot make others: nothing would end them with it.",
+                hint="Make the token on the server: `flow token add`.",
+            )
+        key, token = add_token(request.workspace, **given.validated_data, created_by=author)
         answer: dict[str, Any] = {**TokenSerializer(token).data, "token": key}
         return Response(answer, status.HTTP_201_CREATED, headers={"Cache-Control": "no-store"})
 

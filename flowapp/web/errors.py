@@ -24,6 +24,7 @@ STATUS = {
     "role.too_low": 403,
     "hook.needs_admin": 403,
     "hook.not_to_run": 409,
+    "token.no_creator": 403,
     "role.unknown": 422,
     "user.unknown": 422,
     "account.signed_out": 409,

@@ -113,6 +113,15 @@ def test_a_token_of_the_command_line_depends_on_nobody(alices, by_alice):
     assert get_token(key).granted_role == "admin"
 
 
+def test_a_token_of_the_command_line_makes_no_others_that_would_outlast_it(client, alices):
+    key, _ = add_token(alices, "ci", "admin", days=1)
+    body, headers = {"name": "late", "role": "admin", "days": 3650}, {"Authorization": f"Token {key}"}
+    answer = client.post("/api/tokens/", body, content_type="application/json", headers=headers)
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "token.no_creator")
+    assert [token.name for token in Token.objects.all()] == ["ci"]
+
+
 def test_nobody_makes_a_token_for_a_workspace_or_role_that_is_not_theirs(alices):
     viewer = add_member(alices, "viewer@example.com", "viewer").user
 
