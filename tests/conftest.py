@@ -52,7 +52,7 @@ def _make_home() -> Home:
 
 def _set_environment(home: Home) -> ServiceAddresses:
     """Before Django's settings are imported: addresses where the services will be, nothing of the developer's own."""
-    kept = ("FLOW_TEST_", "FLOW_SPARK_")
+    kept = ("FLOW_TEST_", "FLOW_SPARK_", "FLOW_FUZZ_")
     for name in [n for n in os.environ if n.startswith("FLOW_") and not n.startswith(kept)]:
         del os.environ[name]
     ports = {name: int(home.service(name).port.read_text()) for name in ("postgres", "redis")}
