@@ -104,8 +104,8 @@ def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed | Non
         valid = is_valid_input(conn, value, dest.declared)
         exact = is_exact_input(conn, value, dest.declared, takes_nan=column.is_native)
         return sql.SQL("CASE WHEN {} THEN {} ELSE false END").format(valid, exact) if exact else valid
-    # The pass has judged texts by their length, and sends decimals as they are declared.
-    if dest.declared == dest.base or column.type.kind in ("string", "decimal"):
+    # The pass has judged texts by their length, sends decimals as they are declared, and times to the microsecond.
+    if dest.declared == dest.base or column.type.kind in ("string", "decimal") or "(6)" in dest.declared:
         return None
     return sql.SQL("{0} IS NOT DISTINCT FROM {0}::{1}").format(value, sql.SQL(dest.declared))
 

@@ -134,7 +134,9 @@ def test_a_finer_value_becomes_null_where_that_is_asked_for(loading, make, rows)
     assert rows("SELECT id, at FROM t") == [(1, None)]
 
 
-@pytest.mark.parametrize("declared", ["text", "integer", "numeric(10,2)", "varchar(9)", "timestamp", "time", "boolean"])
+@pytest.mark.parametrize(
+    "declared", ["text", "integer", "numeric(10,2)", "varchar(9)", "timestamp", "timestamp(6)", "time", "boolean"]
+)
 def test_common_types_are_not_looked_at_again(loading, make, declared):
     make(f"CREATE TABLE t (v {declared})")
     assert refuse_rows((load := loading("t", "v")).conn, load.plan(), "abort") is None
