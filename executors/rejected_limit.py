@@ -56,4 +56,4 @@ def _rejects(rule: RuleCount) -> int:
 def _cause(rule: RuleCount) -> str:
     where = f" on {rule.field!r}" if rule.field else ""
     why = f" ({rule.message})" if rule.message else ""
-    return f"the rule {rule.type}{where}{why} rejects all of them"
+    return f"the rule {rule.type}{where}{why} rejects every row"
