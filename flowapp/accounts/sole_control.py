@@ -30,7 +30,9 @@ def take_sole_control(user: User) -> EndedCredentials | None:
     if user.sole_control_since is not None:
         return None
     User.objects.filter(pk=user.pk).update(sole_control_since=Now())
-    return _end_all(user, None, Q(user=user) | Q(made_by=user))
+    # The server's other links end unreported: nobody but the person got them.
+    _delete_links(Q(user=user) & ~OTHERS_LINKS)
+    return _end_all(user, None, (Q(user=user) | Q(made_by=user)) & OTHERS_LINKS)
 
 
 def give_up_sole_control(user: User) -> None:

@@ -190,6 +190,14 @@ def test_a_link_of_the_server_ends_what_others_had(stolen, attacker):
     assert not opens(sign_in_by(unused), "b")
 
 
+def test_a_first_sign_in_reports_no_other_link_of_the_server(defender):
+    add(defender, "a")
+    server_link()
+    page = Client().post(server_link(), follow=True).content.decode()
+
+    assert "Others may have had access" not in page
+
+
 def test_an_unused_link_of_the_server_outlasts_joining(attacker, defender):
     path = server_link()
     add(defender, "a")
