@@ -57,6 +57,12 @@ def test_only_members_workspaces_are_in_the_switcher(as_, person):
     assert "bobs-team" not in page
 
 
+def test_the_switcher_leads_to_all_workspaces(viewer):
+    switcher = viewer.get("/w/alices-team/runs/").content.decode().split('class="dropdown w-100 switcher"')[1]
+
+    assert 'href="/workspaces/">All workspaces' in switcher.split("</ul>")[0]
+
+
 def test_the_start_is_the_choice_among_several_workspaces(as_, person):
     from flowapp.accounts.services import add_member, ensure_workspace
 
