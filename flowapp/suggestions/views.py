@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from executors.errors import Failure
+from executors.suggestions.propose import LEAST_ROWS
 from flowapp.pipelines import drafts
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.models import Pipeline
@@ -74,7 +75,7 @@ def _samples(view: DraftView, node: str, held: Mapping[str, Any]) -> dict[str, A
     proposals = [(p, asks(p.spec), json.dumps(p.spec, ensure_ascii=False)) for p in list_proposals(samples, held)]
     return {
         "target": target, "samples": samples, "tried": tried, "proposals": proposals,
-        "can_sample": not not_ready, "not_ready": not_ready,
+        "least_rows": LEAST_ROWS, "can_sample": not not_ready, "not_ready": not_ready,
         "is_outdated": bool(samples and document) and is_outdated(samples[0], document),
     }  # fmt: skip
 

@@ -52,6 +52,11 @@ def test_proposals_come_in_the_order_of_the_columns(checked, sampled):
     assert fields == ["order_id", "note", "id"]
 
 
+def test_a_sample_of_few_rows_says_how_many_are_needed(as_, sampled):
+    sampled(ROWS[:5])
+    assert "5 rows are too few to propose rules: 20 are needed." in words(as_("editor").get(PAGE))
+
+
 def test_an_accepted_rule_is_in_the_draft_and_no_longer_proposed(checked, sampled, person):
     sampled()
     editor = person("editor")
