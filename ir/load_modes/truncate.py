@@ -13,7 +13,7 @@ def check(view: TargetView) -> Findings:
         yield diagnose(
             "truncate.prefer_blue_green",
             at,
-            "truncate locks readers out while it replaces the rows, and blue_green would do.",
+            "truncate locks readers out while it replaces the rows. blue_green does not, and works here too.",
             fixes=[[{"op": "replace", "path": str(at), "value": "blue_green"}]],
         )
 

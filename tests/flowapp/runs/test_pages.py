@@ -112,7 +112,7 @@ def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rej
     assert f"Rejected by the last run: {rejected}" in words(pages[2])
     dashes = [page.content.decode().count('aria-label="no number"') for page in pages]
     assert dashes == ([1, 1, 1] if judged else [2, 2, 3])
-    told = "Nothing was loaded: the run ended before any row was judged." in words(client.get(at(queued)))
+    told = "Nothing was loaded: the run ended before any row was validated." in words(client.get(at(queued)))
     assert told is (judged is False)
 
 
