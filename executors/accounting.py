@@ -88,9 +88,9 @@ def _excess(path: Path, count: RuleCount) -> str | None:
     return f", {excess}" if excess else None
 
 
-_BEYOND = "Mend the rows at the source, or raise maxViolations or maxViolationPct of the rule."
+_BEYOND = "Correct the rows at the source, or raise maxViolations or maxViolationPct of the rule."
 _MEND = {
-    "abort": "Mend the rows at the source, or let the rule (for types: onTypeMismatch) skip or warn instead of abort.",
+    "abort": "Correct the rows at the source, or let the rule (for types: onTypeMismatch) skip or warn.",
     "skip": _BEYOND,
     "warn": _BEYOND,
 }

@@ -62,7 +62,7 @@ def _waits(queue: Queue) -> str:
 
 def _way_out(queue: Queue) -> str:
     return (
-        f"Put {queue.blocker} back into the source's folder, mended or as it is, or leave it out on the Files page, "
+        f"Put {queue.blocker} back into the source's folder, corrected or as it is, or leave it out on the Files page, "
         "with a reason."
     )
 

@@ -426,7 +426,7 @@ class TargetLoad:
             self._ports.events.alert(
                 "quarantine.unwritable", "error",
                 f"The rows that a failed load rejected were not kept: {trouble.message}",
-                "Mend the target's connection, then run the pipeline again.", self._target.id,
+                "Correct the target's connection, then run the pipeline again.", self._target.id,
             )  # fmt: skip
         else:
             add_kept(self._report, *kept, self._kept.values())

@@ -30,7 +30,7 @@ def _call(given: dict[str, Any]) -> dict[str, str]:
         return {
             "code": "hook.function_failed",
             "error": f"{type(error).__name__}: {error}",
-            "hint": "Mend the package.",
+            "hint": "Correct the package.",
         }
     return {"message": "" if message is None else str(message)}
 

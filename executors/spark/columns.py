@@ -168,7 +168,7 @@ class Compiler:
             if declared.name not in self.working:
                 raise InvalidContent(
                     "source.column_missing", f"The source has no column {declared.name!r}.", node=path.source.id,
-                    hint=f"Its columns are {', '.join(self.working)}. Take it out of `columns`, or mend the file.",
+                    hint=f"Its columns are {', '.join(self.working)}. Take it out of `columns`, or correct the file.",
                 )  # fmt: skip
             self.convert(declared.name, ColumnType.parse(declared.type), declared.format)
 

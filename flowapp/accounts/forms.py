@@ -12,8 +12,8 @@ from flowapp.accounts.roles import ROLES
 
 ROLE_CHOICES = tuple((role, role.capitalize()) for role in ROLES)
 ROLES_EXPLAINED = (
-    "Viewers read everything but values of rejected rows. Editors also edit and run pipelines, mend errors and upload "
-    "files. Admins also manage connections, members and tokens."
+    "Viewers read everything but values of rejected rows. Editors also edit and run pipelines, fix rejected rows and "
+    "upload files. Admins also manage connections, members and tokens."
 )
 
 

@@ -54,7 +54,7 @@ ROW_RESULTS = {
     "gone": ("is gone", "are gone"), "changed": ("was changed meanwhile", "were changed meanwhile"),
     "repeated": ("was rejected by several runs, and is loaded once",
                  "were rejected by several runs, and are loaded once"),
-    "unfit": ("cannot be replayed", "cannot be replayed"), "mended": ("mended", "mended"),
+    "unfit": ("cannot be replayed", "cannot be replayed"), "mended": ("fixed", "fixed"),
     "unchanged": ("had the value that the expression gives, and stayed as it was",
                   "had the value that the expression gives, and stayed as they were"),
     "typed": ("holds what somebody typed by hand, and stayed as it was (--replace-typed)",

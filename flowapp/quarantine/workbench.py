@@ -129,7 +129,7 @@ def mend(request: HtmxRequest, selection: UUID) -> HttpResponse:
         done = decide(found, "fix", decider(request), request.POST.get("reason", ""), cells)
     except FlowError as error:
         return _show(request, found, error, "cells")
-    _tell(request, done.changed, done.left_out, "mended")
+    _tell(request, done.changed, done.left_out, "fixed")
     return _again(request, found)
 
 

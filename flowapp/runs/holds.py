@@ -124,7 +124,7 @@ def _end(run: Run, decision: Decision, by: Decider, reason: str) -> Run:
         text = f"{decision.label} by {by.words}: {reason}" if by is not NOBODY else reason
         Run.objects.filter(pk=run.pk).update(
             state=State.DISCARDED, ended_at=Now(), error_code=f"run.{decision}", error_message=text,
-            error_hint=f"{_what_was_loaded(run)} Mend the source or the limits, then run the pipeline again.",
+            error_hint=f"{_what_was_loaded(run)} Correct the source or the limits, then run the pipeline again.",
         )  # fmt: skip
         release_units(run, UnitState.FAILED, text)
         transaction.on_commit(lambda: send_next_of(run.pipeline_id))

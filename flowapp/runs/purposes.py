@@ -98,8 +98,8 @@ _SPECS = (
     PurposeSpec(
         Purpose.MEND, "executors.mend:mend_rows", "quarantine/run.html", "quarantine/_run.html",
         skips=frozenset({"list", "scan", "probe", "guard", "check", "effect", "hooks", "post_hooks"}), rows=rows_of,
-        tag="mend", mends=True,
-        over_rows=OverRows("Mend of rejected rows", decides=True, note="Nothing is loaded; the originals stay."),
+        tag="fix", mends=True,
+        over_rows=OverRows("Fix of rejected rows", decides=True, note="Nothing is loaded; the originals stay."),
     ),
     PurposeSpec(
         Purpose.SAMPLE, "executors.sampling:sample_pipeline", "runs/detail.html", "runs/_live.html",

@@ -103,7 +103,7 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
     page.get_by_label("name in record 2 of in/people.csv").fill("Bob")
     page.get_by_label("name in record 3 of in/people.csv").fill("Cy")
     page.get_by_role("button", name="Save changes").click()
-    expect(page.get_by_text("2 rows are mended.")).to_be_visible()
+    expect(page.get_by_text("2 rows are fixed.")).to_be_visible()
     look(page, "workbench")
 
     page.get_by_role("button", name="Check again").click()
@@ -134,7 +134,7 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
     expect(page.get_by_text("1 row is ignored.")).to_be_visible()
     page.goto(f"{ERRORS}rows/?pipeline=people&status=replayed")
     page.get_by_role("link", name="Show").first.click()
-    expect(page.get_by_text("mended", exact=False).first).to_be_visible()
+    expect(page.get_by_text("fixed", exact=False).first).to_be_visible()
     look(page, "row")
     page.goto(f"{ERRORS}purge/")
     look(page, "purge")
@@ -158,7 +158,7 @@ def test_the_workbench_is_used_by_keyboard_alone(page: Page, people: Callable[[]
     page.get_by_label("name in record").focus()
     page.keyboard.type("Dee")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("1 row is mended.")).to_be_visible()
+    expect(page.get_by_text("1 row is fixed.")).to_be_visible()
 
 
 def test_rows_are_told_apart_in_their_list_whatever_they_hold(
@@ -188,7 +188,7 @@ def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, peopl
     page.get_by_role("button", name="Work on all that match").click()
     page.get_by_label("name in record 2 of in/people.csv").fill("Bob")
     page.get_by_role("button", name="Save changes").click()
-    expect(page.get_by_text("1 row is mended.")).to_be_visible()
+    expect(page.get_by_text("1 row is fixed.")).to_be_visible()
     page.get_by_role("textbox", name="Expression").fill("concat('row ', id)")
     expect(page.get_by_role("checkbox", name="Also replace what was typed by hand")).not_to_be_checked()
     page.get_by_role("button", name="Compute for 3 rows").click()
@@ -202,7 +202,7 @@ def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, peopl
     expect(page.get_by_label("name in record 3 of in/people.csv")).to_have_value("row 3")
     page.get_by_label("name in record 3 of in/people.csv").fill("Cy")
     page.get_by_role("button", name="Save changes").click()
-    expect(page.get_by_text("1 row is mended.")).to_be_visible()
+    expect(page.get_by_text("1 row is fixed.")).to_be_visible()
     assert complaints == []
 
 

@@ -52,7 +52,7 @@ def test_replay_asks_about_values_that_are_not_saved(workbench: Page, people: Ca
     expect(bob(workbench)).to_have_value("Bob")
     workbench.get_by_role("button", name="Check again").click()
     asked.get_by_role("button", name="Save changes first").click()
-    expect(workbench.get_by_text("1 row is mended.")).to_be_visible()
+    expect(workbench.get_by_text("1 row is fixed.")).to_be_visible()
     workbench.on("dialog", lambda dialog: dialog.accept())
     workbench.get_by_role("button", name="Replay 3 rows").click()
     workbench.wait_for_url("**/runs/**")
@@ -92,7 +92,7 @@ def test_a_session_that_ends_leaves_what_was_entered_in_its_form(workbench: Page
     expect(bob(workbench)).to_have_value("Bob")
     expect(workbench.locator("#toasts")).to_contain_text("What you entered is back")
     workbench.get_by_role("button", name="Save changes").click()
-    expect(workbench.get_by_text("1 row is mended.")).to_be_visible()
+    expect(workbench.get_by_text("1 row is fixed.")).to_be_visible()
 
 
 def test_a_session_that_ends_leaves_what_was_entered_in_the_editor(page: Page) -> None:

@@ -100,7 +100,7 @@ def _named(staged: Staged, value: Callable[[StageColumn], sql.Composable]) -> sq
 
 
 def _failed(why: str) -> Terminal:
-    return Terminal("check.query_failed", f"customSql cannot run: {why}.", hint="Mend the query.")
+    return Terminal("check.query_failed", f"customSql cannot run: {why}.", hint="Correct the query.")
 
 
 HANDLER = CheckHandler(CustomSql.kind, run, probe)

@@ -22,7 +22,7 @@ WORDS = {
     "changed": "left out: changed meanwhile",
     "repeated": "left out: rejected by several runs, and loaded once",
     "gone": "left out: gone",
-    "mended": "mended; the originals stay",
+    "mended": "fixed; the originals stay",
     "typed": "kept as somebody typed it by hand",
     "unchanged": "unchanged: the expression gives the value that was there",
     "unfit": "left out: not to be replayed",

@@ -50,9 +50,9 @@ def test_only_what_was_put_in_can_be_taken_back(as_, orders, warehouse, table, r
     client = as_("editor")
     both = client.post(f"{ERRORS}rows/select/", {"all": "1", "run": run})["Location"]
     assert "fixed 1" in (page := words(client.get(both)))
-    assert "Take back" not in page
+    assert "Undo" not in page
     client.post(f"{chosen}mend/", {f"cell|{run}:r1-0|name": "Bob"})
-    assert "Take back 1 mend" in words(client.get(both))
+    assert "Undo 1 fix" in words(client.get(both))
 
 
 def test_cells_stand_in_the_order_of_the_source(as_, orders, warehouse, table):
@@ -74,7 +74,7 @@ def test_only_cells_that_were_typed_over_are_mended(as_, alices, run, chosen):
     key = f"{run}:r1-0"
     form = {f"cell|{key}|name": "Bob", f"cell|{key}|id": "1"}
     page = words(as_("editor").post(f"{chosen}mend/", form, follow=True))
-    assert "1 row is mended." in page
+    assert "1 row is fixed." in page
     (mended,) = [e["fixedRow"] for e in list_entries(alices) if e["fixedRow"]]
     assert mended == {"id": "1", "name": "Bob"}
     assert "was NULL" in page
@@ -83,7 +83,7 @@ def test_only_cells_that_were_typed_over_are_mended(as_, alices, run, chosen):
 def test_a_cell_that_is_emptied_again_is_null_as_the_source_gave_it(as_, alices, run, chosen):
     name = f"cell|{run}:r1-0|name"
     as_("editor").post(f"{chosen}mend/", {name: "Bob"})
-    assert "1 row is mended." in words(as_("editor").post(f"{chosen}mend/", {name: ""}, follow=True))
+    assert "1 row is fixed." in words(as_("editor").post(f"{chosen}mend/", {name: ""}, follow=True))
     assert [e["fixedRow"]["name"] for e in list_entries(alices) if e["fixedRow"]] == [None]
 
 
@@ -152,7 +152,7 @@ def test_rows_that_an_expression_has_mended_are_worked_on_as_they_are_now(as_, a
     again = f"{chosen}as-they-are/"
     assert f'action="{again}"' in client.get(f"/w/alices-team/runs/{mend.pk}/").content.decode()
     assert client.post(again)["Location"] == chosen
-    assert "1 row is mended." in words(client.post(f"{chosen}mend/", form, follow=True))
+    assert "1 row is fixed." in words(client.post(f"{chosen}mend/", form, follow=True))
     assert as_("viewer").post(again).status_code == 403
 
 
@@ -163,7 +163,7 @@ def test_a_row_says_who_mended_it_and_what_the_last_replay_found(as_, orders, wa
     )  # fmt: skip
     page = words(as_("editor").get(f"{ERRORS}rows/{run}/r2-0/"))
     assert "fixed by ann" in page
-    assert "mended Bob" in page
+    assert "fixed Bob" in page
 
 
 def test_nothing_in_a_row_runs_on_the_workbench(as_, orders, warehouse, table):

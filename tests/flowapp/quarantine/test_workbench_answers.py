@@ -60,7 +60,7 @@ def test_buttons_that_would_do_nothing_are_off_and_say_why(as_, chosen):
     client.post(f"{chosen}change/", {"verb": "ignore", "reason": "test data"})
     answer = client.get(chosen)
     assert answer.content.decode().count('disabled aria-describedby="who-stays"') == 5
-    assert "None of the rows can be mended or loaded. Left as they are: 2 ignored." in words(answer)
+    assert "None of the rows can be fixed or loaded. Left as they are: 2 ignored." in words(answer)
 
 
 def test_a_replay_that_had_nothing_left_says_so_and_leads_back_to_the_rows(as_, chosen):
@@ -106,7 +106,7 @@ def test_the_grid_names_fields_as_they_are_and_the_state_of_the_row_apart(as_, c
 @pytest.mark.parametrize(
     ("action", "title"),
     [("recheck", "Check of rejected rows"), ("replay", "Replay of rejected rows"),
-     ("compute", "Mend of rejected rows")],
+     ("compute", "Fix of rejected rows")],
 )  # fmt: skip
 def test_the_page_of_a_run_says_what_it_does_with_the_rows(as_, chosen, action, title):
     client = as_("editor")
