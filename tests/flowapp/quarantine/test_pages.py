@@ -162,7 +162,7 @@ def test_the_list_tells_rows_apart_by_the_value_that_fails_and_by_first_fields(a
     assert "x" * 81 not in page
     assert "violates r5 id 8 absent no such field r5" in page
     assert "violates r6 id 9 – r6" in page
-    assert "tailnum NULL mended: N1 r7" in page
+    assert "tailnum NULL fixed: N1 r7" in page
 
 
 def test_no_more_of_rows_is_read_for_a_list_than_it_shows(as_, orders, warehouse, table, run, monkeypatch):
