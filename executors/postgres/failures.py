@@ -189,6 +189,8 @@ def _stateless(error: psycopg.Error) -> Failure:
 
 def _from_table(error: psycopg.Error, state: str) -> Failure:
     known = _STATES.get(state) or _STATES.get(state[:2]) or _OTHER
+    if known.kind is Terminal and _FUNCTION.search(error.diag.context or ""):
+        known = _STATES["P0001"]  # what the state says of a table is not so of one that a function speaks of
     if known.tells_primary and (primary := own_words(error.diag)):
         return known.kind(known.code, f"{known.says} {primary}.", hint=known.hint)
     return known.kind(known.code, f"{known.says} ({_where(error)})", hint=known.hint)

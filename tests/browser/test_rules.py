@@ -76,7 +76,7 @@ def test_a_rule_with_a_list_a_condition_and_a_limit_is_built_by_hand(editor: Pag
     expect(rule.get_by_label("When")).to_have_value("total > 0")
     _type(rule.get_by_label("Max violations", exact=True), "5")
     expect(editor.get_by_text("no errors")).to_be_visible()
-    editor.goto(address("sql"))
+    editor.get_by_role("link", name="SQL", exact=True).click()  # sends the edits that still wait
     expect(editor.get_by_text("notOneOf of customer: when")).to_be_visible()
 
 
