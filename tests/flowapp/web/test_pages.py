@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -11,12 +12,14 @@ from django.urls import reverse
 from flowapp.accounts.models import Membership, Workspace
 from flowapp.accounts.services import add_member, ensure_workspace
 from flowapp.pipelines.models import Pipeline
+from flowapp.web.docs import read_page
 from flowapp.web.navigation import ACTIONS, ENTRIES
 
 pytestmark = pytest.mark.django_db
 
 SEARCH = "/w/alices-team/search/"
 HTMX = {"HX-Request": "true"}
+DOCS = sorted(Path(__file__).parents[3].joinpath("docs").glob("*.md"))
 
 
 @pytest.fixture
@@ -86,6 +89,11 @@ def test_a_page_of_the_documentation_is_shown_to_whoever_has_signed_in(viewer):
 
     assert "<h2>What to use instead</h2>" in page
     assert viewer.get("/docs/no-such-page/").status_code == 404
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.stem)
+def test_every_column_of_a_table_of_the_documentation_has_a_heading(path):
+    assert "<th></th>" not in str(read_page(path.stem))
 
 
 def test_a_fragment_is_part_of_the_page_and_the_answers_are_kept_apart(viewer):
