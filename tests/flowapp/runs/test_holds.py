@@ -264,6 +264,16 @@ def test_an_editor_decides_by_the_page(as_, held):
     assert "Approved by editor@example.com" in words(as_("viewer").get(f"/w/alices-team/runs/{held.pk}/"))
 
 
+def test_decided_holds_of_one_run_have_headings_of_their_own(as_, held):
+    HeldLoad.objects.update(decision="approved", decided_at=from_now(0))
+    again = HeldLoad.objects.get()
+    again.pk, again.attempt, again._state.adding = None, 2, True
+    again.save()
+    page = words(as_("viewer").get(f"/w/alices-team/runs/{held.pk}/"))
+    assert "Was held, attempt 1" in page
+    assert "Was held, attempt 2" in page
+
+
 def test_programs_decide_by_the_api(as_, held):
     ask = {"content_type": "application/json", "headers": HERE}
     client, path = as_("editor"), f"/api/runs/{held.pk}"
