@@ -14,6 +14,8 @@ from ir.limits import MAX_DEPTH, MAX_NODES, MAX_VALUES
 from tests.ir.cases import document
 
 SECONDS = 0.3
+SLACK = 2.0
+"""What a busy machine adds; without a budget these texts take ten seconds and more."""
 SOURCE = document("orders")["nodes"][0]
 
 
@@ -22,7 +24,7 @@ def codes_within_budget(text, syntax="json"):
     began = time.thread_time()
     with pytest.raises(InvalidPipeline) as caught:
         parsePipelineIR(text, syntax=syntax, seconds=SECONDS)
-    assert time.thread_time() - began < 2 * SECONDS
+    assert time.thread_time() - began < SECONDS + SLACK
     return {d.code for d in caught.value.diagnostics}
 
 
@@ -76,7 +78,7 @@ def test_nested_calls_that_look_like_types_are_read_once(name):
     began = time.thread_time()
     with suppress(ExpressionError):
         parse_expression(text)
-    assert time.thread_time() - began < SECONDS
+    assert time.thread_time() - began < SECONDS + SLACK
 
 
 def test_an_expression_is_nested_as_deeply_as_people_need_and_no_deeper():
