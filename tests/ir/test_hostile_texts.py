@@ -21,7 +21,7 @@ from ir.pointers import ROOT, Pointer, value_at
 from tests.ir.cases import FOLDER
 
 SEED = int(os.environ.get("FLOW_FUZZ_SEED", "1"))
-SECONDS, SLACK = 1.0, 0.5
+SECONDS, SLACK = 1.0, 2.0
 OPENINGS = (
     "(", "f(", "cast(", "array(", "map(", "struct(", "date(", "decimal(1,", "interval ", "interval(", "not ", "- ",
     "~", "exists(", "case ", "case when ", "case when (", "(select ", "a in (", "a not in (", "[", "a[", "{", "{fn ",
