@@ -73,9 +73,8 @@ def load_world(warehouse: Connection) -> dict[str, str]:
     team = ensure_workspace("alices-team")
     for person, role in (("admin", "admin"), ("bob", "editor"), ("carol", "viewer")):
         add_member(team, f"{person}@example.com", role)
-    place = {"host": warehouse.host, "port": warehouse.port, "database": warehouse.database,
-             "user": warehouse.user, "password": warehouse.password}  # fmt: skip
-    airlines, flights = load_demo(team, place)
+    connect_to(team, warehouse)
+    airlines, flights = load_demo(team, None)
     probe_connection(team, "warehouse")
     run_inline(airlines)
     done = run_inline(flights)
