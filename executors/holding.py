@@ -109,11 +109,11 @@ def not_approved(approved: Evaluation, now: Evaluation) -> list[Reason]:
 
 
 def _larger_counts(approved: Evaluation, now: Evaluation) -> Iterator[Reason]:
-    for name, effect in (("rows_deleted", "rows"), ("rows_changed", "rows"), ("keys_deleted", "keys")):
+    for name, noun in (("rows_deleted", "rows"), ("rows_changed", "rows"), ("keys_deleted", "keys")):
         then, found = getattr(approved, name), getattr(now, name)
         if found > then:
             verb = "change" if name == "rows_changed" else "delete"
-            text = f"The table has changed since the approval: the load would {verb} {found:,} {effect}"
+            text = f"The table has changed since the approval: the load would {verb} {found:,} {noun}"
             yield Reason("approved", then, found, f"{text}; {then:,} were approved.")
 
 
