@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import quote, quote_plus
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.types.json import set_json_dumps
 
@@ -49,15 +50,38 @@ _CONNECT_FAILURES: tuple[tuple[str, type[Failure], str, str, str], ...] = (
 )
 
 
+class Session(psycopg.Connection[TupleRow]):
+    """A connection of the driver whose transactions end, also when a person cancels the run at that moment."""
+
+    @contextmanager
+    def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> Iterator[psycopg.Transaction]:
+        """As the driver's own. A request to cancel may arrive while ROLLBACK runs: the driver only logs that, and the
+        next transaction would be a savepoint of the failed one."""
+        is_outermost = self.info.transaction_status == TransactionStatus.IDLE
+        try:
+            with super().transaction(savepoint_name, force_rollback) as transaction:
+                yield transaction
+        finally:
+            if is_outermost:
+                self._end_failed_transaction()
+
+    def _end_failed_transaction(self) -> None:
+        while self.info.transaction_status == TransactionStatus.INERROR:
+            with suppress(psycopg.OperationalError):  # a lost session has no transaction
+                self.rollback()
+
+
 def connect(
     connection: Connection, *, autocommit: bool = False, application_name: str = "flow", timeout: int = 10
-) -> psycopg.Connection[TupleRow]:
+) -> Session:
     """Open a session with the pinned settings, within `timeout` seconds for each address of the host.
 
     Raises Transient or Terminal, never with the password in them.
     """
     try:
-        conn = psycopg.connect(
+        conn = Session.connect(
             host=connection.host,
             port=connection.port,
             dbname=connection.database,

@@ -8,11 +8,14 @@ import secrets
 import threading
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import replace
 from urllib.parse import quote, quote_plus
 
+import psycopg
 import pytest
 from cryptography.fernet import Fernet
+from psycopg.pq import TransactionStatus
 
 from executors.errors import Failure, Terminal, Transient
 from executors.model import Connection
@@ -217,3 +220,15 @@ def test_failures_survive_pickling(make):
 def test_other_errors_pass_untranslated():
     with pytest.raises(ZeroDivisionError), translate():
         1 / 0  # noqa: B018
+
+
+def test_a_transaction_ends_though_its_rollback_is_cancelled(warehouse):
+    flood = "SELECT count(pg_cancel_backend(%s)) FROM generate_series(1, 500000)"
+    with connect(warehouse, autocommit=True) as session, connect(warehouse, autocommit=True) as other:
+        cancelling = threading.Thread(target=other.execute, args=[flood, [session.info.backend_pid]])
+        cancelling.start()
+        while cancelling.is_alive():
+            with suppress(psycopg.Error), session.transaction():
+                session.execute("SELECT 1 / 0")
+            assert session.info.transaction_status == TransactionStatus.IDLE
+        cancelling.join()
