@@ -163,9 +163,10 @@ class FileIntake:
         late = [scan for scan in intake.scans if scan.sha256 not in hashes]
         for scan in late:
             self._ports.events.log(
-                "info", f"{scan.file.name} came after the run's first attempt and is left for the next run.",
+                "info",
+                f"{scan.file.name} came after the run's first attempt and is left for the next run.",
                 intake.source.id,
-            )  # fmt: skip
+            )
             intake.claimed.remove(scan.file)
         intake.scans = [scan for scan in intake.scans if scan not in late]
 

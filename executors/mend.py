@@ -115,8 +115,11 @@ def _write(job: RunJob, conn: Conn, choice: Choice, ref: RowsRef, values: Values
 
 def _held(value: str | None) -> str | None:
     if value is not None and "\0" in value:
-        raise Terminal("fix.value_unusable", "The expression gives a NUL character, which cannot be kept.",
-                       hint="Nothing was changed.")  # fmt: skip
+        raise Terminal(
+            "fix.value_unusable",
+            "The expression gives a NUL character, which cannot be kept.",
+            hint="Nothing was changed.",
+        )
     return value
 
 
@@ -133,8 +136,11 @@ def _target_of(job: RunJob, ref: RowsRef) -> Target:
     for target in job.pipeline.targets():
         if target.id == ref.node:
             return target
-    raise Terminal("replay.target_gone", f"The pipeline no longer has the target {ref.node!r}.",
-                   hint="Give it back, or ignore the rows.")  # fmt: skip
+    raise Terminal(
+        "replay.target_gone",
+        f"The pipeline no longer has the target {ref.node!r}.",
+        hint="Give it back, or ignore the rows.",
+    )
 
 
 def _interrupt(session: RunSession, conn: Conn) -> None:

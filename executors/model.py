@@ -422,8 +422,14 @@ class RunReport:
 
     def _shown_check(self, check: CheckReport) -> dict[str, Any]:
         """A check that several targets share has looked at the rows of each, and says whose."""
-        shown = {"node": check.node, "check": check.check, "ok": check.ok, "message": check.message,
-                 "observed": check.observed, **({"subject": check.subject} if check.subject else {})}  # fmt: skip
+        shown = {
+            "node": check.node,
+            "check": check.check,
+            "ok": check.ok,
+            "message": check.message,
+            "observed": check.observed,
+            **({"subject": check.subject} if check.subject else {}),
+        }
         key = check.node, check.check, check.subject
         others = {c.target for c in self.checks if (c.node, c.check, c.subject) == key} - {check.target}
         return {**shown, "target": check.target} if others else shown
@@ -433,16 +439,26 @@ class RunReport:
         return {
             "nodes": [_camel({k: v for k, v in asdict(n).items() if v is not None}) for n in self.nodes],
             "rules": [
-                {"node": r.node, "rule": r.rule_id, "type": r.type, "field": r.field, "onFail": r.on_fail,
-                 "violations": r.violations, "judged": r.judged}
+                {
+                    "node": r.node,
+                    "rule": r.rule_id,
+                    "type": r.type,
+                    "field": r.field,
+                    "onFail": r.on_fail,
+                    "violations": r.violations,
+                    "judged": r.judged,
+                }
                 for r in self.rules
             ],
             "checks": [self._shown_check(check) for check in self.checks],
-            "quarantine": {"rows": self.quarantine_rows, "entries": self.quarantine_entries,
-                           "tables": self.quarantine_tables},
+            "quarantine": {
+                "rows": self.quarantine_rows,
+                "entries": self.quarantine_entries,
+                "tables": self.quarantine_tables,
+            },
             "warnings": [asdict(w) for w in self.warnings],
             "hooks": [hook.to_json() for hook in self.hooks],
-        }  # fmt: skip
+        }
 
 
 def _camel(values: Mapping[str, Any]) -> dict[str, Any]:

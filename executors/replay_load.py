@@ -174,7 +174,11 @@ class RecheckLoad(_OfRejectedRows, TargetPreview):
     def _told(self, place: Place, verdict: Verdict) -> dict[str, Any]:
         row = self._rows.choice.rows[place].row
         return {
-            "key": row.name, "id": row.id, "sourceFile": row.source_file,
-            "sourceRecord": row.source_record, "result": verdict.result, "rules": list(verdict.rules),
+            "key": row.name,
+            "id": row.id,
+            "sourceFile": row.source_file,
+            "sourceRecord": row.source_record,
+            "result": verdict.result,
+            "rules": list(verdict.rules),
             "conflict": self._conflicts.get(place),
-        }  # fmt: skip
+        }

@@ -167,22 +167,27 @@ class RowsIntake:
         modes = [load_mode(target.load_mode) for target in targets]
         keeps_mark = any(mode.keeps_mark for mode in modes) and not self._ref.column
         self.choice = choose_rows(
-            lane.connection, owner, self._ref, self._job.run_id,
+            lane.connection,
+            owner,
+            self._ref,
+            self._job.run_id,
             replaces=any(mode.replaces_all_rows for mode in modes),
             rereads=keeps_mark and not CONNECTORS[lane.path.source.connector].keeps_order,
-        )  # fmt: skip
+        )
         if not self.choice.rows:
             return None
         connection = self._job.connections[lane.path.target.connection]
         return Reading(
             fields=self._fields(lane.connection),
-            origins=tuple(Origin(seq, name, _identity(run, name), is_unit=False)
-                          for (run, name), seq in self.choice.origins.items()),
+            origins=tuple(
+                Origin(seq, name, _identity(run, name), is_unit=False)
+                for (run, name), seq in self.choice.origins.items()
+            ),
             parts=tuple(self._parts()),
             reader=KeptReader(seal(connection)),
             size=len(self.choice.rows) * _MEAN_BYTES,
             records=len(self.choice.rows),
-        )  # fmt: skip
+        )
 
     def _parts(self) -> Iterator[KeptPart]:
         for table in self.choice.tables:
@@ -277,9 +282,15 @@ def runs_replaced(conn: Conn, owner: Owner, node: str, runs: Collection[str], *,
         "  AND n.pipeline = %(pipeline)s AND n.node = %(node)s AND n.token > (SELECT min(token) FROM theirs)"
         "  AND n.undone_by IS NULL"
         "  AND NOT n.counts ?| ARRAY['replay', 'restored'] AND coalesce(n.counts ->> 'mode' = ANY(%(modes)s), %(so)s))",
-        {"runs": list(runs), "node": node, "tenant": owner.tenant, "pipeline": owner.pipeline,
-         "modes": [name for name, mode in LOAD_MODES.items() if mode.replaces_all_rows], "so": replaces},
-    ).fetchall()  # fmt: skip
+        {
+            "runs": list(runs),
+            "node": node,
+            "tenant": owner.tenant,
+            "pipeline": owner.pipeline,
+            "modes": [name for name, mode in LOAD_MODES.items() if mode.replaces_all_rows],
+            "so": replaces,
+        },
+    ).fetchall()
     return {run for (run,) in rows}
 
 

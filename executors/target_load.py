@@ -53,8 +53,13 @@ from ir.pipeline import Path
 from ir.rules import rule_id
 
 _OF_LOADS = (
-    "rows_inserted", "rows_updated", "rows_unchanged", "rows_replaced", "rows_behind_mark", "rows_suppressed",
-)  # fmt: skip
+    "rows_inserted",
+    "rows_updated",
+    "rows_unchanged",
+    "rows_replaced",
+    "rows_behind_mark",
+    "rows_suppressed",
+)
 
 
 class TargetLoad:
@@ -424,10 +429,12 @@ class TargetLoad:
             if not any(rule.violations for rule in self._rules):
                 return
             self._ports.events.alert(
-                "quarantine.unwritable", "error",
+                "quarantine.unwritable",
+                "error",
                 f"The rows that a failed load rejected were not kept: {trouble.message}",
-                "Correct the target's connection, then run the pipeline again.", self._target.id,
-            )  # fmt: skip
+                "Correct the target's connection, then run the pipeline again.",
+                self._target.id,
+            )
         else:
             add_kept(self._report, *kept, self._kept.values())
 

@@ -31,14 +31,16 @@ def why_unreached(trouble: BaseException, place: str, *, ended: tuple[type[BaseE
             return tell(found, place)
     if any(isinstance(error, OSError) and error.errno in _NO_ROUTE for error in chain):
         return Unreached(
-            "no_route", f"No way leads from here to {place}.",
+            "no_route",
+            f"No way leads from here to {place}.",
             "Look at the network of the machine that Flow runs on, and whether the host has an address of its kind.",
-        )  # fmt: skip
+        )
     if any(isinstance(error, (ConnectionError, EOFError, *ended)) for error in chain):
         return Unreached(
-            "broke_off", f"{place} took the connection and then gave no proper answer.",
+            "broke_off",
+            f"{place} took the connection and then gave no proper answer.",
             "Look at its log, and whether host, port and encryption are the right ones.",
-        )  # fmt: skip
+        )
     return Unreached("unreachable", f"{place} could not be reached.", "Check host, port and encryption.")
 
 
@@ -71,22 +73,25 @@ def _tls(error: BaseException, place: str) -> Unreached:
     if getattr(error, "reason", None) in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"):
         return Unreached("no_tls", f"{place} answers without encryption.", "Name the port that speaks TLS.")
     return Unreached(
-        "tls", f"{place} and Flow found no encryption that both take.",
+        "tls",
+        f"{place} and Flow found no encryption that both take.",
         "Let the server speak TLS 1.2 or 1.3, and check the port.",
-    )  # fmt: skip
+    )
 
 
 def _name(error: BaseException, place: str) -> Unreached:
     host = place.rpartition(":")[0]
     if isinstance(error, OSError) and error.errno == socket.EAI_AGAIN:
         return Unreached(
-            "names_silent", f"The name {host} could not be looked up: the name service gave no answer.",
+            "names_silent",
+            f"The name {host} could not be looked up: the name service gave no answer.",
             "Look at the name service (DNS) of the machine that Flow runs on.",
-        )  # fmt: skip
+        )
     return Unreached(
-        "name_unknown", f"There is no host {host}: the name service does not know it.",
+        "name_unknown",
+        f"There is no host {host}: the name service does not know it.",
         "Correct the host, or add it to the name service (DNS) of the machine that Flow runs on.",
-    )  # fmt: skip
+    )
 
 
 def _refused(_: BaseException, place: str) -> Unreached:
@@ -97,9 +102,10 @@ def _refused(_: BaseException, place: str) -> Unreached:
 
 def _timeout(_: BaseException, place: str) -> Unreached:
     return Unreached(
-        "timeout", f"{place} gave no answer in time.",
+        "timeout",
+        f"{place} gave no answer in time.",
         "See that it runs and that no firewall stands between, and correct host and port if they are others.",
-    )  # fmt: skip
+    )
 
 
 _TELLERS = (

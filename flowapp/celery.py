@@ -21,7 +21,10 @@ def configure() -> None:
         broker_url=settings.REDIS_URL or "memory://",
         broker_connection_retry_on_startup=True,
         broker_transport_options={
-            "visibility_timeout": 3600, "global_keyprefix": "flow:", "socket_connect_timeout": 3, "socket_timeout": 10,
+            "visibility_timeout": 3600,
+            "global_keyprefix": "flow:",
+            "socket_connect_timeout": 3,
+            "socket_timeout": 10,
         },
         task_serializer="json",
         accept_content=["json"],
@@ -39,7 +42,7 @@ def configure() -> None:
         worker_enable_remote_control=False,
         worker_send_task_events=False,
         timezone="UTC",
-    )  # fmt: skip
+    )
 
 
 configure()

@@ -89,11 +89,13 @@ TEMPLATES = [
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:login"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
-     "OPTIONS": {"user_attributes": ["email"]}},
+    {
+        "NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator",
+        "OPTIONS": {"user_attributes": ["email"]},
+    },
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
-]  # fmt: skip
+]
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "flow_session", "flow_csrf"
 CSRF_FAILURE_VIEW = "flowapp.web.views.csrf_failure"

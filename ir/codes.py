@@ -172,9 +172,19 @@ CODES: KindTable[Code] = KindTable(
     (
         (code.name, code)
         for family in (
-            _DOCUMENT, _STRUCTURE, _GRAPH, _KINDS, _NAMES, _MODES, _HOLDS, _VALIDATION, _SOURCES, _SCHEDULES,
-            _EXPRESSIONS, _HOOKS,
+            _DOCUMENT,
+            _STRUCTURE,
+            _GRAPH,
+            _KINDS,
+            _NAMES,
+            _MODES,
+            _HOLDS,
+            _VALIDATION,
+            _SOURCES,
+            _SCHEDULES,
+            _EXPRESSIONS,
+            _HOOKS,
         )
         for code in family
     ),
-)  # fmt: skip
+)

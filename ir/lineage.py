@@ -132,9 +132,17 @@ def _query(traces: Traces, op: SqlQuery) -> Traces:
 
 
 FLOWS: dict[type[Op], Callable[..., Traces]] = {
-    Rename: _rename, Cast: _cast, Select: _select, Drop: _drop, Derive: _derive, Filter: _rows_only,
-    FillNull: _fill_null, Trim: _trim, Deduplicate: _rows_only, SqlQuery: _query,
-}  # fmt: skip
+    Rename: _rename,
+    Cast: _cast,
+    Select: _select,
+    Drop: _drop,
+    Derive: _derive,
+    Filter: _rows_only,
+    FillNull: _fill_null,
+    Trim: _trim,
+    Deduplicate: _rows_only,
+    SqlQuery: _query,
+}
 """What each op does to the traces of columns."""
 
 

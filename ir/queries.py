@@ -232,6 +232,14 @@ _REFUSALS: KindTable[Callable[[Any], str | None]] = KindTable(
     ),
 )
 
-_CHANGING = frozenset({
-    "random", "random_normal", "clock_timestamp", "timeofday", "gen_random_uuid", "uuidv4", "uuidv7",
-})  # fmt: skip
+_CHANGING = frozenset(
+    {
+        "random",
+        "random_normal",
+        "clock_timestamp",
+        "timeofday",
+        "gen_random_uuid",
+        "uuidv4",
+        "uuidv7",
+    }
+)

@@ -17,12 +17,29 @@ from ir.queries import Query, QueryRefused, read_select
 
 ALLOWED = "ANALYZE, REFRESH MATERIALIZED VIEW, CLUSTER, VACUUM, REINDEX, EXPLAIN of a plain SELECT, SET"
 
-SETTINGS = frozenset({
-    "effective_cache_size", "effective_io_concurrency", "enable_hashagg", "enable_hashjoin", "enable_indexonlyscan",
-    "enable_indexscan", "enable_mergejoin", "enable_nestloop", "enable_seqscan", "enable_sort", "hash_mem_multiplier",
-    "jit", "maintenance_io_concurrency", "maintenance_work_mem", "max_parallel_maintenance_workers",
-    "max_parallel_workers_per_gather", "random_page_cost", "seq_page_cost", "work_mem",
-})  # fmt: skip
+SETTINGS = frozenset(
+    {
+        "effective_cache_size",
+        "effective_io_concurrency",
+        "enable_hashagg",
+        "enable_hashjoin",
+        "enable_indexonlyscan",
+        "enable_indexscan",
+        "enable_mergejoin",
+        "enable_nestloop",
+        "enable_seqscan",
+        "enable_sort",
+        "hash_mem_multiplier",
+        "jit",
+        "maintenance_io_concurrency",
+        "maintenance_work_mem",
+        "max_parallel_maintenance_workers",
+        "max_parallel_workers_per_gather",
+        "random_page_cost",
+        "seq_page_cost",
+        "work_mem",
+    }
+)
 """What SET may set: how fast a load is, never what it does."""
 
 EXPLAIN_OPTIONS = frozenset({"buffers", "costs", "format", "generic_plan", "memory", "settings", "summary", "verbose"})

@@ -41,9 +41,15 @@ def _views(graph: Graph, destinations: Destinations, streaming: bool) -> Iterato
         if isinstance(node.spec, Target):
             table = _table_of(node.spec)
             yield TargetView(
-                node.spec, node.at, projected[node.at], destinations.get(table), table in destinations,
-                count[Source], count[Target], streaming,
-            )  # fmt: skip
+                node.spec,
+                node.at,
+                projected[node.at],
+                destinations.get(table),
+                table in destinations,
+                count[Source],
+                count[Target],
+                streaming,
+            )
 
 
 def _table_of(target: Target) -> _Table:

@@ -14,9 +14,19 @@ from ir.diagnostics import Diagnostic, diagnose
 from ir.pointers import Pointer
 
 SIMPLE_TYPES = (
-    "string", "integer", "bigint", "float", "boolean", "date", "timestamp", "timestamptz", "time",
-    "json", "uuid", "binary",
-)  # fmt: skip
+    "string",
+    "integer",
+    "bigint",
+    "float",
+    "boolean",
+    "date",
+    "timestamp",
+    "timestamptz",
+    "time",
+    "json",
+    "uuid",
+    "binary",
+)
 
 TYPE_PATTERN = (
     r"^(" + "|".join(SIMPLE_TYPES) + r"|decimal\([1-9][0-9]{0,3},(0|[1-9][0-9]{0,3})\)|pg:[^\x00-\x1f\x7f]{1,200})$"

@@ -17,10 +17,14 @@ LONGEST_LAG = timedelta(days=36525)
 """A hundred years: beyond it the first moment that a database knows comes near."""
 
 _FAMILIES: dict[str, MarkFamily] = {
-    "integer": "number", "bigint": "number", "decimal": "number",
-    "date": "time", "timestamp": "time", "timestamptz": "time",
+    "integer": "number",
+    "bigint": "number",
+    "decimal": "number",
+    "date": "time",
+    "timestamp": "time",
+    "timestamptz": "time",
     "string": "text",
-}  # fmt: skip
+}
 # Floats are left out: their texts are not what was written.
 _OTHER_NUMBERS = re.compile(r"(smallint|int2|numeric|decimal)(\(.*\))?")
 _WHOLE = re.compile(r"integer|bigint|smallint|int2")

@@ -205,9 +205,13 @@ def process_environment(django_db_setup: None, redis_url: str) -> dict[str, str]
 def _parse(url: str) -> Connection:
     parts = urlsplit(url)
     return Connection(
-        "server", parts.hostname or LOOPBACK, parts.port or 5432, unquote(parts.path.lstrip("/")) or "postgres",
-        unquote(parts.username or "postgres"), unquote(parts.password or ""),
-    )  # fmt: skip
+        "server",
+        parts.hostname or LOOPBACK,
+        parts.port or 5432,
+        unquote(parts.path.lstrip("/")) or "postgres",
+        unquote(parts.username or "postgres"),
+        unquote(parts.password or ""),
+    )
 
 
 def _connect(to: Connection) -> psycopg.Connection:

@@ -47,8 +47,17 @@ RELATIONS = """
 SELECT relname, relkind = 'r' FROM pg_class
 WHERE relnamespace = 'pg_catalog'::regnamespace AND relkind IN ('r', 'v') AND oid < 16384
 """
-VIEWS = {"pg_group", "pg_indexes", "pg_matviews", "pg_policies", "pg_roles", "pg_rules", "pg_tables", "pg_user",
-         "pg_views"}  # fmt: skip
+VIEWS = {
+    "pg_group",
+    "pg_indexes",
+    "pg_matviews",
+    "pg_policies",
+    "pg_roles",
+    "pg_rules",
+    "pg_tables",
+    "pg_user",
+    "pg_views",
+}
 """Views over system tables alone. Other views call functions that tell of sessions, settings and files."""
 PRIVATE = re.compile(
     r"pg_authid|pg_db_role_setting|pg_largeobject.*|pg_statistic|pg_statistic_ext_data|pg_subscription|pg_user_mapping"

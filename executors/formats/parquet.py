@@ -42,8 +42,10 @@ def scan(
         with _opened(stream, file) as opened:
             schema, footer = opened.schema_arrow, opened.metadata
             refuse_unbounded(stream, footer, file.name)
-            sizes = [(footer.row_group(at).num_rows, footer.row_group(at).total_byte_size)
-                     for at in range(footer.num_row_groups)]  # fmt: skip
+            sizes = [
+                (footer.row_group(at).num_rows, footer.row_group(at).total_byte_size)
+                for at in range(footer.num_row_groups)
+            ]
     require_columns(file.name, schema.names, declared)
     fields = tuple(_field(f, file.name) for f in schema)
     splits = tuple(_splits(file, blocks.sha256, sizes, split_bytes))

@@ -24,10 +24,17 @@ PROCESS = Path(__file__).with_name("function_process.py")
 def call_function(call: HookCall) -> str:
     hook = cast(CustomFunction, call.hook)
     given = json.dumps({"group": GROUP, "function": hook.function, "load": dict(call.facts), "args": hook.args or {}})
-    with subprocess.Popen(
-        [sys.executable, "-P", PROCESS],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, env=_environment(), start_new_session=True,
-    ) as process, call.interruption.by(lambda: _end(process)):  # fmt: skip
+    with (
+        subprocess.Popen(
+            [sys.executable, "-P", PROCESS],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=None,
+            env=_environment(),
+            start_new_session=True,
+        ) as process,
+        call.interruption.by(lambda: _end(process)),
+    ):
         try:
             answer, _ = process.communicate(given.encode(), timeout=SECONDS)
         except subprocess.TimeoutExpired as error:

@@ -85,12 +85,19 @@ class Posting:
     def _post(self) -> None:
         network = PUBLIC
         options: dict[str, Any] = {"verify": network.tls} if network.tls else {}
-        with Client(
-            policy=network.policy, resolver=network.resolver, trust_env=False, follow_redirects=False,
-            timeout=SILENT_SECONDS, **options,
-        ) as client, client.stream(
-            "POST", self._url, content=self._body, headers=self._headers, extensions={"trace": self._trace}
-        ) as answer:  # fmt: skip
+        with (
+            Client(
+                policy=network.policy,
+                resolver=network.resolver,
+                trust_env=False,
+                follow_redirects=False,
+                timeout=SILENT_SECONDS,
+                **options,
+            ) as client,
+            client.stream(
+                "POST", self._url, content=self._body, headers=self._headers, extensions={"trace": self._trace}
+            ) as answer,
+        ):
             self._status = answer.status_code
             read = 0
             for chunk in answer.iter_raw():

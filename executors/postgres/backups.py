@@ -76,9 +76,18 @@ def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:
     conn.execute(
         "INSERT INTO flow_meta.backups (run_id, node, tenant, pipeline, target_schema, target_table, columns, n_rows,"
         " token, taken_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, clock_timestamp())",
-        [ref.run_id, ref.node, run.tenant, run.pipeline, table.schema, table.table, Jsonb(columns), backup.rows,
-         run.token],
-    )  # fmt: skip
+        [
+            ref.run_id,
+            ref.node,
+            run.tenant,
+            run.pipeline,
+            table.schema,
+            table.table,
+            Jsonb(columns),
+            backup.rows,
+            run.token,
+        ],
+    )
     keep_mark(conn, ref)
     keep_undone(conn, ref)
     return backup

@@ -141,9 +141,14 @@ def _samples(
             _shown(stored_value(plan, column)),
         ]
     query = sql.SQL("SELECT {} FROM {} WHERE {} AND {} AND NOT {} ORDER BY {} LIMIT {}").format(
-        sql.SQL(", ").join(shown), _beside(plan, key, source), _MATCHED, _changed(plan, key), is_newer(plan),
-        sql.SQL(", ").join(keys), sql.Literal(MOST_SAMPLES),
-    )  # fmt: skip
+        sql.SQL(", ").join(shown),
+        _beside(plan, key, source),
+        _MATCHED,
+        _changed(plan, key),
+        is_newer(plan),
+        sql.SQL(", ").join(keys),
+        sql.Literal(MOST_SAMPLES),
+    )
     return tuple(_sample(row, [c.name for c in key.columns], columns) for row in conn.execute(query).fetchall())
 
 

@@ -94,9 +94,15 @@ def list_exclusive(conn: Conn, table: TableName) -> list[Exclusive]:
 
 
 def _exclusive(
-    oid: int, name: str, is_exclusion: bool, nulls: bool, predicate: str | None, define: str, columns: list[str],
+    oid: int,
+    name: str,
+    is_exclusion: bool,
+    nulls: bool,
+    predicate: str | None,
+    define: str,
+    columns: list[str],
     parts: list[list[str]],
-) -> Exclusive:  # fmt: skip
+) -> Exclusive:
     return Exclusive(oid, name, is_exclusion, nulls, predicate, define, tuple(columns), tuple(map(_part, parts)))
 
 

@@ -52,8 +52,11 @@ class KeptReader:
         with connect(unseal(self.sealed_connection), autocommit=True) as conn, translate():
             found = _find(conn, part)
         if len(found) != len(part.rows):
-            raise Transient("replay.rows_changed", f"Some of the rows in {part.table} are gone.",
-                            hint="Nothing was loaded. Choose the rows again.")  # fmt: skip
+            raise Transient(
+                "replay.rows_changed",
+                f"Some of the rows in {part.table} are gone.",
+                hint="Nothing was loaded. Choose the rows again.",
+            )
         yield batch_of([(seq, record, *found[entry]) for entry, seq, record in part.rows], fields)
 
 

@@ -61,8 +61,13 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         counts = _reconciled(conn, plan, done)
         rejects = (plan.after_load or _keep_rejects)(conn, plan, counts)
         counts = replace(counts, quarantine_rows=rejects.rows, quarantine_entries=rejects.entries)
-        marker = {**_marker(conn, plan, counts, done), "sql": statements, "backup": backup and asdict(backup),
-                  "superseded": asdict(superseded), **rejects.told}  # fmt: skip
+        marker = {
+            **_marker(conn, plan, counts, done),
+            "sql": statements,
+            "backup": backup and asdict(backup),
+            "superseded": asdict(superseded),
+            **rejects.told,
+        }
         write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files if f.is_unit])
     return counts
 
@@ -109,9 +114,16 @@ def _counts_of(commit: LoadCommit) -> LoadCounts:
 def _marker(conn: Conn, plan: LoadPlan, counts: LoadCounts, done: ModeCounts) -> dict[str, object]:
     table = table_identity(conn, plan.target.schema, plan.target.table)
     node = {**plan.node_counts, **counts.node_fields()}
-    return {"load": counts.to_json(), "mode": plan.load_mode, "node": node, "told": plan.told, "table": table,
-            "mark": done.mark, "read_from": plan.window and plan.window.bound,
-            "hooks": [asdict(hook) for hook in plan.hooks_ran()]}  # fmt: skip
+    return {
+        "load": counts.to_json(),
+        "mode": plan.load_mode,
+        "node": node,
+        "told": plan.told,
+        "table": table,
+        "mark": done.mark,
+        "read_from": plan.window and plan.window.bound,
+        "hooks": [asdict(hook) for hook in plan.hooks_ran()],
+    }
 
 
 def _apply_settings(conn: Conn, plan: LoadPlan) -> None:
@@ -142,8 +154,16 @@ def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
             hint="Nothing was loaded. Look for rules on the table and for triggers on its partitions.",
         )
     return LoadCounts(
-        plan.staged + plan.aside.rows, done.inserted, done.updated, done.unchanged, done.replaced,
-        suppressed=missing + done.older, older=done.older,
-        below_bound=plan.aside.below_bound, read_again=plan.aside.read_again,
-        ahead=done.ahead, differing=plan.aside.differing, doubtful=plan.aside.doubtful,
-    )  # fmt: skip
+        plan.staged + plan.aside.rows,
+        done.inserted,
+        done.updated,
+        done.unchanged,
+        done.replaced,
+        suppressed=missing + done.older,
+        older=done.older,
+        below_bound=plan.aside.below_bound,
+        read_again=plan.aside.read_again,
+        ahead=done.ahead,
+        differing=plan.aside.differing,
+        doubtful=plan.aside.doubtful,
+    )

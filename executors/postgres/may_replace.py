@@ -20,9 +20,11 @@ def is_in(places: Collection[Place]) -> sql.Composed:
     return sql.SQL(
         "(s.{}, s.{}) IN (SELECT f, r FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[])) AS a(f, r))"
     ).format(
-        sql.Identifier(FILE), sql.Identifier(RECORD),
-        sql.Literal([file for file, _ in places]), sql.Literal([record for _, record in places]),
-    )  # fmt: skip
+        sql.Identifier(FILE),
+        sql.Identifier(RECORD),
+        sql.Literal([file for file, _ in places]),
+        sql.Literal([record for _, record in places]),
+    )
 
 
 def may_take_place(plan: LoadPlan, places: Collection[Place]) -> sql.Composed:
@@ -58,5 +60,9 @@ def _conflicts(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 
 
 def _appeared(plan: LoadPlan) -> Transient:
-    return Transient("replay.keys_appeared", "Rows with the keys of some of these have come into the table.",
-                     node=plan.run.node, hint="Nothing was loaded. Replay the rows again.")  # fmt: skip
+    return Transient(
+        "replay.keys_appeared",
+        "Rows with the keys of some of these have come into the table.",
+        node=plan.run.node,
+        hint="Nothing was loaded. Replay the rows again.",
+    )

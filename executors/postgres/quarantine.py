@@ -16,9 +16,16 @@ from executors.postgres.staging import StagingTables, is_winner, one_number
 from executors.postgres.valid_input import is_valid_input
 
 __all__ = [
-    "close_not_loaded", "close_replayed", "count_as_loaded", "count_as_not_loaded", "ensure_quarantine", "keep_rejects",
-    "probe_quarantine", "reopen_replayed", "write_rejects",
-]  # fmt: skip
+    "close_not_loaded",
+    "close_replayed",
+    "count_as_loaded",
+    "count_as_not_loaded",
+    "ensure_quarantine",
+    "keep_rejects",
+    "probe_quarantine",
+    "reopen_replayed",
+    "write_rejects",
+]
 
 
 def write_rejects(

@@ -35,8 +35,13 @@ _STATE = """
 SELECT i.indisvalid, EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = i.indexrelid)
 FROM pg_index AS i WHERE i.indexrelid = to_regclass(%s) AND i.indrelid = to_regclass(%s)"""
 
-_NOT_OURS = (psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType, psycopg.errors.UndefinedTable,
-             psycopg.errors.UndefinedColumn, psycopg.errors.DuplicateTable)  # fmt: skip
+_NOT_OURS = (
+    psycopg.errors.InsufficientPrivilege,
+    psycopg.errors.WrongObjectType,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.DuplicateTable,
+)
 """Errors of tables that are somebody else's, are gone, lack the columns still, or get the same index just now."""
 
 

@@ -22,12 +22,39 @@ from executors.postgres.quarantined import Owner
 STATUSES = ("open", "fixed", "ignored", "replayed", "superseded")
 
 COLUMNS = (
-    "id", "pipelineId", "runId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
-    "sourceFile", "sourceRecord", "rowId", "rowFrom", "row", "createdAt",
-)  # fmt: skip
+    "id",
+    "pipelineId",
+    "runId",
+    "nodeId",
+    "ruleId",
+    "field",
+    "message",
+    "severity",
+    "disposition",
+    "status",
+    "sourceFile",
+    "sourceRecord",
+    "rowId",
+    "rowFrom",
+    "row",
+    "createdAt",
+)
 """What every quarantine table tells of an entry: one violated rule of one row."""
-_LATER = ("tenant", "targetNode", "attempt", "fixedRow", "fixedBy", "revision", "decidedBy", "decidedAt", "reason",
-          "replayRun", "replayResult", "replayRules", "supersededBy")  # fmt: skip
+_LATER = (
+    "tenant",
+    "targetNode",
+    "attempt",
+    "fixedRow",
+    "fixedBy",
+    "revision",
+    "decidedBy",
+    "decidedAt",
+    "reason",
+    "replayRun",
+    "replayResult",
+    "replayRules",
+    "supersededBy",
+)
 """Columns that a table of an older release may lack; they are NULL then."""
 
 EVERY = (*COLUMNS, *_LATER)

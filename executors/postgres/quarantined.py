@@ -166,8 +166,12 @@ def change_of(verb: Verb, by: str, reason: str, run: str | None = None) -> Chang
     who = {"decidedBy": sql.Literal(by), "decidedAt": sql.SQL("now()"), "reason": sql.Literal(reason or None)}
     match verb:
         case "fix":
-            fixed = {"fixedRow": _FIXED_ROW, "fixedBy": sql.Literal(by), "status": sql.SQL("'fixed'"),
-                     "mendRun": sql.Literal(run)}  # fmt: skip
+            fixed = {
+                "fixedRow": _FIXED_ROW,
+                "fixedBy": sql.Literal(by),
+                "status": sql.SQL("'fixed'"),
+                "mendRun": sql.Literal(run),
+            }
             return Change(("open", "fixed"), {**who, **fixed}, only_dropped=True)
         case "revert":
             nothing = {"fixedRow": sql.SQL("NULL"), "fixedBy": sql.SQL("NULL"), "status": sql.SQL("'open'")}

@@ -62,10 +62,14 @@ def read_later(conn: Conn, plan: LoadPlan, window: Window, bounds: Mapping[Place
         "EXISTS (SELECT FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[]), unnest({}::text[])) AS a(f, r, b)"
         " WHERE a.f = s.{} AND a.r = s.{} AND (a.b IS NULL OR {} >= {}))"
     ).format(
-        sql.Literal([file for file, _ in places]), sql.Literal([record for _, record in places]), sql.Literal(texts),
-        sql.Identifier(FILE), sql.Identifier(RECORD), mark_value(conn, plan, window),
+        sql.Literal([file for file, _ in places]),
+        sql.Literal([record for _, record in places]),
+        sql.Literal(texts),
+        sql.Identifier(FILE),
+        sql.Identifier(RECORD),
+        mark_value(conn, plan, window),
         window.type.of(sql.Identifier("a", "b")),
-    )  # fmt: skip
+    )
     kind, _, name = READ.partition(":")
     return Refusal(kind, name, window.column, "was read again by a later run, which did not reject it", condition)
 
@@ -84,8 +88,10 @@ def _loads(conn: Conn, owner: Owner, node: str, window: Window) -> list[Load]:
     ).format(
         of=sql.Literal([window.column, window.type.name]),
         reckoned=window.type.minus(window.type.of(sql.Identifier("l", "before")), window.lag),
-        tenant=sql.Literal(owner.tenant), pipeline=sql.Literal(owner.pipeline), node=sql.Literal(node),
-    )  # fmt: skip
+        tenant=sql.Literal(owner.tenant),
+        pipeline=sql.Literal(owner.pipeline),
+        node=sql.Literal(node),
+    )
     return [Load(*row) for row in conn.execute(query).fetchall()]
 
 

@@ -88,9 +88,15 @@ class _Refuser:
             return None
         first = self._first_places(refusal) if severity == "abort" else ()
         return RuleCount(
-            self.plan.run.node, refusal.rule_id, refusal.kind, refusal.field, severity, violations, first,
+            self.plan.run.node,
+            refusal.rule_id,
+            refusal.kind,
+            refusal.field,
+            severity,
+            violations,
+            first,
             refusal.message,
-        )  # fmt: skip
+        )
 
     def _entries(self, refusal: Refusal, severity: str) -> sql.Composed:
         run, files = self.plan.run, self.plan.files

@@ -65,9 +65,13 @@ def _replayed(
         'SELECT DISTINCT {content}, q."runId", q."rowId", q."replayRun" FROM {table} AS q WHERE {owned}'
         ' AND q.status = {replayed} AND q."targetNode" = {node} AND {content} = ANY({wanted}::text[])'
     ).format(
-        content=_CONTENT, table=table.identifier, owned=owner.holds("q"), replayed=sql.Literal("replayed"),
-        node=sql.Literal(node), wanted=sql.Literal(list(contents)),
-    )  # fmt: skip
+        content=_CONTENT,
+        table=table.identifier,
+        owned=owner.holds("q"),
+        replayed=sql.Literal("replayed"),
+        node=sql.Literal(node),
+        wanted=sql.Literal(list(contents)),
+    )
     return conn.execute(query).fetchall()
 
 
@@ -79,7 +83,10 @@ def runs_with(
         'SELECT DISTINCT {content}, q."runId" FROM {table} AS q WHERE {owned} AND q."targetNode" = {node}'
         " AND {content} = ANY({wanted}::text[])"
     ).format(
-        content=_CONTENT, table=table.identifier, owned=owner.holds("q"), node=sql.Literal(node),
+        content=_CONTENT,
+        table=table.identifier,
+        owned=owner.holds("q"),
+        node=sql.Literal(node),
         wanted=sql.Literal(list(contents)),
-    )  # fmt: skip
+    )
     return conn.execute(query).fetchall()

@@ -50,8 +50,13 @@ class Verdict:
 
 def judge_places(conn: Conn, plan: LoadPlan, places: Iterable[Place]) -> dict[Place, Verdict]:
     """What staging says of every row that was read: `loaded`, `filtered`, `fails`, or one of `_KEPT_BACK`."""
-    good = set(conn.execute(sql.SQL("SELECT s.{}, s.{} FROM {} AS s").format(
-        sql.Identifier(FILE), sql.Identifier(RECORD), winning_rows(plan))).fetchall())  # fmt: skip
+    good = set(
+        conn.execute(
+            sql.SQL("SELECT s.{}, s.{} FROM {} AS s").format(
+                sql.Identifier(FILE), sql.Identifier(RECORD), winning_rows(plan)
+            )
+        ).fetchall()
+    )
     query = sql.SQL(
         "SELECT r.file, r.record, array_agg(DISTINCT r.rule_id ORDER BY r.rule_id) FROM {} AS r"
         " WHERE {} AND r.disposition = 'dropped' AND r.severity <> 'warn' GROUP BY 1, 2"
@@ -100,9 +105,15 @@ def read_conflicts(conn: Conn, plan: LoadPlan) -> dict[Place, dict[str, Any]]:
         )
         shown += [differ, _shown(ours), _shown(theirs)]
     query = sql.SQL("SELECT s.{}, s.{}, {} FROM {} AS s JOIN {} AS x ON {} AND {} ORDER BY 1, 2 LIMIT {}").format(
-        sql.Identifier(FILE), sql.Identifier(RECORD), sql.SQL(", ").join(shown), winning_rows(plan), own_rows(plan),
-        same_key(plan, key), differs(plan, key, "x", lambda c: staged_value(plan, c)), sql.Literal(MOST_CONFLICTS),
-    )  # fmt: skip
+        sql.Identifier(FILE),
+        sql.Identifier(RECORD),
+        sql.SQL(", ").join(shown),
+        winning_rows(plan),
+        own_rows(plan),
+        same_key(plan, key),
+        differs(plan, key, "x", lambda c: staged_value(plan, c)),
+        sql.Literal(MOST_CONFLICTS),
+    )
     names, found = [c.name for c in key.columns], {}
     for file, record, *values in conn.execute(query).fetchall():
         rest = values[len(names) :]
@@ -149,9 +160,15 @@ class ReplayCommit:
 
     def _claim(self, conn: Conn, plan: LoadPlan, rows: list[KeptRow]) -> None:
         run = sql.Literal(plan.run.run_id)
-        sets = {"status": sql.SQL("'replayed'"), "replayRun": run, "replayResult": sql.SQL("'loaded'"),
-                "replayRules": sql.SQL("NULL"), "decidedBy": sql.Literal(self.by or None),
-                "decidedAt": sql.SQL("now()"), "reason": sql.Literal(self.reason or None)}  # fmt: skip
+        sets = {
+            "status": sql.SQL("'replayed'"),
+            "replayRun": run,
+            "replayResult": sql.SQL("'loaded'"),
+            "replayRules": sql.SQL("NULL"),
+            "decidedBy": sql.Literal(self.by or None),
+            "decidedAt": sql.SQL("now()"),
+            "reason": sql.Literal(self.reason or None),
+        }
         change = Change(("open", "fixed"), sets, only_dropped=True)
         claimed = change_rows(conn, self.owner, self.tables, rows, change)
         if missing := len(rows) - len(claimed):
@@ -170,8 +187,11 @@ class ReplayCommit:
             if verdict.result != "loaded":
                 by_verdict.setdefault(verdict, []).append(self.rows[place])
         for verdict, rows in by_verdict.items():
-            sets = {"replayRun": sql.Literal(plan.run.run_id), "replayResult": sql.Literal(verdict.result),
-                    "replayRules": sql.Literal(list(verdict.rules))}  # fmt: skip
+            sets = {
+                "replayRun": sql.Literal(plan.run.run_id),
+                "replayResult": sql.Literal(verdict.result),
+                "replayRules": sql.Literal(list(verdict.rules)),
+            }
             change_rows(conn, self.owner, self.tables, rows, Change(("open", "fixed"), sets, is_note=True))
 
 

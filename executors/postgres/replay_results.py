@@ -61,8 +61,9 @@ def write_results(conn: Conn, run: RunRef, results: Iterable[RowResult]) -> None
     copy = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(META, "replay_results"), names)
     with conn.cursor() as cursor, cursor.copy(copy) as out:
         for place, one in enumerate(ordered, start=1):
-            out.write_row((run.run_id, run.node, place, *(getattr(one, name) for name in _COLUMNS[:-1]),
-                           list(one.rules)))  # fmt: skip
+            out.write_row(
+                (run.run_id, run.node, place, *(getattr(one, name) for name in _COLUMNS[:-1]), list(one.rules))
+            )
 
 
 @translate()
@@ -97,10 +98,13 @@ def read_results(
             "SELECT place, {} FROM flow_meta.replay_results WHERE run_id = {} AND node = {} AND place > {} AND {}"
             " ORDER BY place LIMIT {}"
         ).format(
-            sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)), sql.Literal(run_id), sql.Literal(node),
-            sql.Literal(after), sql.SQL("true" if result is None else "result = {}").format(sql.Literal(result)),
+            sql.SQL(", ").join(map(sql.Identifier, _COLUMNS)),
+            sql.Literal(run_id),
+            sql.Literal(node),
+            sql.Literal(after),
+            sql.SQL("true" if result is None else "result = {}").format(sql.Literal(result)),
             sql.Literal(limit),
-        )  # fmt: skip
+        )
         return conn.cursor(row_factory=class_row(ToldResult)).execute(query).fetchall()
 
 

@@ -67,10 +67,14 @@ def read_previews(conn: Conn, table: TableName, ids: Sequence[int], order: Seque
     `errors.gave_up` when it would take too long."""
     fixed = 'q."fixedRow"' if "fixedRow" in columns_of(conn, table) else "NULL::jsonb"
     query = sql.SQL(_PREVIEWS).format(
-        table=table.identifier, fixed=sql.SQL(fixed), escaped=sql.Literal(ESCAPED_KEY), most=sql.Literal(LONGEST + 1),
-        fields=sql.Literal(FIELDS), places=sql.Literal(Jsonb({name: place for place, name in enumerate(order)})),
+        table=table.identifier,
+        fixed=sql.SQL(fixed),
+        escaped=sql.Literal(ESCAPED_KEY),
+        most=sql.Literal(LONGEST + 1),
+        fields=sql.Literal(FIELDS),
+        places=sql.Literal(Jsonb({name: place for place, name in enumerate(order)})),
         ids=sql.SQL("{}::bigint[]").format(sql.Literal(list(ids))),
-    )  # fmt: skip
+    )
     with in_time(conn, table, SECONDS):
         rows = conn.execute(query).fetchall()
     return {

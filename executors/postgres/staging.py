@@ -113,8 +113,12 @@ def attach(conn: Conn, tables: StagingTables, name: sql.Identifier) -> None:
 
 def _in_order(columns: Mapping[str, str], task: str = HIDDEN[TASK]) -> dict[str, str]:
     """The task first, for every query asks for it and PostgreSQL reads a row up to what is asked for."""
-    return {TASK: task, **{name: kind for name, kind in columns.items() if name not in HIDDEN},
-            FILE: HIDDEN[FILE], RECORD: HIDDEN[RECORD]}  # fmt: skip
+    return {
+        TASK: task,
+        **{name: kind for name, kind in columns.items() if name not in HIDDEN},
+        FILE: HIDDEN[FILE],
+        RECORD: HIDDEN[RECORD],
+    }
 
 
 def _drop(conn: Conn, name: sql.Identifier) -> None:

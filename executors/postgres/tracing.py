@@ -29,9 +29,20 @@ EXACT = partial(json.loads, parse_float=str)
 Row = Mapping[str, Any]
 
 _ENTRY = (
-    "runId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status", "sourceFile", "sourceRecord",
-    "rowId", "row", "createdAt",
-)  # fmt: skip
+    "runId",
+    "nodeId",
+    "ruleId",
+    "field",
+    "message",
+    "severity",
+    "disposition",
+    "status",
+    "sourceFile",
+    "sourceRecord",
+    "rowId",
+    "row",
+    "createdAt",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +110,12 @@ def look_in_quarantine(
     if not either:
         return SearchResult()
     query = sql.SQL('SELECT {} FROM {} AS q WHERE {} AND "targetNode" = {} AND ({}) ORDER BY id DESC').format(
-        sql.SQL(", ").join(map(sql.Identifier, _ENTRY)), name.identifier, owned, sql.Literal(target),
+        sql.SQL(", ").join(map(sql.Identifier, _ENTRY)),
+        name.identifier,
+        owned,
+        sql.Literal(target),
         sql.SQL(" OR ").join(either),
-    )  # fmt: skip
+    )
     return _look(conn, query)
 
 

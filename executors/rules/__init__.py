@@ -34,9 +34,20 @@ from ir.kinds import KindTable
 from ir.nodes import Validate
 
 _KINDS = (
-    not_null, regex, range, min_length, max_length, field_type, one_of, not_one_of, expression, not_in_future, email,
-    url, json_schema,
-)  # fmt: skip
+    not_null,
+    regex,
+    range,
+    min_length,
+    max_length,
+    field_type,
+    one_of,
+    not_one_of,
+    expression,
+    not_in_future,
+    email,
+    url,
+    json_schema,
+)
 ROW_RULES: KindTable[RowRuleHandler] = KindTable("row rule", ((kind.HANDLER.kind, kind.HANDLER) for kind in _KINDS))
 
 

@@ -123,9 +123,17 @@ class Compiler:
 
     def finish(self) -> Compiled:
         return Compiled(
-            self.source, tuple(self.read), tuple(self.stages), dict(self.working), tuple(self.flags), self.frame,
-            tuple(self.expressions), tuple(self.needed), tuple(self.keeps.items()), tuple(self.rules),
-        )  # fmt: skip
+            self.source,
+            tuple(self.read),
+            tuple(self.stages),
+            dict(self.working),
+            tuple(self.flags),
+            self.frame,
+            tuple(self.expressions),
+            tuple(self.needed),
+            tuple(self.keeps.items()),
+            tuple(self.rules),
+        )
 
     def refuse(self, code: str, message: str, hint: str = "") -> Terminal:
         return Terminal(code, f"{self.place}: {message}", node=self.node, hint=hint)
@@ -138,9 +146,10 @@ class Compiler:
             return self.working[name]
         except KeyError:
             raise self.refuse(
-                "column.unknown", f"there is no column {name!r}.",
+                "column.unknown",
+                f"there is no column {name!r}.",
                 f"The columns here are {', '.join(self.working) or 'none: the files may be empty'}.",
-            ) from None  # fmt: skip
+            ) from None
 
     def add_step(self, name: str, step: Step, kind: ColumnType) -> None:
         column = self.get(name)
@@ -167,9 +176,11 @@ class Compiler:
         for declared in path.source.columns or ():
             if declared.name not in self.working:
                 raise InvalidContent(
-                    "source.column_missing", f"The source has no column {declared.name!r}.", node=path.source.id,
+                    "source.column_missing",
+                    f"The source has no column {declared.name!r}.",
+                    node=path.source.id,
                     hint=f"Its columns are {', '.join(self.working)}. Take it out of `columns`, or correct the file.",
-                )  # fmt: skip
+                )
             self.convert(declared.name, ColumnType.parse(declared.type), declared.format)
 
     # --- expressions ------------------------------------------------------------------------------------------
@@ -203,9 +214,10 @@ class Compiler:
         found = column_type(kind)
         if found is None:
             raise self.refuse(
-                "expression.type", f"{text!r} gives {kind.simpleString()}, which no column can hold.",
+                "expression.type",
+                f"{text!r} gives {kind.simpleString()}, which no column can hold.",
                 "Turn it into a plain value: cast(… as string), element_at(…, 1), to_json(…).",
-            )  # fmt: skip
+            )
         return found
 
     def keep(self, condition: str) -> None:
@@ -266,10 +278,14 @@ class Compiler:
         keep = f"_flow_keep_{len(self.stages)}"
         self.stages.append(
             Deduplicate(
-                keep, tuple(column for column, _ in needed), order and order[0], f"NOT ({gone} OR {bad})",
-                f"NOT {gone} AND ({bad})", self._tie(order_by, order[0]) if order_by and order else None,
+                keep,
+                tuple(column for column, _ in needed),
+                order and order[0],
+                f"NOT ({gone} OR {bad})",
+                f"NOT {gone} AND ({bad})",
+                self._tie(order_by, order[0]) if order_by and order else None,
             )
-        )  # fmt: skip
+        )
         self.kept = self.keeps[self.node] = keep
 
     def _tie(self, order_by: str, column: str) -> Tie | None:
@@ -285,9 +301,10 @@ class Compiler:
         kind = self.get(name).type
         if not is_native(kind):
             raise self.refuse(
-                "deduplicate.order_type", f"column {name!r} is {kind}, whose order is known to PostgreSQL alone.",
+                "deduplicate.order_type",
+                f"column {name!r} is {kind}, whose order is known to PostgreSQL alone.",
                 "Cast it before, for example to decimal(38,10) or timestamp.",
-            )  # fmt: skip
+            )
         return self._need(name)
 
     def _bind(self, text: str, column: str = "") -> tuple[str, frozenset[str]]:

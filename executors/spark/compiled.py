@@ -145,8 +145,11 @@ class Compiled:
 
     def sink_flags(self) -> tuple[OpFlag, ...]:
         """What ops find out. A cast whose result nothing uses is not tried."""
-        tried = {flag for program in (*self.read, *self._between(), *self.sink_programs())
-                 for flag in flags_of(program.steps)}  # fmt: skip
+        tried = {
+            flag
+            for program in (*self.read, *self._between(), *self.sink_programs())
+            for flag in flags_of(program.steps)
+        }
         return tuple(flag for flag in self.flags if flag.column in tried or not isinstance(flag, CastFlag))
 
     def computed(self) -> list[str]:

@@ -40,9 +40,19 @@ _PYTHON_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 _MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']+)'")
 
 _CANCELLED = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED", "OPERATION_CANCELLED", "was cancelled", "cancelled part of")
-_LOST = ("Answer from Java side is empty", "Error while sending or receiving", "Connection refused",
-         "stopped SparkContext", "SparkContext has been shut down", "SparkContext was shut down", "NO_ACTIVE_SESSION",
-         "JAVA_GATEWAY_EXITED", "SESSION_CLOSED", "SESSION_NOT_FOUND", "SESSION_CHANGED")  # fmt: skip
+_LOST = (
+    "Answer from Java side is empty",
+    "Error while sending or receiving",
+    "Connection refused",
+    "stopped SparkContext",
+    "SparkContext has been shut down",
+    "SparkContext was shut down",
+    "NO_ACTIVE_SESSION",
+    "JAVA_GATEWAY_EXITED",
+    "SESSION_CLOSED",
+    "SESSION_NOT_FOUND",
+    "SESSION_CHANGED",
+)
 _NO_SERVER = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
 """gRPC's names of what it says when no server has answered."""
 # What py4j says, and no more, when the JVM went away before it answered; what it answers with is always quoted.
@@ -109,24 +119,32 @@ def failure_of(error: BaseException, node: str | None = None, expressions: Seque
         return interrupted(node)
     if _grpc_status(error) in _NO_SERVER:
         return Transient(
-            "spark.unreachable", f"The Spark Connect server {server_name()} does not answer.", node=node,
+            "spark.unreachable",
+            f"The Spark Connect server {server_name()} does not answer.",
+            node=node,
             hint="See that it runs and that the worker reaches it, then run again; System Health says when it answers.",
-        )  # fmt: skip
+        )
     if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)) or _is_lost(text):
         return Transient(
-            "spark.lost", "Spark went away while the run was using it.", node=node,
+            "spark.lost",
+            "Spark went away while the run was using it.",
+            node=node,
             hint="The run can be tried again; if this repeats, look at the memory of the worker's machine.",
-        )  # fmt: skip
+        )
     if any(sign in text for sign in _WORKER_LOST):
         return Transient(
-            "spark.worker_lost", "A Python worker of Spark died while it worked on the run.", node=node,
+            "spark.worker_lost",
+            "A Python worker of Spark died while it worked on the run.",
+            node=node,
             hint="Most often its machine ran out of memory.",
-        )  # fmt: skip
+        )
     if missing := _MISSING_MODULE.search(text):
         return Terminal(
-            "spark.executor_lacks", f"Spark's executors lack the Python package {missing[1]!r}.", node=node,
+            "spark.executor_lacks",
+            f"Spark's executors lack the Python package {missing[1]!r}.",
+            node=node,
             hint="Install Flow with its dependencies in the Python that the executors run.",
-        )  # fmt: skip
+        )
     if _DATA_STATE.search(text):
         return _expression_failure(text, node, expressions)
     return _unknown_failure(error, text, node)
@@ -157,10 +175,11 @@ def _expression_failure(text: str, node: str | None, expressions: Sequence[Expre
     suspects = [e for e in expressions if fragment and fragment in _close(e.sql)] or list(expressions)
     named = " or ".join(map(_named, suspects)) or "An expression"
     failure = ExpressionFailed(
-        "expression.failed", f"{named} failed on a row of the data: {condition}.",
+        "expression.failed",
+        f"{named} failed on a row of the data: {condition}.",
         node=suspects[0].node if suspects else node,
         hint="Guard it, for example with nullif(b, 0), try_divide, try_cast or a filter before it.",
-    )  # fmt: skip
+    )
     failure.why, failure.column = condition, (suspects[0].column or None) if len(suspects) == 1 else None
     return failure
 
@@ -193,6 +212,8 @@ def _unknown_failure(error: BaseException, text: str, node: str | None) -> Termi
     what = kinds[-1] if kinds else _condition(text) or type(error).__name__
     where = f" at {places[-1][0].rpartition('/')[2]}, line {places[-1][1]}" if places else ""
     return Terminal(
-        "spark.failed", f"Spark could not do the run's work: {what}{where}.", node=node,
+        "spark.failed",
+        f"Spark could not do the run's work: {what}{where}.",
+        node=node,
         hint="Nothing was loaded. Please report this with the pipeline.",
-    )  # fmt: skip
+    )

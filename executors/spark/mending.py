@@ -100,7 +100,8 @@ class _Values:
             taken += found.nbytes
             if taken > self.most_bytes:
                 raise Terminal(
-                    TOO_MUCH, f"The expression gives more than {self.most_bytes >> 10:,} kB of values in one go.",
+                    TOO_MUCH,
+                    f"The expression gives more than {self.most_bytes >> 10:,} kB of values in one go.",
                     hint="Nothing was changed. Choose fewer rows at once, or let it give shorter values.",
-                )  # fmt: skip
+                )
             yield found

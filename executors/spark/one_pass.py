@@ -218,9 +218,11 @@ def _moving_rows(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: Pas
 
 
 _HIDDEN = (
-    StructField(FILE, IntegerType()), StructField(RECORD, LongType()),
-    StructField(BAD, StringType()), StructField(RAW, StringType()),
-)  # fmt: skip
+    StructField(FILE, IntegerType()),
+    StructField(RECORD, LongType()),
+    StructField(BAD, StringType()),
+    StructField(RAW, StringType()),
+)
 _PACKED = (StructField(PARCEL, BinaryType()), StructField(BROKEN, BooleanType()))
 
 

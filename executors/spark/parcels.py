@@ -121,6 +121,7 @@ def _require_all(batch: pa.RecordBatch | None, done: int) -> None:
 
 def _rows_lost() -> Terminal:
     return Terminal(
-        "rows.lost", "Rows that were read did not arrive where they are judged.",
+        "rows.lost",
+        "Rows that were read did not arrive where they are judged.",
         hint="Nothing was loaded. Please report this with the pipeline.",
-    )  # fmt: skip
+    )

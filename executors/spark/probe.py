@@ -45,9 +45,10 @@ def probe_cluster(session: SparkSession, sealed_connection: str | None = None) -
     lacking = sorted({name for row in rows for name in json.loads(row["lacking"])})
     if lacking:
         raise Terminal(
-            "spark.executor_lacks", f"Spark's executors lack the Python packages {', '.join(lacking)}.",
+            "spark.executor_lacks",
+            f"Spark's executors lack the Python packages {', '.join(lacking)}.",
             hint="Install Flow with its dependencies in the Python that the executors run.",
-        )  # fmt: skip
+        )
     if sealed_connection is not None:
         _run(session, UnsealTask(sealed_connection))
 

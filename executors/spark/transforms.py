@@ -75,9 +75,10 @@ def _trim(compiler: Compiler, op: ops.Trim) -> None:
         kind = compiler.get(name).type
         if kind != STRING:
             raise compiler.refuse(
-                "trim.type", f"column {name!r} is {kind}, and trim works on text.",
+                "trim.type",
+                f"column {name!r} is {kind}, and trim works on text.",
                 "Reading a number or a date trims it already; leave the column out.",
-            )  # fmt: skip
+            )
         compiler.add_step(name, Trim(), STRING)
 
 
@@ -87,9 +88,10 @@ def _fill_null(compiler: Compiler, op: ops.FillNull) -> None:
         fitting = _fitting(value, kind)
         if fitting is None:
             raise compiler.refuse(
-                "fillNull.type", f"{value!r} is no {kind}, which column {name!r} is.",
+                "fillNull.type",
+                f"{value!r} is no {kind}, which column {name!r} is.",
                 "Write a value of that type, or cast the column first.",
-            )  # fmt: skip
+            )
         compiler.add_step(name, Fill(fitting), kind)
 
 

@@ -163,5 +163,10 @@ def _pairs(full: Sequence[ColumnProfile], rows: Sequence[Row]) -> list[tuple[str
 
 
 _KINDS: tuple[Callable[[ColumnProfile], Iterator[Proposal]], ...] = (
-    _not_null, _field_type, _range, _one_of, _shape, _not_in_future,
-)  # fmt: skip
+    _not_null,
+    _field_type,
+    _range,
+    _one_of,
+    _shape,
+    _not_in_future,
+)

@@ -32,9 +32,15 @@ def judge(batch: pa.RecordBatch, plan: JudgePlan) -> Judged:
     good = _good_rows(batch, plan, staged, findings)
     rejected = batch.num_rows - good.num_rows
     return Judged(
-        good, reject_entries(batch, plan, findings), batch.num_rows, good.num_rows, rejected, _count_warned(findings),
-        tuple(_rule_counts(batch, findings.all.values())), findings.dropped,
-    )  # fmt: skip
+        good,
+        reject_entries(batch, plan, findings),
+        batch.num_rows,
+        good.num_rows,
+        rejected,
+        _count_warned(findings),
+        tuple(_rule_counts(batch, findings.all.values())),
+        findings.dropped,
+    )
 
 
 def left_by_rules(batch: pa.RecordBatch, plan: JudgePlan) -> pa.BooleanArray:

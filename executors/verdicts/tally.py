@@ -43,9 +43,17 @@ class Tally:
 
     def finish(self, task: int) -> TaskCount:
         return TaskCount(
-            task, self.arrived, self.staged, self.rejected, self.warned, tuple(self.rules.values()),
-            dict(self.dropped_at), dict(self.filtered_at), self.read, self.parts,
-        )  # fmt: skip
+            task,
+            self.arrived,
+            self.staged,
+            self.rejected,
+            self.warned,
+            tuple(self.rules.values()),
+            dict(self.dropped_at),
+            dict(self.filtered_at),
+            self.read,
+            self.parts,
+        )
 
 
 def add_counts(one: RuleCount, other: RuleCount) -> RuleCount:

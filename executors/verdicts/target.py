@@ -79,9 +79,15 @@ def judge_column(findings: Findings, plan: JudgePlan, column: StageColumn, value
     severity = _SEVERITY[plan.on_type_mismatch] if to_null or plan.on_type_mismatch != "null" else "skip"
     for problem in problems:
         findings.add(
-            plan.target, f"{problem.kind}:{column.name}", problem.kind, column.name, severity, problem.mask,
-            problem.message, problem.own,
-        )  # fmt: skip
+            plan.target,
+            f"{problem.kind}:{column.name}",
+            problem.kind,
+            column.name,
+            severity,
+            problem.mask,
+            problem.message,
+            problem.own,
+        )
         if to_null:
             typed = pc.if_else(problem.mask, pa.scalar(None, typed.type), typed)
     return typed

@@ -48,9 +48,14 @@ def remember_client(request: HttpRequest, response: HttpResponse, user: User) ->
         KnownNetwork.objects.update_or_create(user=user, network=network, defaults={"seen_at": Now()})
     value = signing.dumps([str(user.pk), secrets.token_urlsafe(12), _state(user)], salt=SALT)
     response.set_cookie(
-        COOKIE, value, max_age=KNOWN_SECONDS, path="/login/", httponly=True, samesite="Lax",
+        COOKIE,
+        value,
+        max_age=KNOWN_SECONDS,
+        path="/login/",
+        httponly=True,
+        samesite="Lax",
         secure=settings.SESSION_COOKIE_SECURE,
-    )  # fmt: skip
+    )
 
 
 def network_of(address: str) -> str:

@@ -170,9 +170,13 @@ def add_token(
         )
     key = make_key()
     token = Token(
-        workspace=workspace, name=name, role=require_role_name(role), digest=digest_of(key), created_by=created_by,
+        workspace=workspace,
+        name=name,
+        role=require_role_name(role),
+        digest=digest_of(key),
+        created_by=created_by,
         expires_at=timezone.now() + timedelta(days=days),
-    )  # fmt: skip
+    )
     try:
         with transaction.atomic():
             if created_by is not None:

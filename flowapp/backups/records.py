@@ -17,12 +17,18 @@ def note_backup(run: Run, commit: LoadCommit) -> None:
         return
     (target,) = (target for target in read_document(run.document).targets() if target.id == commit.node)
     Backup.objects.get_or_create(
-        run=run, node=commit.node,
+        run=run,
+        node=commit.node,
         defaults={
-            "workspace_id": run.workspace_id, "pipeline_id": run.pipeline_id, "connection": target.connection,
-            "schema": taken["schema"], "table": taken["table"], "rows": taken["rows"], "taken_at": Now(),
+            "workspace_id": run.workspace_id,
+            "pipeline_id": run.pipeline_id,
+            "connection": target.connection,
+            "schema": taken["schema"],
+            "table": taken["table"],
+            "rows": taken["rows"],
+            "taken_at": Now(),
         },
-    )  # fmt: skip
+    )
 
 
 def restored_by(run: Run) -> BackupRef | None:

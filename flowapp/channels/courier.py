@@ -111,8 +111,11 @@ def _give_up_worn_out(channel_id: UUID) -> None:
     )
     batch = list(worn.select_related("channel__workspace"))
     if batch:
-        error = Terminal("delivery.gave_up", f"It was tried {MOST_ATTEMPTS} times, and no try came to an end.",
-                         hint="Look at the scheduler's log.")  # fmt: skip
+        error = Terminal(
+            "delivery.gave_up",
+            f"It was tried {MOST_ATTEMPTS} times, and no try came to an end.",
+            hint="Look at the scheduler's log.",
+        )
         _note_failure(batch[0].channel, batch, error)
 
 
@@ -163,11 +166,13 @@ def _note_failure(channel: Channel, batch: Sequence[Delivery], error: FlowError,
                 lost += this.update(state=DeliveryState.FAILED, ended_at=Now(), **told)
         if lost and not once:
             raise_alert(
-                "channel.failing", "warning",
+                "channel.failing",
+                "warning",
                 f"{counted(lost, 'message')} could not be told by channel {channel.name}: {error.message}",
                 f"{error.hint} Then send a test from the page of the channel, and from its log what failed.".strip(),
-                workspace=channel.workspace, node=channel.name,
-            )  # fmt: skip
+                workspace=channel.workspace,
+                node=channel.name,
+            )
 
 
 def wait_after(tries: int) -> float:

@@ -47,26 +47,33 @@ class _ChannelForm(FilterForm):
     """`given` holds the address after it was found readable."""
 
     name = forms.CharField(
-        label="Name", max_length=63, widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        label="Name",
+        max_length=63,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
         help_text="Such as on-call: small letters, digits, - and _.",
-    )  # fmt: skip
+    )
     given: Any
 
 
 class WebhookForm(_ChannelForm):
     url = forms.CharField(
-        label="URL", max_length=2000, widget=UnrepeatedInput(attrs=_OFF),
+        label="URL",
+        max_length=2000,
+        widget=UnrepeatedInput(attrs=_OFF),
         help_text="A public https address, without user and query.",
-    )  # fmt: skip
+    )
     secret = _secret(
         "Signing secret",
         f"At least {SHORTEST_SECRET} characters. Requests are signed with it, by HMAC-SHA256.",
         required=True,
     )
     headers = forms.CharField(
-        label="Headers", required=False, max_length=20_000, widget=UnrepeatedLines(attrs={"rows": 2, **_OFF}),
+        label="Headers",
+        required=False,
+        max_length=20_000,
+        widget=UnrepeatedLines(attrs={"rows": 2, **_OFF}),
         help_text="One a line, such as Authorization: Bearer …",
-    )  # fmt: skip
+    )
     field_order = ("name", "url", "secret", "headers", "severity", "kinds")
 
     @sensitive_variables()
@@ -99,9 +106,12 @@ class MailboxForm(StyledForm):
         ],
     )
     port = forms.IntegerField(
-        label="Port", required=False, min_value=1, max_value=65535,
+        label="Port",
+        required=False,
+        min_value=1,
+        max_value=65535,
         help_text=f"Left out: {PORTS['starttls']} for STARTTLS, {PORTS['tls']} for TLS, {PORTS['none']} for none.",
-    )  # fmt: skip
+    )
     user = forms.CharField(label="User", required=False, max_length=254, widget=forms.TextInput(attrs=_OFF))
     password = _secret("Password", "Stored encrypted. Leave it empty if the server asks for none.", required=False)
 
@@ -109,10 +119,14 @@ class MailboxForm(StyledForm):
     def clean(self) -> dict[str, Any]:
         values = self.cleaned_data
         self.given = Mailbox(
-            host=values.get("host", ""), sender=values.get("sender", ""), to=tuple(values.get("to", "").split()),
-            security=values.get("security", "starttls"), port=values.get("port") or 0, user=values.get("user", ""),
+            host=values.get("host", ""),
+            sender=values.get("sender", ""),
+            to=tuple(values.get("to", "").split()),
+            security=values.get("security", "starttls"),
+            port=values.get("port") or 0,
+            user=values.get("user", ""),
             password=values.get("password", ""),
-        )  # fmt: skip
+        )
         return values
 
 

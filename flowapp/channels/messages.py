@@ -16,8 +16,20 @@ from flowapp.health.models import Alert, Severity
 from flowapp.health.selectors import alert_document
 from ir.words import counted
 
-SHOWN_ALERT = ("id", "kind", "severity", "state", "pipeline", "run", "node", "message", "nextStep", "count",
-               "firstSeenAt", "lastSeenAt")  # fmt: skip
+SHOWN_ALERT = (
+    "id",
+    "kind",
+    "severity",
+    "state",
+    "pipeline",
+    "run",
+    "node",
+    "message",
+    "nextStep",
+    "count",
+    "firstSeenAt",
+    "lastSeenAt",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +55,25 @@ def message_of(delivery: Delivery) -> Message:
     url = address_of(alert, channel.workspace)
     facts = {name: value for name, value in alert_document(alert).items() if name in SHOWN_ALERT}
     return Message(
-        channel.workspace.slug, channel.name, alert.severity == Severity.ERROR and not over, headline,
+        channel.workspace.slug,
+        channel.name,
+        alert.severity == Severity.ERROR and not over,
+        headline,
         (headline, alert.message, *([] if over else [alert.next_step]), _seen(alert), url),
         {"event": f"alert.{delivery.event}", "workspace": channel.workspace.slug, "alert": {**facts, "url": url}},
-    )  # fmt: skip
+    )
 
 
 def message_of_test(channel: Channel) -> Message:
     headline = f"Test of the channel {channel.name}"
     return Message(
-        channel.workspace.slug, channel.name, False, headline,
+        channel.workspace.slug,
+        channel.name,
+        False,
+        headline,
         (headline, "Alerts of this workspace will be told here. Nothing is wrong.", settings.FLOW_PUBLIC_URL),
         {"event": "test", "workspace": channel.workspace.slug, "channel": channel.name},
-    )  # fmt: skip
+    )
 
 
 def subject_of(messages: Sequence[Message]) -> str:

@@ -34,7 +34,9 @@ def wants_kind(channel: Channel, kind: str) -> bool:
 
 def _write(event: Event, pairs: Collection[tuple[UUID, UUID | None]]) -> None:
     Delivery.objects.bulk_create(
-        [Delivery(channel_id=channel, alert_id=alert, event=event, made_at=Now(), due_at=Now())
-         for channel, alert in pairs],
+        [
+            Delivery(channel_id=channel, alert_id=alert, event=event, made_at=Now(), due_at=Now())
+            for channel, alert in pairs
+        ],
         ignore_conflicts=True,
-    )  # fmt: skip
+    )

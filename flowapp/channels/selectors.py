@@ -28,9 +28,10 @@ def get_channel(workspace: Workspace, name: str) -> Channel:
     except Channel.DoesNotExist:
         known = ", ".join(channel.name for channel in list_channels(workspace)) or "none yet"
         raise FlowError(
-            "channel.unknown", f"There is no channel {name!r} in workspace {workspace.slug!r}.",
+            "channel.unknown",
+            f"There is no channel {name!r} in workspace {workspace.slug!r}.",
             hint=f"Channels: {known}.",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def list_deliveries(channel: Channel) -> QuerySet[Delivery]:
@@ -45,9 +46,10 @@ def get_delivery(channel: Channel, key: UUID | str) -> Delivery:
         return list_deliveries(channel).get(key=UUID(str(key)))
     except (Delivery.DoesNotExist, ValueError):
         raise FlowError(
-            "delivery.unknown", f"Channel {channel.name} has no message {str(key)!r}.",
+            "delivery.unknown",
+            f"Channel {channel.name} has no message {str(key)!r}.",
             hint=f"Its log names those of the last {KEPT_DAYS} days.",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def count_by_state(channels: Sequence[Channel]) -> dict[UUID, dict[str, int]]:
@@ -60,8 +62,14 @@ def count_by_state(channels: Sequence[Channel]) -> dict[UUID, dict[str, int]]:
 
 
 def channel_document(channel: Channel) -> dict[str, Any]:
-    return {"name": channel.name, "kind": channel.kind, **channel.settings, "severity": channel.severity,
-            "alertKinds": channel.kinds, "createdAt": channel.created_at}  # fmt: skip
+    return {
+        "name": channel.name,
+        "kind": channel.kind,
+        **channel.settings,
+        "severity": channel.severity,
+        "alertKinds": channel.kinds,
+        "createdAt": channel.created_at,
+    }
 
 
 def delivery_document(delivery: Delivery) -> dict[str, Any]:

@@ -44,9 +44,10 @@ def add_channel(
     """Store a channel; raises FlowError. It tells of alerts that open from now on."""
     if not NAME.fullmatch(name):
         raise InvalidChannel(
-            "channel.name_invalid", f"{name!r} cannot name a channel.",
+            "channel.name_invalid",
+            f"{name!r} cannot name a channel.",
             hint="A name begins with a small letter and holds up to 63 small letters, digits, - and _.",
-        )  # fmt: skip
+        )
     if Channel.objects.filter(workspace=workspace).count() >= MOST_CHANNELS:
         raise InvalidChannel(
             "channel.too_many", f"A workspace has up to {MOST_CHANNELS} channels.", hint="Remove one first."
@@ -79,17 +80,19 @@ def change_address(channel: Channel, given: Mapping[str, Any]) -> None:
     kind, stored = CHANNEL_KINDS[channel.kind], open_secret(channel)
     if wrong := sorted(given.keys() - kind.changes - {kind.secret_field}):
         raise InvalidChannel(
-            "channel.not_changeable", f"Of this channel {', '.join(wrong)} cannot be changed.",
+            "channel.not_changeable",
+            f"Of this channel {', '.join(wrong)} cannot be changed.",
             hint="Add another channel, and remove this one.",
-        )  # fmt: skip
+        )
     before, address = make_address(channel.kind, stored), make_address(channel.kind, {**stored, **given})
     kind.check(address)
     moves = kind.secret_goes_to(address) != kind.secret_goes_to(before)
     if moves and kind.secret_field not in given and stored.get(kind.secret_field):
         raise InvalidChannel(
-            "channel.secret_again", f"The stored {kind.secret_word} was given for another server, port or encryption.",
+            "channel.secret_again",
+            f"The stored {kind.secret_word} was given for another server, port or encryption.",
             hint=f"Give the {kind.secret_word} again, together with the change.",
-        )  # fmt: skip
+        )
     channel.settings, channel.secret = kind.shown(address), _seal(asdict(address))
     channel.save(update_fields=["settings", "secret"])
 
@@ -134,9 +137,10 @@ def _not_failed(delivery: Delivery) -> FlowError:
     if delivery.state == DeliveryState.FAILED:
         return FlowError("delivery.is_test", "A test is not sent again.", hint="Send a new test.")
     return FlowError(
-        "delivery.not_failed", f"The message is {delivery.state}: there is nothing to send again.",
+        "delivery.not_failed",
+        f"The message is {delivery.state}: there is nothing to send again.",
         hint="Messages that failed can be sent again; those that wait are sent by themselves.",
-    )  # fmt: skip
+    )
 
 
 def _ends_of(delivery: Delivery) -> QuerySet[Delivery]:
@@ -169,9 +173,10 @@ def _checked(severity: str, kinds: Sequence[str]) -> tuple[str, list[str]]:
     known = [name for name, kind in ALERT_KINDS.items() if kind.told]
     if wrong := [kind for kind in kinds if kind not in known]:
         raise InvalidChannel(
-            "channel.filter_invalid", f"No channel can tell of {', '.join(map(repr, wrong))}.",
+            "channel.filter_invalid",
+            f"No channel can tell of {', '.join(map(repr, wrong))}.",
             hint=f"Known: {', '.join(known)}.",
-        )  # fmt: skip
+        )
     return severity, [kind for kind in known if kind in kinds]
 
 

@@ -30,11 +30,17 @@ from flowapp.web.paging import take_page
 from ir.errors import FlowError
 
 FIELD_OF = {
-    "channel.name_invalid": "name", "channel.name_taken": "name", "channel.secret_invalid": "secret",
-    "channel.recipients_invalid": "to", "channel.password_in_clear": "security",
-    "channel.login_invalid": "password", "connection.url_invalid": "url",
-    "connection.headers_invalid": "headers", "connection.host_invalid": "host", "channel.secret_again": "password",
-}  # fmt: skip
+    "channel.name_invalid": "name",
+    "channel.name_taken": "name",
+    "channel.secret_invalid": "secret",
+    "channel.recipients_invalid": "to",
+    "channel.password_in_clear": "security",
+    "channel.login_invalid": "password",
+    "connection.url_invalid": "url",
+    "connection.headers_invalid": "headers",
+    "connection.host_invalid": "host",
+    "channel.secret_again": "password",
+}
 """Where a refusal is shown; others are shown above the form."""
 Adding = WebhookForm | EmailForm
 

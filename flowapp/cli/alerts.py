@@ -12,8 +12,15 @@ from flowapp.cli.outcome import Outcome, listed, minute, said, show_lines, show_
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.workspace import current_workspace
 
-COLUMNS = {"id": "ID", "severity": "SEVERITY", "kind": "KIND", "pipeline": "PIPELINE", "count": "TIMES",
-           "lastSeenAt": "LAST SEEN", "state": "STATE"}  # fmt: skip
+COLUMNS = {
+    "id": "ID",
+    "severity": "SEVERITY",
+    "kind": "KIND",
+    "pipeline": "PIPELINE",
+    "count": "TIMES",
+    "lastSeenAt": "LAST SEEN",
+    "state": "STATE",
+}
 
 
 def add_parser(commands: Any) -> None:
@@ -38,9 +45,13 @@ def list_alerts(args: Namespace) -> Outcome:
 
     workspace = current_workspace()
     alerts = selectors.list_alerts(
-        workspace, with_resolved=args.all, state=args.state or "", kind=_known_kind(args.kind),
-        severity=args.severity or "", pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
-    )  # fmt: skip
+        workspace,
+        with_resolved=args.all,
+        state=args.state or "",
+        kind=_known_kind(args.kind),
+        severity=args.severity or "",
+        pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
+    )
     found = [selectors.alert_document(alert) for alert in alerts]
     return Outcome({"alerts": found}, lambda console: _show_alerts(console, found))
 

@@ -11,8 +11,15 @@ from flowapp.cli.progress import shown_engine
 from flowapp.cli.run import ended
 from flowapp.cli.workspace import current_workspace
 
-COLUMNS = {"id": "BACKUP", "table": "TABLE", "rows": "ROWS", "before": "BEFORE RUN", "takenAt": "TAKEN",
-           "kept": "KEPT UNTIL", "restored": "RESTORED"}  # fmt: skip
+COLUMNS = {
+    "id": "BACKUP",
+    "table": "TABLE",
+    "rows": "ROWS",
+    "before": "BEFORE RUN",
+    "takenAt": "TAKEN",
+    "kept": "KEPT UNTIL",
+    "restored": "RESTORED",
+}
 
 
 def add_parser(commands: Any) -> None:

@@ -16,8 +16,16 @@ if TYPE_CHECKING:
     from flowapp.channels.kinds.base import Address
 
 COLUMNS = {"name": "NAME", "kind": "KIND", "address": "GOES TO", "severity": "FROM SEVERITY", "tells": "KINDS"}
-LOG = {"key": "KEY", "madeAt": "AT", "event": "EVENT", "alertKind": "ALERT", "pipeline": "PIPELINE", "state": "STATE",
-       "attempts": "TRIES", "error": "LAST ERROR"}  # fmt: skip
+LOG = {
+    "key": "KEY",
+    "madeAt": "AT",
+    "event": "EVENT",
+    "alertKind": "ALERT",
+    "pipeline": "PIPELINE",
+    "state": "STATE",
+    "attempts": "TRIES",
+    "error": "LAST ERROR",
+}
 SHOWN_IN_LOG = 50
 
 
@@ -33,10 +41,11 @@ def add_parser(commands: Any) -> None:
     add.add_argument("--security", choices=("starttls", "tls", "none"), default="starttls")
     add.add_argument("--user", default="", help="who signs in at the mail server")
     add.add_argument(
-        "--secret-stdin", action="store_true",
+        "--secret-stdin",
+        action="store_true",
         help="read the signing secret, or the mail server's password, from standard input; it may also stand in "
         "FLOW_CHANNEL_SECRET",
-    )  # fmt: skip
+    )
     add.add_argument("--severity", choices=("warning", "error"), default="warning", help="the least that is told")
     add.add_argument("--kind", metavar="KIND", action="append", default=[], help="tell such alerts alone; repeatable")
     add_command(group, "list", list_channels, "list the channels")

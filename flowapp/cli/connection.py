@@ -19,8 +19,14 @@ if TYPE_CHECKING:
     from flowapp.connections.fields import ConnectionFields
     from flowapp.connections.webhooks import WebhookFields
 
-COLUMNS = {"name": "NAME", "kind": "KIND", "address": "ADDRESS", "user": "USER", "sslmode": "SSLMODE",
-           "tested": "LAST TEST"}  # fmt: skip
+COLUMNS = {
+    "name": "NAME",
+    "kind": "KIND",
+    "address": "ADDRESS",
+    "user": "USER",
+    "sslmode": "SSLMODE",
+    "tested": "LAST TEST",
+}
 
 
 def add_parser(commands: Any) -> None:
@@ -28,29 +34,35 @@ def add_parser(commands: Any) -> None:
     add = add_command(group, "add", add_connection, "store a connection, its password encrypted")
     add.add_argument("name", metavar="NAME")
     add.add_argument(
-        "--url", required=True,
+        "--url",
+        required=True,
         help="postgresql://USER@HOST:PORT/DATABASE[?sslmode=MODE], or the https:// address of a webhook",
-    )  # fmt: skip
+    )
     add.add_argument(
-        "--password-stdin", action="store_true",
+        "--password-stdin",
+        action="store_true",
         help="read the password, or a webhook's signing secret, from standard input; it may also stand in "
         "FLOW_CONNECTION_PASSWORD",
-    )  # fmt: skip
+    )
     add_command(group, "list", list_connections, "list the connections")
     allowing = add_command(group, "allow", allow, "say what queries that people write may use over a connection")
     allowing.add_argument("name", metavar="NAME")
     allowing.add_argument(
-        "--function", metavar="SCHEMA.FUNCTION", action="append", default=[],
+        "--function",
+        metavar="SCHEMA.FUNCTION",
+        action="append",
+        default=[],
         help="allow a function of your own or of an extension; may be given several times",
-    )  # fmt: skip
+    )
     allowing.add_argument(
         "--no-function", metavar="SCHEMA.FUNCTION", action="append", default=[], help="allow it no longer"
     )
     allowing.add_argument(
-        "--server-rights", action=BooleanOptionalAction,
+        "--server-rights",
+        action=BooleanOptionalAction,
         help="whether queries run as a role that is a superuser, or may run programs or read or write files of the "
         "database server",
-    )  # fmt: skip
+    )
     for name, handler, summary in (
         ("test", test_connection, "connect, and say what the role may do"),
         ("remove", remove_connection, "forget a connection and its password"),
@@ -81,8 +93,10 @@ def _with_password(fields: ConnectionFields, *, from_stdin: bool) -> ConnectionF
     if fields.password:
         stderr().print(
             "warning: a password in the URL can be read in the shell's history and in the list of processes; "
-            "use --password-stdin or FLOW_CONNECTION_PASSWORD.", style="yellow", markup=False,
-        )  # fmt: skip
+            "use --password-stdin or FLOW_CONNECTION_PASSWORD.",
+            style="yellow",
+            markup=False,
+        )
     given = _given_password(from_stdin=from_stdin)
     return replace(fields, password=given) if given else fields
 

@@ -117,9 +117,10 @@ def require_migrated() -> None:
         migrate_if_behind()
     elif is_behind():
         raise ControlUnavailable(
-            "control.behind", "The control database is older than this release of Flow.",
+            "control.behind",
+            "The control database is older than this release of Flow.",
             hint="Run `flow up`, which migrates it.",
-        )  # fmt: skip
+        )
 
 
 def is_behind() -> bool:
@@ -133,9 +134,10 @@ def is_behind() -> bool:
     except OperationalError:
         # The driver's own message would repeat user and host, and stays out.
         raise ControlUnavailable(
-            "control.unreachable", "The control database does not answer.",
+            "control.unreachable",
+            "The control database does not answer.",
             hint="Look at FLOW_DATABASE_URL and at the server it names.",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _close_connections() -> None:

@@ -24,13 +24,32 @@ if TYPE_CHECKING:
     from flowapp.quarantine.selectors import Wanted
     from flowapp.runs.models import Purpose, Run
 
-COLUMNS = {"id": "ID", "run": "RUN", "ruleName": "RULE", "field": "FIELD", "message": "MESSAGE",
-           "place": "FILE:RECORD", "disposition": "ROW WAS", "status": "STATUS"}  # fmt: skip
-ENTRY_COLUMNS = {"ruleName": "RULE", "ruleId": "RULE ID", "nodeId": "NODE", "field": "FIELD", "message": "MESSAGE",
-                 "severity": "ON FAIL"}  # fmt: skip
+COLUMNS = {
+    "id": "ID",
+    "run": "RUN",
+    "ruleName": "RULE",
+    "field": "FIELD",
+    "message": "MESSAGE",
+    "place": "FILE:RECORD",
+    "disposition": "ROW WAS",
+    "status": "STATUS",
+}
+ENTRY_COLUMNS = {
+    "ruleName": "RULE",
+    "ruleId": "RULE ID",
+    "nodeId": "NODE",
+    "field": "FIELD",
+    "message": "MESSAGE",
+    "severity": "ON FAIL",
+}
 CELL_COLUMNS = {"name": "FIELD", "value": "VALUE", "fixed": "MENDED"}
-RESULT_COLUMNS = {"row": "ROW", "place": "FILE:RECORD", "result": "WHAT BECAME OF IT", "rules": "BY RULE",
-                  "status": "IS NOW"}  # fmt: skip
+RESULT_COLUMNS = {
+    "row": "ROW",
+    "place": "FILE:RECORD",
+    "result": "WHAT BECAME OF IT",
+    "rules": "BY RULE",
+    "status": "IS NOW",
+}
 MEMORY_BYTES = 16 << 20
 """What an export holds in memory; more goes through a file."""
 
@@ -95,8 +114,10 @@ def _wanted(args: Namespace) -> Wanted:
     return Wanted(
         pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
         run=find_run(workspace, args.run) if args.run else None,
-        rule=args.rule, status=args.status, search=args.search,
-    )  # fmt: skip
+        rule=args.rule,
+        status=args.status,
+        search=args.search,
+    )
 
 
 def _selection(args: Namespace) -> Selection:
@@ -141,9 +162,16 @@ def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, i
         return
     names = _rule_names(entries)
     runs = _run_names(entries)
-    rows = [{**entry, "id": str(entry["id"]), "run": runs.get(entry["runId"], entry["runId"]),
-             "ruleName": names.get(entry["ruleId"], entry["ruleId"]),
-             "place": f"{entry['sourceFile']} record {entry['sourceRecord']}"} for entry in entries]  # fmt: skip
+    rows = [
+        {
+            **entry,
+            "id": str(entry["id"]),
+            "run": runs.get(entry["runId"], entry["runId"]),
+            "ruleName": names.get(entry["ruleId"], entry["ruleId"]),
+            "place": f"{entry['sourceFile']} record {entry['sourceRecord']}",
+        }
+        for entry in entries
+    ]
     show_table(console, COLUMNS, rows)
     tables = ", ".join(sorted({f"{entry['table']} (connection {entry['connection']})" for entry in entries}))
     show_lines(console, ["", f"Kept in {tables}. A row in full: flow errors show ID"])
@@ -181,8 +209,11 @@ def show_row(args: Namespace) -> Outcome:
     run = get_run(workspace, run_id)
     entries = list_entries_of_row(workspace, run, row_id)
     if not entries:
-        raise FlowError("error.unknown", f"There is no rejected row {args.row!r} here.",
-                        hint="`flow errors list` shows the newest ones.")  # fmt: skip
+        raise FlowError(
+            "error.unknown",
+            f"There is no rejected row {args.row!r} here.",
+            hint="`flow errors list` shows the newest ones.",
+        )
     documents = [entry_document(entry, "admin") for entry in entries]
     line = line_of(run, documents[0]["sourceFile"], documents[0]["sourceRecord"])
     return Outcome(
@@ -199,8 +230,10 @@ def _show_row(console: Console, entries: list[dict[str, Any]], line: int | None)
     names = _rule_names(entries)
     show_table(console, ENTRY_COLUMNS, [{**e, "ruleName": names.get(e["ruleId"], e["ruleId"])} for e in entries])
     fixed = first["fixedRow"] or {}
-    cells = [{"name": name, "value": value, "fixed": fixed[name] if name in fixed and fixed[name] != value else ""}
-             for name, value in first["row"].items()]  # fmt: skip
+    cells = [
+        {"name": name, "value": value, "fixed": fixed[name] if name in fixed and fixed[name] != value else ""}
+        for name, value in first["row"].items()
+    ]
     show_lines(console, [""])
     show_table(console, CELL_COLUMNS, cells)
 
@@ -212,8 +245,9 @@ def fix_row(args: Namespace) -> Outcome:
     from flowapp.runs.models import Purpose
 
     if args.expression:
-        return _run_over(args, Purpose.MEND, column=args.column or "", expression=args.expression,
-                         replace_typed=args.replace_typed)  # fmt: skip
+        return _run_over(
+            args, Purpose.MEND, column=args.column or "", expression=args.expression, replace_typed=args.replace_typed
+        )
     cells: dict[str, str | None] = dict.fromkeys(args.null)
     for pair in args.set:
         name, equals, value = pair.partition("=")
@@ -221,8 +255,10 @@ def fix_row(args: Namespace) -> Outcome:
             raise UsageError(f"{pair!r} is not FIELD=VALUE", command="flow errors fix")
         cells[name] = value
     if not cells:
-        raise UsageError("say what to put in: --set FIELD=VALUE, --null FIELD, or --field with --expression",
-                         command="flow errors fix")  # fmt: skip
+        raise UsageError(
+            "say what to put in: --set FIELD=VALUE, --null FIELD, or --field with --expression",
+            command="flow errors fix",
+        )
     return _decide(args, "fix", cells)
 
 
@@ -267,13 +303,16 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
     from flowapp.runs.selectors import run_document
 
     selection, detach = _selection(args), getattr(args, "detach", False)
-    runs = ask_for_runs(purpose, selection, Trigger.CLI, Decider("the command line"), reason=args.reason, send=detach,
-                        **options)  # fmt: skip
+    runs = ask_for_runs(
+        purpose, selection, Trigger.CLI, Decider("the command line"), reason=args.reason, send=detach, **options
+    )
     if detach:
         names = [run.name for run in runs]
-        return said({"runs": [str(run.pk) for run in runs], "rows": selection.rows},
-                    f"Queued for a worker: {', '.join(names)}.",
-                    f"Follow it with: flow runs show {names[0]}")  # fmt: skip
+        return said(
+            {"runs": [str(run.pk) for run in runs], "rows": selection.rows},
+            f"Queued for a worker: {', '.join(names)}.",
+            f"Follow it with: flow runs show {names[0]}",
+        )
     with shown_engine(selection.pipeline.ident, purpose) as engine:
         runs = rows_inline(runs, engine)
     documents = [run_document(run, sees_values=True) for run in runs]
@@ -314,18 +353,26 @@ def _show_results(
     console: Console, found: RowResults, rows: list[dict[str, Any]], names: dict[str, str], limit: int
 ) -> None:
     if found.unlisted:
-        show_lines(console, [f"It is not kept what became of each of {counted(found.unlisted, 'row')} that the run "
-                             "has counted: an older release made it, or it is too long ago."])  # fmt: skip
+        show_lines(
+            console,
+            [
+                f"It is not kept what became of each of {counted(found.unlisted, 'row')} that the run "
+                "has counted: an older release made it, or it is too long ago."
+            ],
+        )
     if not rows:
         show_lines(console, ["No such rows."])
         return
     shown = [
-        {"row": row["key"] or f"entry {row['id']}", "place": f"{row['sourceFile']} record {row['sourceRecord']}",
-         "result": ROW_RESULTS.get(row["result"], (row["result"],))[0],
-         "rules": ", ".join(names.get(rule, rule) for rule in row["rules"] if row["result"] == "fails"),
-         "status": row["status"] or "thrown away"}
+        {
+            "row": row["key"] or f"entry {row['id']}",
+            "place": f"{row['sourceFile']} record {row['sourceRecord']}",
+            "result": ROW_RESULTS.get(row["result"], (row["result"],))[0],
+            "rules": ", ".join(names.get(rule, rule) for rule in row["rules"] if row["result"] == "fails"),
+            "status": row["status"] or "thrown away",
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
     show_table(console, RESULT_COLUMNS, shown)
     if found.next:
         show_lines(console, [f"There are more: --limit {limit * 10}"])

@@ -86,8 +86,14 @@ def _write_crash(crash_id: str, error: BaseException) -> Path:
     return path
 
 
-_SECRET_NAMES = ("FLOW_SECRET_KEY", "FLOW_ENCRYPTION_KEYS", "FLOW_CONNECTION_PASSWORD", "FLOW_CHANNEL_SECRET",
-                 "FLOW_DATABASE_URL", "FLOW_REDIS_URL")  # fmt: skip
+_SECRET_NAMES = (
+    "FLOW_SECRET_KEY",
+    "FLOW_ENCRYPTION_KEYS",
+    "FLOW_CONNECTION_PASSWORD",
+    "FLOW_CHANNEL_SECRET",
+    "FLOW_DATABASE_URL",
+    "FLOW_REDIS_URL",
+)
 _USER_INFO = re.compile(r"(?<=://)[^/\s]*@")
 
 

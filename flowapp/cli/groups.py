@@ -22,13 +22,30 @@ from flowapp.cli import (
     user,
     validate,
     watermark,
-)  # fmt: skip
+)
 from flowapp.cli.parser import Parser, add_json_option
 
 GROUPS = (
-    up, demo, validate, run, runs, hooks, errors, trace, rules, pipeline, watermark, backups, connection, alerts,
-    channel, user, token, secrets, schema,
-)  # fmt: skip
+    up,
+    demo,
+    validate,
+    run,
+    runs,
+    hooks,
+    errors,
+    trace,
+    rules,
+    pipeline,
+    watermark,
+    backups,
+    connection,
+    alerts,
+    channel,
+    user,
+    token,
+    secrets,
+    schema,
+)
 
 
 def build_parser() -> Parser:

@@ -16,8 +16,14 @@ from flowapp.cli.workspace import OPERATOR, current_workspace
 if TYPE_CHECKING:
     from flowapp.pipelines.models import PipelineVersion
 
-COLUMNS = {"id": "ID", "name": "NAME", "version": "VERSION", "lastRun": "LAST RUN", "schedule": "SCHEDULE",
-           "enabled": "ENABLED"}  # fmt: skip
+COLUMNS = {
+    "id": "ID",
+    "name": "NAME",
+    "version": "VERSION",
+    "lastRun": "LAST RUN",
+    "schedule": "SCHEDULE",
+    "enabled": "ENABLED",
+}
 VERSION_COLUMNS = {"version": "VERSION", "createdAt": "SAVED", "author": "BY", "message": "MESSAGE"}
 
 
@@ -32,9 +38,7 @@ def add_parser(commands: Any) -> None:
     restore = add_command(group, "restore", restore_pipeline, "make an old version the newest one")
     restore.add_argument("id", metavar="ID")
     restore.add_argument("version", metavar="VERSION", type=int)
-    convert = add_command(
-        group, "convert", convert_file, "print a document in its other form", needs_database=False
-    )  # fmt: skip
+    convert = add_command(group, "convert", convert_file, "print a document in its other form", needs_database=False)
     convert.add_argument("file", metavar="FILE", help="a .json or .toml file, or - for standard input")
     convert.add_argument("--to", required=True, choices=("json", "toml"), help="the form to print it in")
 

@@ -18,10 +18,16 @@ if TYPE_CHECKING:
     from flowapp.runs.models import Purpose
     from flowapp.runs.purposes import Engine
 
-WORDS = {"start": "asking the target", "list": "looking for files", "scan": "scanning files",
-         "pass": "reading and judging rows", "check": "checking the whole",
-         "effect": "counting what would change", "load": "loading", "finish": "finishing",
-         }  # fmt: skip
+WORDS = {
+    "start": "asking the target",
+    "list": "looking for files",
+    "scan": "scanning files",
+    "pass": "reading and judging rows",
+    "check": "checking the whole",
+    "effect": "counting what would change",
+    "load": "loading",
+    "finish": "finishing",
+}
 
 
 class ShownEvents:

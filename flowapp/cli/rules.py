@@ -47,10 +47,9 @@ def suggest_rules(args: Namespace) -> Outcome:
     proposals = selectors.list_proposals(samples, selectors.node_of(view, args.node))
     found = [selectors.proposal_document(proposal) for proposal in proposals]
     table = [
-        {**one, "what": proposal.name, "on": proposal.field,
-         "as": json.dumps(one["spec"], ensure_ascii=False)}
+        {**one, "what": proposal.name, "on": proposal.field, "as": json.dumps(one["spec"], ensure_ascii=False)}
         for one, proposal in zip(found, proposals, strict=True)
-    ]  # fmt: skip
+    ]
     document = {"samples": [selectors.sample_document(sample) for sample in samples], "suggestions": found}
     return Outcome(document, listed("suggestions", table, COLUMNS, "The samples speak for no further rule.").show)
 

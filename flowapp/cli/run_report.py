@@ -19,9 +19,14 @@ from ir.words import counted
 Document = dict[str, Any]
 
 STATUS_BY_STATE = {
-    "succeeded": 0, "succeeded_with_warnings": 0, "loaded_hook_failed": HOOK_FAILED, "cancelled": CANCELLED,
-    "failed": FAILED, "discarded": FAILED, "held": HELD,
-}  # fmt: skip
+    "succeeded": 0,
+    "succeeded_with_warnings": 0,
+    "loaded_hook_failed": HOOK_FAILED,
+    "cancelled": CANCELLED,
+    "failed": FAILED,
+    "discarded": FAILED,
+    "held": HELD,
+}
 """Exit statuses of runs that have ended. Any other state means that it goes on elsewhere."""
 
 _COLOURS = {
@@ -32,34 +37,61 @@ _COLOURS = {
     "held": "yellow",
 }
 
-RULE_COLUMNS = {"node": "NODE", "rule": "RULE", "type": "TYPE", "field": "FIELD", "onFail": "ON FAIL",
-                "violations": "VIOLATIONS", "judged": "OF ROWS"}  # fmt: skip
+RULE_COLUMNS = {
+    "node": "NODE",
+    "rule": "RULE",
+    "type": "TYPE",
+    "field": "FIELD",
+    "onFail": "ON FAIL",
+    "violations": "VIOLATIONS",
+    "judged": "OF ROWS",
+}
 HOOK_COLUMNS = {"id": "HOOK", "statement": "WHAT IT RUNS", "state": "STATE", "durationMs": "MS", "message": "MESSAGE"}
-CHECK_COLUMNS = {"node": "NODE", "check": "CHECK", "subject": "OF", "ok": "OK", "observed": "OBSERVED",
-                 "message": "MESSAGE"}  # fmt: skip
+CHECK_COLUMNS = {
+    "node": "NODE",
+    "check": "CHECK",
+    "subject": "OF",
+    "ok": "OK",
+    "observed": "OBSERVED",
+    "message": "MESSAGE",
+}
 
 ROW_RESULTS = {
-    "loaded": ("loaded", "loaded"), "fails": ("still fails a rule", "still fail a rule"),
+    "loaded": ("loaded", "loaded"),
+    "fails": ("still fails a rule", "still fail a rule"),
     "exists": ("has a key that the table holds already", "have a key that the table holds already"),
     "older": ("is older than what the table holds for its key", "are older than what the table holds for their key"),
-    "read_again": ("was read again by a later run, which did not reject it",
-                   "were read again by a later run, which did not reject them"),
+    "read_again": (
+        "was read again by a later run, which did not reject it",
+        "were read again by a later run, which did not reject them",
+    ),
     "superseded": ("has a later run that stands for it", "have a later run that stands for them"),
-    "filtered": ("is filtered away", "are filtered away"), "already": ("was replayed before", "were replayed before"),
+    "filtered": ("is filtered away", "are filtered away"),
+    "already": ("was replayed before", "were replayed before"),
     "ignored": ("is ignored", "are ignored"),
-    "was_loaded": ("was loaded by its own run, in spite of the rule",
-                   "were loaded by their own run, in spite of the rule"),
+    "was_loaded": (
+        "was loaded by its own run, in spite of the rule",
+        "were loaded by their own run, in spite of the rule",
+    ),
     "not_loaded": ("belongs to a run that loaded nothing", "belong to a run that loaded nothing"),
     "replaced": ("belongs to a load that a later one has replaced", "belong to a load that a later one has replaced"),
-    "gone": ("is gone", "are gone"), "changed": ("was changed meanwhile", "were changed meanwhile"),
-    "repeated": ("was rejected by several runs, and is loaded once",
-                 "were rejected by several runs, and are loaded once"),
-    "unfit": ("cannot be replayed", "cannot be replayed"), "mended": ("fixed", "fixed"),
-    "unchanged": ("had the value that the expression gives, and stayed as it was",
-                  "had the value that the expression gives, and stayed as they were"),
-    "typed": ("holds what somebody typed by hand, and stayed as it was (--replace-typed)",
-              "hold what somebody typed by hand, and stayed as they were (--replace-typed)"),
-}  # fmt: skip
+    "gone": ("is gone", "are gone"),
+    "changed": ("was changed meanwhile", "were changed meanwhile"),
+    "repeated": (
+        "was rejected by several runs, and is loaded once",
+        "were rejected by several runs, and are loaded once",
+    ),
+    "unfit": ("cannot be replayed", "cannot be replayed"),
+    "mended": ("fixed", "fixed"),
+    "unchanged": (
+        "had the value that the expression gives, and stayed as it was",
+        "had the value that the expression gives, and stayed as they were",
+    ),
+    "typed": (
+        "holds what somebody typed by hand, and stayed as it was (--replace-typed)",
+        "hold what somebody typed by hand, and stayed as they were (--replace-typed)",
+    ),
+}
 """What became of rejected rows in words: of one row, and of several."""
 
 
@@ -102,8 +134,11 @@ def _node_lines(node: Document) -> Iterator[str]:
     if node.get("rowsLoaded") is None:
         return
     yield f"{node['id']}: {equation_of(node)}"
-    parts = [f"{node[f'rows{name}']:,} {name.lower()}" for name in ("Inserted", "Updated", "Unchanged")
-             if node.get(f"rows{name}") is not None]  # fmt: skip
+    parts = [
+        f"{node[f'rows{name}']:,} {name.lower()}"
+        for name in ("Inserted", "Updated", "Unchanged")
+        if node.get(f"rows{name}") is not None
+    ]
     if parts and node["rowsLoaded"]:
         yield f"  of the loaded rows: {', '.join(parts)}"
 

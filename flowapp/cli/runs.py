@@ -11,8 +11,17 @@ from flowapp.cli.parser import add_command, add_group, add_run, positive
 from flowapp.cli.run import ended, told
 from flowapp.cli.workspace import current_workspace
 
-COLUMNS = {"name": "RUN", "version": "VERSION", "purpose": "FOR", "state": "STATE", "trigger": "TRIGGER",
-           "queuedAt": "QUEUED", "endedAt": "ENDED", "problem": "PROBLEM", "run": "ID"}  # fmt: skip
+COLUMNS = {
+    "name": "RUN",
+    "version": "VERSION",
+    "purpose": "FOR",
+    "state": "STATE",
+    "trigger": "TRIGGER",
+    "queuedAt": "QUEUED",
+    "endedAt": "ENDED",
+    "problem": "PROBLEM",
+    "run": "ID",
+}
 
 
 def add_parser(commands: Any) -> None:
@@ -41,8 +50,16 @@ def list_runs(args: Namespace) -> Outcome:
     pipeline = get_pipeline(workspace, args.pipeline) if args.pipeline else None
     runs = selectors.list_runs(workspace, pipeline=pipeline, state=args.state)[: args.limit]
     found = [selectors.run_summary(run) for run in runs]
-    rows = [{**run, "name": f"{run['pipeline']}/{run['number']}", "queuedAt": minute(run["queuedAt"]),
-             "endedAt": minute(run["endedAt"]), "problem": _problem(run)} for run in found]  # fmt: skip
+    rows = [
+        {
+            **run,
+            "name": f"{run['pipeline']}/{run['number']}",
+            "queuedAt": minute(run["queuedAt"]),
+            "endedAt": minute(run["endedAt"]),
+            "problem": _problem(run),
+        }
+        for run in found
+    ]
     empty = "No such runs." if args.pipeline or args.state else "No runs yet. Start one: flow run FILE_OR_ID"
     return Outcome({"runs": found}, listed("runs", rows, COLUMNS, empty).show)
 

@@ -22,8 +22,13 @@ def add_token(args: Namespace) -> Outcome:
     from flowapp.accounts.services import add_token as add
 
     key, token = add(current_workspace(), args.name, args.role, days=args.days)
-    document = {"name": token.name, "workspace": token.workspace.slug, "role": token.role, "token": key,
-                "expiresAt": token.expires_at}  # fmt: skip
+    document = {
+        "name": token.name,
+        "workspace": token.workspace.slug,
+        "role": token.role,
+        "token": key,
+        "expiresAt": token.expires_at,
+    }
     return said(
         document,
         key,

@@ -23,8 +23,16 @@ from ir.errors import FlowError
 
 _CELERY = ("-m", "celery", "-q", "-A", "flowapp.celery", "worker", "--loglevel", "INFO")
 _ALONE = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-_UVICORN = ("-m", "uvicorn", "flowapp.asgi:application", "--lifespan", "off", "--no-access-log", "--no-server-header",
-            "--no-proxy-headers")  # fmt: skip
+_UVICORN = (
+    "-m",
+    "uvicorn",
+    "flowapp.asgi:application",
+    "--lifespan",
+    "off",
+    "--no-access-log",
+    "--no-server-header",
+    "--no-proxy-headers",
+)
 
 
 def add_parser(commands: Any) -> None:

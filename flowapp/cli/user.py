@@ -40,10 +40,9 @@ def _document(member: Membership) -> dict[str, Any]:
         "email": member.user.email,
         "workspace": member.workspace.slug,
         "role": member.role,
-        "endedCredentials": ended and {
-            "password": ended.password, "sessions": ended.sessions, "links": ended.links, "tokens": ended.tokens
-        },
-    }  # fmt: skip
+        "endedCredentials": ended
+        and {"password": ended.password, "sessions": ended.sessions, "links": ended.links, "tokens": ended.tokens},
+    }
 
 
 def link_user(args: Namespace) -> Outcome:

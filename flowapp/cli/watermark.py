@@ -14,8 +14,16 @@ from flowapp.cli.workspace import current_workspace
 if TYPE_CHECKING:
     from flowapp.watermarks.places import Place
 
-COLUMNS = {"node": "NODE", "table": "TABLE", "column": "COLUMN", "type": "TYPE", "value": "MARK", "lag": "LAG",
-           "ties": "ROWS AT IT", "seen": "SEEN"}  # fmt: skip
+COLUMNS = {
+    "node": "NODE",
+    "table": "TABLE",
+    "column": "COLUMN",
+    "type": "TYPE",
+    "value": "MARK",
+    "lag": "LAG",
+    "ties": "ROWS AT IT",
+    "seen": "SEEN",
+}
 CHANGE_COLUMNS = {"at": "CHANGED", "action": "BY WHAT", "by": "BY WHOM", "old": "FROM", "new": "TO", "reason": "WHY"}
 BY = "command line"
 
@@ -48,8 +56,10 @@ def _show(console: Console, marks: list[dict[str, Any]]) -> None:
     if not marks:
         show_lines(console, ["No target of this pipeline has the load mode incremental_watermark."])
         return
-    rows = [{**mark, "table": f"{mark['schema']}.{mark['table']}", "seen": minute(mark["seenAt"] or "never")}
-            for mark in marks]  # fmt: skip
+    rows = [
+        {**mark, "table": f"{mark['schema']}.{mark['table']}", "seen": minute(mark["seenAt"] or "never")}
+        for mark in marks
+    ]
     show_table(console, COLUMNS, rows)
     for mark in marks:
         if mark["trouble"]:

@@ -40,9 +40,10 @@ def allow(
     connection = get_connection(workspace, name)
     if connection.kind != POSTGRES:
         raise InvalidConnection(
-            "connection.wrong_kind", f"No query runs over {name!r}: it is a {connection.kind}.",
+            "connection.wrong_kind",
+            f"No query runs over {name!r}: it is a {connection.kind}.",
             hint="Allow functions and roles on connections to databases.",
-        )  # fmt: skip
+        )
     changes: dict[str, Any] = {}
     if functions is not None:
         changes["allowedFunctions"] = _required(functions)
@@ -77,6 +78,7 @@ def _required(functions: Iterable[str]) -> list[str]:
 
 def _not_a_function(message: str) -> InvalidConnection:
     return InvalidConnection(
-        "connection.function_invalid", message,
+        "connection.function_invalid",
+        message,
         hint="Write one function, operator's function or type a line, with its schema, such as public.similarity.",
-    )  # fmt: skip
+    )

@@ -53,9 +53,10 @@ def require_host(host: str) -> None:
     """One host, as in a URL: no list and no folder of a socket, both of which libpq would take. Raises."""
     if not _HOST.fullmatch(host):
         raise InvalidConnection(
-            "connection.host_invalid", "The host must be one name or address.",
+            "connection.host_invalid",
+            "The host must be one name or address.",
             hint="Write it without port, user or slashes, such as db.example.com or 10.0.0.5.",
-        )  # fmt: skip
+        )
 
 
 def _split(url: str) -> SplitResult:
@@ -115,9 +116,10 @@ def _sslmode(parts: SplitResult) -> str:
     mode = options[0][1] if options else "prefer"
     if mode not in SSL_MODES:
         raise InvalidConnection(
-            "connection.sslmode_unknown", "The sslmode of the connection URL is unknown.",
+            "connection.sslmode_unknown",
+            "The sslmode of the connection URL is unknown.",
             hint=f"Known: {', '.join(SSL_MODES)}.",
-        )  # fmt: skip
+        )
     return mode
 
 

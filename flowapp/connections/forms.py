@@ -107,27 +107,38 @@ class ConnectionForm(StyledForm):
             self.add_error(name, "Fill this in, or paste a URL.")
         if not missing:
             self.given = ConnectionFields(
-                "postgres", values["host"], values.get("port") or DEFAULT_PORT, values["database"], values["user"],
-                values.get("password", ""), values.get("sslmode") or "prefer",
-            )  # fmt: skip
+                "postgres",
+                values["host"],
+                values.get("port") or DEFAULT_PORT,
+                values["database"],
+                values["user"],
+                values.get("password", ""),
+                values.get("sslmode") or "prefer",
+            )
 
 
 class WebhookForm(StyledForm):
     """A webhook. `given` holds WebhookFields after it was found readable."""
 
     name = forms.CharField(
-        label="Name", max_length=63, widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        label="Name",
+        max_length=63,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
         help_text="How hooks call it, such as pager: small letters, digits, - and _.",
-    )  # fmt: skip
+    )
     url = forms.CharField(
-        label="URL", max_length=2000, widget=UnrepeatedInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+        label="URL",
+        max_length=2000,
+        widget=UnrepeatedInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
         help_text="A public https address, without user and query. A hook may add a path.",
-    )  # fmt: skip
+    )
     headers = forms.CharField(
-        label="Headers", required=False, max_length=20_000,
+        label="Headers",
+        required=False,
+        max_length=20_000,
         help_text="One a line, such as Authorization: Bearer …",
         widget=UnrepeatedLines(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
-    )  # fmt: skip
+    )
     password = _password("Signing secret", "Requests are signed with it, by HMAC-SHA256. Stored encrypted.")
 
     given: WebhookFields
@@ -146,16 +157,19 @@ class AllowanceForm(StyledForm):
     """What queries may use over a connection."""
 
     functions = forms.CharField(
-        label="Functions that PostgreSQL does not bring", required=False, max_length=20_000,
+        label="Functions that PostgreSQL does not bring",
+        required=False,
+        max_length=20_000,
         help_text="One a line with its schema, such as public.similarity. Functions that run SQL given as text, such "
         "as crosstab or dblink, can do all that the role can.",
         widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
-    )  # fmt: skip
+    )
     server_rights = forms.BooleanField(
-        label="Run queries as a role with rights over the server", required=False,
+        label="Run queries as a role with rights over the server",
+        required=False,
         help_text="A superuser, or a role that may run programs or read or write files of the database server.",
         widget=forms.CheckboxInput(attrs={"class": "form-check-input"}),
-    )  # fmt: skip
+    )
 
     @property
     def given(self) -> list[str]:

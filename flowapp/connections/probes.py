@@ -30,8 +30,13 @@ class Report:
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {"ok": self.error is None, "tried": self.tried, **self.facts, "notes": list(self.notes),
-                "error": self.error}  # fmt: skip
+        return {
+            "ok": self.error is None,
+            "tried": self.tried,
+            **self.facts,
+            "notes": list(self.notes),
+            "error": self.error,
+        }
 
 
 FACTS = """

@@ -47,9 +47,10 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | W
     """Store a connection; raises InvalidConnection. What is secret is encrypted before it reaches the database."""
     if not NAME.fullmatch(name):
         raise InvalidConnection(
-            "connection.name_invalid", f"{name!r} cannot name a connection.",
+            "connection.name_invalid",
+            f"{name!r} cannot name a connection.",
             hint="A name begins with a small letter and holds up to 63 small letters, digits, - and _.",
-        )  # fmt: skip
+        )
     connection = Connection(workspace=workspace, name=name)
     connection.kind = fields.kind
     KINDS[fields.kind].fill(connection, fields)
@@ -58,9 +59,10 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | W
             connection.save(force_insert=True)
     except IntegrityError:
         raise InvalidConnection(
-            "connection.name_taken", f"There is a connection {name!r} already.",
+            "connection.name_taken",
+            f"There is a connection {name!r} already.",
             hint=f"Remove it first (`flow connection remove {name}`), or choose another name.",
-        ) from None  # fmt: skip
+        ) from None
     return connection
 
 

@@ -21,9 +21,12 @@ from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 
 FIELD_OF = {
-    "connection.name_invalid": "name", "connection.name_taken": "name", "connection.url_invalid": "url",
-    "connection.host_invalid": "host", "connection.headers_invalid": "headers",
-}  # fmt: skip
+    "connection.name_invalid": "name",
+    "connection.name_taken": "name",
+    "connection.url_invalid": "url",
+    "connection.host_invalid": "host",
+    "connection.headers_invalid": "headers",
+}
 """Where a refusal is shown; others are shown above the form."""
 
 
@@ -87,9 +90,10 @@ def add_embedded(request: HtmxRequest) -> HttpResponse:
     server = embedded_server()
     if server is None or not offers_warehouse(request.workspace):
         raise InvalidConnection(
-            "connection.not_embedded", "There is no database that came along, or a connection leads there already.",
+            "connection.not_embedded",
+            "There is no database that came along, or a connection leads there already.",
             hint="Look at the list of connections, or add one by its fields.",
-        )  # fmt: skip
+        )
     use_warehouse(request.workspace, server)
     probe_connection(request.workspace, NAME)
     messages.success(request, f"Connection {NAME} is stored and tested.")
@@ -113,9 +117,13 @@ def _show(
     form.fields["password"].label = f"New {kind.secret_word}"
     used_by = pipelines_using(request.workspace, connection.name)
     context = {
-        "connection": connection, "kind": kind, "form": form, "used_by": used_by, "allows": shown_allowance(connection),
+        "connection": connection,
+        "kind": kind,
+        "form": form,
+        "used_by": used_by,
+        "allows": shown_allowance(connection),
         "allowance": allowance or _allowance_form(connection),
-    }  # fmt: skip
+    }
     return render_page(request, "connections/detail.html", context, status=status)
 
 

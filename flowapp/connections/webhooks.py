@@ -22,10 +22,24 @@ WEBHOOK = "webhook"
 HTTPS_PORT = 443
 MOST_HEADERS = 20
 LONGEST_HEADER = 2000
-KEPT_HEADERS = frozenset({
-    "connection", "content-length", "content-type", "expect", "host", "idempotency-key", "te", "trailer",
-    "transfer-encoding", "upgrade", "user-agent", "webhook-id", "webhook-signature", "webhook-timestamp",
-})  # fmt: skip
+KEPT_HEADERS = frozenset(
+    {
+        "connection",
+        "content-length",
+        "content-type",
+        "expect",
+        "host",
+        "idempotency-key",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+        "webhook-id",
+        "webhook-signature",
+        "webhook-timestamp",
+    }
+)
 """Headers that are the request's own."""
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")

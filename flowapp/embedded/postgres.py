@@ -117,9 +117,12 @@ class Postgres:
         done = subprocess.run(
             [self._bin / "initdb", *options, "--no-instructions"],
             cwd=self._folder.parent if self._account.uid is None else "/",
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             **self._account.popen_options(),
-        )  # fmt: skip
+        )
         self._log.append(done.stdout)
         if done.returncode:
             raise EmbeddedError(
@@ -133,10 +136,14 @@ class Postgres:
         with self._log.open() as log:
             self._child = subprocess.Popen(
                 [self._bin / "postgres", "-D", self._data, f"-p{port}", *settings],
-                cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
                 preexec_fn=die_with_parent(signal.SIGINT),
                 **self._account.popen_options(),
-            )  # fmt: skip
+            )
 
     def _connect_when_up(self, port: int) -> psycopg.Connection:
         """Wait for the server. 60 s is for recovery after a crash with much unfinished work."""
@@ -144,9 +151,15 @@ class Postgres:
         while True:
             try:
                 return psycopg.connect(
-                    host=LOOPBACK, port=port, user=ADMIN, password=self._secrets.admin, dbname="postgres",
-                    autocommit=True, sslmode="disable", connect_timeout=5,
-                )  # fmt: skip
+                    host=LOOPBACK,
+                    port=port,
+                    user=ADMIN,
+                    password=self._secrets.admin,
+                    dbname="postgres",
+                    autocommit=True,
+                    sslmode="disable",
+                    connect_timeout=5,
+                )
             except psycopg.OperationalError as error:
                 if self.pid is None or time.monotonic() > end:
                     raise self._not_up(error) from error

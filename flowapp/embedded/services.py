@@ -152,9 +152,13 @@ def _start_keeper(home: Home, name: str) -> None:
     with open(log_path, "ab") as log:
         keeper = subprocess.Popen(
             [sys.executable, "-m", "flowapp.embedded.keeper", str(home.root), name],
-            cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+            cwd=PROJECT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
             start_new_session=True,
-        )  # fmt: skip
+        )
     assert keeper.stdout is not None  # noqa: S101
     with keeper.stdout as answers:
         reply = json.loads(answers.readline() or "{}")

@@ -46,10 +46,14 @@ class Valkey:
         with self._log.open() as log:
             self._child = subprocess.Popen(
                 [self._program, "-"],
-                cwd="/", stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
+                cwd="/",
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
                 preexec_fn=die_with_parent(signal.SIGTERM),
                 **self._account.popen_options(),
-            )  # fmt: skip
+            )
         assert self._child.stdin is not None  # noqa: S101
         with self._child.stdin as configuration:
             configuration.write(self._configuration(port).encode())

@@ -74,9 +74,15 @@ def note_password(home: Home, fields: Fields) -> None:
 def _administration(addresses: ServiceAddresses) -> Iterator[psycopg.Connection]:
     """The server's own session, one at a time: CREATE DATABASE takes no IF NOT EXISTS."""
     with psycopg.connect(
-        host=LOOPBACK, port=addresses.ports["postgres"], user=ADMIN, password=addresses.secrets.admin,
-        dbname="postgres", autocommit=True, sslmode="disable", connect_timeout=5,
-    ) as admin:  # fmt: skip
+        host=LOOPBACK,
+        port=addresses.ports["postgres"],
+        user=ADMIN,
+        password=addresses.secrets.admin,
+        dbname="postgres",
+        autocommit=True,
+        sslmode="disable",
+        connect_timeout=5,
+    ) as admin:
         admin.execute("SELECT pg_advisory_lock(hashtextextended('flow.warehouses', 0))")
         yield admin
 

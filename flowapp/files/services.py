@@ -169,6 +169,13 @@ def _went_back(pipeline: Pipeline) -> bool:
 
 def _unit(run: Run, node: str, file: SourceFile, sha256: str, **more: object) -> LoadUnit:
     return LoadUnit(
-        workspace_id=run.workspace_id, pipeline_id=run.pipeline_id, node=node, sha256=sha256,
-        size=file.size, run=run, changed_at=Now(), **_seen_of(file), **more,
-    )  # fmt: skip
+        workspace_id=run.workspace_id,
+        pipeline_id=run.pipeline_id,
+        node=node,
+        sha256=sha256,
+        size=file.size,
+        run=run,
+        changed_at=Now(),
+        **_seen_of(file),
+        **more,
+    )

@@ -61,9 +61,10 @@ def uploaded_file(request: HttpRequest) -> UploadedFile:
     found = request.FILES.get("file")
     if getattr(request, "upload_is_too_large", False):
         raise InvalidUpload(
-            "upload.too_large", f"The file is larger than {settings.UPLOAD_BYTES:,} bytes.",
+            "upload.too_large",
+            f"The file is larger than {settings.UPLOAD_BYTES:,} bytes.",
             hint="Put large files into the workspace's folder on the server itself.",
-        )  # fmt: skip
+        )
     if not isinstance(found, UploadedFile):
         raise InvalidUpload("upload.file_missing", "No file was sent.", hint="Choose a file, as field `file`.")
     return found
@@ -82,16 +83,21 @@ def keep_upload(workspace: Workspace, folder: str, file: UploadedFile, user: Use
     with _beside(file) as (arrived, sha256), transaction.atomic():
         status = arrived.stat()
         upload = Upload.objects.create(
-            workspace=workspace, path=target.relative_to(root).as_posix(), sha256=sha256, size=status.st_size,
-            mtime_ns=status.st_mtime_ns, user=user,
-        )  # fmt: skip
+            workspace=workspace,
+            path=target.relative_to(root).as_posix(),
+            sha256=sha256,
+            size=status.st_size,
+            mtime_ns=status.st_mtime_ns,
+            user=user,
+        )
         try:
             os.link(arrived, target)
         except FileExistsError:
             raise InvalidUpload(
-                "upload.exists", f"There is a file {name!r} in {folder or 'that folder'!r} already.",
+                "upload.exists",
+                f"There is a file {name!r} in {folder or 'that folder'!r} already.",
                 hint="Nothing was overwritten. Give the new file another name.",
-            ) from None  # fmt: skip
+            ) from None
     return upload
 
 
@@ -116,9 +122,10 @@ def _safe_name(name: str) -> str:
     name = unicodedata.normalize("NFC", name).strip()
     if not name or name.startswith(".") or len(name.encode()) > LONGEST_NAME or _REFUSED.search(name):
         raise InvalidUpload(
-            "upload.name_refused", f"A file cannot be called {name[:80]!r}.",
-            hint=f"Up to {LONGEST_NAME} bytes, no dot first, and none of / \\ : * ? \" < > | or control characters.",
-        )  # fmt: skip
+            "upload.name_refused",
+            f"A file cannot be called {name[:80]!r}.",
+            hint=f'Up to {LONGEST_NAME} bytes, no dot first, and none of / \\ : * ? " < > | or control characters.',
+        )
     return name
 
 
@@ -128,8 +135,11 @@ def _require_readable(name: str, file: UploadedFile) -> None:
     found = unreadable_kind(file.read(HEAD_BYTES))
     file.seek(0)
     if found:
-        raise InvalidUpload("upload.format_unreadable", f"{name!r} is {found.name}, which Flow cannot read.",
-                            hint=f"{found.advice} Flow reads CSV, TSV, JSON, JSON lines and Parquet.")  # fmt: skip
+        raise InvalidUpload(
+            "upload.format_unreadable",
+            f"{name!r} is {found.name}, which Flow cannot read.",
+            hint=f"{found.advice} Flow reads CSV, TSV, JSON, JSON lines and Parquet.",
+        )
 
 
 def _safe_folder(root: Path, folder: str) -> Path:
@@ -137,13 +147,15 @@ def _safe_folder(root: Path, folder: str) -> Path:
     parts = [part for part in folder.strip().split("/") if part not in ("", ".")]
     if any(part.startswith(".") or _REFUSED.search(part) or len(part.encode()) > LONGEST_NAME for part in parts):
         raise InvalidUpload(
-            "upload.folder_refused", f"Files cannot be put into {folder[:200]!r}.",
+            "upload.folder_refused",
+            f"Files cannot be put into {folder[:200]!r}.",
             hint="Name a folder below the workspace's own, such as in/2026; no part begins with a dot.",
-        )  # fmt: skip
+        )
     found = root.joinpath(*parts).resolve()
     if not found.is_relative_to(root):
         raise InvalidUpload(
-            "upload.folder_outside", f"{folder[:200]!r} leads out of the workspace's folder.",
+            "upload.folder_outside",
+            f"{folder[:200]!r} leads out of the workspace's folder.",
             hint="Links must not lead out of it.",
-        )  # fmt: skip
+        )
     return found

@@ -62,9 +62,14 @@ def raise_alert(
     try:
         with transaction.atomic():
             alert = Alert.objects.create(
-                kind=kind, workspace_id=owner, pipeline_id=pipeline_id, node=node, fingerprint=fingerprint,
-                first_seen_at=Now(), **latest,
-            )  # fmt: skip
+                kind=kind,
+                workspace_id=owner,
+                pipeline_id=pipeline_id,
+                node=node,
+                fingerprint=fingerprint,
+                first_seen_at=Now(),
+                **latest,
+            )
             note_opened(alert)
     except IntegrityError:  # another process opened it since
         _count_again(fingerprint, latest)

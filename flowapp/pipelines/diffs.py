@@ -44,6 +44,8 @@ def _pair(kind: str, a: list[str], left: range, b: list[str], right: range) -> I
         x, y = (left[i] if i < len(left) else None), (right[i] if i < len(right) else None)
         yield DiffLine(
             kind,
-            None if x is None else x + 1, None if x is None else a[x],
-            None if y is None else y + 1, None if y is None else b[y],
-        )  # fmt: skip
+            None if x is None else x + 1,
+            None if x is None else a[x],
+            None if y is None else y + 1,
+            None if y is None else b[y],
+        )

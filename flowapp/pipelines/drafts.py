@@ -62,9 +62,10 @@ def read_seen(headers: Mapping[str, str]) -> Seen:
     revision = _REVISION.fullmatch(given)
     if revision is None and given != "*":
         raise FlowError(
-            "draft.revision_malformed", f"If-Match is {given[:100]!r}, which is no revision of a draft.",
+            "draft.revision_malformed",
+            f"If-Match is {given[:100]!r}, which is no revision of a draft.",
             hint='Send the draft\'s revision in quotes, as its ETag has it: If-Match: "0123456789abcdef".',
-        )  # fmt: skip
+        )
     return Seen(revision[1] if revision else "", page if _PAGE.fullmatch(page) else "")
 
 
@@ -86,9 +87,13 @@ def open_draft(pipeline: Pipeline, user: User | None) -> Draft:
         stored.delete()
     text = base_text(pipeline, pipeline.latest_number)
     return Draft(
-        workspace_id=pipeline.workspace_id, pipeline=pipeline, user=user, base_number=pipeline.latest_number,
-        text=text, good_text=text,
-    )  # fmt: skip
+        workspace_id=pipeline.workspace_id,
+        pipeline=pipeline,
+        user=user,
+        base_number=pipeline.latest_number,
+        text=text,
+        good_text=text,
+    )
 
 
 def base_text(pipeline: Pipeline, number: int) -> str:
@@ -267,9 +272,10 @@ def _change(draft: Draft, text: str, label: str, page: str) -> Draft | None:
 def _store(draft: Draft) -> bool:
     if draft.user_id is None:
         raise FlowError(
-            "draft.nobody", "Drafts belong to people, and this token was made by nobody.",
+            "draft.nobody",
+            "Drafts belong to people, and this token was made by nobody.",
             hint="Use a token that a person made on the Settings page, or save a version with PUT …/ir/.",
-        )  # fmt: skip
+        )
     try:
         with transaction.atomic():
             draft.save(force_insert=True)
@@ -284,9 +290,14 @@ def _splice(draft: Draft, text: str, label: str) -> DraftStep:
     limit = min(len(old), len(text)) - start
     end = _common(old[: -limit - 1 : -1] if limit else "", text[: -limit - 1 : -1] if limit else "")
     return DraftStep(
-        draft=draft, number=draft.next_number, previous=draft.position, label=label[:200], offset=start,
-        removed=old[start : len(old) - end], inserted=text[start : len(text) - end],
-    )  # fmt: skip
+        draft=draft,
+        number=draft.next_number,
+        previous=draft.position,
+        label=label[:200],
+        offset=start,
+        removed=old[start : len(old) - end],
+        inserted=text[start : len(text) - end],
+    )
 
 
 def _common(left: str, right: str) -> int:

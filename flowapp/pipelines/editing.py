@@ -47,9 +47,15 @@ from ir.nodes import NODES
 from ir.types import SIMPLE_TYPES
 
 TABS = (
-    ("visual", "Visual"), ("json", "JSON IR"), ("sql", "SQL"), ("lineage", "Lineage"), ("runs", "Runs"),
-    ("errors", "Errors"), ("schedule", "Schedule"), ("history", "History"),
-)  # fmt: skip
+    ("visual", "Visual"),
+    ("json", "JSON IR"),
+    ("sql", "SQL"),
+    ("lineage", "Lineage"),
+    ("runs", "Runs"),
+    ("errors", "Errors"),
+    ("schedule", "Schedule"),
+    ("history", "History"),
+)
 ACTIONS = ("panel", "form", "fix", "undo", "redo", "discard", "save", "run", "keep", "restore")
 WITH_PANEL = ("visual", "json", "schedule")
 

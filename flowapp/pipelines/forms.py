@@ -22,11 +22,9 @@ class NewPipeline(forms.Form):
         required=False,
         help_text="Small letters, digits, - and _. It stays. Left empty it is made of the name.",
         widget=forms.TextInput(
-            attrs={
-                "class": "form-control", "autocomplete": "off", "spellcheck": "false", "placeholder": "daily-orders"
-            }
+            attrs={"class": "form-control", "autocomplete": "off", "spellcheck": "false", "placeholder": "daily-orders"}
         ),
-    )  # fmt: skip
+    )
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data

@@ -115,10 +115,15 @@ HELP_OF = {
 }
 """By kind of node, where a field of the same name means something else."""
 LABELS = {
-    "rowLevel": "Rules", "datasetLevel": "Checks", "config": "Files", "ops": "Operations", "customSql": "Custom SQL",
+    "rowLevel": "Rules",
+    "datasetLevel": "Checks",
+    "config": "Files",
+    "ops": "Operations",
+    "customSql": "Custom SQL",
     "failAtRejectedPct": "Fail at rejected rows in %",
-    "fkIntegrity": "Foreign keys", "maxViolationPct": "Max violations in %",
-}  # fmt: skip
+    "fkIntegrity": "Foreign keys",
+    "maxViolationPct": "Max violations in %",
+}
 DOCS = {"Hooks": "hooks"}
 """By group: the page of `docs/` that says more."""
 FOLDED = {"validate": ("Condition and limits", frozenset({"when", "maxViolations", "maxViolationPct"}))}

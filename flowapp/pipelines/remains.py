@@ -81,10 +81,16 @@ def note_remains(pipeline: Pipeline) -> list[Remains]:
         backups[backup.connection].append((str(backup.run_id), backup.node))
     runs = [str(key) for key in pipeline.runs.order_by("-queued_at").values_list("pk", flat=True)[:MOST_RUNS]]
     return Remains.objects.bulk_create(
-        Remains(workspace=pipeline.workspace, ident=pipeline.ident, connection=name, backups=backups[name], runs=runs,
-                quarantines=list(places[name].quarantines) if name in places else [])
+        Remains(
+            workspace=pipeline.workspace,
+            ident=pipeline.ident,
+            connection=name,
+            backups=backups[name],
+            runs=runs,
+            quarantines=list(places[name].quarantines) if name in places else [],
+        )
         for name in sorted({*places, *backups})
-    )  # fmt: skip
+    )
 
 
 def clear_up_remains() -> int:
@@ -109,8 +115,9 @@ def _clear_up(remains: Remains) -> bool:
         with translate(), connect(resolve(stored), autocommit=True) as target:
             _forget(target, remains)
     except FlowError as error:
-        logger.info("What %s left behind connection %s is not cleared up yet: %s", remains.ident, remains.connection,
-                    error.code)  # fmt: skip
+        logger.info(
+            "What %s left behind connection %s is not cleared up yet: %s", remains.ident, remains.connection, error.code
+        )
         return False
     if remains.quarantines:  # they stay until they are past their time
         Remains.objects.filter(pk=remains.pk).update(is_due=False, backups=[], runs=[])
@@ -127,14 +134,16 @@ def _let_go(remains: Remains) -> bool:
         tables = f", and rejected rows in {', '.join(remains.quarantines)}" if remains.quarantines else ""
         with transaction.atomic():
             raise_alert(
-                "remains.stay", "warning",
+                "remains.stay",
+                "warning",
                 f"Pipeline {remains.ident!r} was deleted more than {REMOVED_DAYS} days ago, and connection "
                 f"{remains.connection!r} is removed: what the pipeline left behind it stays there (samples, marks and "
                 f"backups as far as there were any{tables}).",
                 "If that database is still in use, have its owner delete them: all but the rejected rows is in schema "
                 "flow_meta.",
-                workspace=remains.workspace, node=remains.ident,
-            )  # fmt: skip
+                workspace=remains.workspace,
+                node=remains.ident,
+            )
             remains.delete()
     return is_over
 

@@ -99,9 +99,15 @@ def _save_after(
             return None
         pipeline.refresh_from_db()
         return PipelineVersion.objects.create(
-            workspace_id=pipeline.workspace_id, pipeline=pipeline, number=number, author=author, message=message,
-            document=text, sha256=document_hash(parsed.document), quarantines=quarantines_of(document),
-        )  # fmt: skip
+            workspace_id=pipeline.workspace_id,
+            pipeline=pipeline,
+            number=number,
+            author=author,
+            message=message,
+            document=text,
+            sha256=document_hash(parsed.document),
+            quarantines=quarantines_of(document),
+        )
 
 
 def _newest(pipeline: Pipeline) -> PipelineVersion | None:
@@ -130,9 +136,13 @@ def restore_version(
     old = get_version(pipeline, number)
     pipeline.refresh_from_db()
     return save_version(
-        pipeline.workspace, old.document, author, f"Version {number} restored",
-        expected_version=pipeline.latest_number, role=role,
-    )  # fmt: skip
+        pipeline.workspace,
+        old.document,
+        author,
+        f"Version {number} restored",
+        expected_version=pipeline.latest_number,
+        role=role,
+    )
 
 
 def set_paused(pipeline: Pipeline, paused: bool) -> None:

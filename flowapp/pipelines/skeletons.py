@@ -12,11 +12,9 @@ Skeleton = Callable[[str, str], dict[str, Any]]
 
 
 CONFIGS: dict[str, dict[str, Any]] = {
-    "local_fs": {
-        "path": "", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv", "header": True}
-    },
+    "local_fs": {"path": "", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv", "header": True}},
     "postgres": {"table": {"schema": "public", "name": ""}},
-}  # fmt: skip
+}
 """By source connector: the settings to begin with."""
 NEW_RULE = {"onFail": "skip"}
 """What a rule begins with that a form adds: the first bad row is put aside, and does not stop the whole load."""

@@ -106,8 +106,9 @@ class Errors(APIView):
 
 class RowChange(serializers.Serializer[Any]):
     status = serializers.ChoiceField(["fixed", "ignored", "open"], required=False)
-    cells = serializers.DictField(child=serializers.CharField(allow_null=True, allow_blank=True, trim_whitespace=False),
-                                  required=False)  # fmt: skip
+    cells = serializers.DictField(
+        child=serializers.CharField(allow_null=True, allow_blank=True, trim_whitespace=False), required=False
+    )
     reason = serializers.CharField(default="", allow_blank=True, max_length=2000)
     revision = serializers.IntegerField(required=False, help_text="As it was seen; another one is answered with 409.")
 
@@ -131,8 +132,11 @@ class Error(APIView):
         else:
             verb, cells = _VERBS.get((before["status"], data.get("status", "")), ""), None
         if not verb:
-            raise FlowError("error.status", f"The row is {before['status']}: that cannot become "
-                            f"{data.get('status') or 'anything'}.", hint="Send cells, or another status.")  # fmt: skip
+            raise FlowError(
+                "error.status",
+                f"The row is {before['status']}: that cannot become {data.get('status') or 'anything'}.",
+                hint="Send cells, or another status.",
+            )
         done = decide(selection, verb, decider_of(request), data["reason"], cells)
         if not done.changed:
             raise _changed(key)
@@ -141,15 +145,20 @@ class Error(APIView):
 
 
 _VERBS: dict[tuple[str, str], Any] = {
-    ("open", "ignored"): "ignore", ("fixed", "ignored"): "ignore", ("ignored", "open"): "reopen",
+    ("open", "ignored"): "ignore",
+    ("fixed", "ignored"): "ignore",
+    ("ignored", "open"): "reopen",
     ("fixed", "open"): "revert",
-}  # fmt: skip
+}
 """What is to be done for a row of one status to have another."""
 
 
 def _changed(key: str) -> FlowError:
-    return FlowError("error.conflict", f"The row {key} was changed meanwhile, or cannot be changed like that.",
-                     hint="Look at it again, then decide.")  # fmt: skip
+    return FlowError(
+        "error.conflict",
+        f"The row {key} was changed meanwhile, or cannot be changed like that.",
+        hint="Look at it again, then decide.",
+    )
 
 
 class RowsChosen(serializers.Serializer[Any]):
@@ -185,8 +194,14 @@ class Replay(APIView):
         selection = wish.choose(request)
         overwrite = wish.validated_data.get("overwrite", ())
         purpose = Purpose.RECHECK if wish.validated_data["recheck"] else Purpose.REPLAY
-        runs = ask_for_runs(purpose, selection, Trigger.API, decider_of(request), overwrite=ALL if ALL in overwrite
-                            else overwrite, reason=wish.validated_data["reason"])  # fmt: skip
+        runs = ask_for_runs(
+            purpose,
+            selection,
+            Trigger.API,
+            decider_of(request),
+            overwrite=ALL if ALL in overwrite else overwrite,
+            reason=wish.validated_data["reason"],
+        )
         return Response(_asked(selection, runs), status.HTTP_202_ACCEPTED)
 
 
@@ -205,18 +220,27 @@ class Mend(APIView):
         wish = MendWish(data=request.data)
         wish.is_valid(raise_exception=True)
         selection, data = wish.choose(request), wish.validated_data
-        runs = ask_for_runs(Purpose.MEND, selection, Trigger.API, decider_of(request), column=data["field"],
-                            expression=data["expression"], replace_typed=data["replaceTyped"],
-                            reason=data["reason"])  # fmt: skip
+        runs = ask_for_runs(
+            Purpose.MEND,
+            selection,
+            Trigger.API,
+            decider_of(request),
+            column=data["field"],
+            expression=data["expression"],
+            replace_typed=data["replaceTyped"],
+            reason=data["reason"],
+        )
         return Response(_asked(selection, runs), status.HTTP_202_ACCEPTED)
 
 
 def _asked(selection: Selection, runs: list[Any]) -> dict[str, Any]:
     nodes = {run.row_job.node for run in runs}
     return {
-        "runs": [str(run.pk) for run in runs], "rows": selection.rows, "complete": selection.is_whole,
+        "runs": [str(run.pk) for run in runs],
+        "rows": selection.rows,
+        "complete": selection.is_whole,
         "notes": says_before_replay(selection.pipeline, nodes),
-    }  # fmt: skip
+    }
 
 
 class ResultsWanted(serializers.Serializer[Any]):
@@ -287,8 +311,9 @@ class Export(APIView):
         given = ExportWanted(data=request.query_params)
         given.is_valid(raise_exception=True)
         wanted = given.wanted(request, dict(given.validated_data))
-        return export_response(request._request, request.workspace, wanted, given.validated_data["file"],
-                               decider_of(request))  # fmt: skip
+        return export_response(
+            request._request, request.workspace, wanted, given.validated_data["file"], decider_of(request)
+        )
 
 
 class PurgeWish(serializers.Serializer[Any]):

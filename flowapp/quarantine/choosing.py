@@ -39,13 +39,19 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
         by_run[run].append(row_id)
     runs = [get_run(workspace, run) for run in by_run]
     if len({run.pipeline_id for run in runs}) > 1:
-        raise FlowError("errors.several_pipelines", "These rows are of several pipelines.",
-                        hint="Work on the rows of one pipeline at a time.")  # fmt: skip
+        raise FlowError(
+            "errors.several_pipelines",
+            "These rows are of several pipelines.",
+            hint="Work on the rows of one pipeline at a time.",
+        )
     entries = list(find_entries_of_runs(workspace, {run: by_run[str(run.pk)] for run in runs}))
     found = {entry["key"] for entry in entries}
     if missing := [key for key in keys if key not in found]:
-        raise FlowError("error.unknown", f"There is no rejected row {missing[0]!r} here.",
-                        hint="`flow errors list --json` shows the keys.")  # fmt: skip
+        raise FlowError(
+            "error.unknown",
+            f"There is no rejected row {missing[0]!r} here.",
+            hint="`flow errors list --json` shows the keys.",
+        )
     return _freeze(workspace, runs[0].pipeline, entries, {"keys": len(found)}, by, is_whole=True)
 
 
@@ -53,8 +59,9 @@ def choose_alike(workspace: Workspace, wanted: Wanted, by: Decider) -> Selection
     """The rows of one pipeline that have something in common, the newest first, within bounds."""
     pipeline = wanted.run.pipeline if wanted.run else wanted.pipeline
     if pipeline is None:
-        raise FlowError("errors.several_pipelines", "Rows are chosen of one pipeline at a time.",
-                        hint="Name a pipeline or a run.")  # fmt: skip
+        raise FlowError(
+            "errors.several_pipelines", "Rows are chosen of one pipeline at a time.", hint="Name a pipeline or a run."
+        )
     entries: list[Entry] = []
     cursor, more = "", True
     while more and len(entries) < MOST_ENTRIES:
@@ -90,16 +97,20 @@ def _only(ident: str, found: Mapping[str, str]) -> str:
     """The key of the one row. `found` are keys, and the pipelines of their rows."""
     if len(found) > 1:
         keys = ", ".join(f"{key} (of {pipeline})" for key, pipeline in sorted(found.items()))
-        raise FlowError("error.conflict", f"Several tables hold an entry {ident}.",
-                        hint=f"Name the row by its key: {keys}.")  # fmt: skip
+        raise FlowError(
+            "error.conflict", f"Several tables hold an entry {ident}.", hint=f"Name the row by its key: {keys}."
+        )
     if not found:
         raise _unknown(ident)
     return next(iter(found))
 
 
 def _unknown(ident: str) -> FlowError:
-    return FlowError("error.unknown", f"There is no rejected row {ident[:40]} here.",
-                     hint="`flow errors list` shows the newest ones.")  # fmt: skip
+    return FlowError(
+        "error.unknown",
+        f"There is no rejected row {ident[:40]} here.",
+        hint="`flow errors list` shows the newest ones.",
+    )
 
 
 def _keys_of_numbers(workspace: Workspace, numbers: Sequence[int]) -> dict[int, dict[str, str]]:
@@ -134,7 +145,12 @@ def _freeze(
         part["ids"].append(entry["id"])
         part["revisions"].append(entry["revision"] or 0)
     return Selection.objects.create(
-        workspace=workspace, pipeline=pipeline, made_by=by.user, made_at=Now(), wanted=wanted, rows=len(seen),
+        workspace=workspace,
+        pipeline=pipeline,
+        made_by=by.user,
+        made_at=Now(),
+        wanted=wanted,
+        rows=len(seen),
         is_whole=is_whole,
         parts=[{"connection": c, "schema": s, "table": t, **rows} for (c, s, t), rows in parts.items()],
-    )  # fmt: skip
+    )

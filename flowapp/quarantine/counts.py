@@ -51,9 +51,12 @@ def _named(group: dict[str, Any]) -> dict[str, Any]:
 def _violated(workspace: Workspace, days: int, pipeline: Pipeline | None) -> QuerySet[RuleCount]:
     since = timezone.now() - timedelta(days=days)
     found = RuleCount.objects.filter(
-        workspace=workspace, run__workspace=workspace, run__purpose__in=LOADS, run__queued_at__gte=since,
+        workspace=workspace,
+        run__workspace=workspace,
+        run__purpose__in=LOADS,
+        run__queued_at__gte=since,
         violations__gt=0,
-    )  # fmt: skip
+    )
     return found.filter(run__pipeline=pipeline) if pipeline else found
 
 

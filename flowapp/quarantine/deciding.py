@@ -58,9 +58,15 @@ def decide(
         # What is changed is changed, also where another table refuses or does not answer.
         if changed or is_whole:
             note_decision(
-                selection.workspace, selection.pipeline, verb, by, rows=changed, left_out=chosen - changed,
-                reason=reason, details={"wanted": selection.wanted, **({"fields": fields} if fields else {})},
-            )  # fmt: skip
+                selection.workspace,
+                selection.pipeline,
+                verb,
+                by,
+                rows=changed,
+                left_out=chosen - changed,
+                reason=reason,
+                details={"wanted": selection.wanted, **({"fields": fields} if fields else {})},
+            )
     return Decided(changed, chosen - changed)
 
 
@@ -106,16 +112,22 @@ def _require_cells(cells: Mapping[Key, Cells]) -> None:
     for row in cells.values():
         for name, value in row.items():
             if value is not None and ("\0" in value or len(value) > LONGEST_CELL):
-                raise FlowError("fix.value_unusable", f"The value for {name!r} holds a NUL character or is too long.",
-                                hint="Type another one.")  # fmt: skip
+                raise FlowError(
+                    "fix.value_unusable",
+                    f"The value for {name!r} holds a NUL character or is too long.",
+                    hint="Type another one.",
+                )
 
 
 def _require_fields(part: Part, rows: Iterable[KeptRow], cells: Mapping[Key, Cells]) -> None:
     wanted = {name for row in rows for name in cells.get(row.key, ())}
     known = known_fields(part, rows)
     if known and (strange := sorted(wanted - set(known))):
-        raise FlowError("fix.field_unknown", f"These rows have no field {strange[0]!r}.",
-                        hint=f"Their fields are {', '.join(sorted(known))}.")  # fmt: skip
+        raise FlowError(
+            "fix.field_unknown",
+            f"These rows have no field {strange[0]!r}.",
+            hint=f"Their fields are {', '.join(sorted(known))}.",
+        )
 
 
 def known_fields(part: Part, rows: Iterable[KeptRow]) -> list[str]:

@@ -31,8 +31,24 @@ from flowapp.quarantine.values import text_of
 from flowapp.runs.holds import Decider
 
 Chunk = TypeVar("Chunk")
-FIELDS = ("pipelineId", "runId", "rowId", "nodeId", "ruleId", "field", "message", "severity", "disposition", "status",
-          "sourceFile", "sourceRecord", "createdAt", "fixedBy", "reason", "supersededBy")  # fmt: skip
+FIELDS = (
+    "pipelineId",
+    "runId",
+    "rowId",
+    "nodeId",
+    "ruleId",
+    "field",
+    "message",
+    "severity",
+    "disposition",
+    "status",
+    "sourceFile",
+    "sourceRecord",
+    "createdAt",
+    "fixedBy",
+    "reason",
+    "supersededBy",
+)
 """What is told of an entry beside its row."""
 _SIGNS = "=+-@\uff1d\uff0b\uff0d\uff20"
 """What makes a spreadsheet compute a cell instead of showing it; some take the wide signs for the others."""

@@ -71,8 +71,11 @@ def purge(
     if not reason.strip():
         raise FlowError("errors.reason_required", "Throwing rows away needs a reason.", hint="Say why; it is kept.")
     if wanted.search:
-        raise FlowError("purge.search", "Rows are not thrown away by what stands in them.",
-                        hint="Narrow them down by pipeline, run, rule, field or status.")  # fmt: skip
+        raise FlowError(
+            "purge.search",
+            "Rows are not thrown away by what stands in them.",
+            hint="Narrow them down by pipeline, run, rule, field or status.",
+        )
     places = places_of(workspace, wanted.pipeline, wanted.run)
     sweep = _Sweep(workspace, wanted, _before(days), until=None if seconds is None else time.monotonic() + seconds)
     _throw_away(sweep, places, days, by, reason, goes_on=True)
@@ -90,9 +93,15 @@ def _throw_away(sweep: _Sweep, places: Sequence[Place], days: int, by: Decider, 
         if sweep.gone or left:
             wanted = sweep.wanted
             details = {"wanted": wanted.words(), "olderThanDays": days, "before": sweep.before.isoformat()}
-            note_decision(sweep.workspace, wanted.pipeline or (wanted.run and wanted.run.pipeline), "purge", by,
-                          rows=sweep.gone, reason=reason,
-                          details={**details, **({LEFT: left} if left else {})})  # fmt: skip
+            note_decision(
+                sweep.workspace,
+                wanted.pipeline or (wanted.run and wanted.run.pipeline),
+                "purge",
+                by,
+                rows=sweep.gone,
+                reason=reason,
+                details={**details, **({LEFT: left} if left else {})},
+            )
 
 
 def go_on_with_purges() -> int:
@@ -149,9 +158,15 @@ class _Sweep:
         self.left = {place.key: self.left.get(place.key, -1) for place in places}
         for place, reached in reach(self.workspace, places):
             swept = delete_older(
-                reached, owner_of(self.workspace, place), place.table, narrowed, self.before,
-                after=self.left[place.key], most=self.most, until=self.until,
-            )  # fmt: skip
+                reached,
+                owner_of(self.workspace, place),
+                place.table,
+                narrowed,
+                self.before,
+                after=self.left[place.key],
+                most=self.most,
+                until=self.until,
+            )
             self.gone += swept.gone
             if swept.reached is None:
                 del self.left[place.key]
@@ -214,8 +229,10 @@ def _throw_away_old(kept: Retention, connection: str, places: list[Place]) -> in
     except FlowError as error:
         logger.warning(
             "Rejected rows of workspace %s were not all thrown away by connection %s: %s",
-            kept.workspace, connection, error,
-        )  # fmt: skip
+            kept.workspace,
+            connection,
+            error,
+        )
     return sweep.gone
 
 

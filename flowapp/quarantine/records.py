@@ -52,9 +52,18 @@ def note_decision(
 ) -> RowDecision:
     """Keep who did what, when and why, in names and numbers. `by` is a `Decider`."""
     return RowDecision.objects.create(
-        workspace=workspace, pipeline=pipeline, run=run, action=action, at=Now(), by=by.user, by_words=by.words[:300],
-        reason=reason[:2000], rows=rows, left_out=left_out, details=details or {},
-    )  # fmt: skip
+        workspace=workspace,
+        pipeline=pipeline,
+        run=run,
+        action=action,
+        at=Now(),
+        by=by.user,
+        by_words=by.words[:300],
+        reason=reason[:2000],
+        rows=rows,
+        left_out=left_out,
+        details=details or {},
+    )
 
 
 def note_results(run: Run, counts: Mapping[str, int]) -> None:

@@ -65,23 +65,39 @@ def ask_for_runs(
         _require_expression(column, expression)
     groups = _group(selection)
     _require_targets(pipeline, groups, loads=not spec.mends)
-    options = {"column": column, "expression": expression, "by": by.words, "selection": str(selection.pk),
-               "replaceTyped": replace_typed}  # fmt: skip
+    options = {
+        "column": column,
+        "expression": expression,
+        "by": by.words,
+        "selection": str(selection.pk),
+        "replaceTyped": replace_typed,
+    }
     runs = []
     with transaction.atomic():
         for (node, row_from), group in groups.items():
             run = queue_for(purpose, pipeline, trigger, user=by.user, send=send)
             RowJob.objects.create(
-                workspace_id=run.workspace_id, run=run, node=node, row_from=row_from, reason=reason.strip()[:2000],
+                workspace_id=run.workspace_id,
+                run=run,
+                node=node,
+                row_from=row_from,
+                reason=reason.strip()[:2000],
                 tables=[[schema, table, [row.id for row in rows]] for (schema, table), rows in group.tables.items()],
-                overwrite=_allowed(group, overwrite), hashes=_hashes(pipeline, group.rows),
+                overwrite=_allowed(group, overwrite),
+                hashes=_hashes(pipeline, group.rows),
                 options={**options, **(_before_mend(pipeline, column, group) if spec.mends else {})},
-            )  # fmt: skip
+            )
             if not spec.only_tells:
                 note_decision(
-                    selection.workspace, pipeline, purpose, by, rows=len(group.rows), reason=reason, run=run,
+                    selection.workspace,
+                    pipeline,
+                    purpose,
+                    by,
+                    rows=len(group.rows),
+                    reason=reason,
+                    run=run,
                     details={"wanted": selection.wanted, **({"fields": [column]} if column else {})},
-                )  # fmt: skip
+                )
             runs.append(run)
     return runs
 
@@ -101,8 +117,10 @@ def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
             told.append(f"They cannot be replayed as they are. {refused.message} {refused.hint}")
             continue
         if mode.replaces_all_rows:
-            told.append(f"{table} is replaced as a whole by each run that has something new: these rows stay until "
-                        "the next one.")  # fmt: skip
+            told.append(
+                f"{table} is replaced as a whole by each run that has something new: these rows stay until "
+                "the next one."
+            )
         if mode.needs_key:
             told.append(f"Newer rows of {table} with the same key stay as they are, unless you tick them once checked.")
         if mode.keeps_mark:

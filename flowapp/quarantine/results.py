@@ -58,12 +58,18 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
     """
     over_rows = purpose_of(run).over_rows
     if over_rows is None or not over_rows.loads:
-        raise FlowError("run.no_replay", f"Run {run.number} of {run.pipeline.ident} replayed no rows.",
-                        hint="A check without a load tells its rows in `rows.results`.")  # fmt: skip
+        raise FlowError(
+            "run.no_replay",
+            f"Run {run.number} of {run.pipeline.ident} replayed no rows.",
+            hint="A check without a load tells its rows in `rows.results`.",
+        )
     counted = dict((run.report or {}).get("rows", {}))
     if result is not None and result not in counted:
-        raise FlowError("errors.no_such_result", f"Run {run.number} has no row with the result {result!r}.",
-                        hint=f"It has: {', '.join(counted) or 'none at all'}.")  # fmt: skip
+        raise FlowError(
+            "errors.no_such_result",
+            f"Run {run.number} has no row with the result {result!r}.",
+            hint=f"It has: {', '.join(counted) or 'none at all'}.",
+        )
     target = next(t for t in read_document(run.document).targets() if t.id == run.row_job.node)
     after = int(cursor) if cursor.isdecimal() and len(cursor) < 10 else 0
     with connect(resolve(get_connection(run.workspace, target.connection)), autocommit=True) as conn:
@@ -91,5 +97,12 @@ def _standing(run: Run, told: Sequence[ToldResult]) -> dict[tuple[str | None, st
 def result_document(row: RowResult) -> dict[str, Any]:
     """A row as the API and the command line give it; like one of a check without a load, with its status today."""
     told = row.told
-    return {"key": row.key, "id": told.entry, "sourceFile": told.source_file, "sourceRecord": told.source_record,
-            "result": told.result, "rules": list(told.rules), "status": row.now}  # fmt: skip
+    return {
+        "key": row.key,
+        "id": told.entry,
+        "sourceFile": told.source_file,
+        "sourceRecord": told.source_record,
+        "result": told.result,
+        "rules": list(told.rules),
+        "status": row.now,
+    }

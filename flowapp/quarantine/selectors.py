@@ -57,10 +57,15 @@ class Wanted:
     def words(self) -> dict[str, Any]:
         """What may be kept of it: whether text was looked for, not which."""
         named = {
-            "pipeline": self.pipeline and self.pipeline.ident, "run": self.run and str(self.run.pk), "rule": self.rule,
-            "field": self.field, "status": self.status, "day": self.day and self.day.isoformat(),
-            "replay": self.replay, "searched": True if self.search else None,
-        }  # fmt: skip
+            "pipeline": self.pipeline and self.pipeline.ident,
+            "run": self.run and str(self.run.pk),
+            "rule": self.rule,
+            "field": self.field,
+            "status": self.status,
+            "day": self.day and self.day.isoformat(),
+            "replay": self.replay,
+            "searched": True if self.search else None,
+        }
         return {name: value for name, value in named.items() if value is not None}
 
 
@@ -95,8 +100,9 @@ def page_wanted(
     """As `page_entries`. `columns` are those that are told of an entry, `KEYS` among them; with `previews` each has a
     `preview` of its row."""
     if wanted.status is not None and wanted.status not in STATUSES:
-        raise FlowError("errors.status_unknown", f"There is no status {wanted.status!r}.",
-                        hint=f"Statuses: {', '.join(STATUSES)}.")  # fmt: skip
+        raise FlowError(
+            "errors.status_unknown", f"There is no status {wanted.status!r}.", hint=f"Statuses: {', '.join(STATUSES)}."
+        )
     positions = _decode(cursor)
     read = list(_read_all(workspace, wanted, positions, limit + 1, columns, previews=previews))
     merged = heapq.merge(*(found.entries for found in read), key=_newest, reverse=True)
@@ -200,8 +206,12 @@ def _with_previews(reached: Connection, place: Place, entries: list[Entry]) -> l
 
 
 def _told(place: Place, entries: Iterable[Entry]) -> list[Entry]:
-    more = {"table": str(place.table), "connection": place.connection, "place": place.key,
-            "place_table": (place.table.schema, place.table.table)}  # fmt: skip
+    more = {
+        "table": str(place.table),
+        "connection": place.connection,
+        "place": place.key,
+        "place_table": (place.table.schema, place.table.table),
+    }
     return [{**entry, **more, "key": f"{entry['runId']}:{entry['rowId']}"} for entry in entries]
 
 
@@ -238,8 +248,11 @@ def _runs_of_day(workspace: Workspace, wanted: Wanted, day: date) -> tuple[str, 
     violated = runs.filter(rules__violations__gt=0, **{name: v for name, v in named.items() if v is not None})
     keys = violated.distinct().values_list("pk", flat=True)[: MOST_RUNS_OF_A_DAY + 1]
     if len(keys) > MOST_RUNS_OF_A_DAY:
-        raise FlowError("errors.too_many_runs", f"More than {MOST_RUNS_OF_A_DAY:,} runs of {day} have rejected rows.",
-                        hint="Name a pipeline, a rule or a run.")  # fmt: skip
+        raise FlowError(
+            "errors.too_many_runs",
+            f"More than {MOST_RUNS_OF_A_DAY:,} runs of {day} have rejected rows.",
+            hint="Name a pipeline, a rule or a run.",
+        )
     return tuple(map(str, keys))
 
 

@@ -117,8 +117,12 @@ def entry_document(entry: Entry, role: str) -> dict[str, Any]:
     seen = may_see_values(role)
     shown = {name: value for name, value in entry.items() if name not in _OURS}
     values = {name: entry[name] if seen else None for name in ("row", "fixedRow")}
-    return {**shown, **{name: _time(entry[name]) for name in ("createdAt", "decidedAt")}, **values,
-            "valuesHidden": not seen}  # fmt: skip
+    return {
+        **shown,
+        **{name: _time(entry[name]) for name in ("createdAt", "decidedAt")},
+        **values,
+        "valuesHidden": not seen,
+    }
 
 
 _OURS = frozenset({"tenant", "place_table"})
@@ -138,10 +142,15 @@ def cells_of(entries: list[Entry]) -> list[Cell]:
     names = [*fields, *sorted((failing | fixed.keys()) - fields.keys())]
     names.sort(key=lambda name: name not in failing)
     return [
-        Cell(name, before := text_of(fields.get(name)), name in failing,
-             name in fixed and text_of(fixed[name]) != before, text_of(fixed.get(name)))
+        Cell(
+            name,
+            before := text_of(fields.get(name)),
+            name in failing,
+            name in fixed and text_of(fixed[name]) != before,
+            text_of(fixed.get(name)),
+        )
         for name in names
-    ]  # fmt: skip
+    ]
 
 
 def text_of(value: Any) -> str | None:

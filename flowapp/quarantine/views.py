@@ -78,20 +78,28 @@ def rows(request: HtmxRequest) -> HttpResponse:
     rules = known_rules(request.workspace, wanted)
     names = {known.rule: known.name for known in rules}
     context: dict[str, Any] = {
-        "wanted": wanted, "pipeline": wanted.pipeline, "run": wanted.run, "statuses": STATUSES,
-        "rules": names_of_rules(rules), "rule_names": names, "fields": fields_of(rules),
+        "wanted": wanted,
+        "pipeline": wanted.pipeline,
+        "run": wanted.run,
+        "statuses": STATUSES,
+        "rules": names_of_rules(rules),
+        "rule_names": names,
+        "fields": fields_of(rules),
         "other_fields": other_fields(rules, wanted),
         "sees_values": may_see_values(request.role),
         "narrowed": {name: value for name, value in request.GET.items() if name != "cursor"},
         "one_pipeline": wanted.run.pipeline if wanted.run else wanted.pipeline,
-    }  # fmt: skip
+    }
     if context["other_fields"]:
         return render_page(request, "quarantine/rows.html", context)
     try:
         context["found"] = found = page_wanted(
-            request.workspace, wanted, cursor=request.GET.get("cursor", ""), columns=WITHOUT_VALUES,
+            request.workspace,
+            wanted,
+            cursor=request.GET.get("cursor", ""),
+            columns=WITHOUT_VALUES,
             previews=context["sees_values"],
-        )  # fmt: skip
+        )
     except Failure as error:
         return render_page(request, "quarantine/rows.html", {**context, "error": error}, status=status_of(error))
     names = {**names, **_names(request, found.entries)}

@@ -68,9 +68,12 @@ def selection(request: HtmxRequest, selection: UUID) -> HttpResponse:
 def _show(request: HtmxRequest, found: Selection, refused: FlowError | None = None, at: str = "") -> HttpResponse:
     """The workbench; after something was `refused`, with that where it was asked for and all that was typed."""
     context: dict[str, Any] = {
-        "selection": found, "pipeline": found.pipeline, "refused": refused, "at": at,
+        "selection": found,
+        "pipeline": found.pipeline,
+        "refused": refused,
+        "at": at,
         "typed": request.POST if refused else {},
-    }  # fmt: skip
+    }
     try:
         context |= _grid(found, context["typed"])
     except Failure as error:
@@ -102,11 +105,16 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
     failing = [name for name in fields if any(row.field == name for row in rows)]
     columns = [*failing, *(name for name in fields if name not in failing)]
     return {
-        "statuses": statuses, "columns": columns, "notes": says_before_replay(selection.pipeline, nodes),
+        "statuses": statuses,
+        "columns": columns,
+        "notes": says_before_replay(selection.pipeline, nodes),
         "grid": [(row, [row.cell(name).with_typed(typed, row.key) for name in columns]) for row in rows],
-        "more": selection.rows - len(rows), "can_replay": standing.pop("", 0), "stay": dict(standing),
-        "can_ignore": statuses.get("open", 0) + statuses.get("fixed", 0), "mends": mends,
-    }  # fmt: skip
+        "more": selection.rows - len(rows),
+        "can_replay": standing.pop("", 0),
+        "stay": dict(standing),
+        "can_ignore": statuses.get("open", 0) + statuses.get("fixed", 0),
+        "mends": mends,
+    }
 
 
 @require_POST
@@ -156,8 +164,15 @@ def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str],
 @page(role="editor")
 def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
     """Let a worker compute an expression for a field of all rows; what was typed by hand stays unless it is ticked."""
-    return _run(request, selection, Purpose.MEND, "compute", column=request.POST.get("field", ""),
-                expression=request.POST.get("expression", ""), replace_typed="replace" in request.POST)  # fmt: skip
+    return _run(
+        request,
+        selection,
+        Purpose.MEND,
+        "compute",
+        column=request.POST.get("field", ""),
+        expression=request.POST.get("expression", ""),
+        replace_typed="replace" in request.POST,
+    )
 
 
 @require_POST
@@ -212,7 +227,7 @@ def purging(request: HtmxRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "kept_days": retention_of(request.workspace),
         "journal": list_journal(request.workspace, DECISIONS_SHOWN),
-    }  # fmt: skip
+    }
     if request.method == "POST":
         if "keep" in request.POST:
             days = request.POST.get("days", "")
@@ -223,15 +238,22 @@ def purging(request: HtmxRequest) -> HttpResponse:
         reason = request.POST.get("reason", "").strip()
         count = _days_in(days)
         if count is None or not reason:
-            raise FlowError("errors.reason_required", "Throwing rows away needs a number of days and a reason.",
-                            hint="Say why; it is kept.")  # fmt: skip
+            raise FlowError(
+                "errors.reason_required",
+                "Throwing rows away needs a number of days and a reason.",
+                hint="Say why; it is kept.",
+            )
         if "sure" in request.POST:
             done = purge(request.workspace, wanted, count, decider(request), reason, seconds=SECONDS)
             rest = "" if done.is_whole else " so far; the others go one after another, as is told below"
             messages.success(request, f"{done.entries:,} entries are thrown away{rest}.")
             return redirect("quarantine:purge", request.workspace.slug)
-        context |= {"would_go": rows_to_purge(request.workspace, wanted, count), "older": days, "reason": reason,
-                    "wanted": wanted}  # fmt: skip
+        context |= {
+            "would_go": rows_to_purge(request.workspace, wanted, count),
+            "older": days,
+            "reason": reason,
+            "wanted": wanted,
+        }
     return render_page(request, "quarantine/purge.html", context)
 
 
@@ -260,10 +282,15 @@ def _to(request: HtmxRequest, selection: Selection) -> HttpResponseRedirect:
 def _again(request: HtmxRequest, selection: Selection) -> HttpResponse:
     """The same rows, as they are now: whoever changed them has seen them."""
     parts = [
-        {"connection": part.connection, "schema": part.table.schema, "table": part.table.table,
-         "ids": [row.id for row in part.rows], "revisions": [row.revision for row in part.rows]}
+        {
+            "connection": part.connection,
+            "schema": part.table.schema,
+            "table": part.table.table,
+            "ids": [row.id for row in part.rows],
+            "revisions": [row.revision for row in part.rows],
+        }
         for part in reach_parts(selection)
-    ]  # fmt: skip
+    ]
     Selection.objects.filter(pk=selection.pk).update(parts=parts)
     return _to(request, selection)
 

@@ -118,9 +118,13 @@ def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
     """The worker vanished or its engine died: once it is taken back, whatever `maxAttempts` says."""
     if run.losses < LOSSES_FORGIVEN:
         raise_alert(
-            "worker.lost", "warning", f"A worker was lost while it ran {run.pipeline}; the run is tried again.",
-            "Look at the worker's log; it may have run out of memory.", pipeline=run.pipeline, run=run,
-        )  # fmt: skip
+            "worker.lost",
+            "warning",
+            f"A worker was lost while it ran {run.pipeline}; the run is tried again.",
+            "Look at the worker's log; it may have run out of memory.",
+            pipeline=run.pipeline,
+            run=run,
+        )
         put_back(claim, run, error, 0, losses=F("losses") + 1)
         return
     twice = Terminal(
@@ -147,9 +151,14 @@ def put_back(
     if kept_of(run):
         state = State.APPROVED
     changes |= {
-        "state": state, "due_at": from_now(seconds), "lease_owner": "", "lease_until": None, "step": "",
-        "idle_since": Now(), **_error_fields(error),
-    }  # fmt: skip
+        "state": state,
+        "due_at": from_now(seconds),
+        "lease_owner": "",
+        "lease_until": None,
+        "step": "",
+        "idle_since": Now(),
+        **_error_fields(error),
+    }
     if at_once:
         changes["sent_at"] = Now()
     with transaction.atomic():
@@ -182,8 +191,14 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
         _end(claim, run, ending, report=run.report, error=error)
         # With the state: a process that dies in between would leave a failed run that nobody is told of.
         if ending == State.FAILED and purpose_of(run).counts:
-            raise_alert("run.failed", "error", f"{error.code}: {redact(error.message)}",
-                        error.hint or "Look at the run.", pipeline=run.pipeline, run=run)  # fmt: skip
+            raise_alert(
+                "run.failed",
+                "error",
+                f"{error.code}: {redact(error.message)}",
+                error.hint or "Look at the run.",
+                pipeline=run.pipeline,
+                run=run,
+            )
     drop_approved(run)
 
 
@@ -194,11 +209,14 @@ def _park(claim: Claim, run: Run, ending: State, error: FlowError, trouble: Flow
         if not claim.held().update(**changes):
             raise claim.lost()
         raise_alert(
-            "target.unreachable_for_fence", "error",
+            "target.unreachable_for_fence",
+            "error",
             f"{run.pipeline} cannot be ended as {ending}: its target cannot be asked whether it has committed "
             f"({trouble.code}).",
-            "Bring the target back; the run is settled by itself then.", pipeline=run.pipeline, run=run,
-        )  # fmt: skip
+            "Bring the target back; the run is settled by itself then.",
+            pipeline=run.pipeline,
+            run=run,
+        )
 
 
 def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error: FlowError) -> None:
@@ -239,9 +257,16 @@ def _settle_files(run: Run, commit: LoadCommit) -> None:
 
 def _end(claim: Claim, run: Run, state: State, *, report: dict[str, Any], error: FlowError | None) -> None:
     changed = claim.held().update(
-        state=state, report=report, ended_at=Now(), lease_owner="", lease_until=None, step="", ending="",
-        may_have_committed=False, **_error_fields(error),
-    )  # fmt: skip
+        state=state,
+        report=report,
+        ended_at=Now(),
+        lease_owner="",
+        lease_until=None,
+        step="",
+        ending="",
+        may_have_committed=False,
+        **_error_fields(error),
+    )
     if not changed:
         raise claim.lost()
     transaction.on_commit(lambda: send_next_of(run.pipeline_id))

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 TERMS = {
-    "rowsLoaded": "loaded", "rowsRejected": "rejected", "rowsFiltered": "filtered", "rowsReplaced": "replaced",
-    "rowsBehindMark": "behind the mark", "rowsSuppressed": "suppressed",
-}  # fmt: skip
+    "rowsLoaded": "loaded",
+    "rowsRejected": "rejected",
+    "rowsFiltered": "filtered",
+    "rowsReplaced": "replaced",
+    "rowsBehindMark": "behind the mark",
+    "rowsSuppressed": "suppressed",
+}
 """What becomes of the rows that were read. The first three are always told."""
 ALWAYS_TOLD = 3
 

@@ -50,21 +50,38 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
     with transaction.atomic():
         claim.guard()
         HeldLoad.objects.create(
-            workspace_id=run.workspace_id, run=run, node=held.node, attempt=claim.attempt,
-            reasons=[asdict(reason) for reason in held.reasons], effect=held.effect.to_json(),
-            kept=held.kept.to_json(), held_at=Now(), expires_at=from_now(settings.HOLD_HOURS * 3600),
-        )  # fmt: skip
+            workspace_id=run.workspace_id,
+            run=run,
+            node=held.node,
+            attempt=claim.attempt,
+            reasons=[asdict(reason) for reason in held.reasons],
+            effect=held.effect.to_json(),
+            kept=held.kept.to_json(),
+            held_at=Now(),
+            expires_at=from_now(settings.HOLD_HOURS * 3600),
+        )
         changed = claim.held().update(
-            state=State.HELD, idle_since=Now(), lease_owner="", lease_until=None, step="", error_code=held.code,
-            error_node=held.node or "", error_message=held.message, error_hint=held.hint,
-        )  # fmt: skip
+            state=State.HELD,
+            idle_since=Now(),
+            lease_owner="",
+            lease_until=None,
+            step="",
+            error_code=held.code,
+            error_node=held.node or "",
+            error_message=held.message,
+            error_hint=held.hint,
+        )
         if not changed:
             raise claim.lost()
         raise_alert(
-            "run.held", "warning", f"{run.pipeline} waits for a decision: {held.message}",
+            "run.held",
+            "warning",
+            f"{run.pipeline} waits for a decision: {held.message}",
             f"Approve or discard run {run.number} within {settings.HOLD_HOURS:g} hours; later runs wait for it.",
-            pipeline=run.pipeline, run=run, node=held.node or "",
-        )  # fmt: skip
+            pipeline=run.pipeline,
+            run=run,
+            node=held.node or "",
+        )
 
 
 def kept_of(run: Run) -> dict[str, Kept]:
@@ -123,9 +140,12 @@ def _end(run: Run, decision: Decision, by: Decider, reason: str) -> Run:
         hold = _decide(run, decision, by, reason)
         text = f"{decision.label} by {by.words}: {reason}" if by is not NOBODY else reason
         Run.objects.filter(pk=run.pk).update(
-            state=State.DISCARDED, ended_at=Now(), error_code=f"run.{decision}", error_message=text,
+            state=State.DISCARDED,
+            ended_at=Now(),
+            error_code=f"run.{decision}",
+            error_message=text,
             error_hint=f"{_what_was_loaded(run)} Correct the source or the limits, then run the pipeline again.",
-        )  # fmt: skip
+        )
         release_units(run, UnitState.FAILED, text)
         transaction.on_commit(lambda: send_next_of(run.pipeline_id))
     _clean_up(run, hold)
@@ -148,9 +168,14 @@ def _decide(run: Run, decision: Decision, by: Decider, reason: str) -> HeldLoad:
     hold = HeldLoad.objects.filter(run=run).latest("attempt")
     because = f": {reason}" if reason else "."
     RunLog.objects.create(
-        workspace_id=run.workspace_id, run=run, attempt=hold.attempt, at=Now(), level="info", node=hold.node,
+        workspace_id=run.workspace_id,
+        run=run,
+        attempt=hold.attempt,
+        at=Now(),
+        level="info",
+        node=hold.node,
         message=f"{decision.label} by {by.words}{because}"[:LONGEST_REASON],
-    )  # fmt: skip
+    )
     return hold
 
 

@@ -111,9 +111,10 @@ def _find(run: Run, ident: str) -> tuple[list[Hook], Hook]:
         raise FlowError("hook.unknown", f"The run has no hook {ident!r}.", hint=f"Its hooks: {known}.")
     if not can_run_again(run, hook):
         raise FlowError(
-            "hook.not_to_run", f"The hook {ident} is {hook['state']} and the run is {run.state}.",
+            "hook.not_to_run",
+            f"The hook {ident} is {hook['state']} and the run is {run.state}.",
             hint="A post-hook is run again when it failed or was not run, and the load stands.",
-        )  # fmt: skip
+        )
     return hooks, hook
 
 
@@ -195,6 +196,11 @@ def _state_with(run: Run, hooks: list[Hook]) -> State:
 def _log(run: Run, hook: Hook) -> None:
     line = f"Hook {hook['id']} run again: {hook['statement']}: {hook['state']} after {hook['durationMs']:,} ms."
     RunLog.objects.create(
-        workspace_id=run.workspace_id, run=run, attempt=run.attempt, at=Now(), node=hook["node"],
-        level="info" if hook["state"] == "succeeded" else "error", message=redact(line),
-    )  # fmt: skip
+        workspace_id=run.workspace_id,
+        run=run,
+        attempt=run.attempt,
+        at=Now(),
+        node=hook["node"],
+        level="info" if hook["state"] == "succeeded" else "error",
+        message=redact(line),
+    )

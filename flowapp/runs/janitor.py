@@ -147,10 +147,12 @@ def sweep_staging() -> list[str]:
         if names:
             swept += names
             raise_alert(
-                "staging.leftovers", "warning",
+                "staging.leftovers",
+                "warning",
                 f"{len(names)} staging tables of dead attempts were dropped from {connection.name!r}.",
-                "Nothing needs to be done; workers that die often deserve a look.", workspace=connection.workspace,
-            )  # fmt: skip
+                "Nothing needs to be done; workers that die often deserve a look.",
+                workspace=connection.workspace,
+            )
     return swept
 
 

@@ -72,10 +72,19 @@ def claim_run(run_id: UUID | str, owner: str) -> Claim | None:
 
 def _take(due: QuerySet[Run], owner: str) -> int:
     return due.update(
-        state=State.RUNNING, attempt=F("attempt") + 1, lease_owner=owner, lease_until=from_now(settings.LEASE_SECONDS),
-        started_at=Coalesce(F("started_at"), Now()), step="", ending="",
-        error_code="", error_node="", error_message="", error_hint="", error_detail="",
-    )  # fmt: skip
+        state=State.RUNNING,
+        attempt=F("attempt") + 1,
+        lease_owner=owner,
+        lease_until=from_now(settings.LEASE_SECONDS),
+        started_at=Coalesce(F("started_at"), Now()),
+        step="",
+        ending="",
+        error_code="",
+        error_node="",
+        error_message="",
+        error_hint="",
+        error_detail="",
+    )
 
 
 def next_token(pipeline_id: UUID) -> int:

@@ -86,9 +86,14 @@ class DatabaseEvents:
             level, message, node = "warning", "Further lines are left out.", None
         with _guarded(self._claim):
             RunLog.objects.create(
-                workspace_id=self._run.workspace_id, run=self._run, attempt=self._claim.attempt, at=Now(),
-                level=level, node=node or "", message=redact(message)[:LOG_LENGTH],
-            )  # fmt: skip
+                workspace_id=self._run.workspace_id,
+                run=self._run,
+                attempt=self._claim.attempt,
+                at=Now(),
+                level=level,
+                node=node or "",
+                message=redact(message)[:LOG_LENGTH],
+            )
 
     def alert(
         self, kind: str, severity: Literal["warning", "error"], message: str, next_step: str, node: str | None = None

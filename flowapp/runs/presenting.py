@@ -20,12 +20,22 @@ from ir.errors import FlowError
 from ir.load_modes import load_mode
 
 STEPS = {
-    "start": "Start", "list": "Look for files", "scan": "Scan the source", "probe": "Look at the target",
-    "pass": "Read, test and stage rows", "mark": "Set aside what is behind the mark",
-    "refuse": "Keep rejected rows", "check": "Check the whole",
-    "guard": "Guard the target", "hold": "Compare with the limits", "effect": "Count what would change",
-    "hooks": "Run hooks before the load", "load": "Load", "post_hooks": "Run hooks after the load", "finish": "Finish",
-}  # fmt: skip
+    "start": "Start",
+    "list": "Look for files",
+    "scan": "Scan the source",
+    "probe": "Look at the target",
+    "pass": "Read, test and stage rows",
+    "mark": "Set aside what is behind the mark",
+    "refuse": "Keep rejected rows",
+    "check": "Check the whole",
+    "guard": "Guard the target",
+    "hold": "Compare with the limits",
+    "effect": "Count what would change",
+    "hooks": "Run hooks before the load",
+    "load": "Load",
+    "post_hooks": "Run hooks after the load",
+    "finish": "Finish",
+}
 """Steps of the engine in their order, in words. Those that not every run enters are in `RARE_STEPS`."""
 RARE_STEPS = frozenset({"hold", "hooks", "post_hooks", "mark", "refuse"})
 LOG_LINES_SHOWN = 200
@@ -135,13 +145,15 @@ def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
     longest = max((node["durationMs"] for node in counted.values()), default=0) or 1
     return [
         NodeBar(
-            name, kind, node := counted.get(name),
+            name,
+            kind,
+            node := counted.get(name),
             max(0.5, 100 * node["durationMs"] / longest) if node else 0,
             equation_of(node) if node and node.get("rowsLoaded") is not None else None,
             run.error_node == name and run.state not in (State.HELD, State.DISCARDED),
         )
         for name, kind in kinds.items()
-    ]  # fmt: skip
+    ]
 
 
 def _kinds(run: Run) -> dict[str, str]:

@@ -9,9 +9,12 @@ from typing import Any
 from flowapp.runs.equation import equation_of
 
 KINDS = {
-    "inserted": "inserted", "updated": "changed", "unchanged": "left as they are", "deleted": "deleted",
+    "inserted": "inserted",
+    "updated": "changed",
+    "unchanged": "left as they are",
+    "deleted": "deleted",
     "suppressed": "older than in the table",
-}  # fmt: skip
+}
 """What becomes of rows, by the names of the counts, in words. The first four are always told."""
 ALWAYS_TOLD = 4
 

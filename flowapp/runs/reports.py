@@ -28,11 +28,16 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
     document = report.to_json()
     warnings = [{**w, "message": redact(w["message"])} for w in document["warnings"]]
     return {
-        "checks": document["checks"], "quarantine": document["quarantine"], "warnings": warnings,
+        "checks": document["checks"],
+        "quarantine": document["quarantine"],
+        "warnings": warnings,
         "hooks": [hook_document(hook) for hook in report.hooks],
-        "nothingNew": report.nothing_new, "nothingNewReason": report.nothing_new_reason, "judged": bool(report.shares),
-        **_save_effects(run, report), **_save_rows(run, report),
-    }  # fmt: skip
+        "nothingNew": report.nothing_new,
+        "nothingNewReason": report.nothing_new_reason,
+        "judged": bool(report.shares),
+        **_save_effects(run, report),
+        **_save_rows(run, report),
+    }
 
 
 def _save_effects(run: Run, report: RunReport) -> dict[str, Any]:
@@ -82,8 +87,14 @@ def save_node(run: Run, report: NodeReport, position: int) -> None:
 def save_commit(run: Run, commit: LoadCommit) -> None:
     """Note a load transaction; noting it again changes nothing but what was done since."""
     known = {"hooks_done": list(commit.hooks_done), "counts": dict(commit.counts)}
-    first = {"workspace_id": run.workspace_id, "pipeline_id": run.pipeline_id, "attempt": commit.attempt,
-             "token": commit.token, "committed_at": Now(), **known}  # fmt: skip
+    first = {
+        "workspace_id": run.workspace_id,
+        "pipeline_id": run.pipeline_id,
+        "attempt": commit.attempt,
+        "token": commit.token,
+        "committed_at": Now(),
+        **known,
+    }
     CommitRecord.objects.update_or_create(run=run, node=commit.node, defaults=known, create_defaults=first)
     copy_mark(run.pipeline, commit)
     note_backup(run, commit)
@@ -91,6 +102,14 @@ def save_commit(run: Run, commit: LoadCommit) -> None:
 
 def _rule(run: Run, position: int, rule: RuleCount) -> models.RuleCount:
     return models.RuleCount(
-        workspace_id=run.workspace_id, run=run, position=position, node=rule.node, rule=rule.rule_id, type=rule.type,
-        field=rule.field, on_fail=rule.on_fail, violations=rule.violations, judged=rule.judged,
-    )  # fmt: skip
+        workspace_id=run.workspace_id,
+        run=run,
+        position=position,
+        node=rule.node,
+        rule=rule.rule_id,
+        type=rule.type,
+        field=rule.field,
+        on_fail=rule.on_fail,
+        violations=rule.violations,
+        judged=rule.judged,
+    )

@@ -63,10 +63,11 @@ def row_band(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowBa
     mean = fmean(rows)
     down, up = expected.max_decrease_pct, expected.max_increase_pct
     return RowBand(
-        mean, len(rows),
+        mean,
+        len(rows),
         least=None if down is None else mean * (1 - float(down) / 100),
         most=None if up is None else mean * (1 + float(up) / 100),
-    )  # fmt: skip
+    )
 
 
 def _watch(run: Run, target: Target, rows: int, band: RowBand | None) -> list[RunWarning]:
@@ -80,11 +81,15 @@ def _watch(run: Run, target: Target, rows: int, band: RowBand | None) -> list[Ru
         f"on average, and {band.words} are expected."
     )
     raise_alert(
-        "rows.out_of_band", "warning", text,
+        "rows.out_of_band",
+        "warning",
+        text,
         "Compare the source with what it usually holds. If this is how it will be from now on, widen "
         "expectedRowCountDelta on the target.",
-        pipeline=run.pipeline, run=run, node=target.id,
-    )  # fmt: skip
+        pipeline=run.pipeline,
+        run=run,
+        node=target.id,
+    )
     return [RunWarning("rows.out_of_band", target.id, text)]
 
 

@@ -81,8 +81,13 @@ def watch_workers(_: datetime) -> None:
     sent = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-5)).exclude(sent_at=None)
     for workspace, own in _concerned(sent):
         wait = f"{counted(own, 'run')} waiting" if own else "runs of other workspaces wait"
-        raise_alert("workers.none", "error", f"No worker is alive; {wait}.",
-                    f"Start a worker (`flow up` does){_OR_TELL}", workspace=workspace)  # fmt: skip
+        raise_alert(
+            "workers.none",
+            "error",
+            f"No worker is alive; {wait}.",
+            f"Start a worker (`flow up` does){_OR_TELL}",
+            workspace=workspace,
+        )
 
 
 def watch_queue(_: datetime) -> None:
@@ -96,9 +101,13 @@ def watch_queue(_: datetime) -> None:
         return
     for workspace, own in concerned:
         who = counted(own, "run") if own else "Runs of other workspaces are"
-        raise_alert("queue.stuck", "warning", f"{who} waiting for over {STUCK_SECONDS / 60:g} minutes.",
-                    f"All workers may be busy: add one or look at the broker{_OR_TELL}",
-                    workspace=workspace)  # fmt: skip
+        raise_alert(
+            "queue.stuck",
+            "warning",
+            f"{who} waiting for over {STUCK_SECONDS / 60:g} minutes.",
+            f"All workers may be busy: add one or look at the broker{_OR_TELL}",
+            workspace=workspace,
+        )
 
 
 _OR_TELL = ", or tell whoever runs this installation."

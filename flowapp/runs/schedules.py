@@ -49,23 +49,36 @@ def _fire(pipeline: Pipeline, now: datetime) -> bool:
 def _switch_off(pipeline: Pipeline) -> None:
     """A schedule that an earlier release saved and this one cannot read must not hold up the others."""
     Pipeline.objects.filter(pk=pipeline.pk, next_fire_at=pipeline.next_fire_at).update(next_fire_at=None)
-    raise_alert("schedule.broken", "error", f"The schedule of {pipeline} cannot be read by this release.",
-                "Save the pipeline again.", pipeline=pipeline)  # fmt: skip
+    raise_alert(
+        "schedule.broken",
+        "error",
+        f"The schedule of {pipeline} cannot be read by this release.",
+        "Save the pipeline again.",
+        pipeline=pipeline,
+    )
 
 
 def _queue(pipeline: Pipeline) -> bool:
     """A run that the schedule asked for before and that still waits stands for this fire too."""
     if Run.objects.filter(pipeline=pipeline, trigger=Trigger.SCHEDULE, state__in=CLAIMABLE).exists():
         raise_alert(
-            "schedule.missed", "warning", f"{pipeline} was due again while its last scheduled run still waited.",
-            "Run it less often, or find out what it waits for.", pipeline=pipeline,
-        )  # fmt: skip
+            "schedule.missed",
+            "warning",
+            f"{pipeline} was due again while its last scheduled run still waited.",
+            "Run it less often, or find out what it waits for.",
+            pipeline=pipeline,
+        )
         return False
     try:
         queue_run(pipeline, Trigger.SCHEDULE)
     except FlowError as error:
-        raise_alert("schedule.broken", "error", f"{pipeline} could not be queued: {error.message}",
-                    error.hint, pipeline=pipeline)  # fmt: skip
+        raise_alert(
+            "schedule.broken",
+            "error",
+            f"{pipeline} could not be queued: {error.message}",
+            error.hint,
+            pipeline=pipeline,
+        )
         return False
     return True
 
@@ -77,9 +90,13 @@ def _tell_if_late(pipeline: Pipeline, schedule: Schedule, due_at: datetime, now:
         return
     times = f"{missed + 1} times" if missed < MOST_COUNTED else f"more than {MOST_COUNTED} times"
     raise_alert(
-        "schedule.missed", "warning", f"{pipeline} was due {times} since {in_zone(due_at, schedule.timezone)} while no "
-        "scheduler ran. One run catches up.", "Find out why no scheduler ran.", pipeline=pipeline,
-    )  # fmt: skip
+        "schedule.missed",
+        "warning",
+        f"{pipeline} was due {times} since {in_zone(due_at, schedule.timezone)} while no "
+        "scheduler ran. One run catches up.",
+        "Find out why no scheduler ran.",
+        pipeline=pipeline,
+    )
 
 
 def count_fires(schedule: Schedule, after: datetime, until: datetime) -> int:

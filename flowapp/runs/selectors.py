@@ -41,8 +41,13 @@ def list_runs(
 ) -> QuerySet[Run]:
     """Newest first, without previews. `since` and `until` bound the moment at which a run was asked for, both
     included."""
-    wanted = {"pipeline": pipeline, "state": state, "trigger": trigger, "queued_at__gte": since,
-              "queued_at__lte": until}  # fmt: skip
+    wanted = {
+        "pipeline": pipeline,
+        "state": state,
+        "trigger": trigger,
+        "queued_at__gte": since,
+        "queued_at__lte": until,
+    }
     runs = Run.counted.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
     return _with_names(runs).order_by(*NEWEST_FIRST)
 
@@ -111,8 +116,11 @@ def find_run(workspace: Workspace, named: str) -> Run:
     if len(found) > 1:
         names = ", ".join(run.name for run in found[:MOST_NAMES])
         more = " and others" if len(found) > MOST_NAMES else ""
-        raise FlowError("run.ambiguous", f"Several pipelines have a run {number}: {names}{more}.",
-                        hint=f"Name the pipeline too, such as {found[0].name}.")  # fmt: skip
+        raise FlowError(
+            "run.ambiguous",
+            f"Several pipelines have a run {number}: {names}{more}.",
+            hint=f"Name the pipeline too, such as {found[0].name}.",
+        )
     return found[0] if found else get_run(workspace, named)
 
 
@@ -178,10 +186,17 @@ def _holds(run: Run) -> dict[str, Any]:
 
 def _hold(hold: HeldLoad) -> dict[str, Any]:
     return {
-        "node": hold.node, "attempt": hold.attempt, "reasons": hold.reasons, "effect": hold.effect,
-        "heldAt": _utc(hold.held_at), "expiresAt": _utc(hold.expires_at), "decision": hold.decision or None,
-        "decidedAt": _utc(hold.decided_at), "decidedBy": hold.decided_as or None, "reason": hold.reason or None,
-    }  # fmt: skip
+        "node": hold.node,
+        "attempt": hold.attempt,
+        "reasons": hold.reasons,
+        "effect": hold.effect,
+        "heldAt": _utc(hold.held_at),
+        "expiresAt": _utc(hold.expires_at),
+        "decision": hold.decision or None,
+        "decidedAt": _utc(hold.decided_at),
+        "decidedBy": hold.decided_as or None,
+        "reason": hold.reason or None,
+    }
 
 
 def _effects(run: Run, *, sees_values: bool) -> dict[str, Any]:
@@ -220,8 +235,15 @@ def _node(node: NodeRun) -> dict[str, Any]:
 
 
 def _rule(rule: RuleCount) -> dict[str, Any]:
-    return {"node": rule.node, "rule": rule.rule, "type": rule.type, "field": rule.field, "onFail": rule.on_fail,
-            "violations": rule.violations, "judged": rule.judged}  # fmt: skip
+    return {
+        "node": rule.node,
+        "rule": rule.rule,
+        "type": rule.type,
+        "field": rule.field,
+        "onFail": rule.on_fail,
+        "violations": rule.violations,
+        "judged": rule.judged,
+    }
 
 
 def _error(run: Run, *, sees_values: bool = False) -> dict[str, str | None] | None:
@@ -230,8 +252,13 @@ def _error(run: Run, *, sees_values: bool = False) -> dict[str, str | None] | No
     if not run.error_code:
         return None
     detail = _error_detail(run) if sees_values else ""
-    return {"code": run.error_code, "node": run.error_node or None, "message": run.error_message,
-            "hint": run.error_hint, **({"detail": detail} if detail else {})}  # fmt: skip
+    return {
+        "code": run.error_code,
+        "node": run.error_node or None,
+        "message": run.error_message,
+        "hint": run.error_hint,
+        **({"detail": detail} if detail else {}),
+    }
 
 
 def _error_detail(run: Run) -> str:

@@ -44,9 +44,14 @@ def queue_run(
         if load_again is not None:
             forget_loads(pipeline, load_again)
         return _create_run(
-            pipeline, version, send, number=number, trigger=trigger, requested_by=user,
+            pipeline,
+            version,
+            send,
+            number=number,
+            trigger=trigger,
+            requested_by=user,
             max_attempts=_max_attempts(version, trigger),
-        )  # fmt: skip
+        )
 
 
 def queue_preview(pipeline: Pipeline, trigger: Trigger, *, user: User | None = None, send: bool = True) -> Run:
@@ -72,9 +77,15 @@ def queue_for(
         number = _next_number(pipeline)
         version = None if draft_document else _newest_version(pipeline)
         return _create_run(
-            pipeline, version, send, number=number, trigger=trigger, requested_by=user, purpose=purpose,
+            pipeline,
+            version,
+            send,
+            number=number,
+            trigger=trigger,
+            requested_by=user,
+            purpose=purpose,
             draft_document=draft_document,
-        )  # fmt: skip
+        )
 
 
 QUEUES: dict[Purpose, Callable[..., Run]] = {Purpose.LOAD: queue_run, Purpose.PREVIEW: queue_preview}
@@ -90,9 +101,14 @@ def read_purpose(text: str) -> Purpose:
 
 def _create_run(pipeline: Pipeline, version: PipelineVersion | None, send: bool, **values: Any) -> Run:
     run = Run.objects.create(
-        workspace_id=pipeline.workspace_id, pipeline=pipeline, version=version, queued_at=Now(), due_at=Now(),
-        sent_at=Now() if send else None, **values,
-    )  # fmt: skip
+        workspace_id=pipeline.workspace_id,
+        pipeline=pipeline,
+        version=version,
+        queued_at=Now(),
+        due_at=Now(),
+        sent_at=Now() if send else None,
+        **values,
+    )
     if send:
         transaction.on_commit(lambda: send_run(run.pk))
     run.refresh_from_db()
@@ -140,8 +156,9 @@ def cancel_run(run: Run) -> Run:
         run.refresh_from_db()
         if run.state == State.HELD:
             raise FlowError("run.held", f"Run {run.name} is held.", hint="Approve or discard it.")
-        raise FlowError("run.ended", f"Run {run.name} has ended: it is {run.state}.",
-                        hint="There is nothing to cancel.")  # fmt: skip
+        raise FlowError(
+            "run.ended", f"Run {run.name} has ended: it is {run.state}.", hint="There is nothing to cancel."
+        )
     end_queued(run.pk)
     run.refresh_from_db()
     return run

@@ -80,8 +80,10 @@ class Suggestions(APIView):
         view = _view(request, ident)
         samples = list_samples(view.draft.pipeline, target_of(view, node))
         proposals = list_proposals(samples, node_of(view, node))
-        answer = {"samples": [sample_document(sample) for sample in samples],
-                  "results": [proposal_document(proposal) for proposal in proposals]}  # fmt: skip
+        answer = {
+            "samples": [sample_document(sample) for sample in samples],
+            "results": [proposal_document(proposal) for proposal in proposals],
+        }
         return Response(answer, headers={"Cache-Control": "no-store"})
 
     @extend_schema(request=Accepted, responses=OBJECT)

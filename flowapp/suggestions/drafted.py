@@ -65,10 +65,16 @@ def _target(view: DraftView, ident: str, source: Node) -> Node:
         )
     name = str(below.get("id") or f"{ident}_sample"[-63:])
     return {
-        "id": name, "kind": "target", "inputs": [ident], "connector": "postgres",
-        "connection": (named or known)[0], "schema": "public", "table": SAMPLE_TABLE, "loadMode": "append",
+        "id": name,
+        "kind": "target",
+        "inputs": [ident],
+        "connector": "postgres",
+        "connection": (named or known)[0],
+        "schema": "public",
+        "table": SAMPLE_TABLE,
+        "loadMode": "append",
         **{name: below[name] for name in KEPT_OF_TARGET if below.get(name) not in (None, "")},
-    }  # fmt: skip
+    }
 
 
 def _targets_below(document: Any, ident: str) -> Iterator[Node]:

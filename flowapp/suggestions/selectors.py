@@ -164,16 +164,29 @@ def node_of(view: DraftView, node: str) -> Mapping[str, Any]:
 
 
 def sample_document(sample: Sample) -> dict[str, Any]:
-    return {"kind": sample.kind, "run": str(sample.run.pk) if sample.run else None, "rows": len(sample.rows),
-            "files": sample.files, "takenAt": sample.taken_at}  # fmt: skip
+    return {
+        "kind": sample.kind,
+        "run": str(sample.run.pk) if sample.run else None,
+        "rows": len(sample.rows),
+        "files": sample.files,
+        "takenAt": sample.taken_at,
+    }
 
 
 def proposal_document(proposal: Proposal) -> dict[str, Any]:
-    return {"check": proposal.check or None, "spec": proposal.spec, "evidence": proposal.evidence,
-            "hits": proposal.hits}  # fmt: skip
+    return {
+        "check": proposal.check or None,
+        "spec": proposal.spec,
+        "evidence": proposal.evidence,
+        "hits": proposal.hits,
+    }
 
 
 def trial_document(tried: SampleTrial) -> dict[str, Any]:
     examples = [{"file": row.file, "record": row.record, "row": dict(row.row)} for row in tried.examples]
-    return {"sample": sample_document(tried.sample), "hits": tried.trial.hits, "untried": tried.trial.untried or None,
-            "examples": examples}  # fmt: skip
+    return {
+        "sample": sample_document(tried.sample),
+        "hits": tried.trial.hits,
+        "untried": tried.trial.untried or None,
+        "examples": examples,
+    }

@@ -51,8 +51,11 @@ def _show(request: HtmxRequest, pipeline: Pipeline, node: str) -> HttpResponse:
     """The page. What the draft lacks for a sample stands on it, with the way back to the editor."""
     view, sampling = drafts.view_draft(drafts.open_draft(pipeline, request.user)), last_sampling(pipeline)
     context: dict[str, Any] = {
-        "pipeline": pipeline, "node_id": node, "sampling": sampling, "is_going_on": is_going_on(sampling),
-    }  # fmt: skip
+        "pipeline": pipeline,
+        "node_id": node,
+        "sampling": sampling,
+        "is_going_on": is_going_on(sampling),
+    }
     status = 200
     try:
         held = node_of(view, node)
@@ -74,10 +77,15 @@ def _samples(view: DraftView, node: str, held: Mapping[str, Any]) -> dict[str, A
     tried = [(spec, asks(spec), try_on_samples(rule, samples, target)) for spec, rule in rules_of(held)]
     proposals = [(p, asks(p.spec), json.dumps(p.spec, ensure_ascii=False)) for p in list_proposals(samples, held)]
     return {
-        "target": target, "samples": samples, "tried": tried, "proposals": proposals,
-        "least_rows": LEAST_ROWS, "can_sample": not not_ready, "not_ready": not_ready,
+        "target": target,
+        "samples": samples,
+        "tried": tried,
+        "proposals": proposals,
+        "least_rows": LEAST_ROWS,
+        "can_sample": not not_ready,
+        "not_ready": not_ready,
         "is_outdated": bool(samples and document) and is_outdated(samples[0], document),
-    }  # fmt: skip
+    }
 
 
 @require_POST

@@ -23,13 +23,19 @@ class TraceForm(StyledForm):
             self.fields["target"] = forms.ChoiceField(required=False, choices=choices)
         for i in range(lines):
             self.fields[f"column_{i}"] = forms.CharField(
-                label="Column", required=False, max_length=63, initial=key[i] if i < len(key) else "",
+                label="Column",
+                required=False,
+                max_length=63,
+                initial=key[i] if i < len(key) else "",
                 widget=forms.TextInput(attrs={"list": "columns", "autocomplete": "off"}),
-            )  # fmt: skip
+            )
             self.fields[f"value_{i}"] = forms.CharField(
-                label="Value", required=False, max_length=1000, strip=False,
+                label="Value",
+                required=False,
+                max_length=1000,
+                strip=False,
                 widget=forms.TextInput(attrs={"autocomplete": "off"}),
-            )  # fmt: skip
+            )
         for field in self.fields.values():
             is_choice = isinstance(field.widget, forms.Select)
             field.widget.attrs.setdefault("class", "form-select" if is_choice else "form-control")

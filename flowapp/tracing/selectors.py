@@ -115,16 +115,18 @@ def trace_row(pipeline: Pipeline, key: Mapping[str, str], node: str = "") -> lis
     """Look for rows with these values at one target or at all. Raises FlowError for a key or node that cannot be."""
     if not 1 <= len(key) <= MOST_COLUMNS:
         raise FlowError(
-            "trace.key_required", f"A row is looked for by 1 to {MOST_COLUMNS} columns.",
+            "trace.key_required",
+            f"A row is looked for by 1 to {MOST_COLUMNS} columns.",
             hint="Give the columns of its key with their values.",
-        )  # fmt: skip
+        )
     document = _document(pipeline)
     wanted = [target for target in document.targets() if node in ("", target.id)]
     if not wanted:
         raise FlowError(
-            "node.unknown", f"Pipeline {pipeline.ident} has no target {node!r} in its newest version.",
+            "node.unknown",
+            f"Pipeline {pipeline.ident} has no target {node!r} in its newest version.",
             hint=f"Targets: {', '.join(target.id for target in document.targets())}.",
-        )  # fmt: skip
+        )
     return [_trace(pipeline, document, target, key) for target in wanted]
 
 
@@ -141,19 +143,22 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
         origins = [Origin(s.run_id, s.record) for s in rows.found if s.run_id and s.record is not None]
         rejects = [
             look.place(
-                f"rejected rows in {kept}", "rejects",
+                f"rejected rows in {kept}",
+                "rejects",
                 lambda conn, kept=kept: look_in_quarantine(
                     conn, kept, Owner(str(pipeline.workspace_id), pipeline.ident), target.id, at_source or {}, origins
                 ),
-                look.entry, "" if at_source else "Only by the row's place: its key is computed on the way.",
+                look.entry,
+                "" if at_source else "Only by the row's place: its key is computed on the way.",
             )
             for kept in _quarantines(pipeline, document, target)
-        ]  # fmt: skip
+        ]
         samples = look.place(
-            f"samples of recent loads, kept {KEPT_DAYS} days", "samples",
+            f"samples of recent loads, kept {KEPT_DAYS} days",
+            "samples",
             lambda conn: look_in_samples(conn, str(pipeline.workspace_id), pipeline.ident, target.id, key),
             look.sample,
-        )  # fmt: skip
+        )
     return TargetTrace(target.id, (rows, *rejects, samples), tuple(_left_out(pipeline, target)))
 
 
@@ -303,10 +308,15 @@ def _place_document(place: Place) -> dict[str, Any]:
 def _row_document(row: FoundRow) -> dict[str, Any]:
     entry = row.entry
     rejected = entry and {
-        "node": entry["nodeId"], "rule": entry["ruleId"], "ruleName": entry["ruleName"],
-        "field": entry["field"], "message": entry["message"],
-        "disposition": entry["disposition"], "status": entry["status"], "rowId": entry["rowId"],
-    }  # fmt: skip
+        "node": entry["nodeId"],
+        "rule": entry["ruleId"],
+        "ruleName": entry["ruleName"],
+        "field": entry["field"],
+        "message": entry["message"],
+        "disposition": entry["disposition"],
+        "status": entry["status"],
+        "rowId": entry["rowId"],
+    }
     return {
         "values": dict(row.values) if isinstance(row.values, Mapping) else row.values,
         "run": row.run_id or None,

@@ -127,17 +127,32 @@ def mark_document(mark: Mark) -> dict[str, Any]:
     """As the API and the command line give it."""
     target = mark.place.target
     return {
-        "pipeline": mark.place.pipeline.ident, "node": target.id, "connection": target.connection,
-        "schema": target.schema_, "table": target.table, "column": mark.column, "type": mark.type or None,
-        "value": mark.value, "lag": target.watermark_lag, "ties": mark.ties, "isLive": not mark.trouble,
-        "trouble": mark.trouble or None, "seenAt": mark.seen_at.isoformat() if mark.seen_at else None,
+        "pipeline": mark.place.pipeline.ident,
+        "node": target.id,
+        "connection": target.connection,
+        "schema": target.schema_,
+        "table": target.table,
+        "column": mark.column,
+        "type": mark.type or None,
+        "value": mark.value,
+        "lag": target.watermark_lag,
+        "ties": mark.ties,
+        "isLive": not mark.trouble,
+        "trouble": mark.trouble or None,
+        "seenAt": mark.seen_at.isoformat() if mark.seen_at else None,
         "changes": [_change_document(change) for change in mark.changes],
         "warnings": [asdict(warning) for warning in mark.warnings],
-    }  # fmt: skip
+    }
 
 
 def _change_document(change: MarkChange) -> dict[str, Any]:
     return {
-        "at": change.at.isoformat(), "action": change.action, "by": change.by, "run": change.run_id,
-        "reason": change.reason, "column": change.column, "old": change.old, "new": change.new,
-    }  # fmt: skip
+        "at": change.at.isoformat(),
+        "action": change.action,
+        "by": change.by,
+        "run": change.run_id,
+        "reason": change.reason,
+        "column": change.column,
+        "old": change.old,
+        "new": change.new,
+    }

@@ -104,11 +104,17 @@ def unstorable_refused(request: HttpRequest, error: Exception, body: Any = None)
         return None
     texts = [*_texts_of(request), *_texts_in(body)]
     if any("\0" in text for text in texts):
-        return FlowError("request.nul", "The request holds a NUL character, which no text may have.",
-                         hint="Take it out of the address or of what was typed.")  # fmt: skip
+        return FlowError(
+            "request.nul",
+            "The request holds a NUL character, which no text may have.",
+            hint="Take it out of the address or of what was typed.",
+        )
     if any(_SURROGATE.search(text) for text in texts):
-        return FlowError("request.half_character", "The request holds half of a surrogate pair, which is no character.",
-                         hint="Take it out of the address or of what was typed.")  # fmt: skip
+        return FlowError(
+            "request.half_character",
+            "The request holds half of a surrogate pair, which is no character.",
+            hint="Take it out of the address or of what was typed.",
+        )
     return None
 
 
@@ -136,8 +142,11 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 def _not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Django's own answer to a wrong method is an empty page."""
-    error = FlowError("request.method", f"Nothing answers {request.method} at this address.",
-                      hint="Go back and use the page's own links and buttons.")  # fmt: skip
+    error = FlowError(
+        "request.method",
+        f"Nothing answers {request.method} at this address.",
+        hint="Go back and use the page's own links and buttons.",
+    )
     shown = render_error(request, error)
     shown.headers["Allow"] = response.headers["Allow"]
     return shown

@@ -83,16 +83,27 @@ def _is_part(scope: Message) -> bool:
 
 REFUSALS = {
     "too_large": Refusal(
-        413, "request.too_large", "The request is too large", "A request has at most {bytes} bytes here.",
-        "Files are sent by those who may, through Files → Upload a file or POST /api/files/upload/.", is_early=True,
+        413,
+        "request.too_large",
+        "The request is too large",
+        "A request has at most {bytes} bytes here.",
+        "Files are sent by those who may, through Files → Upload a file or POST /api/files/upload/.",
+        is_early=True,
     ),
     "too_many": Refusal(
-        429, "request.too_many", "Too many requests at once",
+        429,
+        "request.too_many",
+        "Too many requests at once",
         "Too many of your requests are still in progress.",
-        "Wait for their answers, then send this request again.", retry_after=5,
+        "Wait for their answers, then send this request again.",
+        retry_after=5,
     ),
     "busy": Refusal(
-        503, "server.busy", "Flow is busy", "Flow had no capacity for this request within some seconds.",
-        "Nothing was changed. Send the request again in a while.", retry_after=5,
+        503,
+        "server.busy",
+        "Flow is busy",
+        "Flow had no capacity for this request within some seconds.",
+        "Nothing was changed. Send the request again in a while.",
+        retry_after=5,
     ),
-}  # fmt: skip
+}

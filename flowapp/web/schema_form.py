@@ -132,9 +132,15 @@ class FormMaker:
         resolved = self.tree.resolve(schema, value)
         widget = self._widget(name, resolved, value)
         made = Field(
-            name, self._label(name, resolved), at, widget, required=required, present=value is not MISSING,
-            default=_shown(resolved.schema.get("default", "")), help=self._help(name, at),
-        )  # fmt: skip
+            name,
+            self._label(name, resolved),
+            at,
+            widget,
+            required=required,
+            present=value is not MISSING,
+            default=_shown(resolved.schema.get("default", "")),
+            help=self._help(name, at),
+        )
         MAKERS[widget](self, made, schema, resolved, value)
         if value is MISSING and widget in ("items", "select", "union") and self._is_closed(made):
             return None
@@ -192,10 +198,14 @@ class FormMaker:
 
     def _make_select(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
         known = self.rules.options(made.pointer, made.name)
-        options = list(known) if known is not None else [
-            Option(name, name, disabled=not self.rules.is_available(made.name, name))
-            for name in resolved.schema["enum"]
-        ]  # fmt: skip
+        options = (
+            list(known)
+            if known is not None
+            else [
+                Option(name, name, disabled=not self.rules.is_available(made.name, name))
+                for name in resolved.schema["enum"]
+            ]
+        )
         shown = "" if value is MISSING else _shown(value)
         if shown and shown not in [option.value for option in options]:
             options.append(Option(shown, f"{shown} (unknown)"))

@@ -22,9 +22,19 @@ from ir.checks.unique import Unique
 from ir.kinds import KindTable
 
 CHECK_KINDS = (
-    RowCount, Freshness, FkIntegrity, Cardinality, DuplicateKey, Unique, Sum, Mean, DistinctRatio, NullRate,
-    SchemaMatch, CustomSql,
-)  # fmt: skip
+    RowCount,
+    Freshness,
+    FkIntegrity,
+    Cardinality,
+    DuplicateKey,
+    Unique,
+    Sum,
+    Mean,
+    DistinctRatio,
+    NullRate,
+    SchemaMatch,
+    CustomSql,
+)
 CHECKS: KindTable[type[Check]] = KindTable("dataset check", ((kind.kind, kind) for kind in CHECK_KINDS))
 
 
@@ -56,6 +66,20 @@ class DatasetLevel(Spec):
 
 
 __all__ = [
-    "CHECKS", "CHECK_KINDS", "Cardinality", "Check", "CustomSql", "DatasetLevel", "DistinctRatio", "DuplicateKey",
-    "FkIntegrity", "Freshness", "Mean", "NullRate", "RowCount", "SchemaMatch", "Sum", "Unique",
-]  # fmt: skip
+    "CHECKS",
+    "CHECK_KINDS",
+    "Cardinality",
+    "Check",
+    "CustomSql",
+    "DatasetLevel",
+    "DistinctRatio",
+    "DuplicateKey",
+    "FkIntegrity",
+    "Freshness",
+    "Mean",
+    "NullRate",
+    "RowCount",
+    "SchemaMatch",
+    "Sum",
+    "Unique",
+]

@@ -48,9 +48,12 @@ class Dialect(Spark):
             super()._advance(times)
 
         def _parse_types(
-            self, check_func: bool = False, schema: bool = False, allow_identifiers: bool = True,
+            self,
+            check_func: bool = False,
+            schema: bool = False,
+            allow_identifiers: bool = True,
             with_collation: bool = False,
-        ) -> exp.Expr | None:  # fmt: skip
+        ) -> exp.Expr | None:
             """`date(` calls a function. Reading it as a type with a size first reads all that follows twice, at each
             level again."""
             if check_func and self._curr.token_type in self.TYPE_TOKENS and self._next.token_type == TokenType.L_PAREN:

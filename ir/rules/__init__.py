@@ -22,17 +22,57 @@ from ir.rules.regex import Regex
 from ir.rules.url import Url
 
 RULE_KINDS = (
-    NotNull, Regex, Range, MinLength, MaxLength, FieldType, OneOf, NotOneOf, Expression, NotInFuture, Email, Url,
+    NotNull,
+    Regex,
+    Range,
+    MinLength,
+    MaxLength,
+    FieldType,
+    OneOf,
+    NotOneOf,
+    Expression,
+    NotInFuture,
+    Email,
+    Url,
     JsonSchema,
-)  # fmt: skip
+)
 RULES: KindTable[type[RowRule]] = KindTable("row rule", ((tag_of(kind, "type"), kind) for kind in RULE_KINDS))
 Rule = Annotated[
-    NotNull | Regex | Range | MinLength | MaxLength | FieldType | OneOf | NotOneOf | Expression | NotInFuture | Email
-    | Url | JsonSchema,
+    NotNull
+    | Regex
+    | Range
+    | MinLength
+    | MaxLength
+    | FieldType
+    | OneOf
+    | NotOneOf
+    | Expression
+    | NotInFuture
+    | Email
+    | Url
+    | JsonSchema,
     ByTag("type"),
-]  # fmt: skip
+]
 
 __all__ = [
-    "RULES", "RULE_KINDS", "Email", "Expression", "FieldRule", "FieldType", "JsonSchema", "MaxLength", "MinLength",
-    "NotInFuture", "NotNull", "NotOneOf", "OneOf", "Range", "Regex", "RowOnFail", "RowRule", "Rule", "Url", "rule_id",
-]  # fmt: skip
+    "RULES",
+    "RULE_KINDS",
+    "Email",
+    "Expression",
+    "FieldRule",
+    "FieldType",
+    "JsonSchema",
+    "MaxLength",
+    "MinLength",
+    "NotInFuture",
+    "NotNull",
+    "NotOneOf",
+    "OneOf",
+    "Range",
+    "Regex",
+    "RowOnFail",
+    "RowRule",
+    "Rule",
+    "Url",
+    "rule_id",
+]

@@ -189,8 +189,11 @@ def growth(bench: Bench) -> None:
     (small, small_peak), (large, large_peak) = taken[bench.rows], taken[5 * bench.rows]
     say(f"{5 * bench.rows:,} rows against {bench.rows:,}", large, small, "≤ 5.2 ×", "the fifth")
     say("the same of the floor", floors_taken[5 * bench.rows], floors_taken[bench.rows], "–", "the fifth")
-    print(f"{'':<58} {large_peak >> 20:7,} MB {small_peak >> 20:7,} MB {'the fifth':<12} "
-          f"{large_peak / small_peak:5.2f} ×   aim ≤ 1.2 × peak memory", flush=True)  # fmt: skip
+    print(
+        f"{'':<58} {large_peak >> 20:7,} MB {small_peak >> 20:7,} MB {'the fifth':<12} "
+        f"{large_peak / small_peak:5.2f} ×   aim ≤ 1.2 × peak memory",
+        flush=True,
+    )
 
 
 def small(bench: Bench) -> None:
@@ -235,8 +238,9 @@ def tools(bench: Bench) -> None:
     csv = str(bench.csv(bench.rows))
     for case, floor_case in (("append", "append"), ("merge", "upsert")):
         for tool in (peers.ingestr, peers.dlt):
-            floor, seconds = interleave(min(bench.runs, 3), lambda f=floor_case: bench.floor(f),
-                                        lambda t=tool, c=case: t(c, csv, bench.dsn))  # fmt: skip
+            floor, seconds = interleave(
+                min(bench.runs, 3), lambda f=floor_case: bench.floor(f), lambda t=tool, c=case: t(c, csv, bench.dsn)
+            )
             say(f"peer: {tool.__name__} {case}, whole process", seconds, floor, "–")
 
 

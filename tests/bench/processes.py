@@ -22,9 +22,12 @@ FIRST_KEY = int(time.time()) * 1_000_000
 
 def flow(*arguments: str, password: str = "") -> dict[str, Any]:
     done = subprocess.run(
-        [FLOW, *arguments, "--json"], capture_output=True, text=True, check=False,
+        [FLOW, *arguments, "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "FLOW_CONNECTION_PASSWORD": password},
-    )  # fmt: skip
+    )
     return dict(json.loads(done.stdout))
 
 
@@ -35,17 +38,41 @@ def make_pipeline(home: Path) -> Path:
     for old in folder.iterdir():
         old.unlink()
     document = {
-        "kind": "pipeline", "version": "1.0", "id": "bench-small",
+        "kind": "pipeline",
+        "version": "1.0",
+        "id": "bench-small",
         "nodes": [
-            {"id": "src", "kind": "source", "connector": "local_fs", "columns": COLUMNS,
-             "config": {"path": "small/", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"},
-                        "waitPolicy": {"settleSeconds": 0}}},
-            {"id": "check", "kind": "validate", "inputs": ["src"], "rowLevel": RULES,
-             "quarantine": {"enabled": True, "table": "public.rejected"}},
-            {"id": "load", "kind": "target", "inputs": ["check"], "connector": "postgres", "connection": "warehouse",
-             "schema": "public", "table": "orders", "loadMode": "append"},
+            {
+                "id": "src",
+                "kind": "source",
+                "connector": "local_fs",
+                "columns": COLUMNS,
+                "config": {
+                    "path": "small/",
+                    "pattern": {"type": "glob", "value": "*.csv"},
+                    "format": {"type": "csv"},
+                    "waitPolicy": {"settleSeconds": 0},
+                },
+            },
+            {
+                "id": "check",
+                "kind": "validate",
+                "inputs": ["src"],
+                "rowLevel": RULES,
+                "quarantine": {"enabled": True, "table": "public.rejected"},
+            },
+            {
+                "id": "load",
+                "kind": "target",
+                "inputs": ["check"],
+                "connector": "postgres",
+                "connection": "warehouse",
+                "schema": "public",
+                "table": "orders",
+                "loadMode": "append",
+            },
         ],
-    }  # fmt: skip
+    }
     path = home / "bench-small.json"
     path.write_text(json.dumps(document))
     return path

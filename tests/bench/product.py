@@ -35,16 +35,26 @@ SPARK_EXPRESSIONS = [*EXPRESSIONS, {"op": "derive", "columns": {"country": "uppe
 
 
 def run_once(
-    warehouse: Connection, csv: Path, *, mode: str = "append", rules: Sequence[Mapping[str, Any]] = RULES,
-    ops: Sequence[Mapping[str, Any]] = (), **target: Any,
-) -> tuple[float, NodeReport]:  # fmt: skip
+    warehouse: Connection,
+    csv: Path,
+    *,
+    mode: str = "append",
+    rules: Sequence[Mapping[str, Any]] = RULES,
+    ops: Sequence[Mapping[str, Any]] = (),
+    **target: Any,
+) -> tuple[float, NodeReport]:
     """Seconds of one run that loads the file into `public.orders`, and what it says of the target."""
     world = World(csv.parent.parent, warehouse, "public")
     document = world.document(
-        mode=mode, rules=rules, ops=ops, columns=COLUMNS if not ops else COLUMNS[:1] + COLUMNS[2:],
-        source={"path": f"{csv.parent.name}/", "pattern": {"type": "glob", "value": csv.name}}, table="orders",
-        **({"upsertKey": ["order_id"]} if mode == "upsert" else {}), **target,
-    )  # fmt: skip
+        mode=mode,
+        rules=rules,
+        ops=ops,
+        columns=COLUMNS if not ops else COLUMNS[:1] + COLUMNS[2:],
+        source={"path": f"{csv.parent.name}/", "pattern": {"type": "glob", "value": csv.name}},
+        table="orders",
+        **({"upsertKey": ["order_id"]} if mode == "upsert" else {}),
+        **target,
+    )
     start = time.perf_counter()
     report = world.run(document)
     seconds = time.perf_counter() - start

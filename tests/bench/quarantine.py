@@ -104,25 +104,49 @@ def make_world(warehouse: Connection) -> tuple[Workspace, list[Run]]:
             state="succeeded_with_warnings", attempt=1, queued_at=timezone.now() - timezone.timedelta(hours=number * 12)
         )
         RuleCount.objects.bulk_create(
-            RuleCount(workspace=workspace, run=run, position=place, node="check", rule=rule, type="notNull",
-                      field=f"f{place}", on_fail="skip", violations=1000)
+            RuleCount(
+                workspace=workspace,
+                run=run,
+                position=place,
+                node="check",
+                rule=rule,
+                type="notNull",
+                field=f"f{place}",
+                on_fail="skip",
+                violations=1000,
+            )
             for place, rule in enumerate(RULES)
-        )  # fmt: skip
+        )
     return workspace, list(Run.objects.filter(pipeline=pipeline).order_by("number")[:RUNS])
 
 
 def _document() -> dict[str, Any]:
     source = {"path": "in/", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"}}
     return {
-        "kind": "pipeline", "version": "1.0", "id": "bench-quarantine",
+        "kind": "pipeline",
+        "version": "1.0",
+        "id": "bench-quarantine",
         "nodes": [
             {"id": "src", "kind": "source", "connector": "local_fs", "config": source},
-            {"id": "check", "kind": "validate", "inputs": ["src"], "rowLevel": [],
-             "quarantine": {"enabled": True, "table": str(TABLE)}},
-            {"id": "load", "kind": "target", "inputs": ["check"], "connector": "postgres", "connection": "warehouse",
-             "schema": "public", "table": "orders", "loadMode": "append"},
+            {
+                "id": "check",
+                "kind": "validate",
+                "inputs": ["src"],
+                "rowLevel": [],
+                "quarantine": {"enabled": True, "table": str(TABLE)},
+            },
+            {
+                "id": "load",
+                "kind": "target",
+                "inputs": ["check"],
+                "connector": "postgres",
+                "connection": "warehouse",
+                "schema": "public",
+                "table": "orders",
+                "loadMode": "append",
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 def measure(workspace: Workspace, runs: list[Run], rows: int, times: int) -> None:

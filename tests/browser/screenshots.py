@@ -30,30 +30,59 @@ COLOURS = ("light", "dark")
 COLOURS_KEPT = 160
 
 EMPTY = {
-    "empty-pipelines": "pipelines/", "empty-runs": "runs/", "empty-errors": "errors/", "empty-files": "files/",
-    "empty-backups": "backups/", "empty-health": "health/", "empty-connections": "connections/",
+    "empty-pipelines": "pipelines/",
+    "empty-runs": "runs/",
+    "empty-errors": "errors/",
+    "empty-files": "files/",
+    "empty-backups": "backups/",
+    "empty-health": "health/",
+    "empty-connections": "connections/",
     "empty-editor": "pipelines/first/",
-}  # fmt: skip
+}
 EDITOR = "pipelines/nyc-flights/"
 FULL = {
-    "pipelines": "pipelines/", "new-pipeline": "pipelines/?new=1", "editor": f"{EDITOR}?node=load",
-    "editor-json": f"{EDITOR}?tab=json", "editor-sql": f"{EDITOR}?tab=sql", "editor-lineage": f"{EDITOR}?tab=lineage",
-    "editor-version": f"{EDITOR}?tab=history&version=1", "editor-wrong": "pipelines/orders/?node=load",
-    "editor-runs": f"{EDITOR}?tab=runs", "editor-errors": f"{EDITOR}?tab=errors",
-    "editor-schedule": f"{EDITOR}?tab=schedule", "editor-history": f"{EDITOR}?tab=history",
-    "runs": "runs/", "run": "runs/{done}/", "run-failed": "runs/{failed}/", "run-queued": "runs/{queued}/",
-    "errors": "errors/", "rejected-rows": "errors/rows/?run={done}", "files": "files/", "upload": "files/upload/",
-    "health": "health/", "connections": "connections/", "connection": "connections/named/warehouse/",
-    "connection-add": "connections/add/", "webhook-add": "connections/add/webhook/", "channels": "channels/",
-    "channel-add": "channels/add/webhook/", "suggestions": "suggestions/nyc-flights/check/",
-    "trace": "trace/nyc-flights/", "settings": "settings/", "search": "search/?q=fl",
-}  # fmt: skip
+    "pipelines": "pipelines/",
+    "new-pipeline": "pipelines/?new=1",
+    "editor": f"{EDITOR}?node=load",
+    "editor-json": f"{EDITOR}?tab=json",
+    "editor-sql": f"{EDITOR}?tab=sql",
+    "editor-lineage": f"{EDITOR}?tab=lineage",
+    "editor-version": f"{EDITOR}?tab=history&version=1",
+    "editor-wrong": "pipelines/orders/?node=load",
+    "editor-runs": f"{EDITOR}?tab=runs",
+    "editor-errors": f"{EDITOR}?tab=errors",
+    "editor-schedule": f"{EDITOR}?tab=schedule",
+    "editor-history": f"{EDITOR}?tab=history",
+    "runs": "runs/",
+    "run": "runs/{done}/",
+    "run-failed": "runs/{failed}/",
+    "run-queued": "runs/{queued}/",
+    "errors": "errors/",
+    "rejected-rows": "errors/rows/?run={done}",
+    "files": "files/",
+    "upload": "files/upload/",
+    "health": "health/",
+    "connections": "connections/",
+    "connection": "connections/named/warehouse/",
+    "connection-add": "connections/add/",
+    "webhook-add": "connections/add/webhook/",
+    "channels": "channels/",
+    "channel-add": "channels/add/webhook/",
+    "suggestions": "suggestions/nyc-flights/check/",
+    "trace": "trace/nyc-flights/",
+    "settings": "settings/",
+    "search": "search/?q=fl",
+}
 
 
 DECISIONS = {
-    "backups": "backups/", "run-hook-failed": "runs/{hook_failed}/", "run-restore": "runs/{restore}/",
-    "run-preview": "runs/{preview}/", "run-held": "runs/{held}/", "watermark": "watermarks/sales/load/",
-}  # fmt: skip
+    "backups": "backups/",
+    "run-hook-failed": "runs/{hook_failed}/",
+    "run-restore": "runs/{restore}/",
+    "run-preview": "runs/{preview}/",
+    "run-held": "runs/{held}/",
+    "watermark": "watermarks/sales/load/",
+}
 DAYS = (100, 95, 10)
 """How many rows the file of each day holds: the last loses too many."""
 
@@ -93,17 +122,32 @@ def load_world(warehouse: Connection) -> dict[str, str]:
 
 
 ORDERS: dict[str, Any] = {
-    "kind": "pipeline", "version": "1.0", "id": "orders", "metadata": {"name": "Orders", "tags": ["sales"]},
+    "kind": "pipeline",
+    "version": "1.0",
+    "id": "orders",
+    "metadata": {"name": "Orders", "tags": ["sales"]},
     "schedule": {"kind": "cron", "expression": "0 6 * * *", "timezone": "Europe/Berlin"},
     "nodes": [
-        {"id": "files", "kind": "source", "connector": "local_fs",
-         "config": {"path": "orders", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"}},
-         "columns": [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"}]},
-        {"id": "load", "kind": "target", "inputs": ["files"], "connector": "postgres", "connection": "warehouse",
-         "schema": "public", "table": "orders", "loadMode": "append",
-         "columns": [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"}]},
+        {
+            "id": "files",
+            "kind": "source",
+            "connector": "local_fs",
+            "config": {"path": "orders", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"}},
+            "columns": [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"}],
+        },
+        {
+            "id": "load",
+            "kind": "target",
+            "inputs": ["files"],
+            "connector": "postgres",
+            "connection": "warehouse",
+            "schema": "public",
+            "table": "orders",
+            "loadMode": "append",
+            "columns": [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"}],
+        },
     ],
-}  # fmt: skip
+}
 
 
 def load_decisions(warehouse: Connection) -> dict[str, str]:
@@ -143,25 +187,50 @@ def write_day(folder: str, day: int) -> None:
 
 def daily(ident: str, **target: Any) -> dict[str, Any]:
     """A pipeline that loads the newest file of a folder into a table."""
-    columns = [{"name": "id", "type": "integer"}, {"name": "amount", "type": "decimal(10,2)"},
-               {"name": "updated_at", "type": "timestamp"}]  # fmt: skip
-    config = {"path": ident, "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"},
-              "ordering": "latest_by_mtime", "waitPolicy": {"settleSeconds": 0}}  # fmt: skip
+    columns = [
+        {"name": "id", "type": "integer"},
+        {"name": "amount", "type": "decimal(10,2)"},
+        {"name": "updated_at", "type": "timestamp"},
+    ]
+    config = {
+        "path": ident,
+        "pattern": {"type": "glob", "value": "*.csv"},
+        "format": {"type": "csv"},
+        "ordering": "latest_by_mtime",
+        "waitPolicy": {"settleSeconds": 0},
+    }
     return {
-        "kind": "pipeline", "version": "1.0", "id": ident, "metadata": {"name": ident.capitalize()},
+        "kind": "pipeline",
+        "version": "1.0",
+        "id": ident,
+        "metadata": {"name": ident.capitalize()},
         "nodes": [
             {"id": "files", "kind": "source", "connector": "local_fs", "config": config, "columns": columns},
-            {"id": "load", "kind": "target", "inputs": ["files"], "connector": "postgres", "connection": "warehouse",
-             "schema": "public", "table": ident, "columns": columns, **target},
+            {
+                "id": "load",
+                "kind": "target",
+                "inputs": ["files"],
+                "connector": "postgres",
+                "connection": "warehouse",
+                "schema": "public",
+                "table": ident,
+                "columns": columns,
+                **target,
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 STOCK = daily(
-    "stock", loadMode="blue_green", backupBeforeLoad=True, hold={"maxDecreasePct": 50},
-    postHook=[{"type": "sql", "statement": "ANALYZE public.stock"},
-              {"type": "refresh_mat_view", "view": "public.stock_by_day"}],
-)  # fmt: skip
+    "stock",
+    loadMode="blue_green",
+    backupBeforeLoad=True,
+    hold={"maxDecreasePct": 50},
+    postHook=[
+        {"type": "sql", "statement": "ANALYZE public.stock"},
+        {"type": "refresh_mat_view", "view": "public.stock_by_day"},
+    ],
+)
 SALES = daily("sales", loadMode="incremental_watermark", watermarkColumn="updated_at", watermarkLag="15m")
 
 

@@ -51,8 +51,10 @@ def test_both_sides_of_a_difference_can_be_read(page: Page, warehouse: Connectio
     assert left == right >= READABLE
     assert find_barriers(page) == []
 
-    patch_draft(open_draft(pipeline, User.objects.get(email="editor@example.com")),
-                [{"op": "replace", "path": "/metadata/name", "value": "Mine"}])  # fmt: skip
+    patch_draft(
+        open_draft(pipeline, User.objects.get(email="editor@example.com")),
+        [{"op": "replace", "path": "/metadata/name", "value": "Mine"}],
+    )
     save(pipeline, "Another's")
     page.goto("/w/alices-team/pipelines/compared/")
     page.locator("#flow-save button").click()

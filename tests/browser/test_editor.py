@@ -21,9 +21,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def table(warehouse):
     with psycopg.connect(
-        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
-        password=warehouse.password, autocommit=True,
-    ) as connection:  # fmt: skip
+        host=warehouse.host,
+        port=warehouse.port,
+        dbname=warehouse.database,
+        user=warehouse.user,
+        password=warehouse.password,
+        autocommit=True,
+    ) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS public.airlines (carrier text PRIMARY KEY, name text)")
 
 
@@ -37,9 +41,13 @@ def connected(workspace, warehouse):
     from flowapp.connections.fields import ConnectionFields
     from flowapp.connections.services import add_connection
 
-    add_connection(workspace, "warehouse", ConnectionFields(
-        "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
-    ))  # fmt: skip
+    add_connection(
+        workspace,
+        "warehouse",
+        ConnectionFields(
+            "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
+        ),
+    )
     return workspace
 
 

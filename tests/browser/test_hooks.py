@@ -18,21 +18,33 @@ from tests.flowapp.quarantine.keeping import connect_to
 pytestmark = pytest.mark.django_db(transaction=True)
 STATEMENTS = (
     ("succeeded", "sql", "ANALYZE orders", "ANALYZE"),
-    ("failed", "refresh_mat_view", 'REFRESH MATERIALIZED VIEW CONCURRENTLY "public"."daily_totals_of_all_regions"',
-     "public.daily_totals_of_all_regions cannot be refreshed concurrently: it was never filled, or has no unique index "
-     "over plain columns of all its rows. [hook.view_not_unique] Create such an index, refresh it once without "
-     "`concurrently`, or leave `concurrently` out."),
+    (
+        "failed",
+        "refresh_mat_view",
+        'REFRESH MATERIALIZED VIEW CONCURRENTLY "public"."daily_totals_of_all_regions"',
+        "public.daily_totals_of_all_regions cannot be refreshed concurrently: it was never filled, or has no unique "
+        "index over plain columns of all its rows. [hook.view_not_unique] Create such an index, refresh it once "
+        "without `concurrently`, or leave `concurrently` out.",
+    ),
     ("not_run", "webhook", "POST /loaded to connection pager", "Not run, because load.postHook.1 failed."),
-)  # fmt: skip
+)
 
 
 def make_hooks(*states: str) -> list[dict[str, Any]]:
     shown = [(state, *rest) for state, (_, *rest) in zip(states, STATEMENTS, strict=True)]
     return [
-        {"id": f"load.postHook.{i}", "node": "load", "kind": kind, "stage": "postHook", "state": state,
-         "statement": statement, "message": message, "durationMs": 1234 if state != "not_run" else 0}
+        {
+            "id": f"load.postHook.{i}",
+            "node": "load",
+            "kind": kind,
+            "stage": "postHook",
+            "state": state,
+            "statement": statement,
+            "message": message,
+            "durationMs": 1234 if state != "not_run" else 0,
+        }
         for i, (state, kind, statement, message) in enumerate(shown)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.fixture
@@ -46,16 +58,28 @@ def run(warehouse: Connection) -> Any:
     workspace = connect_to(ensure_workspace("alices-team"), warehouse)
     made = queue_run(save_version(workspace, json.dumps(make_document())).pipeline, Trigger.MANUAL, send=False)
     NodeRun.objects.create(
-        workspace=workspace, run=made, position=0, node="load", kind="target", rows_read=10, rows_loaded=10,
-        rows_rejected=0, rows_filtered=0, rows_inserted=10, rows_updated=0, rows_unchanged=0,
-    )  # fmt: skip
+        workspace=workspace,
+        run=made,
+        position=0,
+        node="load",
+        kind="target",
+        rows_read=10,
+        rows_loaded=10,
+        rows_rejected=0,
+        rows_filtered=0,
+        rows_inserted=10,
+        rows_updated=0,
+        rows_unchanged=0,
+    )
 
     def show(*states: str) -> None:
         whole = set(states) == {"succeeded"}
         Run.objects.filter(pk=made.pk).update(
             state=State.SUCCEEDED if whole else State.LOADED_HOOK_FAILED,
-            report={"hooks": make_hooks(*states)}, lease_owner="", lease_until=None,
-        )  # fmt: skip
+            report={"hooks": make_hooks(*states)},
+            lease_owner="",
+            lease_until=None,
+        )
 
     made.show = show
     return made

@@ -45,9 +45,12 @@ def worker(process_environment: dict[str, str]) -> Iterator[None]:
 def table(warehouse: Connection, schema: str) -> str:
     """The name of an empty table of people, which has a key."""
     with psycopg.connect(
-        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
+        host=warehouse.host,
+        port=warehouse.port,
+        dbname=warehouse.database,
+        user=warehouse.user,
         password=warehouse.password,
-    ) as connection:  # fmt: skip
+    ) as connection:
         connection.execute(f"CREATE TABLE {schema}.people (id integer PRIMARY KEY, name text)")
     return f"{schema}.people"
 
@@ -68,8 +71,13 @@ def add_connection(page: Page, warehouse: Connection) -> None:
     page.goto(f"{HERE}/connections/")
     page.get_by_role("link", name="Add a connection").first.click()
     page.get_by_label("Name").fill("warehouse")
-    values = {"Host": warehouse.host, "Port": str(warehouse.port), "Database": warehouse.database,
-              "User": warehouse.user, "Password": warehouse.password}  # fmt: skip
+    values = {
+        "Host": warehouse.host,
+        "Port": str(warehouse.port),
+        "Database": warehouse.database,
+        "User": warehouse.user,
+        "Password": warehouse.password,
+    }
     for label, value in values.items():
         page.get_by_label(label, exact=True).fill(value)
     page.get_by_role("button", name="Add the connection").click()

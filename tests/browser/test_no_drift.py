@@ -157,9 +157,14 @@ def value_of(document: Any, ident: str) -> Any:
 def test_no_surface_drifts_from_the_draft(page: Page, seed: int) -> None:
     surfaces = Surfaces(page, random.Random(seed))
     edits: list[Callable[[Surfaces], None]] = [
-        Surfaces.by_form, Surfaces.by_canvas, Surfaces.by_moving, Surfaces.by_deleting, Surfaces.by_typing,
-        Surfaces.by_undo, Surfaces.by_redo,
-    ]  # fmt: skip
+        Surfaces.by_form,
+        Surfaces.by_canvas,
+        Surfaces.by_moving,
+        Surfaces.by_deleting,
+        Surfaces.by_typing,
+        Surfaces.by_undo,
+        Surfaces.by_redo,
+    ]
     surfaces.open("visual")
     chosen = [*edits, *surfaces.rng.choices(edits, k=STEPS - len(edits))]
     for edit in chosen:

@@ -51,16 +51,29 @@ def finish(run) -> None:
     )
     RunLog.objects.create(**mine, attempt=1, at=timezone.now(), level="warning", message="Careful.")
     LoadUnit.objects.create(
-        **mine, pipeline=run.pipeline, node="files", sha256="0" * 64, name="in/a.csv", size=9, state="failed",
+        **mine,
+        pipeline=run.pipeline,
+        node="files",
+        sha256="0" * 64,
+        name="in/a.csv",
+        size=9,
+        state="failed",
         changed_at=timezone.now(),
-    )  # fmt: skip
+    )
     raise_alert("run.failed", "error", "It broke.", "Mend it.", pipeline=run.pipeline, run=run, node="load")
     Run.objects.filter(pk=run.pk).update(
-        state=State.FAILED, ended_at=timezone.now(), error_code="x.y", error_node="load", error_message="It broke.",
-        error_hint="Mend it.", step="",
-        report={"checks": [{"node": "check", "check": "rowCount", "ok": False, "message": "Too few.", "observed": 8}],
-                "warnings": [{"code": "rows.rejected", "node": "check", "message": "2 rows were rejected."}]},
-    )  # fmt: skip
+        state=State.FAILED,
+        ended_at=timezone.now(),
+        error_code="x.y",
+        error_node="load",
+        error_message="It broke.",
+        error_hint="Mend it.",
+        step="",
+        report={
+            "checks": [{"node": "check", "check": "rowCount", "ok": False, "message": "Too few.", "observed": 8}],
+            "warnings": [{"code": "rows.rejected", "node": "check", "message": "2 rows were rejected."}],
+        },
+    )
 
 
 @in_all_looks
@@ -87,9 +100,16 @@ def keep_and_restore(run):
     from flowapp.runs.models import Trigger
 
     backup = Backup.objects.create(
-        workspace=run.workspace, pipeline=run.pipeline, run=run, node="load", connection="warehouse",
-        schema="public", table="numbers", rows=1_200_000, taken_at=timezone.now(),
-    )  # fmt: skip
+        workspace=run.workspace,
+        pipeline=run.pipeline,
+        run=run,
+        node="load",
+        connection="warehouse",
+        schema="public",
+        table="numbers",
+        rows=1_200_000,
+        taken_at=timezone.now(),
+    )
     return restore_backup(backup, "The file was wrong.", Trigger.MANUAL, send=False)
 
 
@@ -111,9 +131,14 @@ def note_statements(run) -> None:
     from flowapp.runs.models import CommitRecord
 
     CommitRecord.objects.create(
-        workspace=run.workspace, pipeline=run.pipeline, run=run, node="load", attempt=1, committed_at=timezone.now(),
+        workspace=run.workspace,
+        pipeline=run.pipeline,
+        run=run,
+        node="load",
+        attempt=1,
+        committed_at=timezone.now(),
         counts={"sql": ["INSERT INTO numbers SELECT 1"]},
-    )  # fmt: skip
+    )
 
 
 def visit(page: Page, addresses: list[str]) -> None:

@@ -44,10 +44,12 @@ def people(settings: Any, tmp_path: Path, warehouse: Connection, schema: str, pa
     (folder / "people.csv").write_text(f"id,name,city\n1,Ann,Oslo\n2,,{HOSTILE}\n3,,Rome\n4,,Bonn\n")
     source, target = make_document(schema=schema)["nodes"]
     check = {
-        "id": "check", "kind": "validate", "inputs": ["files"],
+        "id": "check",
+        "kind": "validate",
+        "inputs": ["files"],
         "rowLevel": [{"id": "named", "type": "notNull", "field": "name", "onFail": "skip"}],
         "quarantine": {"enabled": True, "table": f"{schema}.rejected"},
-    }  # fmt: skip
+    }
     target |= {"inputs": ["check"], "loadMode": "upsert", "upsertKey": ["id"], "table": "people"}
     document = make_document("people", schema=schema, nodes=[source, check, target])
     pipeline = save_version(team, json.dumps(document)).pipeline
@@ -168,9 +170,11 @@ def test_rows_are_told_apart_in_their_list_whatever_they_hold(
     with connect(warehouse, autocommit=True) as conn:
         row = {"name": "x" * 5000, "note": "many words " * 50, "a" * 300: None, "empty": "", "html": HOSTILE}
         long = {**row, **{f"column {n}": n for n in range(40)}}
-        conn.execute(f"UPDATE {schema}.rejected SET row = %s, status = 'fixed', \"fixedRow\" = %s, \"sourceFile\" = %s"
-                     " WHERE row ->> 'id' = '3'",
-                     [Jsonb(long), Jsonb({**long, "name": "y" * 5000}), f"in/{'f' * 200}.csv"])  # fmt: skip
+        conn.execute(
+            f'UPDATE {schema}.rejected SET row = %s, status = \'fixed\', "fixedRow" = %s, "sourceFile" = %s'
+            " WHERE row ->> 'id' = '3'",
+            [Jsonb(long), Jsonb({**long, "name": "y" * 5000}), f"in/{'f' * 200}.csv"],
+        )
         conn.execute(f"UPDATE {schema}.rejected SET row = row || '{{\"name\": \"\"}}' WHERE row ->> 'id' = '4'")
     page.goto(f"{ERRORS}rows/?pipeline=people")
     expect(page.get_by_role("row").filter(has_text="id 2")).to_contain_text("NULL")

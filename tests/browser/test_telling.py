@@ -37,8 +37,12 @@ def pipeline(warehouse, schema):
 
     team = connect_to(ensure_workspace("alices-team"), warehouse)
     source, load = make_document(schema=schema)["nodes"]
-    check = {"id": "check", "kind": "validate", "inputs": ["files"],
-             "rowLevel": [{"type": "range", "field": "id", "max": 50, "onFail": "warn"}]}  # fmt: skip
+    check = {
+        "id": "check",
+        "kind": "validate",
+        "inputs": ["files"],
+        "rowLevel": [{"type": "range", "field": "id", "max": 50, "onFail": "warn"}],
+    }
     document = make_document(schema=schema, nodes=[source, check, {**load, "inputs": ["check"]}])
     made = save_version(team, json.dumps(document)).pipeline
     run = queue_run(made, Trigger.MANUAL, send=False)
@@ -57,8 +61,13 @@ def pipeline(warehouse, schema):
 def add_mail_channel(page: Page, port: int) -> None:
     page.goto(f"{HERE}/channels/")
     page.get_by_role("link", name="Add e-mail").first.click()
-    for label, value in (("Name", "ops"), ("To", "ops@example.com"), ("From", "flow@example.com"),
-                         ("Mail server", "localhost"), ("Port", str(port))):  # fmt: skip
+    for label, value in (
+        ("Name", "ops"),
+        ("To", "ops@example.com"),
+        ("From", "flow@example.com"),
+        ("Mail server", "localhost"),
+        ("Port", str(port)),
+    ):
         page.get_by_label(label, exact=True).fill(value)
     page.get_by_label("Encryption").select_option("none")
     page.get_by_role("button", name="Add the channel").click()
@@ -129,9 +138,17 @@ def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipe
     page.get_by_role("button", name="Send a test").click()
     expect(page.get_by_text("The test was not taken").first).to_be_visible()
     give_up_a_message(pipeline)
-    for name in ("channels/", "channels/of/ops/", "channels/add/webhook/", "channels/add/email/", "trace/",
-                 "suggestions/numbers/check/", "health/", "health/?pipeline=numbers&state=resolved",
-                 "pipelines/numbers/delete/"):  # fmt: skip
+    for name in (
+        "channels/",
+        "channels/of/ops/",
+        "channels/add/webhook/",
+        "channels/add/email/",
+        "trace/",
+        "suggestions/numbers/check/",
+        "health/",
+        "health/?pipeline=numbers&state=resolved",
+        "pipelines/numbers/delete/",
+    ):
         page.goto(f"{HERE}/{name}")
         page.wait_for_load_state("networkidle")
         look(page, name, colours, width)

@@ -49,8 +49,12 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_told(
     for name in ("a.csv", "b.csv"):
         (tmp_path / "in" / name).write_text("id\n1\n")
     monkeypatch.setattr(file_intake, "sha256_of", hashed)
-    config = {"path": "in", "pattern": {"type": "glob", "value": "*"}, "format": {"type": "csv"},
-              "waitPolicy": {"settleSeconds": 0}}  # fmt: skip
+    config = {
+        "path": "in",
+        "pattern": {"type": "glob", "value": "*"},
+        "format": {"type": "csv"},
+        "waitPolicy": {"settleSeconds": 0},
+    }
     source = Source(id="src", kind="source", connector="local_fs", config=config)
     pipeline = SimpleNamespace(id="orders", targets=lambda: [])
     job: Any = SimpleNamespace(files_folder=tmp_path, waited=None, pipeline=pipeline, run_id="run", token=1)

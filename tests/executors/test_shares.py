@@ -76,8 +76,10 @@ def test_checks_of_several_targets_say_whose_rows_they_saw() -> None:
 
 
 def test_a_commit_of_an_older_release_is_told_as_far_as_it_is_known() -> None:
-    counts = {"node": {"rows_in": 3, "rows_loaded": 3},
-              "load": {"suppressed": 0, "quarantine_rows": 0, "quarantine_entries": 0}}  # fmt: skip
+    counts = {
+        "node": {"rows_in": 3, "rows_loaded": 3},
+        "load": {"suppressed": 0, "quarantine_rows": 0, "quarantine_entries": 0},
+    }
     report = RunReport()
     tell(report, LoadCommit("r", "load", 1, counts))
     assert [node.rows_loaded for node in report.nodes] == [3]

@@ -62,8 +62,9 @@ def test_certificates_are_told_by_what_is_wrong_with_them(tmp_path: Path):
         unknown = trouble_of(lambda: connect_tls(server.port, "hooks.example"))
         other = trouble_of(lambda: connect_tls(server.port, "mx.example", certificates.ca))
     assert told(unknown) == (
-        "certificate", "The certificate of mx.example:25 is not trusted: nobody known here vouches for it.",
-    )  # fmt: skip
+        "certificate",
+        "The certificate of mx.example:25 is not trusted: nobody known here vouches for it.",
+    )
     assert told(other)[1].endswith("not trusted: it is for another name.")
 
 

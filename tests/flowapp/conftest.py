@@ -17,18 +17,37 @@ if TYPE_CHECKING:
 
 def make_document(ident: str = "numbers", schema: str = "public", **changes: Any) -> dict[str, Any]:
     """A pipeline that loads CSV files into `<schema>.numbers`."""
-    config = {"path": "in", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"},
-              "waitPolicy": {"settleSeconds": 0}}  # fmt: skip
+    config = {
+        "path": "in",
+        "pattern": {"type": "glob", "value": "*.csv"},
+        "format": {"type": "csv"},
+        "waitPolicy": {"settleSeconds": 0},
+    }
     return {
-        "kind": "pipeline", "version": "1.0", "id": ident,
+        "kind": "pipeline",
+        "version": "1.0",
+        "id": ident,
         "nodes": [
-            {"id": "files", "kind": "source", "connector": "local_fs", "config": config,
-             "columns": [{"name": "id", "type": "integer"}]},
-            {"id": "load", "kind": "target", "inputs": ["files"], "connector": "postgres", "connection": "warehouse",
-             "schema": schema, "table": "numbers", "loadMode": "append"},
+            {
+                "id": "files",
+                "kind": "source",
+                "connector": "local_fs",
+                "config": config,
+                "columns": [{"name": "id", "type": "integer"}],
+            },
+            {
+                "id": "load",
+                "kind": "target",
+                "inputs": ["files"],
+                "connector": "postgres",
+                "connection": "warehouse",
+                "schema": schema,
+                "table": "numbers",
+                "loadMode": "append",
+            },
         ],
         **changes,
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture

@@ -13,16 +13,34 @@ PROJECT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((PROJECT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 SETTINGS = {
-    "FLOW_HOME", "FLOW_DATABASE_URL", "FLOW_REDIS_URL", "FLOW_SPARK_REMOTE", "FLOW_SPARK_MASTER", "FLOW_FILES_ROOT",
-    "FLOW_STREAMING_ENABLED", "FLOW_ENV", "FLOW_BIND", "FLOW_PUBLIC_URL", "FLOW_SECRET_KEY", "FLOW_ENCRYPTION_KEYS",
-    "FLOW_WORKSPACE", "FLOW_TRUSTED_PROXIES",
-}  # fmt: skip
+    "FLOW_HOME",
+    "FLOW_DATABASE_URL",
+    "FLOW_REDIS_URL",
+    "FLOW_SPARK_REMOTE",
+    "FLOW_SPARK_MASTER",
+    "FLOW_FILES_ROOT",
+    "FLOW_STREAMING_ENABLED",
+    "FLOW_ENV",
+    "FLOW_BIND",
+    "FLOW_PUBLIC_URL",
+    "FLOW_SECRET_KEY",
+    "FLOW_ENCRYPTION_KEYS",
+    "FLOW_WORKSPACE",
+    "FLOW_TRUSTED_PROXIES",
+}
 
 
 def test_every_part_of_flow_is_there() -> None:
     assert set(SERVICES) == {
-        "web", "worker", "scheduler", "migrate", "postgres", "redis", "spark-master", "spark-worker"
-    }  # fmt: skip
+        "web",
+        "worker",
+        "scheduler",
+        "migrate",
+        "postgres",
+        "redis",
+        "spark-master",
+        "spark-worker",
+    }
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))

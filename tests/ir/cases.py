@@ -32,9 +32,13 @@ class Case:
 
     def parse(self) -> Parsed:
         return parsePipelineIR(
-            self.text, syntax=self.syntax, destinations=self.destinations, sources=self.sources,
-            streaming=self.streaming, allowances=_allowances(self.allowances or {}),
-        )  # fmt: skip
+            self.text,
+            syntax=self.syntax,
+            destinations=self.destinations,
+            sources=self.sources,
+            streaming=self.streaming,
+            allowances=_allowances(self.allowances or {}),
+        )
 
     @property
     def code(self) -> str:

@@ -22,8 +22,11 @@ def parsed(mode, **found):
 
 
 def table(*against_swap, against_delete=()):
-    return {"destinations": {KEY: Destination("public", "orders", COLUMNS,
-                                              replacing=Replacing(against_swap, tuple(against_delete)))}}  # fmt: skip
+    return {
+        "destinations": {
+            KEY: Destination("public", "orders", COLUMNS, replacing=Replacing(against_swap, tuple(against_delete)))
+        }
+    }
 
 
 def codes(parsed):

@@ -57,8 +57,9 @@ def test_toml_keys_of_many_parts_are_refused_before_they_are_parsed(form, count)
 def test_many_toml_keys_of_as_many_parts_as_may_be_are_refused_before_they_are_parsed():
     key = ".".join(["key"] * MAX_DEPTH)
     assert codes_within_budget("\n".join(f"[{key}.{i}]" for i in range(3_000))[:900_000], "toml") <= {
-        "document.too_deep", "document.too_large",
-    }  # fmt: skip
+        "document.too_deep",
+        "document.too_large",
+    }
     assert codes_within_budget("\n".join(f"a{i} = 1" for i in range(5 * MAX_VALUES))[:900_000], "toml") == {
         "document.too_large"
     }

@@ -11,16 +11,30 @@ from ir.ops import OP_KINDS
 
 def lineage(*ops: dict, columns: tuple[str, ...] = ("a", "b")) -> Lineage:
     document = {
-        "kind": "pipeline", "version": "1.0", "id": "p",
+        "kind": "pipeline",
+        "version": "1.0",
+        "id": "p",
         "nodes": [
-            {"id": "files", "kind": "source", "connector": "local_fs",
-             "config": {"path": "in", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"}},
-             "columns": [{"name": name, "type": "string"} for name in columns]},
+            {
+                "id": "files",
+                "kind": "source",
+                "connector": "local_fs",
+                "config": {"path": "in", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"}},
+                "columns": [{"name": name, "type": "string"} for name in columns],
+            },
             {"id": "shape", "kind": "transform", "inputs": ["files"], "ops": list(ops)},
-            {"id": "load", "kind": "target", "inputs": ["shape"], "connector": "postgres", "connection": "w",
-             "schema": "public", "table": "t", "loadMode": "append"},
+            {
+                "id": "load",
+                "kind": "target",
+                "inputs": ["shape"],
+                "connector": "postgres",
+                "connection": "w",
+                "schema": "public",
+                "table": "t",
+                "loadMode": "append",
+            },
         ],
-    }  # fmt: skip
+    }
     (found,) = lineages_of(parsePipelineIR(document).pipeline)
     return found
 

@@ -89,15 +89,26 @@ def test_a_given_table_needs_no_schema_and_others_do():
 @pytest.mark.parametrize(
     "place",
     [
-        "VALUES ({})", "SELECT 1 LIMIT {}", "SELECT DISTINCT ON ({}) 1", "SELECT sum(1) OVER (ORDER BY {})",
-        "SELECT CASE WHEN {} IS NULL THEN 1 END", "SELECT ARRAY(SELECT {})", "SELECT 1 EXCEPT SELECT {}",
-        "SELECT * FROM s.t TABLESAMPLE bernoulli ({}) REPEATABLE (1)", "SELECT * FROM LATERAL {} AS x",
-        "SELECT * FROM ROWS FROM ({}) AS x", "SELECT * FROM xmltable('/a' PASSING {} COLUMNS a integer)",
-        "SELECT json_value('{{}}', '$' PASSING {} AS x)", "SELECT json_array(SELECT {})",
-        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY {})", "SELECT 1 GROUP BY GROUPING SETS (({}))",
-        "SELECT 1 FROM s.t JOIN s.u ON {} = 1", "SELECT (ROW({})).f1", "SELECT {}::text COLLATE \"C\"",
+        "VALUES ({})",
+        "SELECT 1 LIMIT {}",
+        "SELECT DISTINCT ON ({}) 1",
+        "SELECT sum(1) OVER (ORDER BY {})",
+        "SELECT CASE WHEN {} IS NULL THEN 1 END",
+        "SELECT ARRAY(SELECT {})",
+        "SELECT 1 EXCEPT SELECT {}",
+        "SELECT * FROM s.t TABLESAMPLE bernoulli ({}) REPEATABLE (1)",
+        "SELECT * FROM LATERAL {} AS x",
+        "SELECT * FROM ROWS FROM ({}) AS x",
+        "SELECT * FROM xmltable('/a' PASSING {} COLUMNS a integer)",
+        "SELECT json_value('{{}}', '$' PASSING {} AS x)",
+        "SELECT json_array(SELECT {})",
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY {})",
+        "SELECT 1 GROUP BY GROUPING SETS (({}))",
+        "SELECT 1 FROM s.t JOIN s.u ON {} = 1",
+        "SELECT (ROW({})).f1",
+        'SELECT {}::text COLLATE "C"',
     ],
-)  # fmt: skip
+)
 def test_a_function_is_found_wherever_it_stands(place):
     read_query(place.format("abs(1)"))
     for call in ("pg_sleep(1)", 'U&"pg_slee\\0070"(1)'):

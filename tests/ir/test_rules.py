@@ -71,9 +71,25 @@ def test_a_bound_is_a_number_a_date_or_a_timestamp(text, bound):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x", "1_000", "NaN", "Infinity", "0x1F", "١", "2025-02-30", "20250131T08:00", "2025-01-31T08:00Z",
-             "2025-01-31T08:00+01:00", "2025-W05-5", "08:00", "1e999999999", "-1e-999999999"],
-)  # fmt: skip
+    "text",
+    [
+        "",
+        "x",
+        "1_000",
+        "NaN",
+        "Infinity",
+        "0x1F",
+        "١",
+        "2025-02-30",
+        "20250131T08:00",
+        "2025-01-31T08:00Z",
+        "2025-01-31T08:00+01:00",
+        "2025-W05-5",
+        "08:00",
+        "1e999999999",
+        "-1e-999999999",
+    ],
+)
 def test_anything_else_is_no_bound(text):
     with pytest.raises(ValueError, match=r"is no|out of range"):
         parse_bound(text)

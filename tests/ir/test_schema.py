@@ -23,8 +23,15 @@ from tests.ir.test_parse_properties import ORIGINALS
 
 SCHEMA = schema_document()
 VALIDATOR = validator_for(SCHEMA)
-STRUCTURE = {"field.unknown", "field.missing", "value.type", "value.not_allowed", "value.malformed", "value.length",
-             "value.out_of_range"}  # fmt: skip
+STRUCTURE = {
+    "field.unknown",
+    "field.missing",
+    "value.type",
+    "value.not_allowed",
+    "value.malformed",
+    "value.length",
+    "value.out_of_range",
+}
 
 
 def types_accept(value) -> bool:

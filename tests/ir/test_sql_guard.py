@@ -16,14 +16,32 @@ from tests.ir.cases import FOLDER
 CORPUS = json.loads((FOLDER.parent / "hooks" / "sql.json").read_text())
 
 CHANGES = (
-    "DELETE FROM t", "DELETE FROM ONLY t WHERE id = 1 RETURNING *", "UPDATE t SET a = 0", "INSERT INTO t VALUES (1, 2)",
-    "INSERT INTO t DEFAULT VALUES", "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE",
-)  # fmt: skip
+    "DELETE FROM t",
+    "DELETE FROM ONLY t WHERE id = 1 RETURNING *",
+    "UPDATE t SET a = 0",
+    "INSERT INTO t VALUES (1, 2)",
+    "INSERT INTO t DEFAULT VALUES",
+    "MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE",
+)
 OTHERS = (
-    "TRUNCATE t", "DROP TABLE t", "ALTER TABLE t DROP COLUMN a", "CREATE TABLE x (i int)", "GRANT ALL ON t TO PUBLIC",
-    "CALL p()", "DO 'BEGIN END'", "SELECT f()", "VALUES (f())", "COPY t FROM '/etc/passwd'", "SET search_path = x",
-    "LOCK TABLE t", "COMMENT ON TABLE t IS ''", "RESET ALL", "BEGIN", "CREATE EXTENSION x", "TABLE t",
-)  # fmt: skip
+    "TRUNCATE t",
+    "DROP TABLE t",
+    "ALTER TABLE t DROP COLUMN a",
+    "CREATE TABLE x (i int)",
+    "GRANT ALL ON t TO PUBLIC",
+    "CALL p()",
+    "DO 'BEGIN END'",
+    "SELECT f()",
+    "VALUES (f())",
+    "COPY t FROM '/etc/passwd'",
+    "SET search_path = x",
+    "LOCK TABLE t",
+    "COMMENT ON TABLE t IS ''",
+    "RESET ALL",
+    "BEGIN",
+    "CREATE EXTENSION x",
+    "TABLE t",
+)
 EXPLAINS = ("EXPLAIN", "EXPLAIN ANALYZE", "EXPLAIN (ANALYZE)", "EXPLAIN (COSTS, ANALYZE true)", "EXPLAIN VERBOSE")
 
 
@@ -86,8 +104,12 @@ def test_whatever_is_outside_of_the_list_is_refused_however_it_is_dressed(statem
         read_hook_statement(statement)
 
 
-@given(st.text(max_size=60) | st.sampled_from(CORPUS["allowed"]).flatmap(lambda s: st.builds(s.replace, st.sampled_from(
-    s.split() or [s]), st.text(max_size=12))))  # fmt: skip
+@given(
+    st.text(max_size=60)
+    | st.sampled_from(CORPUS["allowed"]).flatmap(
+        lambda s: st.builds(s.replace, st.sampled_from(s.split() or [s]), st.text(max_size=12))
+    )
+)
 def test_any_text_is_either_read_or_refused(text):
     with contextlib.suppress(StatementRefused):
         read_hook_statement(text)

@@ -14,12 +14,27 @@ from ir.watermarks import lag_fault, mark_family, parse_lag
 @pytest.mark.parametrize(
     ("name", "family"),
     [
-        ("integer", "number"), ("bigint", "number"), ("decimal(12,2)", "number"), ("pg:smallint", "number"),
-        ("pg:numeric", "number"), ("pg:numeric(50,2)", "number"), ("date", "time"), ("timestamp", "time"),
-        ("timestamptz", "time"), ("string", "text"), ("float", None), ("pg:real", None), ("boolean", None),
-        ("json", None), ("uuid", None), ("binary", None), ("time", None), ("pg:interval", None), ("pg:int4range", None),
+        ("integer", "number"),
+        ("bigint", "number"),
+        ("decimal(12,2)", "number"),
+        ("pg:smallint", "number"),
+        ("pg:numeric", "number"),
+        ("pg:numeric(50,2)", "number"),
+        ("date", "time"),
+        ("timestamp", "time"),
+        ("timestamptz", "time"),
+        ("string", "text"),
+        ("float", None),
+        ("pg:real", None),
+        ("boolean", None),
+        ("json", None),
+        ("uuid", None),
+        ("binary", None),
+        ("time", None),
+        ("pg:interval", None),
+        ("pg:int4range", None),
     ],
-)  # fmt: skip
+)
 def test_types_with_an_order_to_follow(name, family):
     assert mark_family(ColumnType.parse(name)) == family
 

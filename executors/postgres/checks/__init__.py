@@ -32,9 +32,19 @@ BoundCheck = tuple[str, str, Check]
 """(id of the validate node, kind in the document's spelling, check)"""
 
 _KINDS = (
-    row_count, freshness, fk_integrity, cardinality, duplicate_key, unique, sum, mean, distinct_ratio, null_rate,
-    schema_match, custom_sql,
-)  # fmt: skip
+    row_count,
+    freshness,
+    fk_integrity,
+    cardinality,
+    duplicate_key,
+    unique,
+    sum,
+    mean,
+    distinct_ratio,
+    null_rate,
+    schema_match,
+    custom_sql,
+)
 HANDLERS: KindTable[CheckHandler] = KindTable("check handler", ((kind.HANDLER.kind, kind.HANDLER) for kind in _KINDS))
 
 

@@ -93,6 +93,10 @@ def _count_past_mark(conn: Conn, plan: LoadPlan) -> Effect:
 
 
 HANDLER = LoadHandler(
-    "incremental_watermark", ("INSERT", "SELECT"), _add_past_mark, effect=_count_past_mark, insert=insert_from,
+    "incremental_watermark",
+    ("INSERT", "SELECT"),
+    _add_past_mark,
+    effect=_count_past_mark,
+    insert=insert_from,
     inspect=refuse_replaced_inserts,
-)  # fmt: skip
+)

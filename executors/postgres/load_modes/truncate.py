@@ -19,6 +19,11 @@ def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
 
 
 HANDLER = LoadHandler(
-    "truncate", ("INSERT", "TRUNCATE"), _replace_all, effect=effects.replaced, insert=insert_from,
-    inspect=refuse_replaced_inserts, counts_staged=True,
-)  # fmt: skip
+    "truncate",
+    ("INSERT", "TRUNCATE"),
+    _replace_all,
+    effect=effects.replaced,
+    insert=insert_from,
+    inspect=refuse_replaced_inserts,
+    counts_staged=True,
+)

@@ -85,9 +85,15 @@ def _effect(conn: Conn, plan: LoadPlan) -> Effect:
     source = _one_of_each_key(conn, plan, key) if replaced else winning_rows_in_order(conn, plan)
     keys = effects.match_keys(conn, plan, key, source, before)
     return effects.effect_of(
-        plan, before=before, inserted=keys.new, updated=keys.changed, unchanged=keys.same, replaced=replaced,
-        older=keys.older, keys=keys,
-    )  # fmt: skip
+        plan,
+        before=before,
+        inserted=keys.new,
+        updated=keys.changed,
+        unchanged=keys.same,
+        replaced=replaced,
+        older=keys.older,
+        keys=keys,
+    )
 
 
 def _give_memory(conn: Conn, plan: LoadPlan) -> None:
@@ -278,6 +284,11 @@ def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Compose
 
 
 HANDLER = LoadHandler(
-    "upsert", ("INSERT", "SELECT", "UPDATE"), _merge, effect=_effect, insert=_insert_from, inspect=refuse_any_rule,
+    "upsert",
+    ("INSERT", "SELECT", "UPDATE"),
+    _merge,
+    effect=_effect,
+    insert=_insert_from,
+    inspect=refuse_any_rule,
     counts_staged=True,
-)  # fmt: skip
+)

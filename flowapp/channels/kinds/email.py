@@ -55,21 +55,24 @@ def check(mailbox: Mailbox) -> None:
     require_host(mailbox.host)
     if not 1 <= len(mailbox.to) <= MOST_RECIPIENTS:
         raise InvalidChannel(
-            "channel.recipients_invalid", f"A mail goes to 1 to {MOST_RECIPIENTS} addresses.",
+            "channel.recipients_invalid",
+            f"A mail goes to 1 to {MOST_RECIPIENTS} addresses.",
             hint="Name the address of a mailing list if more people are to be told.",
-        )  # fmt: skip
+        )
     for address in (mailbox.sender, *mailbox.to):
         _require_address(address)
     if not (mailbox.user + mailbox.password).isascii():
         raise InvalidChannel(
-            "channel.login_invalid", "User and password of a mail server hold plain letters, digits and signs.",
+            "channel.login_invalid",
+            "User and password of a mail server hold plain letters, digits and signs.",
             hint="Give the mail server's account a password without umlauts and the like.",
-        )  # fmt: skip
+        )
     if mailbox.password and mailbox.security == "none":
         raise InvalidChannel(
-            "channel.password_in_clear", "A password would cross the network for all to read.",
+            "channel.password_in_clear",
+            "A password would cross the network for all to read.",
             hint="Use starttls or tls, or a server that takes mails from here without a password.",
-        )  # fmt: skip
+        )
 
 
 def _require_address(address: str) -> None:
@@ -85,8 +88,14 @@ def _require_address(address: str) -> None:
 
 
 def shown(mailbox: Mailbox) -> dict[str, Any]:
-    return {"host": mailbox.host, "port": mailbox.real_port, "security": mailbox.security, "user": mailbox.user,
-            "sender": mailbox.sender, "to": list(mailbox.to)}  # fmt: skip
+    return {
+        "host": mailbox.host,
+        "port": mailbox.real_port,
+        "security": mailbox.security,
+        "user": mailbox.user,
+        "sender": mailbox.sender,
+        "to": list(mailbox.to),
+    }
 
 
 def send(packed: Mapping[str, Any], messages: Sequence[Message], key: str) -> str:
@@ -128,8 +137,11 @@ class _Mailing:
         threading.Thread(target=self._run, name="mail", daemon=True).start()
         if not self._over.wait(TOTAL_SECONDS):
             self._hang_up()
-            raise Transient("mail.timeout", f"The mail server was not done within {TOTAL_SECONDS:g} seconds.",
-                            hint="Look at its log: it may be busy, or no mail server at all.")  # fmt: skip
+            raise Transient(
+                "mail.timeout",
+                f"The mail server was not done within {TOTAL_SECONDS:g} seconds.",
+                hint="Look at its log: it may be busy, or no mail server at all.",
+            )
         if self._trouble is not None:
             place = f"{self._mailbox.host}:{self._mailbox.real_port}"
             raise _failure_of(self._trouble, place) from self._trouble
@@ -171,8 +183,11 @@ def _connect(mailbox: Mailbox) -> smtplib.SMTP:
 def _failure_of(trouble: BaseException, place: str) -> Failure:
     """Answers are told by their number alone: what stands at that address may be no mail server at all."""
     if isinstance(trouble, smtplib.SMTPAuthenticationError):
-        return Terminal("mail.login_refused", f"The mail server answered {trouble.smtp_code} to user and password.",
-                        hint="Correct the user, or replace the password of the channel.")  # fmt: skip
+        return Terminal(
+            "mail.login_refused",
+            f"The mail server answered {trouble.smtp_code} to user and password.",
+            hint="Correct the user, or replace the password of the channel.",
+        )
     if isinstance(trouble, smtplib.SMTPRecipientsRefused):
         codes = sorted({code for code, _ in trouble.recipients.values()})
         return _answered("mail.recipients_refused", codes[0], "to all recipients")
@@ -181,8 +196,11 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
     if isinstance(trouble, smtplib.SMTPResponseException):
         return _answered("mail.refused", trouble.smtp_code, "and took no mail")
     if isinstance(trouble, smtplib.SMTPNotSupportedError):
-        return Terminal("mail.not_supported", "The mail server offers no encryption or no sign-in as it was asked for.",
-                        hint="Correct security, port and user of the channel.")  # fmt: skip
+        return Terminal(
+            "mail.not_supported",
+            "The mail server offers no encryption or no sign-in as it was asked for.",
+            hint="Correct security, port and user of the channel.",
+        )
     if isinstance(trouble, OSError | smtplib.SMTPException):
         why = why_unreached(trouble, place, ended=(smtplib.SMTPException,))
         kind = Terminal if why.code in FINAL else Transient
@@ -198,6 +216,14 @@ def _answered(code: str, number: int, where: str) -> Failure:
 
 CHANGES = frozenset({"host", "port", "security", "user", "sender", "to"})
 KIND = ChannelKind(
-    "E-mail", Mailbox, "password", "password", MOST_AT_ONCE, check, shown, send, changes=CHANGES,
+    "E-mail",
+    Mailbox,
+    "password",
+    "password",
+    MOST_AT_ONCE,
+    check,
+    shown,
+    send,
+    changes=CHANGES,
     secret_goes_to=lambda mailbox: (mailbox.host.lower(), mailbox.real_port, mailbox.security),
-)  # fmt: skip
+)

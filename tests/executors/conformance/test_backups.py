@@ -122,8 +122,9 @@ def test_rejected_rows_of_an_undone_load_are_closed_by_the_next(kept: World) -> 
     restore(kept, document, backup)
     kept.run(document)
     assert kept.sql("select disposition, status from rejected order by 1") == [
-        ("dropped", "open"), ("not_loaded", "fixed"),
-    ]  # fmt: skip
+        ("dropped", "open"),
+        ("not_loaded", "fixed"),
+    ]
 
 
 def test_restoring_twice_in_one_run_does_it_once(kept: World) -> None:

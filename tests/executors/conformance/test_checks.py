@@ -25,10 +25,14 @@ def rows(*days: int) -> list[dict[str, Any]]:
     """Rows that were changed so many days ago."""
     now = datetime.now(UTC).replace(tzinfo=None)
     return [
-        {"id": number, "name": "a" if number % 2 else None, "price": f"{number}.10",
-         "changed": str(now - timedelta(days=day))}
+        {
+            "id": number,
+            "name": "a" if number % 2 else None,
+            "price": f"{number}.10",
+            "changed": str(now - timedelta(days=day)),
+        }
         for number, day in enumerate(days, start=1)
-    ]  # fmt: skip
+    ]
 
 
 def every(on_fail: str, schema: str) -> dict[str, Any]:
@@ -63,11 +67,19 @@ def test_every_check_that_does_not_hold_warns_and_the_rows_are_loaded(ready: Wor
     report = ready.run(ready.document(columns=COLUMNS, checks=every("warn", ready.schema)))
     found = {check.check: (check.ok, check.observed) for check in report.checks}
     assert found == {
-        "rowCount": (False, 3), "freshness": (False, 48.0), "fkIntegrity": (False, 1), "cardinality": (False, 1),
-        "duplicateKey": (False, 2), "unique": (False, 2), "sum": (False, 6.3), "mean": (False, 2.1),
-        "distinctRatio": (False, 0.5), "nullRate": (False, 0.333333), "schemaMatch": (False, 3),
+        "rowCount": (False, 3),
+        "freshness": (False, 48.0),
+        "fkIntegrity": (False, 1),
+        "cardinality": (False, 1),
+        "duplicateKey": (False, 2),
+        "unique": (False, 2),
+        "sum": (False, 6.3),
+        "mean": (False, 2.1),
+        "distinctRatio": (False, 0.5),
+        "nullRate": (False, 0.333333),
+        "schemaMatch": (False, 3),
         "customSql": (False, 1),
-    }  # fmt: skip
+    }
     told = [w.message for w in report.warnings if w.code == "check.failed"]
     assert told == [f"{check.check}: {check.message}" for check in report.checks]
     assert (target_of(report).rows_loaded, reconciles(report)) == (3, True)
@@ -75,8 +87,10 @@ def test_every_check_that_does_not_hold_warns_and_the_rows_are_loaded(ready: Wor
 
 
 def test_checks_that_hold_say_nothing(ready: World) -> None:
-    checks = {"freshness": {"column": "changed", "withinHours": 49, "onFail": "abort"},
-              "unique": {"column": "id", "onFail": "abort"}}  # fmt: skip
+    checks = {
+        "freshness": {"column": "changed", "withinHours": 49, "onFail": "abort"},
+        "unique": {"column": "id", "onFail": "abort"},
+    }
     report = ready.run(ready.document(columns=COLUMNS, checks=checks))
     assert [(check.ok, check.message) for check in report.checks] == [(True, None)] * 2
     assert report.warnings == []
@@ -136,8 +150,10 @@ def test_a_run_that_is_cancelled_ends_its_query_within_seconds(ready: World) -> 
 
 def test_a_preview_checks_without_a_table(world: World) -> None:
     world.write("a.csv", FORMATS["csv"](rows(2, 3, 4)))
-    checks = {"unique": {"column": "id", "onFail": "abort"},
-              "customSql": {"query": "SELECT id FROM input WHERE id > 2", "onFail": "warn"},
-              "schemaMatch": {"columns": {"id": "integer"}, "allowOthers": True, "onFail": "abort"}}  # fmt: skip
+    checks = {
+        "unique": {"column": "id", "onFail": "abort"},
+        "customSql": {"query": "SELECT id FROM input WHERE id > 2", "onFail": "warn"},
+        "schemaMatch": {"columns": {"id": "integer"}, "allowOthers": True, "onFail": "abort"},
+    }
     report = world.preview(world.document(columns=COLUMNS, checks=checks))
     assert {check.check: check.observed for check in report.checks} == {"unique": 0, "schemaMatch": 0, "customSql": 1}

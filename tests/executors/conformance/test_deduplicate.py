@@ -60,7 +60,10 @@ def test_bad_rows_are_rejected_and_never_taken_for_repeats(world: World) -> None
     assert world.rows("id, name") == [("1", "c")]
     assert (target_of(report).rows_rejected, reconciles(report)) == (3, True)
     assert sorted(world.sql('select "sourceRecord", "rowFrom" from rejected')) == [
-        (1, "source"), (2, "source"), (4, "source")]  # fmt: skip
+        (1, "source"),
+        (2, "source"),
+        (4, "source"),
+    ]
 
 
 def test_every_type_passes_the_shuffle_as_it_is(world: World) -> None:

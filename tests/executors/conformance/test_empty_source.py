@@ -81,8 +81,7 @@ def test_a_file_that_changes_under_the_run_never_clears_the_table(filled: World,
 @pytest.mark.parametrize("action", ["alert", "skip"])
 def test_a_miss_is_not_an_empty_source(filled: World, action: str, mode: str) -> None:
     (filled.folder / "in").mkdir()
-    document = filled.document(mode=mode, failOnEmptySource=False,
-                               source={"waitPolicy": {"onMissAction": action}})  # fmt: skip
+    document = filled.document(mode=mode, failOnEmptySource=False, source={"waitPolicy": {"onMissAction": action}})
     report = filled.run(document)
     assert report.nothing_new
     assert count(filled) == 5

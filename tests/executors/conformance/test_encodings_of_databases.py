@@ -54,12 +54,21 @@ def test_a_character_that_the_target_lacks_is_refused_with_its_row(latin: World,
     report = latin.run(latin.document(mode=mode, onTypeMismatch="skip"))
     assert latin.rows() == [(1, "é"), (4, "ok")]
     assert latin.sql(REJECTED) == [
-        (2, "character:name", "name", "holds U+20AC (EURO SIGN), which the database's encoding LATIN1 lacks",
-         {"id": "2", "name": "a\\u{20AC}b", "_flow_escaped": ["name"]}),
-        (3, "character:name", "name",
-         "holds U+0416 (CYRILLIC CAPITAL LETTER ZHE), which the database's encoding LATIN1 lacks",
-         {"id": "3", "name": "\\u{0416}", "_flow_escaped": ["name"]}),
-    ]  # fmt: skip
+        (
+            2,
+            "character:name",
+            "name",
+            "holds U+20AC (EURO SIGN), which the database's encoding LATIN1 lacks",
+            {"id": "2", "name": "a\\u{20AC}b", "_flow_escaped": ["name"]},
+        ),
+        (
+            3,
+            "character:name",
+            "name",
+            "holds U+0416 (CYRILLIC CAPITAL LETTER ZHE), which the database's encoding LATIN1 lacks",
+            {"id": "3", "name": "\\u{0416}", "_flow_escaped": ["name"]},
+        ),
+    ]
     assert (target_of(report).rows_rejected, reconciles(report)) == (2, True)
 
 
@@ -98,9 +107,14 @@ def test_bad_characters_become_null_where_that_is_asked_for(latin: World) -> Non
 
 def raw(connection: Connection, statement: str) -> None:
     with psycopg.connect(
-        host=connection.host, port=connection.port, dbname=connection.database, user=connection.user,
-        password=connection.password, autocommit=True, client_encoding="SQL_ASCII",
-    ) as session:  # fmt: skip
+        host=connection.host,
+        port=connection.port,
+        dbname=connection.database,
+        user=connection.user,
+        password=connection.password,
+        autocommit=True,
+        client_encoding="SQL_ASCII",
+    ) as session:
         session.execute(statement.encode())
 
 

@@ -128,7 +128,10 @@ def test_an_abort_rule_loads_nothing_and_keeps_all_rejects(world: World, mode: s
     assert "record 2, 3" in stopped.value.message
     assert world.rows("id") == [(0,)]
     assert sorted(world.sql('select "sourceRecord", disposition from rejected')) == [
-        (2, "not_loaded"), (3, "not_loaded"), (3, "not_loaded")]  # fmt: skip
+        (2, "not_loaded"),
+        (3, "not_loaded"),
+        (3, "not_loaded"),
+    ]
 
 
 def test_a_value_that_does_not_fit_stops_the_load(world: World, mode: str) -> None:

@@ -11,10 +11,18 @@ from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
-BLANK = {"array": ("json", b"[]"), "csv": ("csv", b""), "jsonl": ("jsonl", b""), "lines": ("csv", b"\n\n\n"),
-         "json lines": ("jsonl", b"\n\n")}  # fmt: skip
-BAD = {"array in a line": ("jsonl", b'[{"id":"1"}]\n'), "two on a line": ("jsonl", b'{"id":"1"} {"id":"2"}\n'),
-       "numbers": ("json", b"[5]")}  # fmt: skip
+BLANK = {
+    "array": ("json", b"[]"),
+    "csv": ("csv", b""),
+    "jsonl": ("jsonl", b""),
+    "lines": ("csv", b"\n\n\n"),
+    "json lines": ("jsonl", b"\n\n"),
+}
+BAD = {
+    "array in a line": ("jsonl", b'[{"id":"1"}]\n'),
+    "two on a line": ("jsonl", b'{"id":"1"} {"id":"2"}\n'),
+    "numbers": ("json", b"[5]"),
+}
 DECLARED = [{"name": "id", "type": "integer"}]
 
 

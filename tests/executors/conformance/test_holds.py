@@ -58,9 +58,12 @@ def kept_tables(world: World, run_id: str) -> int:
 @pytest.mark.parametrize("mode", ["truncate", "blue_green"])
 @pytest.mark.parametrize(
     ("limits", "wanted"),
-    [({"maxDecreasePct": 50}, ["maxDecreasePct"]), ({"maxKeyLossPct": 69}, ["maxKeyLossPct"]),
-     ({"maxDecreasePct": 70, "maxKeyLossPct": 70}, None)],
-)  # fmt: skip
+    [
+        ({"maxDecreasePct": 50}, ["maxDecreasePct"]),
+        ({"maxKeyLossPct": 69}, ["maxKeyLossPct"]),
+        ({"maxDecreasePct": 70, "maxKeyLossPct": 70}, None),
+    ],
+)
 def test_rows_and_keys_that_would_go_are_measured(
     filled: World, mode: str, limits: dict[str, float], wanted: list[str] | None
 ) -> None:
@@ -129,8 +132,9 @@ def test_staging_that_is_gone_is_read_again_and_judged_again(filled: World) -> N
     held = hold(filled, document, run_id)
     ((name,),) = filled.sql(
         "select c.relname from pg_class c where obj_description(c.oid, 'pg_class')::json->>'run' = %s"
-        " and c.relname like '%%good'", run_id,
-    )  # fmt: skip
+        " and c.relname like '%%good'",
+        run_id,
+    )
     filled.sql(f'truncate flow_staging."{name}"')
     with pytest.raises(Held) as again:
         approve(filled, document, held, run_id)

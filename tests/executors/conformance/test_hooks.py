@@ -64,8 +64,15 @@ def test_hooks_run_around_the_load_and_are_told(loaded: World, receiver: Receive
     shown = {hook["id"]: hook for hook in report.to_json()["hooks"]}
     assert shown["load.postHook.0"]["statement"] == "ANALYZE t"
     assert shown["load.postHook.0"].keys() == {
-        "id", "node", "kind", "stage", "state", "statement", "message", "durationMs",
-    }  # fmt: skip
+        "id",
+        "node",
+        "kind",
+        "stage",
+        "state",
+        "statement",
+        "message",
+        "durationMs",
+    }
 
 
 def test_what_a_pre_hook_sets_holds_in_the_load_and_not_after_it(loaded: World):
@@ -98,8 +105,10 @@ def test_a_post_hook_that_fails_leaves_the_load_and_keeps_later_ones_from_runnin
     document = loaded.document(postHook=[refresh(loaded), BAD, {"type": "webhook", "url": receiver.url}])
     report = loaded.run(document)
     assert states(report) == {
-        "load.postHook.0": "succeeded", "load.postHook.1": "failed", "load.postHook.2": "not_run",
-    }  # fmt: skip
+        "load.postHook.0": "succeeded",
+        "load.postHook.1": "failed",
+        "load.postHook.2": "not_run",
+    }
     assert loaded.rows() == [(0, "old"), (1, "Ann"), (2, "Bo")]
     assert receiver.requests == []
     assert [kind for kind, _ in loaded.memory.alerts] == ["hook.failed"]
@@ -111,9 +120,10 @@ def test_a_post_hook_that_fails_leaves_the_load_and_keeps_later_ones_from_runnin
 def test_a_webhook_in_trouble(stage: str, trouble: str, loaded: World, receiver: Receiver, monkeypatch):
     monkeypatch.setattr(posting, "TOTAL_SECONDS", 1.0)
     receiver.answers["/x"] = {
-        "drips": drip(receiver, b"HTTP/1.1 200 OK\r\n", 0.2), "refuses": status(500), 
+        "drips": drip(receiver, b"HTTP/1.1 200 OK\r\n", 0.2),
+        "refuses": status(500),
         "redirects": status(307, Location="/"),
-    }[trouble]  # fmt: skip
+    }[trouble]
     document = loaded.document(**{stage: {"type": "webhook", "url": f"{receiver.url}/x"}})
     if stage == "preHook":
         with pytest.raises(Failure, match=r"^hook\.failed"):
@@ -254,8 +264,9 @@ def test_a_hook_before_the_swap_runs_while_readers_see_the_old_rows(loaded: Worl
     assert seen == [[(0, "old")]]
     assert loaded.rows() == [(1, "Ann"), (2, "Bo")]
     assert [(hook.id, hook.stage) for hook in report.hooks] == [
-        ("load.postHook.1", "preSwap"), ("load.postHook.0", "postHook"),
-    ]  # fmt: skip
+        ("load.postHook.1", "preSwap"),
+        ("load.postHook.0", "postHook"),
+    ]
 
 
 @pytest.mark.parametrize("stands_in_the_way", [True, False], ids=["in place", "swap"])

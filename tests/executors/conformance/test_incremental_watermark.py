@@ -77,14 +77,22 @@ def test_late_rows_alone_in_a_file_arrive_too(updates: World) -> None:
 @pytest.mark.parametrize(
     ("declared", "first", "more", "mark"),
     [
-        ("timestamp(6)", "2026-01-01 10:00:00.123456",
-         ["2026-01-01 10:00:00.123457", "2026-01-01 10:00:00.123900"], "2026-01-01 10:00:00.1239"),
-        ("timestamptz", "2026-01-01 12:00:00.123456+02",
-         ["2026-01-01T10:00:00.123457Z", "2026-01-01T10:00:00.123900Z"], "2026-01-01 10:00:00.1239+00"),
+        (
+            "timestamp(6)",
+            "2026-01-01 10:00:00.123456",
+            ["2026-01-01 10:00:00.123457", "2026-01-01 10:00:00.123900"],
+            "2026-01-01 10:00:00.1239",
+        ),
+        (
+            "timestamptz",
+            "2026-01-01 12:00:00.123456+02",
+            ["2026-01-01T10:00:00.123457Z", "2026-01-01T10:00:00.123900Z"],
+            "2026-01-01 10:00:00.1239+00",
+        ),
         ("bigint", "9007199254740993", ["9007199254740994", "9007199254740995"], "9007199254740995"),
         ("numeric", "0.1", ["0.10000000000000000000000000000000000000001", "0.2"], "0.2"),
     ],
-)  # fmt: skip
+)
 def test_a_mark_is_as_fine_as_its_column(world: World, declared: str, first: str, more: list[str], mark: str) -> None:
     world.sql(f"create table t (id int, upd {declared})")
     world.write("a", f"{HEADER}1,{first}\n")
@@ -342,8 +350,10 @@ def test_a_target_that_two_pipelines_fill_has_a_mark_for_each(updates: World) ->
 )
 def test_a_mark_set_back_over_rows_that_a_trigger_has_changed(world: World, key: str, loaded: int, code: str) -> None:
     world.sql(f"create table t (id int{key}, upd timestamp not null, note text)")
-    world.sql("create function loud() returns trigger language plpgsql as"
-              " $$begin new.note := upper(new.note); return new; end$$")  # fmt: skip
+    world.sql(
+        "create function loud() returns trigger language plpgsql as"
+        " $$begin new.note := upper(new.note); return new; end$$"
+    )
     world.sql("create trigger loud before insert on t for each row execute function loud()")
     rows = "1,2026-01-01 10:00:00,a\n2,2026-01-01 10:00:01,b\n"
     world.write("a", f"id,upd,note\n{rows}")

@@ -41,8 +41,11 @@ def writer(world: World) -> Iterator[None]:
             world.sql(
                 "with a as (update s set n = n + 1 where id = %s), b as (update s set n = n - 1 where id = %s),"
                 " c as (delete from s where id = %s) insert into s values (%s, 0, 'new')",
-                number % 997 + 1, MANY - number % 991, MANY // 2 + (number - MANY), number,
-            )  # fmt: skip
+                number % 997 + 1,
+                MANY - number % 991,
+                MANY // 2 + (number - MANY),
+                number,
+            )
 
     thread = threading.Thread(target=write)
     thread.start()

@@ -119,14 +119,17 @@ def test_what_became_of_each_row_is_kept_whatever_becomes_of_it_later(loaded: Wo
     with connect(loaded.warehouse, autocommit=True) as conn:
         told = read_results(conn, job.run_id, "load")
         assert [(one.entry, one.source_file, one.source_record, one.result, one.rules) for one in told] == [
-            (second, "in/a.csv", 4, "fails", ["named"]), (third, "in/b.csv", 1, "ignored", []),
-            (999_999, None, None, "gone", []), (first, "in/a.csv", 2, "loaded", []),
-        ]  # fmt: skip
+            (second, "in/a.csv", 4, "fails", ["named"]),
+            (third, "in/b.csv", 1, "ignored", []),
+            (999_999, None, None, "gone", []),
+            (first, "in/a.csv", 2, "loaded", []),
+        ]
         assert [one.entry for one in read_results(conn, job.run_id, "load", result="fails")] == [second]
         assert [one.entry for one in read_results(conn, job.run_id, "load", after=told[2].place)] == [first]
         assert read_results(conn, job.run_id, "load", limit=2) == told[:2]
-        conn.execute("UPDATE flow_meta.replay_results SET told_at = now() - interval '731 days' WHERE run_id = %s",
-                     [job.run_id])  # fmt: skip
+        conn.execute(
+            "UPDATE flow_meta.replay_results SET told_at = now() - interval '731 days' WHERE run_id = %s", [job.run_id]
+        )
         assert drop_old_results(conn) == 4
 
 
@@ -354,8 +357,13 @@ def test_the_hash_of_the_file_and_the_record_come_along(world: World) -> None:
 def in_two_tables(world: World) -> dict[str, Any]:
     """Two validate nodes, each with a quarantine of its own; a row may have entries in both."""
     document = world.document(rules=[{**NOT_NULL, "onFail": "warn"}])
-    second = {"id": "second", "kind": "validate", "inputs": ["check"], "rowLevel": [{**NOT_NULL, "id": "again"}],
-              "quarantine": {"enabled": True, "table": f"{world.schema}.rejected2"}}  # fmt: skip
+    second = {
+        "id": "second",
+        "kind": "validate",
+        "inputs": ["check"],
+        "rowLevel": [{**NOT_NULL, "id": "again"}],
+        "quarantine": {"enabled": True, "table": f"{world.schema}.rejected2"},
+    }
     document["nodes"][-1]["inputs"] = ["second"]
     document["nodes"].insert(-1, second)
     return document

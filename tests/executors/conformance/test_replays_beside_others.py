@@ -43,11 +43,14 @@ def test_they_are_replayed_where_the_key_keeps_out_what_the_op_would_drop(world:
     assert world.rows() == [(1, 2, "Ann"), (2, 1, None)]
 
 
-@pytest.mark.parametrize("ops", [
-    [LAST_OF_ID, {"op": "derive", "columns": {"id": "id + 1"}}],
-    [LAST_OF_ID, {"op": "rename", "columns": {"id": "no", "at": "id"}}],
-    [{**LAST_OF_ID, "keys": ["name"]}],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "ops",
+    [
+        [LAST_OF_ID, {"op": "derive", "columns": {"id": "id + 1"}}],
+        [LAST_OF_ID, {"op": "rename", "columns": {"id": "no", "at": "id"}}],
+        [{**LAST_OF_ID, "keys": ["name"]}],
+    ],
+)
 def test_a_key_that_is_made_of_something_else_keeps_nothing_out(world: World, ops: list[dict[str, Any]]) -> None:
     world.sql("create table t (id int primary key, at int, name text)")
     world.write("a.csv", "id,at,name\n1,1,\n")
@@ -59,8 +62,9 @@ def test_a_key_that_is_made_of_something_else_keeps_nothing_out(world: World, op
 def test_a_row_that_the_table_refused_has_been_through_the_op(world: World) -> None:
     world.sql("create table t (id int check (id < 10), at int)")
     world.write("a.csv", "id,at\n11,1\n11,2\n")
-    document = world.document(ops=[{"op": "cast", "columns": {"at": "integer"}}, LAST_OF_ID], onTypeMismatch="skip",
-                              failAtRejectedPct=0)  # fmt: skip
+    document = world.document(
+        ops=[{"op": "cast", "columns": {"at": "integer"}}, LAST_OF_ID], onTypeMismatch="skip", failAtRejectedPct=0
+    )
     world.run(document)
     world.sql("alter table t drop constraint t_id_check")
     assert replay(world, document, row_from="input").row_counts == {"loaded": 1}
@@ -121,8 +125,9 @@ def test_a_row_that_came_late_and_that_no_run_has_loaded_is(at_the_mark: World) 
     at_the_mark.run(strict)
     newest = ids(at_the_mark, "row ->> 'id' = '4'")
     assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL), newest).row_counts == {
-        "loaded": 1, "repeated": 1,
-    }  # fmt: skip
+        "loaded": 1,
+        "repeated": 1,
+    }
 
 
 def test_an_old_copy_is_not_loaded_beside_the_row_as_it_is_now(at_the_mark: World) -> None:
@@ -147,8 +152,9 @@ def test_a_row_within_the_lag_was_read_again_and_one_below_it_was_not(world: Wor
 
 def test_markers_of_older_releases_do_not_tell_where_a_run_began(at_the_mark: World) -> None:
     at_the_mark.run(at_the_mark.table_document(**INCREMENTAL))
-    at_the_mark.sql("update flow_meta.load_commits set counts = counts - 'read_from' where tenant = %s",
-                    at_the_mark.tenant)  # fmt: skip
+    at_the_mark.sql(
+        "update flow_meta.load_commits set counts = counts - 'read_from' where tenant = %s", at_the_mark.tenant
+    )
     assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL)).row_counts == {"read_again": 1}
 
 
@@ -168,8 +174,9 @@ def test_a_load_that_replaces_all_rows_supersedes_what_earlier_ones_have_rejecte
     standing = {status for _, status, by in world.sql(superseded) if by is None}
     assert standing == {"open"}
     assert [row for row in world.sql(superseded) if row[2] is not None] == [
-        ("2", "superseded", run), ("4", "superseded", run),
-    ]  # fmt: skip
+        ("2", "superseded", run),
+        ("4", "superseded", run),
+    ]
     old = ids(world, "status = 'superseded'")
     assert replay(world, world.document(mode=mode), old).row_counts == {"superseded": 2}
 
@@ -235,8 +242,9 @@ def test_copies_of_a_row_that_is_loaded_are_closed_with_it(at_the_mark: World) -
     assert report.row_counts == {"loaded": 1, "repeated": 2}
     run = at_the_mark.sql("select \"replayRun\" from rejected where status = 'replayed'")
     assert at_the_mark.sql('select status, "supersededBy" from rejected order by id') == [
-        *[("superseded", *run[0])] * 2, ("replayed", None),
-    ]  # fmt: skip
+        *[("superseded", *run[0])] * 2,
+        ("replayed", None),
+    ]
 
 
 def test_a_copy_of_a_row_that_was_loaded_before_is_closed_by_the_next_replay(at_the_mark: World) -> None:

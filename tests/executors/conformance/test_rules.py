@@ -63,19 +63,28 @@ def test_every_rule_tells_its_count_also_when_it_is_zero(world: World, format: s
 
 
 def test_rows_are_told_apart_by_condition_and_expression(ready: World) -> None:
-    rules = [{"type": "notNull", "field": "name", "onFail": "skip", "when": "id < 5"},
-             {"type": "expression", "expression": "age < 100", "onFail": "warn"}]  # fmt: skip
-    report = ready.run(ready.document(rules=rules, columns=[{"name": "id", "type": "integer"},
-                                                            {"name": "age", "type": "integer"}]))  # fmt: skip
+    rules = [
+        {"type": "notNull", "field": "name", "onFail": "skip", "when": "id < 5"},
+        {"type": "expression", "expression": "age < 100", "onFail": "warn"},
+    ]
+    report = ready.run(
+        ready.document(rules=rules, columns=[{"name": "id", "type": "integer"}, {"name": "age", "type": "integer"}])
+    )
     assert [(rule.type, rule.field, rule.violations) for rule in report.rules] == [
-        ("notNull", "name", 1), ("expression", None, 1)
-    ]  # fmt: skip
+        ("notNull", "name", 1),
+        ("expression", None, 1),
+    ]
     assert (target_of(report).rows_loaded, target_of(report).rows_rejected, reconciles(report)) == (9, 1, True)
 
 
-ODD = [{"id": 1, "age": None, "mail": None}, {"id": 2, "age": "-1", "mail": ""}, {"id": 3, "age": "151", "mail": "a@b"},
-       {"id": 4, "age": "150", "mail": "a@b.c"}, {"id": 5, "age": "abc", "mail": "x"},
-       {"id": 6, "age": "NaN", "mail": " "}]  # fmt: skip
+ODD = [
+    {"id": 1, "age": None, "mail": None},
+    {"id": 2, "age": "-1", "mail": ""},
+    {"id": 3, "age": "151", "mail": "a@b"},
+    {"id": 4, "age": "150", "mail": "a@b.c"},
+    {"id": 5, "age": "abc", "mail": "x"},
+    {"id": 6, "age": "NaN", "mail": " "},
+]
 ON_ODD = {
     "range": ({"type": "range", "field": "age", "min": 0, "max": 150}, [2, 3, 5, 6]),
     "whole": ({"type": "fieldType", "field": "age", "expected": "integer"}, [5, 6]),

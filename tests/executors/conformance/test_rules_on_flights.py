@@ -22,21 +22,27 @@ COLUMNS = [
 KEY = "year, month, day, carrier, flight"
 RULES: dict[str, tuple[dict[str, Any], str]] = {
     "named": ({"type": "notNull", "field": "tailnum"}, "tailnum IS NULL"),
-    "tail": ({"type": "regex", "field": "tailnum", "pattern": "^N[0-9]{3}"},
-             "NOT regexp_matches(tailnum, '^N[0-9]{3}')"),
+    "tail": (
+        {"type": "regex", "field": "tailnum", "pattern": "^N[0-9]{3}"},
+        "NOT regexp_matches(tailnum, '^N[0-9]{3}')",
+    ),
     "far": ({"type": "range", "field": "distance", "min": 100, "max": 2500}, "distance < 100 OR distance > 2500"),
     "quick": ({"type": "range", "field": "air_time", "max": 300.5}, "air_time > 300.5"),
     "short": ({"type": "maxLength", "field": "tailnum", "max": 5}, "length(tailnum) > 5"),
     "long": ({"type": "minLength", "field": "tailnum", "min": 6}, "length(tailnum) < 6"),
     "from": ({"type": "oneOf", "field": "origin", "values": ["JFK", "LGA"]}, "origin NOT IN ('JFK', 'LGA')"),
     "late": ({"type": "notOneOf", "field": "dep_delay", "values": [0, 1, -1.0]}, "dep_delay IN (0, 1, -1)"),
-    "whole": ({"type": "fieldType", "field": "sched_dep_time", "expected": "integer"},
-              "NOT regexp_full_match(sched_dep_time, '[0-9]+')"),
+    "whole": (
+        {"type": "fieldType", "field": "sched_dep_time", "expected": "integer"},
+        "NOT regexp_full_match(sched_dep_time, '[0-9]+')",
+    ),
     "past": ({"type": "notInFuture", "field": "time_hour"}, "time_hour::TIMESTAMP > now()::TIMESTAMP"),
     "order": ({"type": "expression", "expression": "arr_delay <= dep_delay + 30"}, "arr_delay > dep_delay + 30"),
-    "winter": ({"type": "range", "field": "dep_delay", "max": 60, "when": "month IN (1, 2, 12) AND carrier <> 'UA'"},
-               "dep_delay > 60 AND month IN (1, 2, 12) AND carrier <> 'UA'"),
-}  # fmt: skip
+    "winter": (
+        {"type": "range", "field": "dep_delay", "max": 60, "when": "month IN (1, 2, 12) AND carrier <> 'UA'"},
+        "dep_delay > 60 AND month IN (1, 2, 12) AND carrier <> 'UA'",
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +72,17 @@ def test_counts_are_those_of_another_engine(world: World, flights: Path) -> None
         "nullRate": [{"column": name, "min": 0} for name in ("tailnum", "dep_time", "air_time")],
         "customSql": {"query": "SELECT 1 FROM input WHERE origin = dest OR dep_time > 2359"},
     }
-    checks = {kind: [{"onFail": "warn", **check} for check in ([found] if isinstance(found, dict) else found)]
-              for kind, found in checks.items()}  # fmt: skip
+    checks = {
+        kind: [{"onFail": "warn", **check} for check in ([found] if isinstance(found, dict) else found)]
+        for kind, found in checks.items()
+    }
     document = world.document(
-        columns=COLUMNS, rules=[{**rule, "id": name, "onFail": "warn"} for name, (rule, _) in RULES.items()],
-        checks=checks, source={"format": {"type": "csv", "nullValues": ["NA"]}}, quarantine=False,
-    )  # fmt: skip
+        columns=COLUMNS,
+        rules=[{**rule, "id": name, "onFail": "warn"} for name, (rule, _) in RULES.items()],
+        checks=checks,
+        source={"format": {"type": "csv", "nullValues": ["NA"]}},
+        quarantine=False,
+    )
     report = world.run(document)
 
     assert {rule.rule_id: rule.violations for rule in report.rules} == {
@@ -89,11 +100,15 @@ def test_counts_are_those_of_another_engine(world: World, flights: Path) -> None
         ),
         ("distinctRatio", "flight"): one("SELECT round(count(DISTINCT flight) / count(flight), 6) FROM flights"),
         ("customSql", ""): one("SELECT count(*) FROM flights WHERE origin = dest OR dep_time > 2359"),
-        **{("cardinality", c): one(f"SELECT count(DISTINCT {c}) FROM flights")
-           for c in ("tailnum", "carrier", "distance")},
+        **{
+            ("cardinality", c): one(f"SELECT count(DISTINCT {c}) FROM flights")
+            for c in ("tailnum", "carrier", "distance")
+        },
         **{("sum", c): one(f"SELECT sum({c}) FROM flights") for c in ("distance", "dep_delay", "air_time")},
         **{("mean", c): one(f"SELECT avg({c}) FROM flights") for c in ("distance", "arr_delay")},
-        **{("nullRate", c): one(f"SELECT round(1 - count({c}) / count(*), 6) FROM flights")
-           for c in ("tailnum", "dep_time", "air_time")},
-    }  # fmt: skip
+        **{
+            ("nullRate", c): one(f"SELECT round(1 - count({c}) / count(*), 6) FROM flights")
+            for c in ("tailnum", "dep_time", "air_time")
+        },
+    }
     assert found == {key: pytest.approx(value, rel=1e-12) for key, value in expected.items()}

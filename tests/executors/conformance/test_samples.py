@@ -42,8 +42,11 @@ def test_rows_come_behind_the_ops_and_before_the_rules(world: World) -> None:
     world.write("a", "no,name\n1,Ann\n2,Bob\n3,Cy\nx,Di\n5,Ann\n")
     rows = sample(world, ops=OPS, rules=[{"type": "maxLength", "field": "name", "max": 1, "onFail": "abort"}])
     assert [(record, row["id"], row["double"]) for _, record, row in rows] == [
-        (1, 1, 2), (2, 2, 4), (4, None, None), (5, 5, 10),
-    ]  # fmt: skip
+        (1, 1, 2),
+        (2, 2, 4),
+        (4, None, None),
+        (5, 5, 10),
+    ]
     assert world.sql("select to_regclass('t')") == [(None,)]
     assert world.memory.commits == {}
 

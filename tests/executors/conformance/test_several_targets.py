@@ -52,8 +52,11 @@ def test_a_target_that_had_loaded_a_file_before_does_not_hide_the_rows_that_the_
     world.write("b", "id,name\n3,Cem\n")
     report = world.run(document)
     assert [(node.id, node.rows_in, node.rows_out) for node in report.nodes] == [
-        ("src", 3, 3), ("check", 3, 2), ("load", 1, 1), ("load-u", 2, 2),
-    ]  # fmt: skip
+        ("src", 3, 3),
+        ("check", 3, 2),
+        ("load", 1, 1),
+        ("load-u", 2, 2),
+    ]
     assert [rule.violations for rule in report.rules] == [1]
     told = {node.id: (node.rows_in, node.rows_out) for node in world.memory.nodes}
     assert told["src"] == (3, 3), "whoever watches sees the same"
@@ -67,11 +70,19 @@ def test_filters_of_several_nodes_count_each_what_they_take(world: World) -> Non
         rules=[{"type": "notNull", "field": "name", "onFail": "skip"}],
     )
     source, first, check, load = document["nodes"]
-    again = {**first, "id": "again", "inputs": ["shape"],
-             "ops": [{"op": "filter", "where": "id <> 3"}, {"op": "filter", "where": "id < 9"}]}  # fmt: skip
+    again = {
+        **first,
+        "id": "again",
+        "inputs": ["shape"],
+        "ops": [{"op": "filter", "where": "id <> 3"}, {"op": "filter", "where": "id < 9"}],
+    }
     document["nodes"] = [source, first, again, {**check, "inputs": ["again"]}, load]
     report = world.run(document)
     assert [(node.id, node.rows_in, node.rows_out) for node in report.nodes] == [
-        ("src", 4, 4), ("shape", 4, 3), ("again", 3, 2), ("check", 2, 1), ("load", 1, 1),
-    ]  # fmt: skip
+        ("src", 4, 4),
+        ("shape", 4, 3),
+        ("again", 3, 2),
+        ("check", 2, 1),
+        ("load", 1, 1),
+    ]
     assert report.nodes[-1].rows_filtered == 2

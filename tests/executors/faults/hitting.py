@@ -185,6 +185,7 @@ def staged(world: World, run_id: str) -> int:
     return int(
         world.sql(
             "select count(*) from pg_class where relnamespace = 'flow_staging'::regnamespace"
-            " and obj_description(oid, 'pg_class') like %s", f"%{run_id}%",
+            " and obj_description(oid, 'pg_class') like %s",
+            f"%{run_id}%",
         )[0][0]
-    )  # fmt: skip
+    )

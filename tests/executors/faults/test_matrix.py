@@ -42,8 +42,18 @@ from tests.executors.faults.proxy import Relay
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 STEPS = (
-    "scan", "probe", "pass", IN_PASS, "refuse", "check", "guard", "load", IN_TRANSACTION, AFTER_COMMIT, "finish",
-)  # fmt: skip
+    "scan",
+    "probe",
+    "pass",
+    IN_PASS,
+    "refuse",
+    "check",
+    "guard",
+    "load",
+    IN_TRANSACTION,
+    AFTER_COMMIT,
+    "finish",
+)
 OLD = [(1, "old"), (2, "old")]
 FILE = "id,name\n1,new\n2,new\n3,new\n,nobody\n"
 COME = [(1, "new"), (2, "new"), (3, "new")]
@@ -144,8 +154,9 @@ def beside_the_target(world: World, run_id: str) -> list[str]:
     untold = world.sql(
         "select 'backup' where to_regclass(%s) is not null"
         " and not exists (select from flow_meta.backups where run_id = %s)",
-        backup_table(BackupRef(run_id, "load")).as_string(), run_id,
-    )  # fmt: skip
+        backup_table(BackupRef(run_id, "load")).as_string(),
+        run_id,
+    )
     return sorted({name for (name,) in tables + swaps + untold} - {"rejected", "t"})
 
 

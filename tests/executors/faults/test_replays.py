@@ -79,15 +79,21 @@ class Replay:
 
     def standing(self, *run_ids: str) -> Standing:
         ask, schema = self.world.sql, self.world.schema
-        kept = ask('select (row ->> \'id\')::int, status, "replayResult", "replayRules", revision from rejected'
-                   " where \"replayRun\" is null or \"replayRun\" = any(%s) order by 1", list(run_ids))  # fmt: skip
+        kept = ask(
+            'select (row ->> \'id\')::int, status, "replayResult", "replayRules", revision from rejected'
+            ' where "replayRun" is null or "replayRun" = any(%s) order by 1',
+            list(run_ids),
+        )
         told = [
             ask("select count(*) from flow_meta.load_commits where run_id = any(%s)", list(run_ids)),
             ask("select value from flow_meta.pipeline_watermarks where target_schema = %s", schema),
-            ask("select t.value, t.n from flow_meta.watermark_ties t join flow_meta.pipeline_watermarks w"
-                " on w.id = t.watermark where w.target_schema = %s order by 1", schema),
+            ask(
+                "select t.value, t.n from flow_meta.watermark_ties t join flow_meta.pipeline_watermarks w"
+                " on w.id = t.watermark where w.target_schema = %s order by 1",
+                schema,
+            ),
             ask("select n_rows from flow_meta.backups where run_id = any(%s)", list(run_ids)),
-        ]  # fmt: skip
+        ]
         return Standing(self.world.rows(), kept, told)
 
     def before(self) -> Standing:

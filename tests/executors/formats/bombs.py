@@ -38,9 +38,12 @@ def shared_prefixes(path: Path) -> None:
     """20,000 texts of 100 KB, each of which repeats the one before."""
     texts = pa.array(["x" * 100_000] * 1000)
     with pq.ParquetWriter(
-        path, pa.schema({"v": pa.string()}), use_dictionary=False, column_encoding={"v": "DELTA_BYTE_ARRAY"},
+        path,
+        pa.schema({"v": pa.string()}),
+        use_dictionary=False,
+        column_encoding={"v": "DELTA_BYTE_ARRAY"},
         compression="zstd",
-    ) as writer:  # fmt: skip
+    ) as writer:
         for _ in range(20):
             writer.write_table(pa.table({"v": texts}))
 
@@ -119,7 +122,8 @@ CASES: dict[str, tuple[Any, Callable[[Path], None], str]] = {
     "parquet, nulls": (Parquet(type="parquet"), nulls, "50000000 rows"),
     "parquet, wide": (Parquet(type="parquet"), wide, "20000 rows"),
     "csv, 100,000 columns": (
-        Csv(type="csv"), _write(b",".join(b"c%d" % n for n in range(100_000)), b"\n", b"," * 99_999, b"\n"),
+        Csv(type="csv"),
+        _write(b",".join(b"c%d" % n for n in range(100_000)), b"\n", b"," * 99_999, b"\n"),
         "source.too_many_columns",
     ),
     "csv, header without end": (Csv(type="csv"), _write(b"a," * (30 * MB), b"\n1\n"), "source.header_unreadable"),
@@ -133,11 +137,13 @@ CASES: dict[str, tuple[Any, Callable[[Path], None], str]] = {
     "json, long text": (Json(type="json"), _write(b'[{"a":"', LONG, b'"}]'), "1 rows"),
     "json, too long a text": (Json(type="json"), _write(b'[{"a":"', TOO_LONG, b'"}]'), "source.record_too_long"),
     "json, too long beyond Latin": (
-        Json(type="json"), _write(b'[{"a":"', "😀".encode(), LONG, b'"}]'), "source.record_too_long",
+        Json(type="json"),
+        _write(b'[{"a":"', "😀".encode(), LONG, b'"}]'),
+        "source.record_too_long",
     ),
     "json, keys": (Json(type="json"), keys_of_an_array, "300001 rows"),
     "json, nested": (Json(type="json"), _write(b'[{"a":', DEEP), "source.malformed"),
-}  # fmt: skip
+}
 
 
 def read(case: str, path: Path) -> str:

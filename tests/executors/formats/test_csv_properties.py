@@ -74,9 +74,15 @@ def test_any_bytes_give_pythons_records(reader: Any, text: str, split_bytes: int
     last=st.booleans(),
 )
 def test_what_a_csv_writer_writes_comes_back(
-    reader: Any, table: list[list[str]], split_bytes: int, block_bytes: int, end: str, quote_all: bool, blank: bool,
+    reader: Any,
+    table: list[list[str]],
+    split_bytes: int,
+    block_bytes: int,
+    end: str,
+    quote_all: bool,
+    blank: bool,
     last: bool,
-) -> None:  # fmt: skip
+) -> None:
     lines = [",".join(written(value, quote_all) for value in record) for record in [["x", "y", "z"], *table]]
     text = (end * (1 + blank)).join(lines) + end * last
     scan, rows = by_flow(reader, text.encode(), Csv(type="csv"), split_bytes, block_bytes)

@@ -31,12 +31,13 @@ def parquet(numbers: Any) -> bytes:
 CASES: dict[str, tuple[Any, Callable[[Any], bytes]]] = {
     "csv": (Csv(type="csv"), lambda numbers: b"n\n" + b"".join(b"%d\n" % n for n in numbers)),
     "csv in another encoding": (
-        Csv(type="csv", encoding="latin-1"), lambda numbers: b"n\n" + b"".join(b"%d\n" % n for n in numbers)
+        Csv(type="csv", encoding="latin-1"),
+        lambda numbers: b"n\n" + b"".join(b"%d\n" % n for n in numbers),
     ),
     "jsonl": (Jsonl(type="jsonl"), lambda numbers: b"".join(b'{"n":%d}\n' % n for n in numbers)),
     "json": (Json(type="json"), lambda numbers: b"[" + b",".join(b'{"n":%d}' % n for n in numbers) + b"]"),
     "parquet": (Parquet(type="parquet"), parquet),
-}  # fmt: skip
+}
 
 
 def overwritten(path: Path, content: bytes) -> None:

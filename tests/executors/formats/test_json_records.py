@@ -70,8 +70,13 @@ def test_fields_are_all_keys_in_order_of_appearance(reader: Any, fmt: Any) -> No
     ]
     fields = reader.scan(document(records, fmt), fmt).fields
     assert [(field.name, str(field.type)) for field in fields] == [
-        ("b", "string"), ("n", "string"), ("j", "json"), ("m", "string"), ("a", "string"), ("k", "json"),
-    ]  # fmt: skip
+        ("b", "string"),
+        ("n", "string"),
+        ("j", "json"),
+        ("m", "string"),
+        ("a", "string"),
+        ("k", "json"),
+    ]
 
 
 @FORMS
@@ -155,9 +160,20 @@ def test_no_record_is_an_empty_source_with_the_declared_columns(reader: Any, fmt
 
 @pytest.mark.parametrize(
     ("content", "record"),
-    [(b"", 0), (b"[", 0), (b"[1", 0), (b"[{}", 0), (b"[{},", 1), (b"[{},]", 1), (b"{}", 0), (b"[] x", 0),
-     (b'[{}, {"a":1]', 1), (b"[{} {}]", 1), (b"[" * 100_000, 0)],
-)  # fmt: skip
+    [
+        (b"", 0),
+        (b"[", 0),
+        (b"[1", 0),
+        (b"[{}", 0),
+        (b"[{},", 1),
+        (b"[{},]", 1),
+        (b"{}", 0),
+        (b"[] x", 0),
+        (b'[{}, {"a":1]', 1),
+        (b"[{} {}]", 1),
+        (b"[" * 100_000, 0),
+    ],
+)
 def test_a_broken_array_fails_the_file_and_says_where(reader: Any, content: bytes, record: int) -> None:
     with pytest.raises(
         Terminal, match=rf"data.csv is no JSON array: .* after record {record}, at character \d+"

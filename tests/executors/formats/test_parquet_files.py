@@ -73,8 +73,11 @@ def test_types_are_kept(reader: Any, values: pa.Array, kind: str, expected: list
 def test_row_groups_are_splits_and_records_are_numbered(reader: Any) -> None:
     scan = reader.scan(content_of(pa.table({"x": list(range(7))})), PARQUET, split_bytes=1)
     assert [(s.start, s.end, s.first_record, s.records) for s in scan.splits] == [
-        (0, 1, 1, 2), (1, 2, 3, 2), (2, 3, 5, 2), (3, 4, 7, 1),
-    ]  # fmt: skip
+        (0, 1, 1, 2),
+        (1, 2, 3, 2),
+        (2, 3, 5, 2),
+        (3, 4, 7, 1),
+    ]
     assert [(row["_flow_record"], row["x"]) for row in reader.read(scan, PARQUET)] == [(n + 1, n) for n in range(7)]
 
 

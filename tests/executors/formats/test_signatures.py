@@ -40,13 +40,23 @@ def sqlite() -> bytes:
 # Without ids each process would name the tests by bytes that hold the time of day.
 @pytest.mark.parametrize(
     ("content", "name"),
-    [(zipped(), "Excel workbook"), (gzip.compress(b"id\n1\n"), "gzip"), (bz2.compress(b"id\n1\n"), "bzip2"),
-     (lzma.compress(b"id\n1\n"), "xz"), (zstandard.compress(b"id\n1\n"), "Zstandard"), (sqlite(), "SQLite"),
-     (written(orc.write_table), "ORC"), (written(feather.write_feather), "Arrow"),
-     (b'\xef\xbb\xbf<?xml version="1.0"?>', "XML"), (b"<!doctype html>\n", "HTML"), (b"Rar!\x1a\x07\x01\x00", "RAR"),
-     (b"%PDF-1.7\n", "PDF"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(8), "Excel workbook")],
+    [
+        (zipped(), "Excel workbook"),
+        (gzip.compress(b"id\n1\n"), "gzip"),
+        (bz2.compress(b"id\n1\n"), "bzip2"),
+        (lzma.compress(b"id\n1\n"), "xz"),
+        (zstandard.compress(b"id\n1\n"), "Zstandard"),
+        (sqlite(), "SQLite"),
+        (written(orc.write_table), "ORC"),
+        (written(feather.write_feather), "Arrow"),
+        (b'\xef\xbb\xbf<?xml version="1.0"?>', "XML"),
+        (b"<!doctype html>\n", "HTML"),
+        (b"Rar!\x1a\x07\x01\x00", "RAR"),
+        (b"%PDF-1.7\n", "PDF"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(8), "Excel workbook"),
+    ],
     ids=["zip", "gzip", "bzip2", "xz", "zstd", "sqlite", "orc", "arrow", "xml", "html", "rar", "pdf", "xls"],
-)  # fmt: skip
+)
 def test_a_file_that_no_format_reads_is_named(content: bytes, name: str) -> None:
     found = unreadable_kind(content[:HEAD_BYTES])
     assert found

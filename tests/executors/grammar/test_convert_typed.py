@@ -92,19 +92,25 @@ def test_text_may_come_in_its_own_format() -> None:
 
 TEXTS: list[tuple[pa.Array, list[str | None]]] = [
     (pa.array([0, -7, None]), ["0", "-7", None]),
-    (pa.array([1.0, 0.1, 1e20, 1e-7, math.nan, math.inf, -math.inf, None]),
-     ["1", "0.1", "1e+20", "1e-7", "NaN", "Infinity", "-Infinity", None]),
-    (pa.array([Decimal("0.0000000"), Decimal("0.0000001"), Decimal("-12.5000000")]),
-     ["0.0000000", "0.0000001", "-12.5000000"]),
-    (pa.array([NOON, NOON.replace(microsecond=500000), NOON.replace(microsecond=1)], US),
-     ["2024-01-31 12:00:00", "2024-01-31 12:00:00.5", "2024-01-31 12:00:00.000001"]),
+    (
+        pa.array([1.0, 0.1, 1e20, 1e-7, math.nan, math.inf, -math.inf, None]),
+        ["1", "0.1", "1e+20", "1e-7", "NaN", "Infinity", "-Infinity", None],
+    ),
+    (
+        pa.array([Decimal("0.0000000"), Decimal("0.0000001"), Decimal("-12.5000000")]),
+        ["0.0000000", "0.0000001", "-12.5000000"],
+    ),
+    (
+        pa.array([NOON, NOON.replace(microsecond=500000), NOON.replace(microsecond=1)], US),
+        ["2024-01-31 12:00:00", "2024-01-31 12:00:00.5", "2024-01-31 12:00:00.000001"],
+    ),
     (pa.array([NOON], pa.timestamp("us", "Europe/Berlin")), ["2024-01-31 12:00:00Z"]),
     (pa.array([date(1, 2, 3)]), ["0001-02-03"]),
     (pa.array([time(1, 2, 3), time(1, 2, 3, 400)]), ["01:02:03", "01:02:03.0004"]),
     (pa.array([True, False]), ["true", "false"]),
     (pa.array([b"\x01\xfe", None]), ["\\x01fe", None]),
     (pa.array(["x", None]), ["x", None]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("values", "texts"), TEXTS)

@@ -26,10 +26,19 @@ def pipeline(schema: str, **target: Any) -> dict[str, Any]:
         "id": "case",
         "nodes": [
             {"id": "src", "kind": "source", "connector": "local_fs", "config": config},
-            {"id": "load", "kind": "target", "inputs": ["src"], "connector": "postgres", "connection": "warehouse",
-             "schema": schema, "table": "t", "loadMode": "append", **target},
+            {
+                "id": "load",
+                "kind": "target",
+                "inputs": ["src"],
+                "connector": "postgres",
+                "connection": "warehouse",
+                "schema": schema,
+                "table": "t",
+                "loadMode": "append",
+                **target,
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 def make_job(document: dict[str, Any], connection: Connection, **webhooks: WebhookConnection) -> RunJob:
@@ -64,9 +73,14 @@ def db(warehouse: Connection, schema: str) -> Iterator[psycopg.Connection]:
     """A session whose search path is the test's schema."""
     w = warehouse
     with psycopg.connect(
-        host=w.host, port=w.port, dbname=w.database, user=w.user, password=w.password, autocommit=True,
+        host=w.host,
+        port=w.port,
+        dbname=w.database,
+        user=w.user,
+        password=w.password,
+        autocommit=True,
         options=f"-c search_path={schema}",
-    ) as session:  # fmt: skip
+    ) as session:
         yield session
 
 

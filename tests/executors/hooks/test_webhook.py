@@ -67,10 +67,17 @@ def test_names_and_counts_are_posted(run: Run, receiver: Receiver, schema: str):
     (request,) = receiver.requests
     assert (request.path, request.headers["content-type"]) == ("/loaded", "application/json")
     assert request.json == {
-        "event": "load.committed", "run": "run-1", "pipeline": "case", "version": 3, "node": "load",
-        "hook": "load.postHook.0", "schema": schema, "table": "t", "loadMode": "append",
+        "event": "load.committed",
+        "run": "run-1",
+        "pipeline": "case",
+        "version": 3,
+        "node": "load",
+        "hook": "load.postHook.0",
+        "schema": schema,
+        "table": "t",
+        "loadMode": "append",
         "counts": {"rowsRead": 5, "rowsLoaded": 4},
-    }  # fmt: skip
+    }
 
 
 def test_a_request_that_is_sent_again_has_the_same_key(run: Run, receiver: Receiver):
@@ -123,9 +130,14 @@ def test_a_proxy_of_the_environment_is_not_used(run: Run, receiver: Receiver, mo
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
 def test_no_redirect_is_followed(code: int, run: Run, receiver: Receiver, certificates: Certificates):
     with receiving(None) as plain, receiving(certificates, host="other.example") as other:
-        leads = {"/loopback": f"http://127.0.0.1:{plain.port}/hit", "/same": f"http://{HOST}:{plain.port}/hit",
-                 "/other": f"{other.url}/hit", "/tls-loopback": f"https://127.0.0.1:{other.port}/hit",
-                 "/relative": "/hit", "/broken": "https://[::1/hit"}  # fmt: skip
+        leads = {
+            "/loopback": f"http://127.0.0.1:{plain.port}/hit",
+            "/same": f"http://{HOST}:{plain.port}/hit",
+            "/other": f"{other.url}/hit",
+            "/tls-loopback": f"https://127.0.0.1:{other.port}/hit",
+            "/relative": "/hit",
+            "/broken": "https://[::1/hit",
+        }
         for path, location in leads.items():
             receiver.answers[path] = status(code, Location=location)
             report, failure = run(hook(f"{receiver.url}{path}"))
@@ -193,8 +205,9 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(
     assert receiver.requests == []
 
 
-def test_a_certificate_of_another_name_is_refused(run: Run, receiver: Receiver, certificates: Certificates,
-                                                  monkeypatch: pytest.MonkeyPatch):  # fmt: skip
+def test_a_certificate_of_another_name_is_refused(
+    run: Run, receiver: Receiver, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
+):
     open_network(monkeypatch, certificates.ca, {"third.example": [["127.0.0.1"]]}, "127.0.0.1/32")
     report, _ = run(hook(f"https://third.example:{receiver.port}/"))
     assert f"certificate of third.example:{receiver.port} is not trusted: it is for another name" in report.message

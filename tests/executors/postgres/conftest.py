@@ -38,9 +38,16 @@ def conn(warehouse: Connection) -> Iterator[psycopg.Connection]:
 
 def target_node(schema: str, table: str, mode: str = "append", **fields: Any) -> Target:
     return Target(
-        id="load", kind="target", inputs=["in"], connector="postgres", connection="warehouse",
-        schema=schema, table=table, load_mode=mode, **fields,
-    )  # fmt: skip
+        id="load",
+        kind="target",
+        inputs=["in"],
+        connector="postgres",
+        connection="warehouse",
+        schema=schema,
+        table=table,
+        load_mode=mode,
+        **fields,
+    )
 
 
 def working(*columns: str) -> tuple[SourceField, ...]:
@@ -105,19 +112,36 @@ class Loading:
     def _entry(self, given: Mapping[str, Any]) -> dict[str, Any]:
         record = given.get("record", 1)
         known = {
-            "file": 0, "record": record, "row_id": row_id(self.run.run_id, self.run.node, "a" * 64, record),
-            "node": "check", "rule_id": "r1", "field": "id", "message": "is empty", "severity": "skip",
-            "disposition": "dropped", "row": '{"id": ""}', "row_from": "source", "source_file": "rows.csv",
-        }  # fmt: skip
+            "file": 0,
+            "record": record,
+            "row_id": row_id(self.run.run_id, self.run.node, "a" * 64, record),
+            "node": "check",
+            "rule_id": "r1",
+            "field": "id",
+            "message": "is empty",
+            "severity": "skip",
+            "disposition": "dropped",
+            "row": '{"id": ""}',
+            "row_from": "source",
+            "source_file": "rows.csv",
+        }
         return {**known, **given}
 
     def plan(self, **changes: Any) -> LoadPlan:
         dest = inspect_target(self.conn, self.target.schema_, self.target.table)
         assert dest is not None
         made = LoadPlan(
-            self.run, dest, self.columns, self.tables, self.winners, self.staged, self.rejected,
-            self.target.load_mode, tuple(self.target.upsert_key or ()), files=self.files,
-        )  # fmt: skip
+            self.run,
+            dest,
+            self.columns,
+            self.tables,
+            self.winners,
+            self.staged,
+            self.rejected,
+            self.target.load_mode,
+            tuple(self.target.upsert_key or ()),
+            files=self.files,
+        )
         return replace(made, **changes)
 
     def commit(self, **changes: Any) -> LoadCounts:

@@ -135,8 +135,10 @@ def test_another_load_of_the_table_is_told_that_it_is_busy(loading, make, wareho
 
 def test_a_trigger_that_swallows_rows_is_counted(loading, make, rows):
     make("CREATE TABLE t (id integer)")
-    make("CREATE FUNCTION no_odd() RETURNS trigger LANGUAGE plpgsql AS"
-         " 'BEGIN IF NEW.id % 2 = 1 THEN RETURN NULL; END IF; RETURN NEW; END'")  # fmt: skip
+    make(
+        "CREATE FUNCTION no_odd() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN IF NEW.id % 2 = 1 THEN RETURN NULL; END IF; RETURN NEW; END'"
+    )
     make("CREATE TRIGGER no_odd BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION no_odd()")
     load = loading("t", "id integer")
     load.stage([(1,), (2,), (3,)])

@@ -86,8 +86,10 @@ def test_the_table_counts_as_the_one_that_it_has_replaced(load, make, loading, s
 
 def test_a_row_that_a_trigger_swallows_is_counted(loading, make, rows):
     make("CREATE TABLE t (id integer)")
-    make("CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql"
-         " AS 'BEGIN RETURN CASE NEW.id % 2 WHEN 1 THEN NEW END; END'")  # fmt: skip
+    make(
+        "CREATE FUNCTION odd() RETURNS trigger LANGUAGE plpgsql"
+        " AS 'BEGIN RETURN CASE NEW.id % 2 WHEN 1 THEN NEW END; END'"
+    )
     make("CREATE TRIGGER odd BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION odd()")
     load = loading("t", "id integer", mode="blue_green")
     load.stage([(1,), (2,)])
@@ -123,7 +125,7 @@ IN_PLACE = {
     " GRANT SELECT, INSERT, DELETE ON t TO {user}",
     "default value for column n of table {schema}.o": "ALTER TABLE t ADD n integer GENERATED ALWAYS AS IDENTITY;"
     " CREATE TABLE o (n integer DEFAULT nextval('t_n_seq'))",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("obstacle", "ddl"), IN_PLACE.items(), ids=list(IN_PLACE))
@@ -153,17 +155,25 @@ def test_a_publication_of_all_tables_is_an_obstacle(load, superuser, admin, foun
 @pytest.mark.parametrize(
     ("ddl", "obstacle"),
     [
-        ("CREATE TABLE c (id integer CONSTRAINT k REFERENCES t)",
-         "foreign key k of {schema}.c, which is not deferrable"),
-        ("CREATE TABLE c (id integer CONSTRAINT k REFERENCES t ON DELETE CASCADE DEFERRABLE)",
-         "foreign key k of {schema}.c, which deletes its rows"),
-        ("CREATE TABLE c (id integer CONSTRAINT k REFERENCES t ON DELETE SET NULL DEFERRABLE)",
-         "foreign key k of {schema}.c, which changes its rows"),
-        ("CREATE TABLE c (id integer CONSTRAINT k REFERENCES t ON DELETE RESTRICT DEFERRABLE)",
-         "foreign key k of {schema}.c, which restricts deletes"),
+        (
+            "CREATE TABLE c (id integer CONSTRAINT k REFERENCES t)",
+            "foreign key k of {schema}.c, which is not deferrable",
+        ),
+        (
+            "CREATE TABLE c (id integer CONSTRAINT k REFERENCES t ON DELETE CASCADE DEFERRABLE)",
+            "foreign key k of {schema}.c, which deletes its rows",
+        ),
+        (
+            "CREATE TABLE c (id integer CONSTRAINT k REFERENCES t ON DELETE SET NULL DEFERRABLE)",
+            "foreign key k of {schema}.c, which changes its rows",
+        ),
+        (
+            "CREATE TABLE c (id integer CONSTRAINT k REFERENCES t ON DELETE RESTRICT DEFERRABLE)",
+            "foreign key k of {schema}.c, which restricts deletes",
+        ),
         ("CREATE RULE r AS ON DELETE TO t DO INSTEAD NOTHING", "rule r, which takes the place of DELETE"),
     ],
-)  # fmt: skip
+)
 def test_what_stands_against_both_ways_is_refused_by_name_before_anything_is_read(
     load, make, found, conn, schema, ddl, obstacle
 ):
@@ -247,8 +257,10 @@ def test_policies_that_hide_rows_bar_deleting(load, make, found):
 
 def test_rows_come_in_under_policies_that_bind_the_owner_too(loading, make, rows):
     make("CREATE TABLE t (id integer PRIMARY KEY, p integer REFERENCES t)")
-    make("ALTER TABLE t ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
-         "CREATE POLICY p ON t USING (id > 5) WITH CHECK (id < 10)")  # fmt: skip
+    make(
+        "ALTER TABLE t ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY;"
+        "CREATE POLICY p ON t USING (id > 5) WITH CHECK (id < 10)"
+    )
     load = loading("t", "id integer", "p integer", mode="blue_green")
     load.stage([(1, None), (7, 1)])
     load.commit()

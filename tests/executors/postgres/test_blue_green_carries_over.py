@@ -203,8 +203,10 @@ def test_a_table_of_a_role_that_the_user_is_a_member_of_stays_its_own(
     make(f"GRANT REFERENCES, SELECT ON country TO {other_role}")
     admin(f"GRANT {other_role} TO {warehouse.user}")
     admin(f"SET ROLE {other_role}")
-    admin("CREATE TABLE t (id integer PRIMARY KEY, v text, n serial, m integer GENERATED ALWAYS AS IDENTITY,"
-          " country text DEFAULT 'de' REFERENCES country)")  # fmt: skip
+    admin(
+        "CREATE TABLE t (id integer PRIMARY KEY, v text, n serial, m integer GENERATED ALWAYS AS IDENTITY,"
+        " country text DEFAULT 'de' REFERENCES country)"
+    )
     admin("CREATE VIEW seen AS SELECT * FROM t")
     admin("CREATE STATISTICS of_t ON id, v FROM t")
     admin("RESET ROLE")

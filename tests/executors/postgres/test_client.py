@@ -113,14 +113,17 @@ def test_a_session_that_the_server_ended_is_lost(server, warehouse):
         ("SELECT 12345 / 0", Terminal, "target.value_refused"),
         ("DO $$BEGIN RAISE EXCEPTION 'row 12345'; END$$", Terminal, "target.function_failed"),
         ("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = '40P01', MESSAGE = '12345'; END$$", Transient, "target.deadlock"),
-        ("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = '12345'; END$$", Transient,
-         "target.serialization"),
+        (
+            "DO $$BEGIN RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = '12345'; END$$",
+            Transient,
+            "target.serialization",
+        ),
         ("DO $$BEGIN RAISE EXCEPTION USING ERRCODE = 'XX000', MESSAGE = '12345'; END$$", Terminal, "target.failed"),
         ("SELECT * FROM missing", Terminal, "target.table_unknown"),
         ("SELECT missing FROM t", Terminal, "target.statement_refused"),
         ("CREATE TABLE missing.t ()", Terminal, "target.schema_unknown"),
     ],
-)  # fmt: skip
+)
 def test_errors_are_translated_without_row_values(make, statement, kind, code):
     make("CREATE TABLE t (id integer PRIMARY KEY CHECK (id > 0))")
     with pytest.raises(kind) as raised, translate():

@@ -44,8 +44,11 @@ def staged(warehouse, conn):
 
 
 def _batch(column, values):
-    arrays = [pa.array([0] * len(values), pa.int32()), pa.array(range(len(values)), pa.int64()),
-              pa.array(values, travel_of(column.type).arrow)]  # fmt: skip
+    arrays = [
+        pa.array([0] * len(values), pa.int32()),
+        pa.array(range(len(values)), pa.int64()),
+        pa.array(values, travel_of(column.type).arrow),
+    ]
     return pa.record_batch(arrays, names=["_flow_file", "_flow_record", column.name])
 
 
@@ -54,16 +57,32 @@ def _batch(column, values):
     [
         ("integer", [0, -(2**31), 2**31 - 1, None], ["0", "-2147483648", "2147483647", None]),
         ("bigint", [-(2**63), 2**63 - 1, None], ["-9223372036854775808", "9223372036854775807", None]),
-        ("float", [0.1, -0.0, math.nan, math.inf, -math.inf, 5e-324, 1.7976931348623157e308, None],
-         ["0.1", "-0", "NaN", "Infinity", "-Infinity", "5e-324", "1.7976931348623157e+308", None]),
+        (
+            "float",
+            [0.1, -0.0, math.nan, math.inf, -math.inf, 5e-324, 1.7976931348623157e308, None],
+            ["0.1", "-0", "NaN", "Infinity", "-Infinity", "5e-324", "1.7976931348623157e+308", None],
+        ),
         ("boolean", [True, False, None], ["true", "false", None]),
-        ("date", [dt.date(1, 1, 1), dt.date(1969, 12, 31), dt.date(9999, 12, 31), None],
-         ["0001-01-01", "1969-12-31", "9999-12-31", None]),
-        ("timestamp", [dt.datetime(1, 1, 1), dt.datetime(1969, 12, 31, 23, 59, 59, 1),
-                       dt.datetime(9999, 12, 31, 23, 59, 59, 999999), None],
-         ["0001-01-01 00:00:00", "1969-12-31 23:59:59.000001", "9999-12-31 23:59:59.999999", None]),
-        ("timestamptz", [dt.datetime(1, 1, 1, tzinfo=UTC), dt.datetime(2025, 7, 1, 12, tzinfo=UTC), None],
-         ["0001-01-01 00:00:00+00", "2025-07-01 12:00:00+00", None]),
+        (
+            "date",
+            [dt.date(1, 1, 1), dt.date(1969, 12, 31), dt.date(9999, 12, 31), None],
+            ["0001-01-01", "1969-12-31", "9999-12-31", None],
+        ),
+        (
+            "timestamp",
+            [
+                dt.datetime(1, 1, 1),
+                dt.datetime(1969, 12, 31, 23, 59, 59, 1),
+                dt.datetime(9999, 12, 31, 23, 59, 59, 999999),
+                None,
+            ],
+            ["0001-01-01 00:00:00", "1969-12-31 23:59:59.000001", "9999-12-31 23:59:59.999999", None],
+        ),
+        (
+            "timestamptz",
+            [dt.datetime(1, 1, 1, tzinfo=UTC), dt.datetime(2025, 7, 1, 12, tzinfo=UTC), None],
+            ["0001-01-01 00:00:00+00", "2025-07-01 12:00:00+00", None],
+        ),
         ("time", [dt.time(0), dt.time(23, 59, 59, 999999), None], ["00:00:00", "23:59:59.999999", None]),
         ("binary", [b"", b"\x00\xff", None], ["\\x", "\\x00ff", None]),
         ("string", ["", "é😀", "a\n\t\\N\r", None], ["", "é😀", "a\n\t\\N\r", None]),
@@ -72,7 +91,7 @@ def _batch(column, values):
         ("pg:inet", ["anything", None], ["anything", None]),
         ("decimal(40,2)", ["1.50", None], ["1.50", None]),
     ],
-)  # fmt: skip
+)
 def test_every_type_arrives_as_it_was_sent(staged, kind, values, texts):
     assert staged(kind, values) == texts
 

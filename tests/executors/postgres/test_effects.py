@@ -49,8 +49,11 @@ def test_upsert_tells_what_it_then_does(loading, table, make, rows, there, stage
     assert rows(HOLDS) == before
     done = load.commit()
     assert (effect.inserted, effect.updated, effect.unchanged, effect.replaced) == (
-        done.inserted, done.updated, done.unchanged, done.replaced,
-    )  # fmt: skip
+        done.inserted,
+        done.updated,
+        done.unchanged,
+        done.replaced,
+    )
     after = rows(HOLDS)
     assert (effect.before, effect.after) == (len(before), len(after))
     changed = [(b, a) for b in before for a in after if b[0] == a[0] and a != b]

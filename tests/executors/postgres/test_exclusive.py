@@ -32,27 +32,34 @@ EXCLUDE = "ALTER TABLE t ADD CONSTRAINT c EXCLUDE USING gist "
 KINDS = {
     "partial": ("CREATE UNIQUE INDEX c ON t (v) WHERE active", r"UNIQUE INDEX c .* \(v\) WHERE active", [3, 4]),
     "on expressions": (
-        "CREATE UNIQUE INDEX c ON t (lower(v), (id / 100)) INCLUDE (active)", r"\(lower\(v\), .*\) INCLUDE \(active\)",
+        "CREATE UNIQUE INDEX c ON t (lower(v), (id / 100)) INCLUDE (active)",
+        r"\(lower\(v\), .*\) INCLUDE \(active\)",
         [2, 3, 4, 5],
     ),
     "partial, on an expression": (
-        "CREATE UNIQUE INDEX c ON t (upper(v)) WHERE v ~ '^B.*'", r"\(upper\(v\)\) WHERE .*", [3, 5],
+        "CREATE UNIQUE INDEX c ON t (upper(v)) WHERE v ~ '^B.*'",
+        r"\(upper\(v\)\) WHERE .*",
+        [3, 5],
     ),
     "on a generated column": ("ALTER TABLE t ADD CONSTRAINT c UNIQUE (low)", r"UNIQUE \(low\)", [2, 3, 4, 5]),
     "deferrable": ("ALTER TABLE t ADD CONSTRAINT c UNIQUE (v) DEFERRABLE", r"UNIQUE \(v\) DEFERRABLE", [3, 4, 5]),
     "deferred": (
         "ALTER TABLE t ADD CONSTRAINT c UNIQUE (v) DEFERRABLE INITIALLY DEFERRED",
-        r"UNIQUE \(v\) DEFERRABLE INITIALLY DEFERRED", [3, 4, 5],
+        r"UNIQUE \(v\) DEFERRABLE INITIALLY DEFERRED",
+        [3, 4, 5],
     ),
     # The third overlaps only the second, which is out.
     "exclusion": (
-        EXCLUDE + "(during WITH &&) WHERE (active)", r"EXCLUDE USING gist \(during WITH &&\) WHERE \(active\)", [2, 4],
+        EXCLUDE + "(during WITH &&) WHERE (active)",
+        r"EXCLUDE USING gist \(during WITH &&\) WHERE \(active\)",
+        [2, 4],
     ),
     "deferred exclusion": (
         EXCLUDE + "(int4range(id, id + 2) WITH &&, during WITH &&) DEFERRABLE INITIALLY DEFERRED",
-        r"EXCLUDE USING gist .*DEFERRABLE INITIALLY DEFERRED", [2],
+        r"EXCLUDE USING gist .*DEFERRABLE INITIALLY DEFERRED",
+        [2],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(params=KINDS)
@@ -115,8 +122,9 @@ def test_null_may_repeat_a_key_of_the_table(loading, make, rows):
     load = loading("t", "k integer", "v integer")
     load.stage([(None, 2), (2, None), (3, 3)])
     assert found(refuse(load, "skip")) == [
-        ("unique:t_k_key", "unique", "k", "skip", 1), ("unique:c", "unique", "v", "skip", 1),
-    ]  # fmt: skip
+        ("unique:t_k_key", "unique", "k", "skip", 1),
+        ("unique:c", "unique", "v", "skip", 1),
+    ]
     load.commit()
     assert rows("SELECT * FROM t WHERE v > 1") == [(3, 3)]
 
@@ -145,14 +153,17 @@ def test_a_key_of_a_partition_is_told_as_the_table_s(loading, make):
 
 def test_constraints_on_generated_columns_are_looked_for(loading, make, rows):
     make("CREATE TABLE parent (p text PRIMARY KEY); INSERT INTO parent VALUES ('a')")
-    make("CREATE TABLE t (a integer, b integer, v text, n numeric(4,1) GENERATED ALWAYS AS (a / 3.0) STORED,"
-         " low text GENERATED ALWAYS AS (lower(v)) STORED CONSTRAINT known REFERENCES parent,"
-         " CONSTRAINT near CHECK (n < b AND n <> 0.3))")  # fmt: skip
+    make(
+        "CREATE TABLE t (a integer, b integer, v text, n numeric(4,1) GENERATED ALWAYS AS (a / 3.0) STORED,"
+        " low text GENERATED ALWAYS AS (lower(v)) STORED CONSTRAINT known REFERENCES parent,"
+        " CONSTRAINT near CHECK (n < b AND n <> 0.3))"
+    )
     load = loading("t", "a integer", "b integer", "v")
     load.stage([(3, 2, "A"), (9, 3, "a"), (1, 5, "a"), (None, 1, "a"), (3, 2, "B")])
     assert found(refuse(load, "skip")) == [
-        ("check:near", "check", None, "skip", 2), ("foreignKey:known", "foreignKey", "low", "skip", 1),
-    ]  # fmt: skip
+        ("check:near", "check", None, "skip", 2),
+        ("foreignKey:known", "foreignKey", "low", "skip", 1),
+    ]
     load.commit()
     assert rows("SELECT a, b FROM t ORDER BY b") == [(None, 1), (3, 2)]
 
@@ -165,8 +176,10 @@ def test_a_foreign_key_that_speaks_at_commit_undoes_the_load(loading, make, rows
     with pytest.raises(Terminal, match=r"'up'\. It is FOREIGN KEY \(up\) .* INITIALLY DEFERRED\.$") as raised:
         load.commit()
     assert (raised.value.code, rows("SELECT * FROM t"), find_commits(conn, load.run.run_id)) == (
-        "target.constraint", [], [],
-    )  # fmt: skip
+        "target.constraint",
+        [],
+        [],
+    )
 
 
 def test_keys_over_times_are_no_plain_keys(loading, make, rows, conn, schema):
@@ -179,8 +192,10 @@ def test_keys_over_times_are_no_plain_keys(loading, make, rows, conn, schema):
     assert found(refuse(load, "skip")) == [("exclusion:t_pkey", "exclusion", None, "skip", 2)]
     load.commit()
     assert rows("SELECT k::text, during::text FROM t ORDER BY 2") == [
-        ("[1,2)", "[1,5)"), ("[3,4)", "[1,9)"), ("[3,4)", "[9,12)"),
-    ]  # fmt: skip
+        ("[1,2)", "[1,5)"),
+        ("[3,4)", "[1,9)"),
+        ("[3,4)", "[9,12)"),
+    ]
     dest = inspect_target(conn, schema, "t")
     assert dest is not None
     assert dest.unique_keys == ()

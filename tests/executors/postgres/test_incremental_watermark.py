@@ -274,15 +274,20 @@ def test_hashes_of_future_rows_keep_their_columns(incremental, table, make):
     ("declared", "kind", "past", "ahead", "next_one"),
     [
         ("date", "date", datetime.date(2026, 1, 1), datetime.date(2099, 1, 1), datetime.date(2026, 1, 2)),
-        ("timestamptz", "timestamptz", datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
-         datetime.datetime(2099, 1, 1, tzinfo=datetime.UTC), datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)),
+        (
+            "timestamptz",
+            "timestamptz",
+            datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+            datetime.datetime(2099, 1, 1, tzinfo=datetime.UTC),
+            datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC),
+        ),
         ("timestamp", "pg:timestamp without time zone", "2026-01-01", "infinity", "2026-01-02"),
         ("timestamptz(3)", "pg:timestamp(3) with time zone", "2026-01-01", "infinity", "2026-01-02"),
         ("date", "pg:date", "2026-01-01", "infinity", "2026-01-02"),
         ("numeric", "string", "1", "NaN", "2"),
         ("numeric", "string", "1", "Infinity", "2"),
     ],
-)  # fmt: skip
+)
 def test_what_nothing_can_pass_is_no_mark_in_any_type(incremental, make, declared, kind, past, ahead, next_one):
     make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
     incremental.columns = ("id integer", f"upd {kind}")
@@ -349,26 +354,41 @@ def moment(microseconds, zone=None):
 TYPES = {
     "timestamp(6)": ("timestamp", [moment(123456)], [moment(123457), moment(123900)], "2026-01-01 10:00:00.1239"),
     "timestamptz": (
-        "timestamptz", [moment(123456, UTC)], [moment(123457, UTC), moment(123900, UTC)], "2026-01-01 10:00:00.1239+00",
+        "timestamptz",
+        [moment(123456, UTC)],
+        [moment(123457, UTC), moment(123900, UTC)],
+        "2026-01-01 10:00:00.1239+00",
     ),
     "bigint": (
-        "bigint", [9007199254740993], [9007199254740994, 9007199254740995], "9007199254740995",
+        "bigint",
+        [9007199254740993],
+        [9007199254740994, 9007199254740995],
+        "9007199254740995",
     ),
     "integer": ("integer", [9], [10, 11], "11"),
     "smallint": ("string", ["9"], ["10", "11"], "11"),
     "numeric(30,10)": (
-        "string", [Decimal("9007199254740993.0000000001")],
+        "string",
+        [Decimal("9007199254740993.0000000001")],
         [Decimal("9007199254740993.0000000002"), Decimal("9007199254740993.0000000003")],
         "9007199254740993.0000000003",
     ),
-    "numeric": ("string", ["9"], ["10.00000000000000000000000001", "10.00000000000000000000000002"],
-                "10.00000000000000000000000002"),
-    "date": ("date", [datetime.date(2026, 1, 9)], [datetime.date(2026, 1, 10), datetime.date(2026, 2, 1)],
-             "2026-02-01"),
+    "numeric": (
+        "string",
+        ["9"],
+        ["10.00000000000000000000000001", "10.00000000000000000000000002"],
+        "10.00000000000000000000000002",
+    ),
+    "date": (
+        "date",
+        [datetime.date(2026, 1, 9)],
+        [datetime.date(2026, 1, 10), datetime.date(2026, 2, 1)],
+        "2026-02-01",
+    ),
     "text": ("string", ["a9"], ["b1", "é"], "é"),
     "varchar(9)": ("string", ["Z"], ["a", "b"], "b"),
     "char(4)": ("string", ["Z"], ["a", "b"], "b"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("declared", TYPES)
@@ -466,10 +486,16 @@ def test_a_shorter_lag_forgets(incremental, table):
         ("numeric(12,2)", "decimal(12,2)", 0.5, Decimal("10.00"), Decimal("9.50"), Decimal("9.49")),
         ("date", "date", "2d", datetime.date(2026, 1, 10), datetime.date(2026, 1, 8), datetime.date(2026, 1, 7)),
         ("date", "date", "36h", datetime.date(2026, 1, 10), datetime.date(2026, 1, 8), datetime.date(2026, 1, 7)),
-        ("timestamptz", "timestamptz", "1d", moment(1, UTC), moment(1, UTC) - datetime.timedelta(1),
-         moment(0, UTC) - datetime.timedelta(1)),
+        (
+            "timestamptz",
+            "timestamptz",
+            "1d",
+            moment(1, UTC),
+            moment(1, UTC) - datetime.timedelta(1),
+            moment(0, UTC) - datetime.timedelta(1),
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_lag_counts_in_the_type_of_the_mark(incremental, make, declared, kind, lag, mark, inside, outside):
     make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
     incremental.columns = ("id integer", f"upd {kind}")
@@ -652,12 +678,24 @@ def test_every_change_is_kept(incremental, table, conn):
 @pytest.mark.parametrize(
     ("declared", "value"),
     [
-        ("timestamp", "now"), ("timestamp", "tomorrow"), ("timestamp", "infinity"), ("timestamp", "2026-02-30"),
-        ("timestamp", ""), ("timestamptz", "2026-01-01 10:00 Europe/Berlin"), ("date", "01/02/2026"), ("bigint", "1e3"),
-        ("bigint", "9223372036854775808"), ("integer", "1.0"), ("smallint", "40000"), ("numeric", "NaN"),
-        ("numeric", "x"), ("numeric(5,2)", "1.234"), ("varchar(2)", "abc"), ("text", "a\0b"),
+        ("timestamp", "now"),
+        ("timestamp", "tomorrow"),
+        ("timestamp", "infinity"),
+        ("timestamp", "2026-02-30"),
+        ("timestamp", ""),
+        ("timestamptz", "2026-01-01 10:00 Europe/Berlin"),
+        ("date", "01/02/2026"),
+        ("bigint", "1e3"),
+        ("bigint", "9223372036854775808"),
+        ("integer", "1.0"),
+        ("smallint", "40000"),
+        ("numeric", "NaN"),
+        ("numeric", "x"),
+        ("numeric(5,2)", "1.234"),
+        ("varchar(2)", "abc"),
+        ("text", "a\0b"),
     ],
-)  # fmt: skip
+)
 def test_a_value_that_is_none_of_the_column_s_type_is_refused(incremental, make, declared, value):
     make(f"CREATE TABLE t (id integer, upd {declared})")
     with pytest.raises(Terminal, match=r"watermark\.value_malformed"):
@@ -670,11 +708,12 @@ def test_a_value_that_is_none_of_the_column_s_type_is_refused(incremental, make,
     [
         ("timestamptz", "2026-01-01T12:00:00.123456+02:00", "2026-01-01 10:00:00.123456+00"),
         ("timestamp", " 2026-01-01 10:00 ", "2026-01-01 10:00:00"),
-        ("bigint", "9007199254740993", "9007199254740993"), ("numeric", "1.50", "1.50"),
+        ("bigint", "9007199254740993", "9007199254740993"),
+        ("numeric", "1.50", "1.50"),
         ("date", "2026-01-31", "2026-01-31"),
         ("text", " a", " a"),
     ],
-)  # fmt: skip
+)
 def test_a_value_is_kept_as_loads_keep_it(incremental, make, declared, value, stored):
     make(f"CREATE TABLE t (id integer, upd {declared})")
     incremental.set(value)

@@ -115,8 +115,16 @@ def test_a_key_takes_no_null(plan):
     ids=["none", "wider", "deferrable", "partial", "expression", "not unique"],
 )
 def test_a_key_without_a_usable_index_is_refused_with_the_ddl(plan, make, schema, constraint):
-    error = refused("upsert.key_not_unique", r"exactly \(k\)", plan, f"k text, v text{constraint}", "k", "v",
-                    mode="upsert", upsert_key=["k"])  # fmt: skip
+    error = refused(
+        "upsert.key_not_unique",
+        r"exactly \(k\)",
+        plan,
+        f"k text, v text{constraint}",
+        "k",
+        "v",
+        mode="upsert",
+        upsert_key=["k"],
+    )
     assert error.hint == f'CREATE UNIQUE INDEX ON "{schema}"."t" ("k");'
     make("TRUNCATE t")
     make(error.hint)
@@ -127,5 +135,13 @@ def test_a_key_that_the_source_lacks_is_refused(plan):
 
 
 def test_a_key_that_covers_all_columns_is_refused(plan):
-    refused("upsert.key_covers_all", "nothing to update", plan, "a text, b text, c text, UNIQUE (a, b)", "a", "b",
-            mode="upsert", upsert_key=["a", "b"])  # fmt: skip
+    refused(
+        "upsert.key_covers_all",
+        "nothing to update",
+        plan,
+        "a text, b text, c text, UNIQUE (a, b)",
+        "a",
+        "b",
+        mode="upsert",
+        upsert_key=["a", "b"],
+    )

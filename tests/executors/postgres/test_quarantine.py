@@ -40,8 +40,9 @@ def entries(conn, dlq, columns="*"):
 def valid_indexes(conn, dlq):
     found = conn.execute(
         "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-        " WHERE i.indrelid = %s::regclass AND i.indisvalid", [dlq],
-    )  # fmt: skip
+        " WHERE i.indrelid = %s::regclass AND i.indisvalid",
+        [dlq],
+    )
     return {name for (name,) in found.fetchall()}
 
 
@@ -61,8 +62,12 @@ def test_rejects_are_kept_in_the_transaction_of_the_load(load, conn, dlq):
         (3, "r2", "warn", "dropped", 1, "load", "rows.csv", "open"),
     ]
     assert entries(conn, dlq, '"pipelineId", "runId", "nodeId", "row", "rowFrom"')[0] == (
-        load.run.pipeline, load.run.run_id, "check", {"id": ""}, "source",
-    )  # fmt: skip
+        load.run.pipeline,
+        load.run.run_id,
+        "check",
+        {"id": ""},
+        "source",
+    )
 
 
 def test_a_table_of_an_older_release_is_given_what_it_lacks(load, conn, dlq):

@@ -106,14 +106,30 @@ def test_the_attack_works_without_the_guard(powerful: Connection, schema: str, t
 
 def test_the_editor_is_told_at_save(schema: str) -> None:
     document = {
-        "kind": "pipeline", "version": "1.0", "id": "p",
+        "kind": "pipeline",
+        "version": "1.0",
+        "id": "p",
         "nodes": [
-            {"id": "in", "kind": "source", "connector": "postgres", "connection": "w",
-             "config": {"query": "SELECT query_to_xml('SELECT 1', true, true, '') AS a"}},
-            {"id": "out", "kind": "target", "inputs": ["in"], "connector": "postgres", "connection": "w",
-             "schema": schema, "table": "t", "loadMode": "append", "emptyAsNull": False},
+            {
+                "id": "in",
+                "kind": "source",
+                "connector": "postgres",
+                "connection": "w",
+                "config": {"query": "SELECT query_to_xml('SELECT 1', true, true, '') AS a"},
+            },
+            {
+                "id": "out",
+                "kind": "target",
+                "inputs": ["in"],
+                "connector": "postgres",
+                "connection": "w",
+                "schema": schema,
+                "table": "t",
+                "loadMode": "append",
+                "emptyAsNull": False,
+            },
         ],
-    }  # fmt: skip
+    }
     with pytest.raises(InvalidPipeline) as raised:
         parsePipelineIR(document)
     assert [(str(d.path), d.code) for d in raised.value.diagnostics] == [("/nodes/0/config/query", "query.not_allowed")]
@@ -222,10 +238,15 @@ def test_what_leads_to_tables_of_flow_is_refused_as_table_and_in_queries(
         make(statement)
     refused = refusal(warehouse, f"SELECT * FROM (SELECT * FROM {schema}.v) AS x")
     assert (refused.code, "flow_meta." in str(refused)) == ("query.not_allowed", True)
-    table = Source.read({
-        "id": "src", "kind": "source", "connector": "postgres", "connection": "w",
-        "config": {"table": {"schema": schema, "name": "v"}},
-    })  # fmt: skip
+    table = Source.read(
+        {
+            "id": "src",
+            "kind": "source",
+            "connector": "postgres",
+            "connection": "w",
+            "config": {"table": {"schema": schema, "name": "v"}},
+        }
+    )
     with ExitStack() as stack, pytest.raises(Terminal, match="flow_meta"):
         PostgresSource(table, SESSION, warehouse, stack)
 
@@ -234,9 +255,13 @@ def test_what_leads_to_tables_of_flow_is_refused_as_table_and_in_queries(
 @pytest.mark.parametrize(("schema_", "name"), [("flow_meta", "fences"), ("pg_catalog", "pg_stat_activity")])
 def test_a_table_of_flow_is_no_source_whatever_was_saved(warehouse: Connection, schema_: str, name: str) -> None:
     table = Source.model_construct(
-        id="src", kind="source", connector="postgres", connection="w", columns=None,
+        id="src",
+        kind="source",
+        connector="postgres",
+        connection="w",
+        columns=None,
         config={"table": {"schema": schema_, "name": name}},
-    )  # fmt: skip
+    )
     with ExitStack() as stack, pytest.raises(Terminal, match=r"^query\.not_allowed"):
         PostgresSource(table, SESSION, warehouse, stack)
 
@@ -271,8 +296,9 @@ def test_a_role_with_rights_over_the_server_runs_no_query(
         admin.execute(f"GRANT {right} TO {holder}")
         refused = refusal(connection, "SELECT 1")
         assert (refused.code, "of the database server" in str(refused) or "programs" in str(refused)) == (
-            "query.role_not_allowed", True,
-        )  # fmt: skip
+            "query.role_not_allowed",
+            True,
+        )
         require(replace(connection, allows_server_rights=True), "SELECT 1")
 
 
@@ -282,10 +308,15 @@ def test_as_a_superuser_tables_are_loaded_and_neither_queried_nor_previewed(
 ) -> None:
     make("CREATE TABLE s (a integer)")
     assert "is a superuser" in str(refusal(powerful, "SELECT 1"))
-    table = Source.read({
-        "id": "src", "kind": "source", "connector": "postgres", "connection": "w",
-        "config": {"table": {"schema": schema, "name": "s"}},
-    })  # fmt: skip
+    table = Source.read(
+        {
+            "id": "src",
+            "kind": "source",
+            "connector": "postgres",
+            "connection": "w",
+            "config": {"table": {"schema": schema, "name": "s"}},
+        }
+    )
     with ExitStack() as stack:
         PostgresSource(table, SESSION, powerful, stack)
         PostgresSource(table, SESSION, replace(powerful, allows_server_rights=True), stack, only_looks=True)

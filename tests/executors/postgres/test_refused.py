@@ -81,8 +81,13 @@ def test_a_refused_row_is_told_as_it_was_staged(loading, make):
     refuse(load, "skip")
     ((record, rule, severity, disposition, row, row_from, source_file, known),) = rejects(load)
     assert (record, rule, severity, disposition, row_from, source_file) == (
-        1, "type:v", "skip", "dropped", "input", "rows.csv",
-    )  # fmt: skip
+        1,
+        "type:v",
+        "skip",
+        "dropped",
+        "input",
+        "rows.csv",
+    )
     assert json.loads(row) == {"s": 1, "v": "x"}
     assert known == row_id(load.run.run_id, "load", "a" * 64, 1)
 
@@ -97,8 +102,11 @@ def test_a_bad_value_becomes_null_where_the_column_takes_it(loading, make, rows)
     load.commit()
     assert rows("SELECT id, v::text, host(w) FROM t") == [(1, None, "10.0.0.1")]
     assert [(r[0], r[1], r[3]) for r in rejects(load)] == [
-        (1, "type:v", "loaded"), (2, "type:w", "dropped"), (3, "type:v", "dropped"), (3, "type:w", "dropped"),
-    ]  # fmt: skip
+        (1, "type:v", "loaded"),
+        (2, "type:w", "dropped"),
+        (3, "type:v", "dropped"),
+        (3, "type:w", "dropped"),
+    ]
 
 
 def test_abort_names_the_first_places(loading, make):
@@ -129,8 +137,10 @@ def test_rows_of_losing_tasks_are_not_looked_at(loading, make):
 
 
 def test_check_constraints_are_looked_for(loading, make, rows):
-    make("CREATE TABLE t (a integer CONSTRAINT small CHECK (a < 10), b integer, CONSTRAINT ordered CHECK (a <= b),"
-         " u uuid, CONSTRAINT known CHECK (u <> '00000000-0000-0000-0000-000000000000'))")  # fmt: skip
+    make(
+        "CREATE TABLE t (a integer CONSTRAINT small CHECK (a < 10), b integer, CONSTRAINT ordered CHECK (a <= b),"
+        " u uuid, CONSTRAINT known CHECK (u <> '00000000-0000-0000-0000-000000000000'))"
+    )
     load = loading("t", "a integer", "b integer", "u")
     load.stage([(1, 2, None), (20, 30, "bad"), (3, 2, None), (None, 1, "00000000-0000-0000-0000-000000000000")])
     assert found(refuse(load, "skip")) == [

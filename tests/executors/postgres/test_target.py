@@ -15,12 +15,23 @@ from ir.nodes.target import TargetColumn
 from .conftest import target_node, working
 
 ALL_TYPES = {
-    "string": "text", "integer": "integer", "bigint": "bigint", "float": "double precision",
-    "decimal(12,2)": "numeric(12,2)", "boolean": "boolean", "date": "date",
-    "timestamp": "timestamp without time zone", "timestamptz": "timestamp with time zone",
-    "time": "time without time zone", "json": "jsonb", "uuid": "uuid", "binary": "bytea", "pg:inet": "inet",
-    "pg:int[]": "integer[]", "pg:character varying(3)": "character varying(3)",
-}  # fmt: skip
+    "string": "text",
+    "integer": "integer",
+    "bigint": "bigint",
+    "float": "double precision",
+    "decimal(12,2)": "numeric(12,2)",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp without time zone",
+    "timestamptz": "timestamp with time zone",
+    "time": "time without time zone",
+    "json": "jsonb",
+    "uuid": "uuid",
+    "binary": "bytea",
+    "pg:inet": "inet",
+    "pg:int[]": "integer[]",
+    "pg:character varying(3)": "character varying(3)",
+}
 
 
 def create(conn, schema, *columns, table="t", key=(), declared=None):
@@ -41,8 +52,10 @@ def test_declared_columns_come_before_observed_ones(conn, schema):
     create(conn, schema, "a", "b", declared=declared)
     dest = inspect_target(conn, schema, "t")
     assert [(c.name, c.declared, c.nullable) for c in dest.columns] == [
-        ("b", "bigint", False), ("c", "uuid", True), *((name, kind, True) for name, kind in FILLED.items()),
-    ]  # fmt: skip
+        ("b", "bigint", False),
+        ("c", "uuid", True),
+        *((name, kind, True) for name, kind in FILLED.items()),
+    ]
 
 
 def test_the_upsert_key_becomes_the_primary_key(conn, schema):

@@ -40,8 +40,10 @@ def failing(load):
 def test_rows_without_a_partition_are_named_and_skipped(loading, make, rows, schema, mode):
     make(PARTITIONED)
     if mode == "upsert":
-        make("DROP TABLE t; CREATE TABLE t (id integer PRIMARY KEY, v text) PARTITION BY RANGE (id);"
-             "CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (1) TO (100)")  # fmt: skip
+        make(
+            "DROP TABLE t; CREATE TABLE t (id integer PRIMARY KEY, v text) PARTITION BY RANGE (id);"
+            "CREATE TABLE t1 PARTITION OF t FOR VALUES FROM (1) TO (100)"
+        )
     fields = {"upsert": {"upsert_key": ["id"]}}.get(mode, {})
     load = loading("t", "id integer", "v", mode=mode, **fields)
     load.stage([(1, "x"), (300, "y"), (2, "z"), (301, "y")])
@@ -83,8 +85,10 @@ def test_what_the_table_raises_for_a_row_is_told_without_its_values(loading, mak
 
 
 def test_rows_that_a_policy_keeps_out_are_named(loading, make, schema):
-    make("CREATE TABLE t (id integer); ALTER TABLE t ENABLE ROW LEVEL SECURITY; ALTER TABLE t FORCE ROW LEVEL SECURITY;"
-         "CREATE POLICY small ON t WITH CHECK (id < 10)")  # fmt: skip
+    make(
+        "CREATE TABLE t (id integer); ALTER TABLE t ENABLE ROW LEVEL SECURITY; ALTER TABLE t FORCE ROW LEVEL SECURITY;"
+        "CREATE POLICY small ON t WITH CHECK (id < 10)"
+    )
     load = loading("t", "id integer")
     load.stage([(1,), (11,)])
     failure = failing(load)

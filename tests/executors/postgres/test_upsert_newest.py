@@ -42,8 +42,13 @@ def test_a_row_that_is_older_than_the_table_s_stays_out_and_is_counted(upsert, t
     assert numbers(counts) == (1, 3, 0, 2, 2)
     assert counts.staged == counts.replaced + counts.suppressed + counts.loaded
     assert rows("SELECT k, v FROM t ORDER BY k") == [
-        (1, "five"), (2, "newer"), (3, "newer"), (4, "five"), (5, "equal"), (6, "new"),
-    ]  # fmt: skip
+        (1, "five"),
+        (2, "newer"),
+        (3, "newer"),
+        (4, "five"),
+        (5, "equal"),
+        (6, "new"),
+    ]
 
 
 def test_without_an_order_the_row_that_comes_is_the_newer(upsert, table, rows):
@@ -78,8 +83,10 @@ def test_a_preview_counts_what_the_load_then_does(upsert, table, conn):
 def test_older_rows_are_told_from_those_that_a_trigger_swallows(upsert, make, rows):
     make("CREATE TABLE t (k integer PRIMARY KEY, at integer, v text)")
     make("INSERT INTO t VALUES (1, 5, 'five'), (2, 5, 'five'), (3, 5, 'five')")
-    make("CREATE FUNCTION no_x() RETURNS trigger LANGUAGE plpgsql AS"
-         " $$BEGIN IF NEW.v = 'x' THEN RETURN NULL; END IF; RETURN NEW; END$$")  # fmt: skip
+    make(
+        "CREATE FUNCTION no_x() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$BEGIN IF NEW.v = 'x' THEN RETURN NULL; END IF; RETURN NEW; END$$"
+    )
     make("CREATE TRIGGER no_x BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION no_x()")
     counts = upsert([(1, 4, "older"), (2, 6, "x"), (3, 5, "five"), (4, 1, "x")]).commit(order_by="at")
     assert numbers(counts) == (0, 0, 1, 1, 3)

@@ -198,8 +198,12 @@ documents = st.recursive(
 @FEW
 @given(lists(documents.map(json.dumps) | st.sampled_from(["", "{", "{'a': 1}", "nul"])))
 def test_json_that_follows_a_schema(duck: duckdb.DuckDBPyConnection, values: list[Any]) -> None:
-    schema = {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer", "minimum": 0}},
-              "additionalProperties": False}  # fmt: skip
+    schema = {
+        "type": "object",
+        "required": ["a"],
+        "properties": {"a": {"type": "integer", "minimum": 0}},
+        "additionalProperties": False,
+    }
     failing = (
         "x IS NOT NULL AND NOT coalesce(CASE WHEN json_valid(x) THEN json_type(x) = 'OBJECT' AND json_keys(x) = ['a']"
         " AND json_type(x, '$.a') IN ('UBIGINT', 'BIGINT') AND TRY_CAST(json_extract_string(x, '$.a') AS BIGINT) >= 0"

@@ -29,15 +29,24 @@ def follows(schema: dict[str, Any], *texts: Any) -> list[bool]:
         ({"pattern": "^a+$"}, ['"aa"', "1"], ['"b"', '"aa\\n"']),
         ({"maxLength": 1}, ['"😀"'], ['"ab"']),
         ({"uniqueItems": True}, ["[1, true, {}, []]"], ["[1, 1.0]", '[{"a": [1]}, {"a": [1.0]}]']),
-        ({"patternProperties": {"^x": {"type": "string"}}, "properties": {"a": True}, "additionalProperties": False},
-         ['{"a": 1, "xy": "z"}'], ['{"b": 1}', '{"x": 1}']),
-        ({"properties": {"next": {"$ref": "#"}}, "required": ["v"]}, ['{"v": 1, "next": {"v": 2}}'],
-         ['{"v": 1, "next": {}}']),
+        (
+            {"patternProperties": {"^x": {"type": "string"}}, "properties": {"a": True}, "additionalProperties": False},
+            ['{"a": 1, "xy": "z"}'],
+            ['{"b": 1}', '{"x": 1}'],
+        ),
+        (
+            {"properties": {"next": {"$ref": "#"}}, "required": ["v"]},
+            ['{"v": 1, "next": {"v": 2}}'],
+            ['{"v": 1, "next": {}}'],
+        ),
         ({"$defs": {"n": {"$anchor": "n", "type": "number"}}, "items": {"$ref": "#n"}}, ["[1]"], ['["a"]']),
-        ({"if": {"type": "object"}, "then": {"required": ["a"]}, "else": {"type": "array"}}, ['{"a": 1}', "[]"],
-         ["{}", "1"]),
+        (
+            {"if": {"type": "object"}, "then": {"required": ["a"]}, "else": {"type": "array"}},
+            ['{"a": 1}', "[]"],
+            ["{}", "1"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_json_that_follows_its_schema_passes(schema: dict[str, Any], good: list[str], bad: list[str]) -> None:
     assert follows(schema, *good, *bad, None) == [True] * len(good) + [False] * len(bad) + [True]
 
@@ -59,7 +68,7 @@ BOMB = {
         ({}, json.dumps("x" * 1_000_001)),
         ({}, "1" * 5000),
     ],
-)  # fmt: skip
+)
 def test_what_would_take_long_does_not_pass(schema: dict[str, Any], text: str) -> None:
     assert follows(schema, text) == [False]
 

@@ -80,9 +80,18 @@ def rule(kind: str, **fields: Any) -> Any:
 
 
 RULES = [
-    not_null(), regex("a"), range_(0, 1), max_length(1), field_type("integer"), rule("minLength", min=2),
-    rule("oneOf", values=["a", 1]), rule("notInFuture"), rule("email"), rule("url"), rule("jsonSchema", schema={}),
-]  # fmt: skip
+    not_null(),
+    regex("a"),
+    range_(0, 1),
+    max_length(1),
+    field_type("integer"),
+    rule("minLength", min=2),
+    rule("oneOf", values=["a", 1]),
+    rule("notInFuture"),
+    rule("email"),
+    rule("url"),
+    rule("jsonSchema", schema={}),
+]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -135,21 +144,37 @@ def test_length_counts_code_points() -> None:
         ("1e30", None, pa.array([2**63 - 1]), [2**63 - 1]),
         (None, "9223372036854775806", pa.array([2**63 - 1, 2**63 - 2]), [2**63 - 1]),
         (0.1, 0.3, pa.array([0.1, 0.3, 0.31, math.inf]), [0.31, math.inf]),
-        ("0.125", "1.005", pa.array([Decimal("0.12"), Decimal("0.13"), Decimal("1.00"), Decimal("1.01")]),
-         [Decimal("0.12"), Decimal("1.01")]),
+        (
+            "0.125",
+            "1.005",
+            pa.array([Decimal("0.12"), Decimal("0.13"), Decimal("1.00"), Decimal("1.01")]),
+            [Decimal("0.12"), Decimal("1.01")],
+        ),
         ("1e-5000", "1e5000", pa.array([0, 1]), [0]),
         ("-1e60", "1e60", pa.array([Decimal("1.00")]), []),
-        ("2024-01-31", "2024-02-01", pa.array([date(2024, 1, 30), date(2024, 1, 31), date(2024, 2, 2)]),
-         [date(2024, 1, 30), date(2024, 2, 2)]),
+        (
+            "2024-01-31",
+            "2024-02-01",
+            pa.array([date(2024, 1, 30), date(2024, 1, 31), date(2024, 2, 2)]),
+            [date(2024, 1, 30), date(2024, 2, 2)],
+        ),
         (None, "2024-01-31", pa.array([datetime(2024, 1, 31), datetime(2024, 1, 31, 1)]), [datetime(2024, 1, 31, 1)]),
-        ("2024-01-31T10:00:00", None, pa.array([datetime(2024, 1, 31, 9), datetime(2024, 1, 31, 10)],
-         pa.timestamp("us", "UTC")), [datetime(2024, 1, 31, 9, tzinfo=UTC)]),
-        ("2024-01-31", None, pa.array(["2024-01-30", "2024-01-31", "2024-01-30T23:00:00-02:00", "no date", "7"]),
-         ["2024-01-30", "no date", "7"]),
+        (
+            "2024-01-31T10:00:00",
+            None,
+            pa.array([datetime(2024, 1, 31, 9), datetime(2024, 1, 31, 10)], pa.timestamp("us", "UTC")),
+            [datetime(2024, 1, 31, 9, tzinfo=UTC)],
+        ),
+        (
+            "2024-01-31",
+            None,
+            pa.array(["2024-01-30", "2024-01-31", "2024-01-30T23:00:00-02:00", "no date", "7"]),
+            ["2024-01-30", "no date", "7"],
+        ),
         ("2024-01-31", None, pa.array([7]), [7]),
         (0, 1, pa.array([True, False]), [True, False]),
     ],
-)  # fmt: skip
+)
 def test_range_takes_both_bounds_in(low: Any, high: Any, values: pa.Array, expected: list[Any]) -> None:
     assert violating(range_(low, high), values) == expected
 

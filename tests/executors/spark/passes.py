@@ -42,15 +42,21 @@ class Staged:
 def scan_paths(run_session: RunSession, path: Path, files: Sequence[FilePath]) -> list[FileScan]:
     found = [(file, file.stat()) for file in files]
     return scan_files(
-        run_session, path.source,
+        run_session,
+        path.source,
         [SourceFile(seq, str(f), f.name, stat.st_size, stat.st_mtime_ns) for seq, (f, stat) in enumerate(found)],
-    )  # fmt: skip
+    )
 
 
 def stage(
-    run_session: RunSession, warehouse: Connection, path: Path, files: Sequence[FilePath], *,
-    stage_columns: Sequence[StageColumn] | None = None, way: Way | None = None,
-) -> Staged:  # fmt: skip
+    run_session: RunSession,
+    warehouse: Connection,
+    path: Path,
+    files: Sequence[FilePath],
+    *,
+    stage_columns: Sequence[StageColumn] | None = None,
+    way: Way | None = None,
+) -> Staged:
     """Scan, plan and run one pass; staging has the working columns with their types unless told otherwise."""
     reading = read_files(path.source, scan_paths(run_session, path, files))
     compiled = compile_path(run_session, path, reading.fields)
@@ -62,9 +68,16 @@ def stage(
         create_staging(connection, tables, columns)
         try:
             plan = PassPlan(
-                path, reading, compiled, tuple(columns), rules, path.target.on_type_mismatch, tables,
-                seal(warehouse), tables.run_id,
-            )  # fmt: skip
+                path,
+                reading,
+                compiled,
+                tuple(columns),
+                rules,
+                path.target.on_type_mismatch,
+                tables,
+                seal(warehouse),
+                tables.run_id,
+            )
             return _collect(connection, plan, run_pass(run_session, plan, way=way))
         finally:
             drop_staging(connection, tables)

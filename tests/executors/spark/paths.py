@@ -17,16 +17,25 @@ def make_path(
 ) -> Path:
     """A path whose transform node `shape` has these ops; without ops it has none."""
     source = {
-        "id": "orders", "kind": "source", "connector": "local_fs",
+        "id": "orders",
+        "kind": "source",
+        "connector": "local_fs",
         "config": {"path": ".", "pattern": {"type": "glob", "value": "*"}, "format": file_format or {"type": "csv"}},
         **({"columns": columns} if columns else {}),
-    }  # fmt: skip
+    }
     transform = {"id": "shape", "kind": "transform", "inputs": ["orders"], "ops": list(ops)}
     validate = {"id": "check", "kind": "validate", "inputs": ["orders"], "rowLevel": rules}
     target = {
-        "id": "load", "kind": "target", "inputs": ["orders"], "connector": "postgres", "connection": "warehouse",
-        "schema": "public", "table": "orders", "loadMode": "append", **target,
-    }  # fmt: skip
+        "id": "load",
+        "kind": "target",
+        "inputs": ["orders"],
+        "connector": "postgres",
+        "connection": "warehouse",
+        "schema": "public",
+        "table": "orders",
+        "loadMode": "append",
+        **target,
+    }
     return Path(
         Source.model_validate(source),
         (Transform.model_validate(transform),) if ops else (),

@@ -56,9 +56,20 @@ def standalone_cluster(folder: Path, keys: str) -> Iterator[str]:
     address = ["--host", LOOPBACK, "--port"]
     master = [spark_class, "org.apache.spark.deploy.master.Master", *address, str(port), "--webui-port", "0"]
     worker = [
-        spark_class, "org.apache.spark.deploy.worker.Worker", *address, str(worker_port), "--webui-port", "0",
-        "--cores", "2", "--memory", "2g", "--work-dir", str(folder / "work"), f"spark://{LOOPBACK}:{port}",
-    ]  # fmt: skip
+        spark_class,
+        "org.apache.spark.deploy.worker.Worker",
+        *address,
+        str(worker_port),
+        "--webui-port",
+        "0",
+        "--cores",
+        "2",
+        "--memory",
+        "2g",
+        "--work-dir",
+        str(folder / "work"),
+        f"spark://{LOOPBACK}:{port}",
+    ]
     with ExitStack() as stack:
         stack.enter_context(_running(master, folder / "master", keys))
         stack.enter_context(_listening(port))
@@ -71,9 +82,14 @@ def standalone_cluster(folder: Path, keys: str) -> Iterator[str]:
 def _running(command: Sequence[str], folder: Path, keys: str) -> Iterator[None]:
     folder.mkdir(parents=True)
     environment = {
-        **os.environ, "JAVA_HOME": str(java.java_home()), "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(WHEEL),
-        "SPARK_LOG_DIR": str(folder), "SPARK_PID_DIR": str(folder), "FLOW_ENCRYPTION_KEYS": keys,
-    }  # fmt: skip
+        **os.environ,
+        "JAVA_HOME": str(java.java_home()),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_HOME": str(WHEEL),
+        "SPARK_LOG_DIR": str(folder),
+        "SPARK_PID_DIR": str(folder),
+        "FLOW_ENCRYPTION_KEYS": keys,
+    }
     with (folder / "out").open("wb") as out:
         process = subprocess.Popen(
             command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True

@@ -152,12 +152,22 @@ def test_trim_is_refused_on_numbers(run_session: RunSession) -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "fits"),
     [
-        ("integer", 5, True), ("integer", 2**31, False), ("integer", 1.5, False), ("integer", True, False),
-        ("bigint", "9007199254740993", True), ("float", 1, True), ("decimal(4,2)", 1.25, True),
-        ("decimal(4,2)", 1.255, False), ("boolean", False, True), ("boolean", "no", False),
-        ("date", "2024-02-30", False), ("date", "2024-02-29", True), ("string", "x", True), ("string", 1, False),
+        ("integer", 5, True),
+        ("integer", 2**31, False),
+        ("integer", 1.5, False),
+        ("integer", True, False),
+        ("bigint", "9007199254740993", True),
+        ("float", 1, True),
+        ("decimal(4,2)", 1.25, True),
+        ("decimal(4,2)", 1.255, False),
+        ("boolean", False, True),
+        ("boolean", "no", False),
+        ("date", "2024-02-30", False),
+        ("date", "2024-02-29", True),
+        ("string", "x", True),
+        ("string", 1, False),
     ],
-)  # fmt: skip
+)
 def test_fill_null_takes_values_of_the_columns_type_only(
     run_session: RunSession, kind: str, value: object, fits: bool
 ) -> None:

@@ -29,9 +29,11 @@ def start() -> Iterator[Callable[..., Daemon]]:
 
     def call(code: str, session: str = "5f0a") -> Daemon:
         daemon = subprocess.Popen(
-            [sys.executable, "-c", code], env={**os.environ, "SPARK_JOB_ARTIFACT_UUID": session},
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        )  # fmt: skip
+            [sys.executable, "-c", code],
+            env={**os.environ, "SPARK_JOB_ARTIFACT_UUID": session},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
         started.append(daemon)
         return daemon
 

@@ -36,6 +36,10 @@ def test_the_suite_passes_on(
         environment = {**os.environ, variable: address, "FLOW_TEST_ENCRYPTION_KEYS": keys}
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-m", "not slow", "-p", "no:cacheprovider", *map(str, SUITE)],
-            env=environment, capture_output=True, text=True, timeout=3600, check=False,
-        )  # fmt: skip
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=3600,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout + done.stderr

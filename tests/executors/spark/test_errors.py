@@ -30,8 +30,11 @@ def test_a_failure_inside_a_task_comes_back_as_itself(spark: SparkSession, kind:
     error = failure(spark, task)
     assert type(error) is kind
     assert error.to_json() == {
-        "code": "source.changed", "message": 'file "ä.csv"\n\\ changed', "hint": "Run <again>.", "node": "orders",
-    }  # fmt: skip
+        "code": "source.changed",
+        "message": 'file "ä.csv"\n\\ changed',
+        "hint": "Run <again>.",
+        "node": "orders",
+    }
 
 
 def test_another_error_inside_a_task_says_what_and_where_but_no_value(spark: SparkSession) -> None:

@@ -53,9 +53,15 @@ def test_a_declared_type_rejects_what_does_not_fit(
     staged = stage(run_session, warehouse, path, [orders], way=way)
     assert [row[2] for row in staged.rows] == [Decimal("10.5"), None, Decimal(0)]
     assert staged.rejects == [
-        {"node": "orders", "rule": "type:amount", "severity": "skip", "disposition": "dropped", "record": 2,
-         "row": {"id": "2", "name": "Bob, B.", "amount": "x"}}
-    ]  # fmt: skip
+        {
+            "node": "orders",
+            "rule": "type:amount",
+            "severity": "skip",
+            "disposition": "dropped",
+            "record": 2,
+            "row": {"id": "2", "name": "Bob, B.", "amount": "x"},
+        }
+    ]
 
 
 @EVERY_WAY

@@ -32,8 +32,9 @@ def csv(tmp_path: Path) -> Path:
 
 
 def test_rows_for_which_a_condition_is_false_violate_it(run_session: RunSession, warehouse: Connection, csv: Path):
-    path = make_path(columns=TYPED, rules=[expression("a > b"), expression("c <> 'z'", "warn", field="c")],
-                     onTypeMismatch="skip")  # fmt: skip
+    path = make_path(
+        columns=TYPED, rules=[expression("a > b"), expression("c <> 'z'", "warn", field="c")], onTypeMismatch="skip"
+    )
     staged = stage(run_session, warehouse, path, [csv])
     assert staged.violations() == {"check/r0": 1, "check/r1": 1, "orders/type:a": 1}
     assert staged.rows == [(4, 2, "y"), (3, 0, "z"), (None, 1, "w")]
@@ -52,9 +53,11 @@ def test_a_condition_is_not_asked_of_rows_that_the_rule_is_not_for(
 
 
 def test_any_rule_takes_a_condition(run_session: RunSession, warehouse: Connection, csv: Path):
-    rules = [{"type": "notNull", "field": "a", "onFail": "skip", "when": "c = 'w'"},
-             {"type": "range", "field": "b", "min": 1, "onFail": "warn", "when": "c = 'x'"},
-             {"type": "oneOf", "field": "c", "values": ["x"], "onFail": "skip", "when": "a = 4 AND NULL"}]  # fmt: skip
+    rules = [
+        {"type": "notNull", "field": "a", "onFail": "skip", "when": "c = 'w'"},
+        {"type": "range", "field": "b", "min": 1, "onFail": "warn", "when": "c = 'x'"},
+        {"type": "oneOf", "field": "c", "values": ["x"], "onFail": "skip", "when": "a = 4 AND NULL"},
+    ]
     staged = stage(run_session, warehouse, make_path(columns=TYPED, rules=rules, onTypeMismatch="null"), [csv])
     assert staged.violations() == {"check/r0": 1, "check/r1": 0, "check/r2": 0, "orders/type:a": 1}
     assert [row[2] for row in staged.rows] == ["x", "y", "z", "v"]
@@ -63,9 +66,13 @@ def test_any_rule_takes_a_condition(run_session: RunSession, warehouse: Connecti
 def test_rules_see_what_the_ops_have_made_and_not_what_they_took_away(
     run_session: RunSession, warehouse: Connection, csv: Path
 ):
-    ops = [{"op": "derive", "columns": {"d": "a * 10"}}, {"op": "filter", "where": "b > 0"},
-           {"op": "trim", "columns": ["c"]}, {"op": "deduplicate", "keys": ["b"]},
-           {"op": "drop", "columns": ["a"]}]  # fmt: skip
+    ops = [
+        {"op": "derive", "columns": {"d": "a * 10"}},
+        {"op": "filter", "where": "b > 0"},
+        {"op": "trim", "columns": ["c"]},
+        {"op": "deduplicate", "keys": ["b"]},
+        {"op": "drop", "columns": ["a"]},
+    ]
     rules = [
         expression("d / b > 15"),
         {"type": "maxLength", "field": "c", "max": 0, "onFail": "warn", "when": "d = 40"},
@@ -123,8 +130,11 @@ def test_no_expression_is_asked_of_rows_that_an_earlier_node_has_rejected(
 ):
     """`3 / 0` would end the run, in the condition as in a `when`."""
     path = make_path(*ops, columns=TYPED, rules=[first], onTypeMismatch="skip")
-    path = and_then(path, expression("a / b >= 2"), {"type": "oneOf", "field": "c", "values": ["x"], "onFail": "warn",
-                                                     "when": "a / b >= 0"})  # fmt: skip
+    path = and_then(
+        path,
+        expression("a / b >= 2"),
+        {"type": "oneOf", "field": "c", "values": ["x"], "onFail": "warn", "when": "a / b >= 0"},
+    )
     staged = stage(run_session, warehouse, path, [csv])
     filtered = any(op["op"] == "filter" for op in ops)
     assert staged.violations() == {"check/r0": 1, "later/r0": 1, "later/r1": 0 if filtered else 1, "orders/type:a": 1}

@@ -182,8 +182,11 @@ def test_the_java_wrapper_drops_the_module_that_not_every_runtime_has() -> None:
     wrapper = java.java_home() / "bin" / "java"
     done = subprocess.run(
         [wrapper, "--add-modules=jdk.incubator.vector", "-Dx=a b", "-version"],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0
     assert "incubator" not in done.stderr
     assert "version" in done.stderr

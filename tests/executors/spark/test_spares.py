@@ -53,9 +53,12 @@ def say(*words):
 
 def process(code: str, address: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", PRELUDE + textwrap.dedent(code)], env={**os.environ, "FLOW_SPARK_REMOTE": address},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(code)],
+        env={**os.environ, "FLOW_SPARK_REMOTE": address},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def hear(process: subprocess.Popen[str]) -> str:
@@ -77,30 +80,44 @@ def said(code: str, address: str) -> str:
 
 def test_runs_one_after_another_have_the_same_workers_and_those_at_once_their_own(tmp_path: Path) -> None:
     with connect_server(tmp_path, Fernet.generate_key().decode()) as address:
-        assert said("""
+        assert (
+            said(
+                """
             daemons = set()
             for _ in range(8):
                 with RunSession() as one:
                     daemons.add(daemon_of(one))
             with RunSession() as one, RunSession() as other:
                 say(len(daemons), len({daemon_of(one), daemon_of(other)}))
-        """, address) == "1 2"  # fmt: skip
+        """,
+                address,
+            )
+            == "1 2"
+        )
 
 
 def test_a_run_that_was_interrupted_leaves_nothing_to_the_next(tmp_path: Path) -> None:
     with connect_server(tmp_path, Fernet.generate_key().decode()) as address:
-        assert said("""
+        assert (
+            said(
+                """
             with RunSession() as first:
                 ended = daemon_of(first)
                 first.interrupt()
             with RunSession() as second:
                 say(daemon_of(second) == ended)
-        """, address) == "False"  # fmt: skip
+        """,
+                address,
+            )
+            == "False"
+        )
 
 
 def test_workers_are_started_again_after_an_idle_time_that_ended_them(tmp_path: Path) -> None:
     with connect_server(tmp_path, Fernet.generate_key().decode()) as address:
-        assert said("""
+        assert (
+            said(
+                """
             with RunSession() as run:
                 worker, daemon = worker_and_daemon_of(run)
                 wait_for_end_of(worker)
@@ -109,13 +126,18 @@ def test_workers_are_started_again_after_an_idle_time_that_ended_them(tmp_path: 
                     time.sleep(1)
                 wait_for_end_of(daemon)
                 say(worker_and_daemon_of(run)[1] == daemon)
-        """, address) == "False"  # fmt: skip
+        """,
+                address,
+            )
+            == "False"
+        )
 
 
 def test_a_server_that_was_started_again_is_used_again_and_one_that_is_gone_keeps_nobody(tmp_path: Path) -> None:
     keys, port = Fernet.generate_key().decode(), free_port()
     with connect_server(tmp_path / "first", keys, port) as address:
-        worker = process("""
+        worker = process(
+            """
             with RunSession() as run:
                 daemon_of(run)
             say(answers())
@@ -124,7 +146,9 @@ def test_a_server_that_was_started_again_is_used_again_and_one_that_is_gone_keep
             with RunSession() as run:
                 say(daemon_of(run) > 0)
             input()
-        """, address)  # fmt: skip
+        """,
+            address,
+        )
         assert hear(worker) == "True"
     with connect_server(tmp_path / "second", keys, port):
         go_on(worker)
@@ -140,7 +164,8 @@ def test_a_server_that_falls_silent_in_mid_run_ends_the_run_within_a_minute(
 ) -> None:
     began = tmp_path / "began"
     with connect_server(tmp_path / "server", Fernet.generate_key().decode()) as address:
-        worker = process(f"""
+        worker = process(
+            f"""
             def sleep(batches):
                 open({str(began)!r}, "w").close()
                 time.sleep(600)
@@ -156,7 +181,9 @@ def test_a_server_that_falls_silent_in_mid_run_ends_the_run_within_a_minute(
             while not answers():
                 time.sleep(1)
             say("answers again")
-        """, address)  # fmt: skip
+        """,
+            address,
+        )
         try:
             assert wait_until(began.exists, 120)
             java, hit = java_of(tmp_path / "server"), time.monotonic()

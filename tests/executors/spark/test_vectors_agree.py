@@ -39,8 +39,23 @@ SPARK_SCHEMA = StructType([StructField(name, spark_type(ColumnType.parse(kind)))
 ROWS = st.lists(
     st.tuples(*(st.none() | st.sampled_from(VALUES[kind]) for kind in COLUMNS.values())), min_size=10, max_size=30
 )
-NUMBERS = ["0", "1", "20", "2147483647", "2147483648", "9223372036854775807", "-1", "-2147483648", "1.5", "0.01", ".5",
-           "-1.50", "20.000000", "2.", "007"]  # fmt: skip
+NUMBERS = [
+    "0",
+    "1",
+    "20",
+    "2147483647",
+    "2147483648",
+    "9223372036854775807",
+    "-1",
+    "-2147483648",
+    "1.5",
+    "0.01",
+    ".5",
+    "-1.50",
+    "20.000000",
+    "2.",
+    "007",
+]
 
 
 def columns(*kinds: str) -> st.SearchStrategy[str]:
@@ -110,15 +125,37 @@ def test_vectors_are_what_spark_computes(spark: Any, rows: list[tuple[Any, ...]]
 @pytest.mark.parametrize(
     "text",
     [
-        "s1 = t1", "s1 < 1", "i1 + 1", "d1 * 2", "f1 = f2", "y1 < t1", "upper(s1)", "s1 LIKE 'a%'",
-        "x = 0.5", "x IS NULL", "i1 = 1e2", "b1 = 12345678901234567890", "concat(s1, i1)",
-        "coalesce(i1, b1)", "CASE i1 WHEN 1 THEN 2 END", "s1 = 'a\\\\b'",
-        "d1 = timestamp '2025-01-01 00:00:00'", "i1 = NULL", "s1 <=> s2", "cast(i1 as string)", "-i1",
-        "CASE WHEN i1 > 0 THEN i1 ELSE b1 END", "e1 > 0.12345678901234567890123456", "99999999999999999999. <= b1",
-        "nvl(s1, s2)", "r.a",
-        "e1 IN (b1, 0.1234567890123456789)", "e1 BETWEEN b1 AND 0.1234567890123456789", "i1 = - -2147483648",
+        "s1 = t1",
+        "s1 < 1",
+        "i1 + 1",
+        "d1 * 2",
+        "f1 = f2",
+        "y1 < t1",
+        "upper(s1)",
+        "s1 LIKE 'a%'",
+        "x = 0.5",
+        "x IS NULL",
+        "i1 = 1e2",
+        "b1 = 12345678901234567890",
+        "concat(s1, i1)",
+        "coalesce(i1, b1)",
+        "CASE i1 WHEN 1 THEN 2 END",
+        "s1 = 'a\\\\b'",
+        "d1 = timestamp '2025-01-01 00:00:00'",
+        "i1 = NULL",
+        "s1 <=> s2",
+        "cast(i1 as string)",
+        "-i1",
+        "CASE WHEN i1 > 0 THEN i1 ELSE b1 END",
+        "e1 > 0.12345678901234567890123456",
+        "99999999999999999999. <= b1",
+        "nvl(s1, s2)",
+        "r.a",
+        "e1 IN (b1, 0.1234567890123456789)",
+        "e1 BETWEEN b1 AND 0.1234567890123456789",
+        "i1 = - -2147483648",
     ],
-)  # fmt: skip
+)
 def test_everything_else_is_left_to_spark(text: str) -> None:
     types = {field.name: field.type for field in SCHEMA} | {"x": pa.float64(), "r": pa.struct({"a": pa.int32()})}
     assert vector_of(parse_expression(text).sql, types) is None

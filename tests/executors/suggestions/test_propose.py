@@ -32,12 +32,16 @@ def test_a_full_column_may_not_be_empty_and_one_with_gaps_may():
     assert ("notNull", "c") not in rules(column([""] * 30))
 
 
-@pytest.mark.parametrize(("values", "kind"), [
-    ([str(n) for n in range(50)], "integer"), ([f"{n}.5" for n in range(50)], "float"),
-    ([f"2024-01-{n % 28 + 1:02}" for n in range(50)], "date"),
-    ([f"2024-01-01 10:00:{n:02}" for n in range(50)], "timestamp"),
-    ([f"6f1c1f9e-0000-4000-8000-0000000000{n:02}" for n in range(50)], "uuid"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([str(n) for n in range(50)], "integer"),
+        ([f"{n}.5" for n in range(50)], "float"),
+        ([f"2024-01-{n % 28 + 1:02}" for n in range(50)], "date"),
+        ([f"2024-01-01 10:00:{n:02}" for n in range(50)], "timestamp"),
+        ([f"6f1c1f9e-0000-4000-8000-0000000000{n:02}" for n in range(50)], "uuid"),
+    ],
+)
 def test_text_of_one_type_is_proposed_to_be_of_it(values, kind):
     assert spec_of(column(values), "fieldType")["expected"] == kind
 
@@ -53,9 +57,15 @@ def test_numbers_that_come_as_such_need_no_type():
     assert ("fieldType", "n") not in rules(column(["x"] * 50))
 
 
-@pytest.mark.parametrize(("values", "least", "most"), [
-    (range(17, 4984), 0, 10000), (range(-30, 300), -100, 1000), (range(0, 30), 0, 100), (range(-300, -30), -1000, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("values", "least", "most"),
+    [
+        (range(17, 4984), 0, 10000),
+        (range(-30, 300), -100, 1000),
+        (range(0, 30), 0, 100),
+        (range(-300, -30), -1000, 0),
+    ],
+)
 def test_bounds_are_round_and_leave_room(values, least, most):
     spec = spec_of(column(list(values)), "range")
     assert (spec["min"], spec["max"]) == (least, most)
@@ -75,12 +85,18 @@ def test_a_value_that_stands_once_is_an_exception_and_not_in_the_list():
     assert ("oneOf", "c") not in rules(column(["red", "green"] * 100 + ["Ann", "Bob", "Cy"]))
 
 
-@pytest.mark.parametrize(("texts", "pattern"), [
-    (["AB-123", "XY-999"], "^[A-Z]{2}-[0-9]{3}$"), (["N1", "N12345"], "^N[0-9]{1,5}$"),
-    (["a.1", "b.22"], r"^[a-z]\.[0-9]{1,2}$"),
-    (["A1", "B1", "1A", "1B"], "^([0-9][A-Z]|[A-Z][0-9])$"), (["a b", "a", "1", "A"], None), (["ä1", "ö2"], None),
-    (["x" * 41], None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("texts", "pattern"),
+    [
+        (["AB-123", "XY-999"], "^[A-Z]{2}-[0-9]{3}$"),
+        (["N1", "N12345"], "^N[0-9]{1,5}$"),
+        (["a.1", "b.22"], r"^[a-z]\.[0-9]{1,2}$"),
+        (["A1", "B1", "1A", "1B"], "^([0-9][A-Z]|[A-Z][0-9])$"),
+        (["a b", "a", "1", "A"], None),
+        (["ä1", "ö2"], None),
+        (["x" * 41], None),
+    ],
+)
 def test_a_shape_becomes_a_pattern(texts, pattern):
     assert pattern_of([(text, 1) for text in texts]) == pattern
 

@@ -218,17 +218,31 @@ def test_an_entry_says_all_that_quarantine_needs(bench: Any) -> None:
     judged = bench.judge(a=[None], n=["7"], **{FILE: pa.array([1], pa.int32()), RECORD: pa.array([42], pa.int64())})
     assert judged.rejects.to_pylist() == [
         {
-            "file": 1, "record": 42, "row_id": row_id("run-1", "load", "bb" * 32, 42), "node": "check",
+            "file": 1,
+            "record": 42,
+            "row_id": row_id("run-1", "load", "bb" * 32, 42),
+            "node": "check",
             "rule_id": "r-1",
-            "field": "a", "message": "must not be empty", "severity": "skip", "disposition": "dropped",
-            "row": '{"a": null, "n": "7"}', "row_from": "source", "source_file": "in/b.csv",
+            "field": "a",
+            "message": "must not be empty",
+            "severity": "skip",
+            "disposition": "dropped",
+            "row": '{"a": null, "n": "7"}',
+            "row_from": "source",
+            "source_file": "in/b.csv",
         }
-    ]  # fmt: skip
+    ]
 
 
 def test_row_ids_are_stable_and_differ_by_run_target_file_and_record() -> None:
-    ids = {row_id("r", "t", "f", 1), row_id("r2", "t", "f", 1), row_id("r", "t2", "f", 1), row_id("r", "t", "f2", 1),
-           row_id("r", "t", "f", 2), row_id("r", "t", "f", 1)}  # fmt: skip
+    ids = {
+        row_id("r", "t", "f", 1),
+        row_id("r2", "t", "f", 1),
+        row_id("r", "t2", "f", 1),
+        row_id("r", "t", "f2", 1),
+        row_id("r", "t", "f", 2),
+        row_id("r", "t", "f", 1),
+    }
     assert len(ids) == 5
     assert all(re.fullmatch("[0-9a-f]{32}", name) for name in ids)
 

@@ -83,11 +83,15 @@ ROWS = [None, "a", None, "b"]
 @pytest.mark.parametrize(
     ("limit", "stops"),
     [
-        ({"maxViolations": 2}, ""), ({"maxViolations": 1}, "more than 1"), ({"maxViolations": 0}, "more than 0"),
-        ({"maxViolationPct": 50}, ""), ({"maxViolationPct": 49.9}, "more than 49.9 % of 4"),
-        ({"maxViolationPct": 0}, "more than 0 % of 4"), ({"maxViolationPct": 50, "maxViolations": 1}, "more than 1"),
+        ({"maxViolations": 2}, ""),
+        ({"maxViolations": 1}, "more than 1"),
+        ({"maxViolations": 0}, "more than 0"),
+        ({"maxViolationPct": 50}, ""),
+        ({"maxViolationPct": 49.9}, "more than 49.9 % of 4"),
+        ({"maxViolationPct": 0}, "more than 0 % of 4"),
+        ({"maxViolationPct": 50, "maxViolations": 1}, "more than 1"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("on_fail", ["skip", "warn"])
 def test_violations_beyond_a_limit_end_the_run(limit: dict[str, Any], stops: str, on_fail: str) -> None:
     error = stop({"type": "notNull", "onFail": on_fail, **limit}, ROWS)

@@ -20,8 +20,12 @@ def test_counts_add_up_over_batches(bench: Any) -> None:
         tally.add(bench.judge(a=["x", *[None] * 49], n=["?", *["1"] * 49], **{RECORD: records}))
     counts = tally.finish(7)
     assert (counts.task, counts.rows_arrived, counts.rows_staged, counts.rows_rejected, counts.rows_warned) == (
-        7, 100, 2, 98, 2,
-    )  # fmt: skip
+        7,
+        100,
+        2,
+        98,
+        2,
+    )
     assert counts.dropped_at == {"check": 98}
     assert [(rule.rule_id, rule.violations, rule.judged) for rule in counts.rules] == [
         ("rule", 98, 100),

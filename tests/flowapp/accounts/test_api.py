@@ -27,8 +27,9 @@ def test_members_are_listed_and_added(client, token):
 
     assert added.status_code == 201
     assert {(m["email"], m["role"]) for m in listed} == {
-        ("admin@example.com", "admin"), ("carol@example.com", "editor"),
-    }  # fmt: skip
+        ("admin@example.com", "admin"),
+        ("carol@example.com", "editor"),
+    }
 
 
 def test_an_unknown_role_is_refused_at_its_field(client, token):

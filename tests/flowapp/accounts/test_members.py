@@ -62,8 +62,10 @@ def test_what_is_no_address_is_refused(alices):
 
 def test_each_role_may_do_what_those_below_it_may():
     assert [[is_at_least(role, needed) for needed in ROLES] for role in ROLES] == [
-        [True, False, False], [True, True, False], [True, True, True],
-    ]  # fmt: skip
+        [True, False, False],
+        [True, True, False],
+        [True, True, True],
+    ]
 
 
 def test_an_unknown_workspace_lists_the_known_ones(alices):

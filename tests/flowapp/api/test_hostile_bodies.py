@@ -55,8 +55,16 @@ def test_a_body_of_deep_nesting_is_a_problem_on_every_route_that_takes_one(ask, 
 
 
 CURSORS = (
-    "p=%00", "p=" + "9" * 300, "o=x", "r=x", '["f",1]', '{"a":1e999}', "[" * 5_000, "\xff", "é",
-)  # fmt: skip
+    "p=%00",
+    "p=" + "9" * 300,
+    "o=x",
+    "r=x",
+    '["f",1]',
+    '{"a":1e999}',
+    "[" * 5_000,
+    "\xff",
+    "é",
+)
 AS_NAMES = ("p=abc", "p=9999-12-31")
 """Are places in lists that are ordered by a name, and in no other."""
 

@@ -144,9 +144,11 @@ def test_the_api_lists_and_restores(backup, as_):
     (listed,) = client.get("/api/backups/", headers=headers).json()["results"]
     assert (listed["id"], listed["rows"], listed["pipeline"]) == (str(backup.pk), 0, "numbers")
     answer = client.post(
-        f"/api/backups/{backup.pk}/restore/", {"reason": "The file was wrong."}, headers=headers,
+        f"/api/backups/{backup.pk}/restore/",
+        {"reason": "The file was wrong."},
+        headers=headers,
         content_type="application/json",
-    )  # fmt: skip
+    )
     assert answer.status_code == 202
     assert Run.objects.get(pk=answer.json()["run"]).purpose == "restore"
 

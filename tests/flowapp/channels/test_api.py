@@ -17,8 +17,17 @@ HERE = {"X-Flow-Workspace": "alices-team"}
 
 def test_a_channel_is_made_tested_changed_and_removed(workspace, as_, mail_server):
     client = as_("admin")
-    wish = {"name": "ops", "kind": "email", "host": "localhost", "port": mail_server.port, "to": ["ops@example.com"],
-            "sender": "flow@example.com", "user": USER, "password": PASSWORD, "severity": "error"}  # fmt: skip
+    wish = {
+        "name": "ops",
+        "kind": "email",
+        "host": "localhost",
+        "port": mail_server.port,
+        "to": ["ops@example.com"],
+        "sender": "flow@example.com",
+        "user": USER,
+        "password": PASSWORD,
+        "severity": "error",
+    }
     made = client.post("/api/channels/", wish, content_type="application/json", headers=HERE)
     assert (made.status_code, made.json()["to"], "password" in made.json()) == (201, ["ops@example.com"], False)
     tested = client.post("/api/channels/ops/test/", headers=HERE).json()
@@ -129,8 +138,22 @@ def test_channels_are_for_admins(pager, as_, role):
 
 def test_the_command_line_adds_tests_logs_and_removes(flow, mail_server, monkeypatch):
     monkeypatch.setenv("FLOW_CHANNEL_SECRET", PASSWORD)
-    added = flow("channel", "add", "ops", "--to", "ops@example.com", "--to", "lead@example.com", "--sender",
-                 "flow@example.com", "--smtp", f"localhost:{mail_server.port}", "--user", USER, "--json")  # fmt: skip
+    added = flow(
+        "channel",
+        "add",
+        "ops",
+        "--to",
+        "ops@example.com",
+        "--to",
+        "lead@example.com",
+        "--sender",
+        "flow@example.com",
+        "--smtp",
+        f"localhost:{mail_server.port}",
+        "--user",
+        USER,
+        "--json",
+    )
     assert (added.status, added.json["to"]) == (0, ["ops@example.com", "lead@example.com"])
     assert flow("channel", "test", "ops").status == 0
     monkeypatch.setenv("FLOW_CHANNEL_SECRET", SECRET)

@@ -27,8 +27,15 @@ def mails(workspace, mail_server):
     """Adds a channel to the server."""
 
     def add(name: str = "ops", **changes):
-        fields = {"host": "localhost", "port": mail_server.port, "sender": "flow@example.com", "to": TO, "user": USER,
-                  "password": PASSWORD, **changes}  # fmt: skip
+        fields = {
+            "host": "localhost",
+            "port": mail_server.port,
+            "sender": "flow@example.com",
+            "to": TO,
+            "user": USER,
+            "password": PASSWORD,
+            **changes,
+        }
         return add_channel(workspace, name, Mailbox(**fields))
 
     return add
@@ -49,8 +56,14 @@ def test_an_alert_is_mailed_encrypted_to_all_recipients(pipeline, mails, mail_se
 def test_many_alerts_at_once_are_one_mail(pipeline, mails, mail_server):
     channel = mails()
     for number in range(30):
-        raise_alert("run.failed", "error" if number < 3 else "warning", f"Number {number}.", "n", pipeline=pipeline,
-                    node=f"n{number}")  # fmt: skip
+        raise_alert(
+            "run.failed",
+            "error" if number < 3 else "warning",
+            f"Number {number}.",
+            "n",
+            pipeline=pipeline,
+            node=f"n{number}",
+        )
     assert deliver_to(channel.pk) == 30
     [mail] = mail_server.mails
     assert mail["Subject"] == "[Flow alices-team] 30 messages, 3 errors"
@@ -138,10 +151,17 @@ def _drip(server: socket.socket) -> None:
             return
 
 
-@pytest.mark.parametrize("changes", [
-    {"to": ()}, {"to": ("a@example.com",) * 21}, {"to": ("a\r\nBcc: b@example.com",)}, {"sender": "nobody"},
-    {"security": "none"}, {"to": ("ä@example.com",)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"to": ()},
+        {"to": ("a@example.com",) * 21},
+        {"to": ("a\r\nBcc: b@example.com",)},
+        {"sender": "nobody"},
+        {"security": "none"},
+        {"to": ("ä@example.com",)},
+    ],
+)
 def test_what_could_not_be_mailed_is_refused(mails, changes):
     with pytest.raises(InvalidChannel):
         mails(**changes)

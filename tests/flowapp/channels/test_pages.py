@@ -20,8 +20,14 @@ CHANNELS = "/w/alices-team/channels/"
 
 def test_a_webhook_is_added_and_never_sent_back(workspace, as_):
     client = as_("admin")
-    given = {"name": "pager", "url": "https://hooks.example.com/T0KEN", "secret": SECRET, "severity": "error",
-             "kinds": ["run.failed", "workers.none"], "headers": "Authorization: H3ADER"}  # fmt: skip
+    given = {
+        "name": "pager",
+        "url": "https://hooks.example.com/T0KEN",
+        "secret": SECRET,
+        "severity": "error",
+        "kinds": ["run.failed", "workers.none"],
+        "headers": "Authorization: H3ADER",
+    }
     page = client.post(f"{CHANNELS}add/webhook/", given, follow=True)
     channel = Channel.objects.get()
     assert (channel.severity, channel.kinds) == ("error", ["run.failed", "workers.none"])
@@ -42,9 +48,17 @@ def test_what_is_refused_is_told_at_its_field_without_what_was_secret(workspace,
 
 def test_a_mail_channel_is_added_tested_and_removed(workspace, as_, mail_server):
     client = as_("admin")
-    given = {"name": "ops", "to": "ops@example.com\nlead@example.com", "sender": "flow@example.com",
-             "host": "localhost", "security": "starttls", "port": mail_server.port, "user": USER, "password": PASSWORD,
-             "severity": "warning"}  # fmt: skip
+    given = {
+        "name": "ops",
+        "to": "ops@example.com\nlead@example.com",
+        "sender": "flow@example.com",
+        "host": "localhost",
+        "security": "starttls",
+        "port": mail_server.port,
+        "user": USER,
+        "password": PASSWORD,
+        "severity": "warning",
+    }
     client.post(f"{CHANNELS}add/email/", given)
     page = client.post(f"{CHANNELS}of/ops/test/", follow=True)
     assert "The test was taken." in words(page)
@@ -55,8 +69,17 @@ def test_a_mail_channel_is_added_tested_and_removed(workspace, as_, mail_server)
 
 
 def test_where_a_mail_channel_leads_is_changed_on_its_page(workspace, as_, mail_server):
-    client, before = as_("admin"), {"to": "ops@example.com", "sender": "flow@example.com", "host": "localhost",
-                                    "security": "starttls", "port": 1, "user": USER}  # fmt: skip
+    client, before = (
+        as_("admin"),
+        {
+            "to": "ops@example.com",
+            "sender": "flow@example.com",
+            "host": "localhost",
+            "security": "starttls",
+            "port": 1,
+            "user": USER,
+        },
+    )
     client.post(f"{CHANNELS}add/email/", {**before, "name": "ops", "password": PASSWORD, "severity": "warning"})
     page = client.get(f"{CHANNELS}of/ops/").content.decode()
     assert 'value="localhost"' in page

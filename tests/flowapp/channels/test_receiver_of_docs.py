@@ -98,8 +98,12 @@ def test_it_takes_a_message_once_and_no_old_request(certificates, running):
     body, now = b'{"event": "test"}', int(time.time())
 
     def ask(moment: int, **changed: str) -> int:
-        headers = {"webhook-id": "k", "webhook-timestamp": str(moment),
-                   "webhook-signature": sign(SECRET, "k", moment, body), **changed}  # fmt: skip
+        headers = {
+            "webhook-id": "k",
+            "webhook-timestamp": str(moment),
+            "webhook-signature": sign(SECRET, "k", moment, body),
+            **changed,
+        }
         return post(port, certificates.ca, headers, body)
 
     assert [ask(now), ask(now)] == [204, 204]

@@ -13,12 +13,21 @@ pytestmark = pytest.mark.django_db(transaction=True)
 VALUE = "S3CRETVALUE"
 
 
-@pytest.mark.parametrize(("rule", "target"), [
-    ({"type": "maxLength", "field": "name", "max": 3, "onFail": "abort"}, {}),
-    (None, {"columns": [{"name": "id", "type": "integer"}, {"name": "name", "type": "integer"}]}),
-    (None, {"loadMode": "upsert", "upsertKey": ["name"], "columns": [{"name": "id", "type": "integer"},
-                                                                    {"name": "name", "type": "uuid"}]}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rule", "target"),
+    [
+        ({"type": "maxLength", "field": "name", "max": 3, "onFail": "abort"}, {}),
+        (None, {"columns": [{"name": "id", "type": "integer"}, {"name": "name", "type": "integer"}]}),
+        (
+            None,
+            {
+                "loadMode": "upsert",
+                "upsertKey": ["name"],
+                "columns": [{"name": "id", "type": "integer"}, {"name": "name", "type": "uuid"}],
+            },
+        ),
+    ],
+)
 def test_no_alert_and_no_message_holds_the_value_that_stopped_a_load(
     save, schema, pager, receiver, settings, tmp_path, rule, target
 ):

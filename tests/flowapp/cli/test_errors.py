@@ -29,10 +29,12 @@ def people(settings, tmp_path, warehouse, schema, flow):
     (folder / "a.csv").write_text("id,name\n1,Ann\n2,\n3,\n")
     source, target = make_document(schema=schema)["nodes"]
     check = {
-        "id": "check", "kind": "validate", "inputs": ["files"],
+        "id": "check",
+        "kind": "validate",
+        "inputs": ["files"],
         "rowLevel": [{"id": "named", "type": "notNull", "field": "name", "onFail": "skip"}],
         "quarantine": {"enabled": True, "table": f"{schema}.rejected"},
-    }  # fmt: skip
+    }
     nodes = [source, check, {**target, "inputs": ["check"]}]
     save_version(workspace, json.dumps(make_document(schema=schema, nodes=nodes)))
     with connect(warehouse, autocommit=True) as conn:
@@ -57,14 +59,16 @@ def test_a_row_is_mended_checked_again_and_replayed_once(flow, people):
     assert "1 row loaded" in shown.stdout
     assert "1 row still fails a rule" in shown.stdout
     assert [name for _, name in people()] == ["Ann", "Bob"]
-    (replay,) = [f"numbers/{run['number']}" for run in flow("runs", "list", "--json").json["runs"]
-                 if run["purpose"] == "replay"]  # fmt: skip
+    (replay,) = [
+        f"numbers/{run['number']}" for run in flow("runs", "list", "--json").json["runs"] if run["purpose"] == "replay"
+    ]
     assert f"flow errors results {replay}" in shown.stdout
     told = flow("errors", "results", replay, "--json").json
     assert told["counts"] == told["listed"] == {"loaded": 1, "fails": 1}
     assert [(row["key"], row["result"], row["rules"], row["status"]) for row in told["results"]] == [
-        (second, "fails", ["named"], "open"), (first, "loaded", [], "replayed"),
-    ]  # fmt: skip
+        (second, "fails", ["named"], "open"),
+        (first, "loaded", [], "replayed"),
+    ]
     assert "still fails a rule" in flow("errors", "results", replay, "--result", "fails").stdout
     assert "flow errors list --run" not in flow("runs", "show", replay).stdout, "its rows are those of another run"
     again = flow("errors", "replay", first, "--json").json

@@ -31,9 +31,16 @@ def save_airlines(address: str):
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("state", "status"),
-    [("succeeded", 0), ("succeeded_with_warnings", 0), ("failed", 1), ("loaded_hook_failed", 4), ("cancelled", 5),
-     ("held", 6), ("discarded", 1)],
-)  # fmt: skip
+    [
+        ("succeeded", 0),
+        ("succeeded_with_warnings", 0),
+        ("failed", 1),
+        ("loaded_hook_failed", 4),
+        ("cancelled", 5),
+        ("held", 6),
+        ("discarded", 1),
+    ],
+)
 def test_the_exit_status_tells_how_a_run_ended(state, status):
     run = queue_run(save_airlines("db/sales"), Trigger.CLI, send=False)
     run.state = state

@@ -13,19 +13,55 @@ from flowapp.runs.equation import equation_of
 from flowapp.runs.models import ENDED
 
 DOCUMENT = {
-    "run": "r1", "pipeline": "nyc-flights", "version": 3, "attempt": 1, "state": "succeeded_with_warnings",
-    "startedAt": "2026-01-01T00:00:00Z", "endedAt": "2026-01-01T00:00:05Z",
-    "nodes": [{"id": "load", "kind": "target", "rowsRead": 336776, "rowsFiltered": 0, "rowsRejected": 2512,
-               "rowsLoaded": 334264, "rowsInserted": 334264, "rowsUpdated": 0, "rowsUnchanged": 0, "durationMs": 5}],
-    "rules": [{"node": "check", "rule": "r", "type": "notNull", "field": "tailnum", "onFail": "skip",
-               "violations": 2512, "judged": 336776}],
+    "run": "r1",
+    "pipeline": "nyc-flights",
+    "version": 3,
+    "attempt": 1,
+    "state": "succeeded_with_warnings",
+    "startedAt": "2026-01-01T00:00:00Z",
+    "endedAt": "2026-01-01T00:00:05Z",
+    "nodes": [
+        {
+            "id": "load",
+            "kind": "target",
+            "rowsRead": 336776,
+            "rowsFiltered": 0,
+            "rowsRejected": 2512,
+            "rowsLoaded": 334264,
+            "rowsInserted": 334264,
+            "rowsUpdated": 0,
+            "rowsUnchanged": 0,
+            "durationMs": 5,
+        }
+    ],
+    "rules": [
+        {
+            "node": "check",
+            "rule": "r",
+            "type": "notNull",
+            "field": "tailnum",
+            "onFail": "skip",
+            "violations": 2512,
+            "judged": 336776,
+        }
+    ],
     "checks": [{"node": "check", "check": "rowCount", "ok": True, "message": None, "observed": 334264}],
     "quarantine": {"rows": 2512, "entries": 2512, "tables": ["dlq.flights"]},
     "warnings": [{"code": "rows.rejected", "node": "check", "message": "2,512 rows were rejected."}],
-    "hooks": [{"id": "load.postHook.0", "node": "load", "kind": "sql", "stage": "postHook", "state": "failed",
-               "statement": "ANALYZE flights", "message": "There is no such table.", "durationMs": 12}],
+    "hooks": [
+        {
+            "id": "load.postHook.0",
+            "node": "load",
+            "kind": "sql",
+            "stage": "postHook",
+            "state": "failed",
+            "statement": "ANALYZE flights",
+            "message": "There is no such table.",
+            "durationMs": 12,
+        }
+    ],
     "error": None,
-}  # fmt: skip
+}
 
 
 def shown(document: dict) -> str:

@@ -33,8 +33,16 @@ def test_a_valid_document_ends_in_0(flow, save):
 
 
 def test_warnings_alone_leave_a_document_valid(flow, save):
-    finished = flow("validate", save("p.json", VALID.replace('"upsert"', '"truncate"').replace(
-        '"upsertKey": ["year", "month", "day", "carrier", "flight", "origin"],', "")), "--json")  # fmt: skip
+    finished = flow(
+        "validate",
+        save(
+            "p.json",
+            VALID.replace('"upsert"', '"truncate"').replace(
+                '"upsertKey": ["year", "month", "day", "carrier", "flight", "origin"],', ""
+            ),
+        ),
+        "--json",
+    )
 
     assert (finished.status, finished.json["valid"]) == (0, True)
     assert [(d["code"], d["severity"]) for d in finished.json["diagnostics"]] == [
@@ -79,8 +87,15 @@ def test_faults_as_json_are_one_object_with_every_key(flow, save):
 
     assert (finished.status, finished.json["valid"], finished.stderr) == (2, False, "")
     assert set(finished.json["diagnostics"][0]) == {
-        "path", "code", "severity", "message", "hint", "line", "column", "fixes",
-    }  # fmt: skip
+        "path",
+        "code",
+        "severity",
+        "message",
+        "hint",
+        "line",
+        "column",
+        "fixes",
+    }
 
 
 def test_json_is_read_from_standard_input(flow, monkeypatch):

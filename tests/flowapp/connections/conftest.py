@@ -33,8 +33,12 @@ def awkward(server: Connection, warehouse: Connection) -> Iterator[ConnectionFie
     """Fields of a connection to the warehouse as a role that may do nothing there."""
     role = f"awkward_{secrets.token_hex(4)}"
     admin = psycopg.connect(
-        host=server.host, port=server.port, dbname=server.database, user=server.user, password=server.password,
+        host=server.host,
+        port=server.port,
+        dbname=server.database,
+        user=server.user,
+        password=server.password,
         autocommit=True,
-    )  # fmt: skip
+    )
     with admin, new_role(admin, role, PASSWORD):
         yield ConnectionFields("postgres", server.host, server.port, warehouse.database, role, PASSWORD)

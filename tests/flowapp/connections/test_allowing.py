@@ -30,8 +30,17 @@ def shop(workspace):
 
 def document(query: str) -> str:
     source = {"id": "in", "kind": "source", "connector": "postgres", "connection": "shop", "config": {"query": query}}
-    target = {"id": "out", "kind": "target", "inputs": ["in"], "connector": "postgres", "connection": "shop",
-              "schema": "public", "table": "t", "loadMode": "append", "emptyAsNull": False}  # fmt: skip
+    target = {
+        "id": "out",
+        "kind": "target",
+        "inputs": ["in"],
+        "connector": "postgres",
+        "connection": "shop",
+        "schema": "public",
+        "table": "t",
+        "loadMode": "append",
+        "emptyAsNull": False,
+    }
     return json.dumps({"kind": "pipeline", "version": "1.0", "id": "p", "nodes": [source, target]})
 
 
@@ -127,9 +136,13 @@ def test_the_test_of_a_connection_tells_a_role_s_rights_over_the_server(alices, 
     assert codes(alices, plain) == []
 
     with psycopg.connect(
-        host=server.host, port=server.port, dbname=server.database, user=server.user, password=server.password,
+        host=server.host,
+        port=server.port,
+        dbname=server.database,
+        user=server.user,
+        password=server.password,
         autocommit=True,
-    ) as admin:  # fmt: skip
+    ) as admin:
         if admin.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
             pytest.skip("only a superuser may grant this, and the server's user is none")
         admin.execute(f"GRANT pg_execute_server_program, pg_read_server_files TO {awkward.user}")

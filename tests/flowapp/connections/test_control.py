@@ -91,11 +91,26 @@ def test_what_turns_out_to_be_the_control_database_is_neither_read_nor_loaded(al
 
 def _copies(source: str, target: str) -> dict[str, object]:
     return {
-        "kind": "pipeline", "version": "1.0", "id": "sly",
+        "kind": "pipeline",
+        "version": "1.0",
+        "id": "sly",
         "nodes": [
-            {"id": "audit", "kind": "source", "connector": "postgres", "connection": source,
-             "config": {"table": {"schema": "public", "name": "accounts_user"}}},
-            {"id": "load", "kind": "target", "inputs": ["audit"], "connector": "postgres", "connection": target,
-             "schema": "public", "table": "t", "loadMode": "append"},
+            {
+                "id": "audit",
+                "kind": "source",
+                "connector": "postgres",
+                "connection": source,
+                "config": {"table": {"schema": "public", "name": "accounts_user"}},
+            },
+            {
+                "id": "load",
+                "kind": "target",
+                "inputs": ["audit"],
+                "connector": "postgres",
+                "connection": target,
+                "schema": "public",
+                "table": "t",
+                "loadMode": "append",
+            },
         ],
-    }  # fmt: skip
+    }

@@ -15,8 +15,14 @@ def test_every_part_of_a_url_becomes_a_field():
     fields = parse_connection_url("postgresql://etl:pw@db.example:6543/sales?sslmode=verify-full")
 
     assert (fields.kind, fields.host, fields.port, fields.database, fields.user, fields.password, fields.sslmode) == (
-        "postgres", "db.example", 6543, "sales", "etl", "pw", "verify-full",
-    )  # fmt: skip
+        "postgres",
+        "db.example",
+        6543,
+        "sales",
+        "etl",
+        "pw",
+        "verify-full",
+    )
 
 
 def test_port_password_and_sslmode_have_defaults():
@@ -39,8 +45,17 @@ def test_ipv6_addresses_are_read():
     assert parse_connection_url("postgresql://etl@[::1]:5433/sales").host == "::1"
 
 
-@pytest.mark.parametrize("option", ["options=-csearch_path%3Dx", "host=other", "passfile=/etc/passwd", "service=x",
-                                    "sslmode=require&sslmode=disable", "application_name="])  # fmt: skip
+@pytest.mark.parametrize(
+    "option",
+    [
+        "options=-csearch_path%3Dx",
+        "host=other",
+        "passfile=/etc/passwd",
+        "service=x",
+        "sslmode=require&sslmode=disable",
+        "application_name=",
+    ],
+)
 def test_options_other_than_sslmode_are_refused(option):
     with pytest.raises(InvalidConnection) as caught:
         parse_connection_url(f"postgresql://etl@db/sales?{option}")

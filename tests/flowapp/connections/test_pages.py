@@ -20,8 +20,15 @@ from tests.flowapp.reading import HOSTILE, assert_harmless, words
 pytestmark = pytest.mark.django_db
 CONNECTIONS = "/w/alices-team/connections/"
 SECRET = "S3cret-P@ss/word"
-FIELDS = {"name": "sales", "host": "db.example.com", "port": "5433", "database": "sales", "user": "loader",
-          "sslmode": "require", "password": SECRET}  # fmt: skip
+FIELDS = {
+    "name": "sales",
+    "host": "db.example.com",
+    "port": "5433",
+    "database": "sales",
+    "user": "loader",
+    "sslmode": "require",
+    "password": SECRET,
+}
 
 
 def add(client, **fields: str):
@@ -40,8 +47,12 @@ def test_an_admin_adds_a_connection_by_fields(workspace, as_):
 
     assert answer["Location"] == f"{CONNECTIONS}named/sales/"
     assert (stored.host, stored.port, stored.database, stored.user, stored.sslmode) == (
-        "db.example.com", 5433, "sales", "loader", "require",
-    )  # fmt: skip
+        "db.example.com",
+        5433,
+        "sales",
+        "loader",
+        "require",
+    )
     assert SECRET not in stored.secret
     assert resolve(stored).password == SECRET
 
@@ -195,11 +206,15 @@ def test_fields_and_reports_do_no_harm(workspace, as_):
     client = as_("admin")
     add(client)
     Connection.objects.update(
-        user=HOSTILE[:63], database="x", last_test={
-            "ok": False, "at": "2026-01-01T00:00:00+00:00", "tried": HOSTILE,
+        user=HOSTILE[:63],
+        database="x",
+        last_test={
+            "ok": False,
+            "at": "2026-01-01T00:00:00+00:00",
+            "tried": HOSTILE,
             "error": {"code": "x", "message": HOSTILE, "hint": HOSTILE},
         },
-    )  # fmt: skip
+    )
     assert_harmless(client.get(f"{CONNECTIONS}named/sales/"))
 
 

@@ -26,8 +26,16 @@ FIELDS = ConnectionFields("postgres", "db.example", 5432, "sales", "etl", PASSWO
 
 def loading_into(name: str) -> Pipeline:
     source = {"id": "in", "kind": "source", "connector": "local_fs", "config": {}}
-    target = {"id": "out", "kind": "target", "inputs": ["in"], "connector": "postgres", "connection": name,
-              "schema": "public", "table": "t", "loadMode": "append"}  # fmt: skip
+    target = {
+        "id": "out",
+        "kind": "target",
+        "inputs": ["in"],
+        "connector": "postgres",
+        "connection": name,
+        "schema": "public",
+        "table": "t",
+        "loadMode": "append",
+    }
     return Pipeline.model_validate({"kind": "pipeline", "version": "1.0", "id": "p", "nodes": [source, target]})
 
 
@@ -36,8 +44,13 @@ def test_a_stored_password_comes_back_for_a_run_alone(alices):
 
     resolved = resolve_connections(alices, loading_into("warehouse"))["warehouse"]
     assert (resolved.host, resolved.port, resolved.database, resolved.user, resolved.password, resolved.sslmode) == (
-        "db.example", 5432, "sales", "etl", PASSWORD, "prefer",
-    )  # fmt: skip
+        "db.example",
+        5432,
+        "sales",
+        "etl",
+        PASSWORD,
+        "prefer",
+    )
 
 
 def test_the_database_holds_no_password_in_the_clear(alices):

@@ -55,8 +55,18 @@ def test_nothing_that_is_stored_or_shown_holds_a_secret(pager):
     assert (document["headers"], document["signed"]) == (["Authorization"], True)
 
 
-@pytest.mark.parametrize("url", ["http://example.com/", "https://127.0.0.1/", "https://u:p@example.com/",
-                                 "https://example.com/?key=1", "https://[::1]/", "nonsense", ""])  # fmt: skip
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/",
+        "https://127.0.0.1/",
+        "https://u:p@example.com/",
+        "https://example.com/?key=1",
+        "https://[::1]/",
+        "nonsense",
+        "",
+    ],
+)
 def test_an_address_that_no_hook_could_post_to_is_refused(connected, url):
     with pytest.raises(InvalidConnection) as refused:
         add_connection(connected, "pager", WebhookFields(url))
@@ -64,8 +74,19 @@ def test_an_address_that_no_hook_could_post_to_is_refused(connected, url):
     assert url not in refused.value.message or not url
 
 
-@pytest.mark.parametrize("headers", [{"Host": "a"}, {"content-length": "1"}, {"Webhook-Signature": "v1"}, {"a b": "c"},
-                                     {"X": ""}, {"X": "a\r\nY: b"}, {"X\r\nY": "a"}, {"X": "ä"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "a"},
+        {"content-length": "1"},
+        {"Webhook-Signature": "v1"},
+        {"a b": "c"},
+        {"X": ""},
+        {"X": "a\r\nY: b"},
+        {"X\r\nY": "a"},
+        {"X": "ä"},
+    ],
+)
 def test_headers_that_would_change_the_request_are_refused(connected, headers):
     with pytest.raises(InvalidConnection) as refused:
         add_connection(connected, "pager", WebhookFields("https://example.com/", headers))

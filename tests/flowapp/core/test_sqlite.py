@@ -26,8 +26,12 @@ def test_the_control_plane_works_on_sqlite(tmp_path, server):
     }
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(str(FLOWAPP / place) for place in PLACES)],
-        env=environment, cwd=FLOWAPP.parents[1], capture_output=True, text=True, timeout=600,
-    )  # fmt: skip
+        env=environment,
+        cwd=FLOWAPP.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stdout[-5000:]
     assert " passed" in done.stdout
 

@@ -44,8 +44,11 @@ class Machine:
         script = "import sys; from flowapp.cli import main; sys.exit(main())"
         return subprocess.run(
             [sys.executable, "-c", script, *arguments],
-            env={**environment, "FLOW_HOME": str(self.home)}, capture_output=True, text=True, timeout=900,
-        )  # fmt: skip
+            env={**environment, "FLOW_HOME": str(self.home)},
+            capture_output=True,
+            text=True,
+            timeout=900,
+        )
 
 
 @pytest.fixture(scope="module")
@@ -131,8 +134,11 @@ def test_quarantine_holds_the_rejected_rows_as_the_file_gave_them(first, flights
 
 
 def test_the_same_rows_are_listed_by_the_command_line(machine, first):
-    listed = json.loads(machine.flow("errors", "list", "--pipeline", "nyc-flights", "--rule", "tailnum-known",
-                                     "--limit", "3000", "--json").stdout)["errors"]  # fmt: skip
+    listed = json.loads(
+        machine.flow(
+            "errors", "list", "--pipeline", "nyc-flights", "--rule", "tailnum-known", "--limit", "3000", "--json"
+        ).stdout
+    )["errors"]
 
     assert len(listed) == 2_512
     assert {(entry["runId"], entry["field"], entry["row"]["tailnum"]) for entry in listed} == {

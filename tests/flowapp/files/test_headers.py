@@ -44,11 +44,17 @@ def test_the_newest_matching_file_names_the_columns(workspace, put):
 @pytest.mark.parametrize(
     "node",
     [
-        {}, {"connector": "nope"}, {"connector": "local_fs"}, {"connector": "local_fs", "config": 1},
+        {},
+        {"connector": "nope"},
+        {"connector": "local_fs"},
+        {"connector": "local_fs", "config": 1},
         {"connector": "postgres", "config": {"table": {"schema": "public", "name": "t"}}},
-        source(path="nowhere"), source(path="../bobs-team"), source("*.parquet"), source(encoding="nope"),
+        source(path="nowhere"),
+        source(path="../bobs-team"),
+        source("*.parquet"),
+        source(encoding="nope"),
     ],
-)  # fmt: skip
+)
 def test_where_it_cannot_be_told_nothing_is_suggested(workspace, root, put, node):
     put("a.csv", "id\n1\n")
     (root.parent / "bobs-team").mkdir()

@@ -34,9 +34,15 @@ def run(pipeline) -> Run:
 
 def unit(run: Run, name: str = "in/a.csv", state: str = UnitState.COMMITTED, **changes) -> LoadUnit:
     return LoadUnit.objects.create(
-        workspace=run.workspace, pipeline=run.pipeline, run=run, node="files", name=name, size=1234, state=state,
+        workspace=run.workspace,
+        pipeline=run.pipeline,
+        run=run,
+        node="files",
+        name=name,
+        size=1234,
+        state=state,
         **{"sha256": name.encode().hex().ljust(64, "0")[:64], "changed_at": timezone.now(), **changes},
-    )  # fmt: skip
+    )
 
 
 def send(client, folder: str, name: str = "a.csv", content: bytes = b"id\n1\n", **more):

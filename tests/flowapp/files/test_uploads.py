@@ -20,9 +20,11 @@ from tests.flowapp.files.test_pages import root
 pytestmark = pytest.mark.django_db
 __all__ = ["root"]
 SOURCE = Source(
-    id="files", kind="source", connector="local_fs",
+    id="files",
+    kind="source",
+    connector="local_fs",
     config={"path": "in", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv"}},
-)  # fmt: skip
+)
 
 
 @pytest.fixture

@@ -49,9 +49,11 @@ def test_alerts_are_narrowed_down(as_, pipeline):
 def test_the_kinds_say_what_resolves_them(as_, workspace):
     told = as_("viewer").get("/api/alerts/kinds/", headers=HERE).json()["results"]
     assert {
-        "kind": "workers.none", "title": "No worker is alive", "resolvedBy": "a worker that is heard of",
+        "kind": "workers.none",
+        "title": "No worker is alive",
+        "resolvedBy": "a worker that is heard of",
         "toldByChannels": True,
-    } in told  # fmt: skip
+    } in told
 
 
 def test_an_alert_is_acknowledged_and_resolved_once(as_, alert):

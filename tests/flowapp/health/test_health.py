@@ -28,8 +28,12 @@ def test_all_parts_are_told(client, broker):
     assert response.status_code == 200
     told = {name: part["status"] for name, part in response.json().items()}
     assert told == {
-        "database": "ok", "broker": "ok", "workers": "ok", "scheduler": "down", "spark": "cannot tell",
-    }  # fmt: skip
+        "database": "ok",
+        "broker": "ok",
+        "workers": "ok",
+        "scheduler": "down",
+        "spark": "cannot tell",
+    }
     assert response.json()["workers"]["alive"] == 2
 
 

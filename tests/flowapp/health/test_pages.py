@@ -177,11 +177,19 @@ def test_resolved_alerts_come_in_pages(workspace, as_, django_assert_max_num_que
     now = timezone.now()
     Alert.objects.bulk_create(
         Alert(
-            workspace=workspace, kind="run.failed", severity="error", message=f"trouble {n} end", next_step="x",
-            fingerprint=str(n), state="resolved", first_seen_at=now, last_seen_at=now, resolved_at=now,
+            workspace=workspace,
+            kind="run.failed",
+            severity="error",
+            message=f"trouble {n} end",
+            next_step="x",
+            fingerprint=str(n),
+            state="resolved",
+            first_seen_at=now,
+            last_seen_at=now,
+            resolved_at=now,
         )
         for n in range(30)
-    )  # fmt: skip
+    )
     client = as_("viewer")
     with django_assert_max_num_queries(12):
         page = client.get(HEALTH)
@@ -204,9 +212,14 @@ def ended(pipeline, loaded: int, rejected: int, seconds: int, purpose: Purpose =
         state=State.SUCCEEDED, started_at=now, ended_at=now + timedelta(seconds=seconds), purpose=purpose
     )
     NodeRun.objects.create(
-        workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_loaded=loaded,
+        workspace=run.workspace,
+        run=run,
+        position=1,
+        node="load",
+        kind="target",
+        rows_loaded=loaded,
         rows_rejected=rejected,
-    )  # fmt: skip
+    )
     return run
 
 
@@ -242,9 +255,14 @@ def test_the_band_of_a_pipeline_that_expects_one_is_drawn(as_, save):
     for loaded in (100, 100, 100, 120):
         run = ended(pipeline, loaded, 0, 1)
         CommitRecord.objects.create(
-            workspace=run.workspace, pipeline=pipeline, run=run, node="load", attempt=1, committed_at=timezone.now(),
+            workspace=run.workspace,
+            pipeline=pipeline,
+            run=run,
+            node="load",
+            attempt=1,
+            committed_at=timezone.now(),
             counts={"node": {"rows_loaded": loaded}},
-        )  # fmt: skip
+        )
 
     page = as_("viewer").get(HEALTH).content.decode()
     assert 'data-least="50.0" data-most="150.0"' in page

@@ -130,16 +130,30 @@ def test_a_viewer_reads_and_asks_and_changes_nothing(sign_in, person, pipeline, 
     client = sign_in(person("viewer"))
     assert client.get(BASE + "numbers/draft/").json()["readOnly"] is True
     assert client.post(BASE + "validate/", {"document": document()}, "application/json").status_code == 200
-    for method, path in [("PUT", "draft/"), ("PATCH", "draft/"), ("DELETE", ""), ("PUT", "ir/"), ("POST", "restore/"),
-                         ("POST", "draft/undo/"), ("POST", "draft/redo/"), ("POST", "draft/save/")]:  # fmt: skip
+    for method, path in [
+        ("PUT", "draft/"),
+        ("PATCH", "draft/"),
+        ("DELETE", ""),
+        ("PUT", "ir/"),
+        ("POST", "restore/"),
+        ("POST", "draft/undo/"),
+        ("POST", "draft/redo/"),
+        ("POST", "draft/save/"),
+    ]:
         assert client.generic(method, f"{BASE}numbers/{path}", "{}", "application/json").status_code == 403
 
 
 @pytest.mark.parametrize(
     ("method", "path", "body"),
-    [("PUT", "draft/", {"text": "{}"}), ("PATCH", "draft/", {"patch": []}), ("DELETE", "draft/", None),
-     ("POST", "draft/undo/", None), ("POST", "draft/redo/", None), ("POST", "draft/save/", {})],
-)  # fmt: skip
+    [
+        ("PUT", "draft/", {"text": "{}"}),
+        ("PATCH", "draft/", {"patch": []}),
+        ("DELETE", "draft/", None),
+        ("POST", "draft/undo/", None),
+        ("POST", "draft/redo/", None),
+        ("POST", "draft/save/", {}),
+    ],
+)
 def test_an_edit_that_names_another_revision_of_the_draft_is_refused(send, pipeline, method, path, body):
     old = send("GET", "numbers/draft/")["ETag"]
     now = send("PATCH", "numbers/draft/", [{"op": "add", "path": "/metadata", "value": {"name": "N"}}])
@@ -155,10 +169,11 @@ def test_a_token_of_a_person_has_that_persons_draft_and_one_of_nobody_none(clien
     nobodys, _ = add_token(connected, "nobodys", "editor", days=1)
     patch = json.dumps([{"op": "replace", "path": "/nodes/1/table", "value": "x"}])
     answers = [
-        client.patch(f"{BASE}numbers/draft/", patch, "application/json-patch+json",
-                     headers={"Authorization": f"Token {key}"}).status_code
+        client.patch(
+            f"{BASE}numbers/draft/", patch, "application/json-patch+json", headers={"Authorization": f"Token {key}"}
+        ).status_code
         for key in (own, nobodys)
-    ]  # fmt: skip
+    ]
     assert answers == [200, 422]
 
 

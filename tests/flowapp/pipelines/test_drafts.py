@@ -119,10 +119,14 @@ def test_an_edit_made_from_another_draft_is_refused_on_every_surface(pipeline, e
     seen, page = Seen(draft.revision, "a" * 32), "b" * 32
     draft = patch_draft(draft, RENAME, seen=Seen(draft.revision, page))
     edits = [
-        lambda: patch_draft(draft, RENAME, seen=seen), lambda: replace_text(draft, "{}", seen=seen),
-        lambda: undo(draft, seen), lambda: redo(draft, seen), lambda: discard(draft, seen),
-        lambda: put_on_newest(draft, seen), lambda: save_draft(draft, editor, seen=seen),
-    ]  # fmt: skip
+        lambda: patch_draft(draft, RENAME, seen=seen),
+        lambda: replace_text(draft, "{}", seen=seen),
+        lambda: undo(draft, seen),
+        lambda: redo(draft, seen),
+        lambda: discard(draft, seen),
+        lambda: put_on_newest(draft, seen),
+        lambda: save_draft(draft, editor, seen=seen),
+    ]
     for edit in edits:
         with pytest.raises(DraftConflict):
             edit()
@@ -244,9 +248,13 @@ def test_random_edits_on_all_surfaces_never_drift(pipeline, editor, changes):
 def table(warehouse, schema):
     """The destination, with a unique key."""
     with psycopg.connect(
-        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
-        password=warehouse.password, autocommit=True,
-    ) as connection:  # fmt: skip
+        host=warehouse.host,
+        port=warehouse.port,
+        dbname=warehouse.database,
+        user=warehouse.user,
+        password=warehouse.password,
+        autocommit=True,
+    ) as connection:
         connection.execute(f"CREATE TABLE {schema}.numbers (id int PRIMARY KEY, note text)")
 
 
@@ -277,9 +285,13 @@ def test_how_the_rows_of_a_table_would_be_replaced_is_told_before_any_save(table
     assert view_draft(draft).checked.warnings == []
     cache.clear()
     with psycopg.connect(
-        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
-        password=warehouse.password, autocommit=True,
-    ) as connection:  # fmt: skip
+        host=warehouse.host,
+        port=warehouse.port,
+        dbname=warehouse.database,
+        user=warehouse.user,
+        password=warehouse.password,
+        autocommit=True,
+    ) as connection:
         connection.execute(f"CREATE MATERIALIZED VIEW {schema}.m AS SELECT * FROM {schema}.numbers")
     (told,) = view_draft(draft).checked.warnings
     assert told.code == "blue_green.in_place"

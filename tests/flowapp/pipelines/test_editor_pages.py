@@ -200,9 +200,15 @@ def test_a_form_that_was_drawn_before_its_node_moved_changes_that_node(act, draf
 
 @pytest.mark.parametrize(
     ("action", "path", "data"),
-    [("explode", "", {}), ("set", "/nodes/1/nothing", {"value": "x"}), ("remove", "/nodes/9", {}),
-     ("up", "/nodes/1/table", {}), ("add_node", "", {"kind": "x"}), ("set", "/nodes/x/y", {})],
-)  # fmt: skip
+    [
+        ("explode", "", {}),
+        ("set", "/nodes/1/nothing", {"value": "x"}),
+        ("remove", "/nodes/9", {}),
+        ("up", "/nodes/1/table", {}),
+        ("add_node", "", {"kind": "x"}),
+        ("set", "/nodes/x/y", {}),
+    ],
+)
 def test_what_makes_no_sense_is_refused_and_told(act, draft, action, path, data):
     response = act(action, path, **data)
     assert response.status_code == 422
@@ -367,9 +373,13 @@ def test_a_missing_key_is_an_error_at_its_field_with_a_fix_before_any_save(act, 
     import psycopg
 
     with psycopg.connect(
-        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
-        password=warehouse.password, autocommit=True,
-    ) as connection:  # fmt: skip
+        host=warehouse.host,
+        port=warehouse.port,
+        dbname=warehouse.database,
+        user=warehouse.user,
+        password=warehouse.password,
+        autocommit=True,
+    ) as connection:
         connection.execute(f"CREATE TABLE {schema}.numbers (id int PRIMARY KEY, note text)")
     page = act("set", "/nodes/1/loadMode", value="upsert").content.decode()
     assert "upsert needs an upsertKey" in page
@@ -423,9 +433,14 @@ def test_the_sql_tab_tells_what_a_load_runs_and_what_the_last_one_sent(web, url,
 
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
     CommitRecord.objects.create(
-        workspace=pipeline.workspace, pipeline=pipeline, run=run, node="load", attempt=1, committed_at=timezone.now(),
+        workspace=pipeline.workspace,
+        pipeline=pipeline,
+        run=run,
+        node="load",
+        attempt=1,
+        committed_at=timezone.now(),
         counts={"sql": ['INSERT INTO "public"."numbers" SELECT 1']},
-    )  # fmt: skip
+    )
     page = web.get(url(tab="sql")).content.decode()
     assert "INSERT INTO &quot;public&quot;.&quot;numbers&quot; SELECT 1;" in page
     assert f"run {run.number}</a> (v1)" in page
@@ -444,8 +459,12 @@ def test_the_sql_tab_shows_expressions_as_spark_gets_them(web, url, save):
 
 def test_the_lineage_tab_draws_columns_from_the_source_to_the_target(web, url, save):
     nodes = make_document()["nodes"]
-    shape = {"id": "shape", "kind": "transform", "inputs": ["files"],
-             "ops": [{"op": "rename", "columns": {"id": "number"}}]}  # fmt: skip
+    shape = {
+        "id": "shape",
+        "kind": "transform",
+        "inputs": ["files"],
+        "ops": [{"op": "rename", "columns": {"id": "number"}}],
+    }
     save(nodes=[nodes[0], shape, {**nodes[1], "inputs": ["shape"]}])
 
     page = web.get(url(tab="lineage"))

@@ -162,11 +162,22 @@ def test_a_test_that_fails_refuses_the_whole_patch() -> None:
 
 @pytest.mark.parametrize(
     "patch",
-    [{}, [1], [{"op": "swap", "path": ""}], [{"op": "add", "path": "/a"}], [{"op": "remove"}], [{"op": ["add"]}],
-     [{"op": "remove", "path": ""}], [{"op": "add", "path": "a", "value": 1}], [{"op": "add", "path": 3, "value": 1}],
-     [{"op": "add", "path": "/list/01", "value": 1}], [{"op": "add", "path": "/list/9", "value": 1}],
-     [{"op": "replace", "path": "/~2", "value": 1}], [{"op": "move", "from": "/list", "path": "/list/0"}]],
-)  # fmt: skip
+    [
+        {},
+        [1],
+        [{"op": "swap", "path": ""}],
+        [{"op": "add", "path": "/a"}],
+        [{"op": "remove"}],
+        [{"op": ["add"]}],
+        [{"op": "remove", "path": ""}],
+        [{"op": "add", "path": "a", "value": 1}],
+        [{"op": "add", "path": 3, "value": 1}],
+        [{"op": "add", "path": "/list/01", "value": 1}],
+        [{"op": "add", "path": "/list/9", "value": 1}],
+        [{"op": "replace", "path": "/~2", "value": 1}],
+        [{"op": "move", "from": "/list", "path": "/list/0"}],
+    ],
+)
 def test_what_is_no_fitting_patch_is_refused(patch: Any) -> None:
     with pytest.raises(PatchRefused):
         apply_patch('{"list": [1]}', patch)

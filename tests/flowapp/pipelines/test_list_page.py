@@ -35,18 +35,36 @@ def add_pipelines(workspace, count, runs_each=0):
     now = timezone.now()
     runs = Run.objects.bulk_create(
         [
-            Run(workspace=workspace, pipeline=p, version=v, number=n, state=State.SUCCEEDED, trigger=Trigger.API,
-                queued_at=now - timedelta(minutes=runs_each - n), due_at=now)
+            Run(
+                workspace=workspace,
+                pipeline=p,
+                version=v,
+                number=n,
+                state=State.SUCCEEDED,
+                trigger=Trigger.API,
+                queued_at=now - timedelta(minutes=runs_each - n),
+                due_at=now,
+            )
             for p, v in zip(pipelines, versions, strict=True)
             for n in range(runs_each)
         ],
         batch_size=5000,
-    )  # fmt: skip
+    )
     NodeRun.objects.bulk_create(
-        [NodeRun(workspace=workspace, run=r, position=0, node="load", kind="target", rows_loaded=r.number,
-                 rows_rejected=2) for r in runs],
+        [
+            NodeRun(
+                workspace=workspace,
+                run=r,
+                position=0,
+                node="load",
+                kind="target",
+                rows_loaded=r.number,
+                rows_rejected=2,
+            )
+            for r in runs
+        ],
         batch_size=5000,
-    )  # fmt: skip
+    )
     return pipelines
 
 

@@ -45,10 +45,20 @@ def many(workspace):
     )
     now = timezone.now()
     Run.objects.bulk_create(
-        Run(workspace=workspace, pipeline=v.pipeline, version=v, number=1, trigger="api", queued_at=now, due_at=now,
-            started_at=now, ended_at=now, state="succeeded")
+        Run(
+            workspace=workspace,
+            pipeline=v.pipeline,
+            version=v,
+            number=1,
+            trigger="api",
+            queued_at=now,
+            due_at=now,
+            started_at=now,
+            ended_at=now,
+            state="succeeded",
+        )
         for v in versions
-    )  # fmt: skip
+    )
     copied = {field.column: f"r.{field.column}" for field in Run._meta.concrete_fields}
     copied |= {"id": "gen_random_uuid()", "number": "n", "queued_at": "r.queued_at - n * interval '1 hour'"}
     with connection.cursor() as cursor:

@@ -36,8 +36,13 @@ KEPT = ("samples", "pipeline_watermarks", "watermark_ties", "watermark_changes",
 
 def keeps_rejects(document, schema):
     source, load = document["nodes"]
-    check = {"id": "check", "kind": "validate", "inputs": ["files"], "rowLevel": [],
-             "quarantine": {"enabled": True, "table": f"{schema}.rejects"}}  # fmt: skip
+    check = {
+        "id": "check",
+        "kind": "validate",
+        "inputs": ["files"],
+        "rowLevel": [],
+        "quarantine": {"enabled": True, "table": f"{schema}.rejects"},
+    }
     return [source, check, {**load, "inputs": ["check"]}]
 
 
@@ -48,8 +53,17 @@ def loaded(save, document, warehouse, schema):
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
     Run.objects.update(ended_at=timezone.now(), state="succeeded")
     keep_beside(warehouse, schema, pipeline, str(run.pk))
-    Backup.objects.create(workspace=pipeline.workspace, pipeline=pipeline, run=run, node="load", connection="warehouse",
-                          schema=schema, table="numbers", rows=3, taken_at=timezone.now())  # fmt: skip
+    Backup.objects.create(
+        workspace=pipeline.workspace,
+        pipeline=pipeline,
+        run=run,
+        node="load",
+        connection="warehouse",
+        schema=schema,
+        table="numbers",
+        rows=3,
+        taken_at=timezone.now(),
+    )
     return pipeline
 
 
@@ -67,8 +81,9 @@ def keep_beside(warehouse, schema, pipeline, run: str) -> None:
         database.execute(f"CREATE TABLE {place} AS SELECT 7 AS id")
         database.execute(
             "INSERT INTO flow_meta.backups (run_id, node, tenant, pipeline, target_schema, target_table, columns,"
-            " n_rows, token) VALUES (%s, 'load', %s, %s, %s, 'numbers', '{}', 3, 1)", [run, tenant, ident, schema],
-        )  # fmt: skip
+            " n_rows, token) VALUES (%s, 'load', %s, %s, %s, 'numbers', '{}', 3, 1)",
+            [run, tenant, ident, schema],
+        )
 
 
 def kept(warehouse, tenant: str, ident: str = "numbers") -> dict[str, int]:
@@ -163,8 +178,11 @@ def test_a_pipeline_of_the_same_id_keeps_what_is_its_own(loaded, save, warehouse
         keep_source_sample(database, ref, [("b.csv", 1, {"id": 8})])
     clear_up_remains()
     assert kept(warehouse, str(again.workspace_id)) == {
-        "samples": 1, "pipeline_watermarks": 1, "watermark_ties": 1, "watermark_changes": 1,
-    }  # fmt: skip
+        "samples": 1,
+        "pipeline_watermarks": 1,
+        "watermark_ties": 1,
+        "watermark_changes": 1,
+    }
 
 
 def test_staging_of_its_runs_goes_too(loaded, warehouse):
@@ -178,8 +196,12 @@ def test_staging_of_its_runs_goes_too(loaded, warehouse):
         for table in tables:
             create_staging(database, table, [StageColumn("id", ColumnType("integer"))])
         delete_pipeline(loaded)
-        found = [database.execute("SELECT to_regclass(%s) IS NOT NULL", [t.good_identifier.as_string(database)])
-                 .fetchone()[0] for t in tables]  # fmt: skip
+        found = [
+            database.execute("SELECT to_regclass(%s) IS NOT NULL", [t.good_identifier.as_string(database)]).fetchone()[
+                0
+            ]
+            for t in tables
+        ]
     assert found == [False, True]
 
 
@@ -197,8 +219,13 @@ def test_rejected_rows_stay_and_go_in_their_time(loaded, workspace, warehouse, s
 def test_the_page_tells_what_goes_and_what_stays_before_it_is_done(loaded, as_, schema):
     page = as_("editor").get("/w/alices-team/pipelines/numbers/delete/")
     told = words(page)
-    for part in ("1 version", "1 run", f"1 backup, which can be restored no more: {schema}.numbers, 3 rows",
-                 f"Rejected rows, in {schema}.rejects", "They stay until somebody deletes them"):  # fmt: skip
+    for part in (
+        "1 version",
+        "1 run",
+        f"1 backup, which can be restored no more: {schema}.numbers, 3 rows",
+        f"Rejected rows, in {schema}.rejects",
+        "They stay until somebody deletes them",
+    ):
         assert part in told, part
     assert "throw them away" not in told
     assert "throw them away" in words(as_("admin").get("/w/alices-team/pipelines/numbers/delete/"))

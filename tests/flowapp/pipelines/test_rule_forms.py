@@ -16,7 +16,10 @@ from ir.rules import RULES
 pytestmark = pytest.mark.django_db
 HTMX = {"HX-Request": "true"}
 RULE_FIELDS: dict[str, dict[str, Any]] = {
-    "notNull": {}, "email": {}, "url": {}, "notInFuture": {},
+    "notNull": {},
+    "email": {},
+    "url": {},
+    "notInFuture": {},
     "regex": {"pattern": "^a"},
     "range": {"min": "0", "max": "9007199254740993.5"},
     "minLength": {"min": "2"},
@@ -26,7 +29,7 @@ RULE_FIELDS: dict[str, dict[str, Any]] = {
     "notOneOf": {"values": ["x"]},
     "expression": {"expression": "id > 0"},
     "jsonSchema": {"schema": '{"type": "object"}'},
-}  # fmt: skip
+}
 CHECK_FIELDS: dict[str, dict[str, Any]] = {
     "rowCount": {"min": "1"},
     "freshness": {"column": "day", "withinHours": "24"},
@@ -78,8 +81,18 @@ def test_every_kind_is_filled_in_here():
 def test_a_rule_is_added_filled_in_and_says_what_it_is(kind, act, node):
     page = act("append", "/nodes/2/rowLevel", tag=kind)
     assert escape(RULES[kind].__doc__.partition("\n")[0]) in page
-    fill(act, "/nodes/2/rowLevel/0", {"field": "id", "onFail": "skip", **RULE_FIELDS[kind], "when": "id > 1",
-                                      "maxViolations": "3", "maxViolationPct": "1.5"})  # fmt: skip
+    fill(
+        act,
+        "/nodes/2/rowLevel/0",
+        {
+            "field": "id",
+            "onFail": "skip",
+            **RULE_FIELDS[kind],
+            "when": "id > 1",
+            "maxViolations": "3",
+            "maxViolationPct": "1.5",
+        },
+    )
     (rule,) = node()["rowLevel"]
     read = RULES[kind].read(rule)
     assert (read.when, read.max_violations, read.max_violation_pct, read.on_fail) == ("id > 1", 3, 1.5, "skip")
@@ -121,13 +134,18 @@ def test_checks_that_are_not_there_can_be_opened_and_those_that_are_stand_before
 
 
 def test_checks_and_conditions_stand_in_the_sql_tab(web, pipeline, editor, act, node):
-    fields = {kind: {"onFail": "warn", **{name: read_as_json(value) for name, value in fields.items()}}
-              for kind, fields in CHECK_FIELDS.items()}  # fmt: skip
+    fields = {
+        kind: {"onFail": "warn", **{name: read_as_json(value) for name, value in fields.items()}}
+        for kind, fields in CHECK_FIELDS.items()
+    }
     document = json.loads(open_draft(pipeline, editor).text)
-    document["nodes"][2] |= {"datasetLevel": fields, "rowLevel": [
-        {"type": "expression", "expression": "id > 0", "onFail": "skip", "id": "positive"},
-        {"type": "notNull", "field": "id", "onFail": "skip", "when": "id <> 7"},
-    ]}  # fmt: skip
+    document["nodes"][2] |= {
+        "datasetLevel": fields,
+        "rowLevel": [
+            {"type": "expression", "expression": "id > 0", "onFail": "skip", "id": "positive"},
+            {"type": "notNull", "field": "id", "onFail": "skip", "when": "id <> 7"},
+        ],
+    }
     document["nodes"][2]["inputs"], document["nodes"][1]["inputs"] = ["files"], ["check"]
     draft = open_draft(pipeline, editor)
     replace_text(draft, json.dumps(document))

@@ -44,20 +44,35 @@ def save(workspace: Workspace, ident: str, table: str) -> Pipeline:
 
 
 def keep(
-    warehouse: Connection, pipeline: Pipeline, table: str, rule: str, run: Run | str | None = None, n: int = 1,
+    warehouse: Connection,
+    pipeline: Pipeline,
+    table: str,
+    rule: str,
+    run: Run | str | None = None,
+    n: int = 1,
     **changes: Any,
-) -> str:  # fmt: skip
+) -> str:
     """Put entries of one rule into a quarantine table, of a new run unless one is given; returns the run's id."""
     from flowapp.runs.models import Run, Trigger
     from flowapp.runs.services import queue_run
 
     found = run or queue_run(pipeline, Trigger.CLI, send=False)
     entry = {
-        "pipelineId": pipeline.ident, "runId": str(found.pk) if isinstance(found, Run) else found, "nodeId": "check",
-        "ruleId": rule, "row": {"id": 1}, "message": "is NULL", "severity": "skip", "disposition": "dropped",
-        "attempt": 1, "targetNode": "load", "sourceFile": "a.csv", "sourceRecord": 7, "rowFrom": "source",
+        "pipelineId": pipeline.ident,
+        "runId": str(found.pk) if isinstance(found, Run) else found,
+        "nodeId": "check",
+        "ruleId": rule,
+        "row": {"id": 1},
+        "message": "is NULL",
+        "severity": "skip",
+        "disposition": "dropped",
+        "attempt": 1,
+        "targetNode": "load",
+        "sourceFile": "a.csv",
+        "sourceRecord": 7,
+        "rowFrom": "source",
         **changes,
-    }  # fmt: skip
+    }
     values = {**entry, "row": Jsonb(entry["row"])}
     schema, name = table.split(".")
     row_id = values.pop("rowId", None)

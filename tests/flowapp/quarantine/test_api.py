@@ -57,9 +57,16 @@ def test_counts_come_by_rule_field_and_pipeline(api, orders):
     run = queue_run(orders, Trigger.CLI, send=False)
     for place, field in enumerate(("a", "a", "b")):
         RuleCount.objects.create(
-            workspace=run.workspace, run=run, position=place, node="check", rule=f"r{place}", type="notNull",
-            field=field, on_fail="skip", violations=2,
-        )  # fmt: skip
+            workspace=run.workspace,
+            run=run,
+            position=place,
+            node="check",
+            rule=f"r{place}",
+            type="notNull",
+            field=field,
+            on_fail="skip",
+            violations=2,
+        )
 
     def counts(by: str) -> list[int]:
         return [row["violations"] for row in api("viewer", f"errors/counts/?by={by}").json()["results"]]

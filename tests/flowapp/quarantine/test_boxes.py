@@ -24,8 +24,17 @@ def two_rules(orders, warehouse, schema) -> Run:
     run = Run.objects.get(pk=keep(warehouse, orders, table, "named", field="name"))
     keep(warehouse, orders, table, MADE_UP, run, field="contact")
     for place, (rule, kind, field) in enumerate((("named", "notNull", "name"), (MADE_UP, "email", "contact"))):
-        RuleCount.objects.create(workspace=run.workspace, run=run, position=place, node="check", rule=rule, type=kind,
-                                 field=field, on_fail="skip", violations=1)  # fmt: skip
+        RuleCount.objects.create(
+            workspace=run.workspace,
+            run=run,
+            position=place,
+            node="check",
+            rule=rule,
+            type=kind,
+            field=field,
+            on_fail="skip",
+            violations=1,
+        )
     return run
 
 
@@ -48,8 +57,17 @@ def test_what_the_boxes_say_is_in_the_address_and_an_empty_one_narrows_nothing(a
 
 def test_of_a_day_only_runs_are_looked_into_that_have_rejected_such_rows(alices, orders, two_rules, monkeypatch):
     other = queue_run(orders, Trigger.CLI, send=False)
-    RuleCount.objects.create(workspace=alices, run=other, position=0, node="check", rule="other", type="notNull",
-                             field="city", on_fail="skip", violations=1)  # fmt: skip
+    RuleCount.objects.create(
+        workspace=alices,
+        run=other,
+        position=0,
+        node="check",
+        rule="other",
+        type="notNull",
+        field="city",
+        on_fail="skip",
+        violations=1,
+    )
     day = timezone.localdate()
     assert len(narrow(alices, Wanted(pipeline=orders, day=day)).runs) == 2
     assert narrow(alices, Wanted(pipeline=orders, day=day, rule="other")).runs == (str(other.pk),)
@@ -69,8 +87,17 @@ def test_a_rule_and_another_rules_field_are_not_looked_for(as_, two_rules, monke
 
 def test_two_rules_of_one_name_are_told_apart(as_, two_rules):
     other = "r-ba9876543210"
-    RuleCount.objects.create(workspace=two_rules.workspace, run=two_rules, position=2, node="check", rule=other,
-                             type="email", field="contact", on_fail="skip", violations=1)  # fmt: skip
+    RuleCount.objects.create(
+        workspace=two_rules.workspace,
+        run=two_rules,
+        position=2,
+        node="check",
+        rule=other,
+        type="email",
+        field="contact",
+        on_fail="skip",
+        violations=1,
+    )
     page = words(as_("viewer").get(f"{ROWS}?run={two_rules.pk}"))
     assert f"email on contact ({MADE_UP})" in page
     assert f"email on contact ({other})" in page

@@ -94,8 +94,9 @@ def test_decisions_are_kept_without_values(alices, kept):
     decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "100% test data, %s")
     noted = list(RowDecision.objects.order_by("at"))
     assert [(d.action, d.rows, d.left_out, d.by_words, d.reason) for d in noted] == [
-        ("fix", 1, 0, "ann", ""), ("ignore", 3, 0, "ann", "100% test data, %s"),
-    ]  # fmt: skip
+        ("fix", 1, 0, "ann", ""),
+        ("ignore", 3, 0, "ann", "100% test data, %s"),
+    ]
     assert noted[0].details["fields"] == ["name"]
     assert "SECRET" not in str([d.details for d in noted])
 

@@ -55,13 +55,32 @@ def test_fields_stand_in_the_order_of_their_source(alices, orders, warehouse, ta
     assert fields_of(alices, Wanted(pipeline=orders)) == ["zz", "a"]
 
 
-@pytest.mark.parametrize(("value", "cell"), [
-    ("-1+1", "'-1+1"), ("a;=1+1", "a;'=1+1"), ('a;"=1+1"', 'a;"\'=1+1"'), ("a\n=1+1", "a\n'=1+1"),
-    ("\t@x", "'\t'@x"), ("＝1", "'＝1"), ("a=1;b-2", "a=1;b-2"), ("a@example.com", "a@example.com"),
-    (" =1+1", "' =1+1"), ("\xa0\u3000-1", "'\xa0\u3000-1"), ("\r =1", "'\r '=1"), ("|@x", "'|'@x"),
-    (" | =1", "' | '=1"), ("a; =1", "a; '=1"), ("a|\"=1", "a|\"'=1"), ("a\n \"+1", "a\n \"'+1"),
-    ("a | b = 1", "a | b = 1"), (" a", " a"), ("=-1", "'=-1"), ("=\t=", "'=\t'="), ("", ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "cell"),
+    [
+        ("-1+1", "'-1+1"),
+        ("a;=1+1", "a;'=1+1"),
+        ('a;"=1+1"', 'a;"\'=1+1"'),
+        ("a\n=1+1", "a\n'=1+1"),
+        ("\t@x", "'\t'@x"),
+        ("＝1", "'＝1"),
+        ("a=1;b-2", "a=1;b-2"),
+        ("a@example.com", "a@example.com"),
+        (" =1+1", "' =1+1"),
+        ("\xa0\u3000-1", "'\xa0\u3000-1"),
+        ("\r =1", "'\r '=1"),
+        ("|@x", "'|'@x"),
+        (" | =1", "' | '=1"),
+        ("a; =1", "a; '=1"),
+        ('a|"=1', "a|\"'=1"),
+        ('a\n "+1', "a\n \"'+1"),
+        ("a | b = 1", "a | b = 1"),
+        (" a", " a"),
+        ("=-1", "'=-1"),
+        ("=\t=", "'=\t'="),
+        ("", ""),
+    ],
+)
 def test_no_cell_is_a_formula_whatever_a_spreadsheet_takes_for_a_separator(value, cell):
     """One that separates by semicolons begins a cell within ours; JSON stays the same to programs."""
     assert neutral(value) == cell

@@ -32,9 +32,16 @@ def run(orders) -> Run:
 
 def count(run: Run, rule: str = "r1", field: str | None = "tailnum", violations: int = 5) -> None:
     RuleCount.objects.create(
-        workspace=run.workspace, run=run, position=run.rules.count(), node="check", rule=rule, type="notNull",
-        field=field, on_fail="skip", violations=violations,
-    )  # fmt: skip
+        workspace=run.workspace,
+        run=run,
+        position=run.rules.count(),
+        node="check",
+        rule=rule,
+        type="notNull",
+        field=field,
+        on_fail="skip",
+        violations=violations,
+    )
 
 
 def test_without_violations_the_page_says_what_it_is_for(workspace, as_):
@@ -137,9 +144,17 @@ def test_a_row_is_shown_in_full_with_all_rules_that_it_failed(as_, orders, wareh
 def test_the_line_of_a_record_is_told_where_it_is_known(as_, orders, warehouse, table, run, first_line, told):
     keep(warehouse, orders, table, "r1", run, row={"id": 1})
     LoadUnit.objects.create(
-        workspace=orders.workspace, pipeline=orders, run=run, node="src", sha256="a" * 64, name="a.csv", size=1, rows=9,
-        first_line=first_line, changed_at=run.queued_at,
-    )  # fmt: skip
+        workspace=orders.workspace,
+        pipeline=orders,
+        run=run,
+        node="src",
+        sha256="a" * 64,
+        name="a.csv",
+        size=1,
+        rows=9,
+        first_line=first_line,
+        changed_at=run.queued_at,
+    )
     assert told in words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
 
 
@@ -218,9 +233,16 @@ def test_rows_of_another_workspace_are_not_there(as_, orders, warehouse, table, 
 
 def test_values_names_and_messages_do_no_harm(as_, orders, warehouse, table, run):
     keep(
-        warehouse, orders, table, HOSTILE, run, field=HOSTILE, message=HOSTILE, sourceFile=HOSTILE,
+        warehouse,
+        orders,
+        table,
+        HOSTILE,
+        run,
+        field=HOSTILE,
+        message=HOSTILE,
+        sourceFile=HOSTILE,
         row={HOSTILE: HOSTILE, "other": [HOSTILE]},
-    )  # fmt: skip
+    )
     count(run, HOSTILE, HOSTILE)
     client = as_("editor")
 

@@ -45,16 +45,25 @@ def test_rows_as_the_source_gave_them_and_as_they_came_to_the_node_go_by_runs_of
     keep(warehouse, orders, table, "r2", rowFrom="input")
     runs = ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=orders), ANN))
     assert {(run.purpose, run.row_job.node, run.row_job.row_from) for run in runs} == {
-        ("replay", "load", "source"), ("replay", "load", "input"),
-    }  # fmt: skip
+        ("replay", "load", "source"),
+        ("replay", "load", "input"),
+    }
     assert sorted(len(rows_of(run).tables[0][2]) for run in runs) == [1, 2]
     assert all(run.version.number == orders.latest_number for run in runs)
 
 
 def test_what_may_replace_newer_rows_and_which_files_they_came_from_goes_along(alices, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", n=2)
-    LoadUnit.objects.create(workspace=alices, pipeline=orders, node="src", name="a.csv", sha256="ab" * 32, size=1,
-                            state="committed", changed_at=timezone.now())  # fmt: skip
+    LoadUnit.objects.create(
+        workspace=alices,
+        pipeline=orders,
+        node="src",
+        name="a.csv",
+        sha256="ab" * 32,
+        size=1,
+        state="committed",
+        changed_at=timezone.now(),
+    )
     chosen = choose_alike(alices, Wanted(pipeline=orders), ANN)
     (some,) = ask(Purpose.REPLAY, chosen, overwrite=[f"{run}:r1-0"])
     (every,) = ask(Purpose.REPLAY, chosen, overwrite=ALL)

@@ -41,14 +41,25 @@ def replayed(alices, orders, warehouse, table):
         (replay,) = ask_for_runs(Purpose.REPLAY, chosen, Trigger.MANUAL, Decider("ann"), send=False)
         counts = {"rows": dict(Counter(results))}
         Run.objects.filter(pk=replay.pk).update(state="succeeded", report=counts, ended_at=timezone.now(), attempt=1)
-        RuleCount.objects.create(workspace=alices, run=replay, position=0, node="check", rule=MADE_UP, type="email",
-                                 field="contact", on_fail="skip", violations=1)  # fmt: skip
+        RuleCount.objects.create(
+            workspace=alices,
+            run=replay,
+            position=0,
+            node="check",
+            rule=MADE_UP,
+            type="email",
+            field="contact",
+            on_fail="skip",
+            violations=1,
+        )
         with connect(warehouse, autocommit=True) as conn:
             ensure_meta(conn)
             ref = RunRef(str(replay.pk), str(alices.pk), orders.ident, replay.row_job.node, 1, 1)
             rules = {"fails": [MADE_UP]}
-            rows = [RowResult(n, run, f"r1-{n}", "a.csv", n, result, rules.get(result, ()))
-                    for n, result in enumerate(results)]  # fmt: skip
+            rows = [
+                RowResult(n, run, f"r1-{n}", "a.csv", n, result, rules.get(result, ()))
+                for n, result in enumerate(results)
+            ]
             with conn.transaction():
                 write_results(conn, ref, rows if told else [])
         return replay
@@ -114,9 +125,14 @@ def test_programs_get_the_same_page_by_page(as_, replayed, orders):
     told = client.get(f"/api/runs/{replay.pk}/rows/?limit=2", headers=HERE).json()
     assert told["counts"] == told["listed"] == {"loaded": 2, "fails": 1}
     assert told["results"][0] == {
-        "key": told["results"][0]["key"], "id": 1, "sourceFile": "a.csv", "sourceRecord": 1, "result": "fails",
-        "rules": [MADE_UP], "status": "open",
-    }  # fmt: skip
+        "key": told["results"][0]["key"],
+        "id": 1,
+        "sourceFile": "a.csv",
+        "sourceRecord": 1,
+        "result": "fails",
+        "rules": [MADE_UP],
+        "status": "open",
+    }
     rest = client.get(told["next"], headers=HERE).json()
     assert [row["id"] for row in rest["results"]] == [2]
     assert rest["next"] is None

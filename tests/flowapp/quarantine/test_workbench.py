@@ -158,9 +158,18 @@ def test_rows_that_an_expression_has_mended_are_worked_on_as_they_are_now(as_, a
 
 def test_a_row_says_who_mended_it_and_what_the_last_replay_found(as_, orders, warehouse, table, run):
     keep(
-        warehouse, orders, table, "r2", run, status="fixed", decidedBy="ann", replayRun=run, replayResult="fails",
-        row={"name": "<b>"}, fixedRow='{"name": "Bob"}',
-    )  # fmt: skip
+        warehouse,
+        orders,
+        table,
+        "r2",
+        run,
+        status="fixed",
+        decidedBy="ann",
+        replayRun=run,
+        replayResult="fails",
+        row={"name": "<b>"},
+        fixedRow='{"name": "Bob"}',
+    )
     page = words(as_("editor").get(f"{ERRORS}rows/{run}/r2-0/"))
     assert "fixed by ann" in page
     assert "fixed Bob" in page
@@ -239,9 +248,16 @@ def test_days_are_shown_with_their_violations(as_, orders, run):
 
     found = Run.objects.get(pk=run)
     RuleCount.objects.create(
-        workspace=found.workspace, run=found, position=0, node="check", rule="r1", type="notNull", field="name",
-        on_fail="skip", violations=5,
-    )  # fmt: skip
+        workspace=found.workspace,
+        run=found,
+        position=0,
+        node="check",
+        rule="r1",
+        type="notNull",
+        field="name",
+        on_fail="skip",
+        violations=5,
+    )
     assert f"{found.queued_at:%Y-%m-%d}: 5 violations in 1 run" in words(as_("viewer").get(ERRORS))
     assert "violates r1" in words(as_("viewer").get(f"{ERRORS}rows/?pipeline=orders&day={found.queued_at:%Y-%m-%d}"))
 

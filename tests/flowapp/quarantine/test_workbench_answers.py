@@ -78,12 +78,23 @@ def test_a_rule_without_an_id_is_told_by_type_and_field(as_, orders, warehouse, 
     keep(warehouse, orders, table, MADE_UP, run, field="contact", row={"contact": "x"})
     found = Run.objects.get(pk=run)
     RuleCount.objects.create(
-        workspace=found.workspace, run=found, position=0, node="check", rule=MADE_UP, type="email", field="contact",
-        on_fail="skip", violations=1,
-    )  # fmt: skip
+        workspace=found.workspace,
+        run=found,
+        position=0,
+        node="check",
+        rule=MADE_UP,
+        type="email",
+        field="contact",
+        on_fail="skip",
+        violations=1,
+    )
     client = as_("editor")
-    for address in (f"{ERRORS}rows/?run={run}&rule={MADE_UP}", f"{ERRORS}rows/{run}/{MADE_UP}-0/", ERRORS,
-                    f"/w/alices-team/runs/{run}/"):  # fmt: skip
+    for address in (
+        f"{ERRORS}rows/?run={run}&rule={MADE_UP}",
+        f"{ERRORS}rows/{run}/{MADE_UP}-0/",
+        ERRORS,
+        f"/w/alices-team/runs/{run}/",
+    ):
         answer = client.get(address)
         assert "email on contact" in words(answer)
         assert MADE_UP not in words(answer)
@@ -105,9 +116,8 @@ def test_the_grid_names_fields_as_they_are_and_the_state_of_the_row_apart(as_, c
 
 @pytest.mark.parametrize(
     ("action", "title"),
-    [("recheck", "Check of rejected rows"), ("replay", "Replay of rejected rows"),
-     ("compute", "Fix of rejected rows")],
-)  # fmt: skip
+    [("recheck", "Check of rejected rows"), ("replay", "Replay of rejected rows"), ("compute", "Fix of rejected rows")],
+)
 def test_the_page_of_a_run_says_what_it_does_with_the_rows(as_, chosen, action, title):
     client = as_("editor")
     address = client.post(f"{chosen}{action}/", {"field": "name", "expression": "trim(name)"})["Location"]

@@ -23,9 +23,13 @@ __all__ = ["as_", "person"]
 def target(warehouse: Connection, schema: str) -> Iterator[Callable[[], int]]:
     """The empty target table; calling it counts its rows."""
     connection = psycopg.connect(
-        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
-        password=warehouse.password, autocommit=True,
-    )  # fmt: skip
+        host=warehouse.host,
+        port=warehouse.port,
+        dbname=warehouse.database,
+        user=warehouse.user,
+        password=warehouse.password,
+        autocommit=True,
+    )
     table = sql.Identifier(schema, "numbers")
     with connection:
         connection.execute(sql.SQL("CREATE TABLE {} (id integer)").format(table))

@@ -58,11 +58,26 @@ def test_a_load_is_told_as_the_engine_counted_it(pipeline, target):
     document = run_document(run)
     assert document["state"] == "succeeded"
     assert document["nodes"] == [
-        {"id": "load", "kind": "target", "rowsIn": 3, "rowsOut": 3, "rowsRead": 3, "rowsLoaded": 3, "rowsInserted": 3,
-         "durationMs": 0}
-    ]  # fmt: skip
-    assert document["rules"][0] == {"node": "check", "rule": "r1", "type": "notNull", "field": "id", "onFail": "skip",
-                                    "violations": 0, "judged": 3}  # fmt: skip
+        {
+            "id": "load",
+            "kind": "target",
+            "rowsIn": 3,
+            "rowsOut": 3,
+            "rowsRead": 3,
+            "rowsLoaded": 3,
+            "rowsInserted": 3,
+            "durationMs": 0,
+        }
+    ]
+    assert document["rules"][0] == {
+        "node": "check",
+        "rule": "r1",
+        "type": "notNull",
+        "field": "id",
+        "onFail": "skip",
+        "violations": 0,
+        "judged": 3,
+    }
     assert document["error"] is None
     assert document["startedAt"].endswith("Z")
     assert CommitRecord.objects.get().run_id == run.pk
@@ -76,8 +91,10 @@ def test_keys_of_the_run_document_are_those_of_the_command_line(pipeline, target
 
 
 def test_warnings_of_the_run_show_in_its_state(pipeline, target):
-    report = RunReport(warnings=[RunWarning("rows.rejected", "load", "1 row was rejected.")],
-                       checks=[CheckReport("check", "rowCount", True, None, 3)])  # fmt: skip
+    report = RunReport(
+        warnings=[RunWarning("rows.rejected", "load", "1 row was rejected.")],
+        checks=[CheckReport("check", "rowCount", True, None, 3)],
+    )
     run = run_inline(pipeline, engine=TableEngine(report=report))
     assert run.state == State.SUCCEEDED_WITH_WARNINGS
     assert run_document(run)["checks"][0]["observed"] == 3
@@ -87,8 +104,12 @@ def test_a_terminal_failure_is_not_tried_again(pipeline, target):
     engine = TableEngine(at={"pass": raising(Terminal("rows.bad", "2 rows are bad.", hint="Mend them.", node="load"))})
     run = attempt(queue_run(pipeline, Trigger.SCHEDULE), engine)
     assert run.state == State.FAILED
-    assert run_document(run)["error"] == {"code": "rows.bad", "node": "load", "message": "2 rows are bad.",
-                                          "hint": "Mend them."}  # fmt: skip
+    assert run_document(run)["error"] == {
+        "code": "rows.bad",
+        "node": "load",
+        "message": "2 rows are bad.",
+        "hint": "Mend them.",
+    }
     assert open_alerts() == ["run.failed"]
 
 

@@ -211,9 +211,17 @@ def test_an_approved_run_may_still_be_cancelled(held):
 
 def test_what_a_cancelled_approval_had_in_hand_is_free_at_once(held, sent):
     unit = LoadUnit.objects.create(
-        workspace=held.workspace, pipeline=held.pipeline, run=held, node="numbers", sha256="a" * 64, name="a.csv",
-        size=1, mtime_ns=1, state=UnitState.PROCESSING, changed_at=from_now(0),
-    )  # fmt: skip
+        workspace=held.workspace,
+        pipeline=held.pipeline,
+        run=held,
+        node="numbers",
+        sha256="a" * 64,
+        name="a.csv",
+        size=1,
+        mtime_ns=1,
+        state=UnitState.PROCESSING,
+        changed_at=from_now(0),
+    )
     later = queue_run(held.pipeline, Trigger.MANUAL)
     approve_run(held, ALICE)
     sent.clear()

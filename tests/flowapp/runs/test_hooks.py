@@ -51,9 +51,14 @@ class HookedEngine(TableEngine):
 @pytest.fixture
 def db_(warehouse: Connection, schema: str):
     with psycopg.connect(
-        host=warehouse.host, port=warehouse.port, dbname=warehouse.database, user=warehouse.user,
-        password=warehouse.password, autocommit=True, options=f"-c search_path={schema}",
-    ) as session:  # fmt: skip
+        host=warehouse.host,
+        port=warehouse.port,
+        dbname=warehouse.database,
+        user=warehouse.user,
+        password=warehouse.password,
+        autocommit=True,
+        options=f"-c search_path={schema}",
+    ) as session:
         yield session
 
 
@@ -95,8 +100,10 @@ def test_a_post_hook_that_failed_leaves_a_loaded_run(failed, target):
     assert STATUS_BY_STATE[failed.state] == 4
     assert target() == 3
     assert [(h["id"], h["state"]) for h in run_document(failed)["hooks"]] == [
-        ("load.postHook.0", "succeeded"), ("load.postHook.1", "failed"), ("load.postHook.2", "not_run"),
-    ]  # fmt: skip
+        ("load.postHook.0", "succeeded"),
+        ("load.postHook.1", "failed"),
+        ("load.postHook.2", "not_run"),
+    ]
     alert = Alert.objects.get(kind="hook.failed")
     assert (alert.state, alert.node) == (AlertState.OPEN, "load")
     assert CommitRecord.objects.get(run=failed).hooks_done == ["load.postHook.0"]

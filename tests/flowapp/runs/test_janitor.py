@@ -42,8 +42,14 @@ def test_what_is_told_of_retention_holds_backups_and_held_loads(settings):
 
 def test_log_lines_go_after_thirty_days(run):
     for days in (29, 31):
-        RunLog.objects.create(workspace=run.workspace, run=run, attempt=1, level="info", message=f"{days} days",
-                              at=timezone.now() - timedelta(days=days))  # fmt: skip
+        RunLog.objects.create(
+            workspace=run.workspace,
+            run=run,
+            attempt=1,
+            level="info",
+            message=f"{days} days",
+            at=timezone.now() - timedelta(days=days),
+        )
     assert delete_old_rows() == 1
     assert RunLog.objects.get().message == "29 days"
 
@@ -59,8 +65,16 @@ def test_only_resolved_alerts_go(run):
 def test_files_that_were_loaded_are_never_forgotten_by_age(run):
     old = timezone.now() - timedelta(days=1000)
     for name, state in (("a.csv", "committed"), ("copy.csv", "skipped")):
-        LoadUnit.objects.create(workspace=run.workspace, pipeline=run.pipeline, node="files", sha256="0" * 64,
-                                name=name, size=1, state=state, changed_at=old)  # fmt: skip
+        LoadUnit.objects.create(
+            workspace=run.workspace,
+            pipeline=run.pipeline,
+            node="files",
+            sha256="0" * 64,
+            name=name,
+            size=1,
+            state=state,
+            changed_at=old,
+        )
     assert delete_old_rows() == 1
     assert LoadUnit.objects.get().name == "a.csv"
 
@@ -78,8 +92,15 @@ def test_what_let_people_and_programs_in_goes_after_its_end(run):
 
 
 def test_which_rows_a_replay_was_about_is_forgotten_and_what_it_was_to_do_stays(run):
-    job = RowJob.objects.create(workspace=run.workspace, run=run, node="load", row_from="source", reason="mended",
-                                tables=[["dlq", "orders", [1, 2]]], hashes=[["r", "a.csv", "0"]])  # fmt: skip
+    job = RowJob.objects.create(
+        workspace=run.workspace,
+        run=run,
+        node="load",
+        row_from="source",
+        reason="mended",
+        tables=[["dlq", "orders", [1, 2]]],
+        hashes=[["r", "a.csv", "0"]],
+    )
     for days, left in ((6, [["dlq", "orders", [1, 2]]]), (8, [])):
         Run.objects.update(ended_at=timezone.now() - timedelta(days=days))
         delete_old_rows()

@@ -172,9 +172,16 @@ def test_files_of_a_dead_worker_are_free_again(pipeline, target, kill_worker):
     run = queue_run(pipeline, Trigger.MANUAL)
     claim = claim_run(run.pk, "worker")
     LoadUnit.objects.create(
-        workspace=pipeline.workspace, pipeline=pipeline, node="files", sha256="b" * 64, name="a.csv", size=1,
-        state="processing", run=run, changed_at=run.queued_at,
-    )  # fmt: skip
+        workspace=pipeline.workspace,
+        pipeline=pipeline,
+        node="files",
+        sha256="b" * 64,
+        name="a.csv",
+        size=1,
+        state="processing",
+        run=run,
+        changed_at=run.queued_at,
+    )
     Run.objects.filter(pk=run.pk).update(lease_until=run.queued_at)
     assert take_back_lost() == 1
     assert LoadUnit.objects.get().state == "pending"

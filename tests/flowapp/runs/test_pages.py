@@ -28,8 +28,17 @@ def queued(pipeline) -> Run:
 
 def load(run: Run, **changes: int) -> Run:
     """Let a run end well, with the numbers of its target."""
-    counts = {"rows_read": 1010, "rows_loaded": 1000, "rows_rejected": 10, "rows_filtered": 0, "rows_inserted": 1000,
-              "rows_updated": 0, "rows_unchanged": 0, "duration_ms": 1234, **changes}  # fmt: skip
+    counts = {
+        "rows_read": 1010,
+        "rows_loaded": 1000,
+        "rows_rejected": 10,
+        "rows_filtered": 0,
+        "rows_inserted": 1000,
+        "rows_updated": 0,
+        "rows_unchanged": 0,
+        "duration_ms": 1234,
+        **changes,
+    }
     NodeRun.objects.create(workspace=run.workspace, run=run, position=1, node="load", kind="target", **counts)
     Run.objects.filter(pk=run.pk).update(state=State.SUCCEEDED, started_at=timezone.now(), ended_at=timezone.now())
     return run
@@ -54,9 +63,15 @@ def test_what_the_database_says_of_a_failure_is_shown_without_passwords(as_, que
 
 def test_each_node_tells_the_rows_that_it_rejected_itself(as_, queued):
     NodeRun.objects.create(
-        workspace=queued.workspace, run=queued, position=0, node="check", kind="validate", rows_in=1010, rows_out=1003,
+        workspace=queued.workspace,
+        run=queued,
+        position=0,
+        node="check",
+        kind="validate",
+        rows_in=1010,
+        rows_out=1003,
         rows_rejected_here=7,
-    )  # fmt: skip
+    )
     load(queued, rows_in=1003, rows_out=1000, rows_rejected_here=3, rows_filtered=7)
     text = words(as_("viewer").get(at(queued)))
 
@@ -67,9 +82,16 @@ def test_each_node_tells_the_rows_that_it_rejected_itself(as_, queued):
 
 def test_each_node_tells_the_rows_that_it_left_out_itself(as_, queued):
     NodeRun.objects.create(
-        workspace=queued.workspace, run=queued, position=0, node="shape", kind="transform", rows_in=1010, rows_out=1003,
-        rows_filtered=7, rows_rejected_here=0,
-    )  # fmt: skip
+        workspace=queued.workspace,
+        run=queued,
+        position=0,
+        node="shape",
+        kind="transform",
+        rows_in=1010,
+        rows_out=1003,
+        rows_filtered=7,
+        rows_rejected_here=0,
+    )
     load(queued, rows_in=1003, rows_out=1000, rows_rejected_here=0, rows_filtered=7, rows_replaced=2, rows_suppressed=1)
     text = words(as_("viewer").get(at(queued)))
 
@@ -88,8 +110,17 @@ def test_runs_are_listed_with_state_and_numbers(as_, queued):
 @pytest.mark.parametrize(("kept", "violated", "shown"), [(5, 7, "5"), (0, 0, "0"), (0, 7, "–")])
 def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, kept, violated, shown):
     """Where rules were violated and no row was kept, nobody knows how many rows it were."""
-    RuleCount.objects.create(workspace=queued.workspace, run=queued, position=0, node="check", rule="r", type="notNull",
-                             field="id", on_fail="abort", violations=violated)  # fmt: skip
+    RuleCount.objects.create(
+        workspace=queued.workspace,
+        run=queued,
+        position=0,
+        node="check",
+        rule="r",
+        type="notNull",
+        field="id",
+        on_fail="abort",
+        violations=violated,
+    )
     report = {"quarantine": {"rows": kept, "entries": violated, "tables": ["dlq.numbers"]}}
     Run.objects.filter(pk=queued.pk).update(state=State.FAILED, ended_at=timezone.now(), report=report)
     told = f"{shown} rejected rows of run 1 v1" if kept else f"{shown} v1"
@@ -118,10 +149,19 @@ def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rej
 
 @pytest.mark.parametrize(
     ("query", "found"),
-    [("pipeline=numbers", True), ("state=queued", True), ("state=failed", False), ("trigger=manual", True),
-     ("trigger=api", False), ("since=2000-01-01T00:00", True), ("until=2000-01-01T00:00", False),
-     ("pipeline=unknown", False), ("state=nonsense", False), ("since=yesterday", False)],
-)  # fmt: skip
+    [
+        ("pipeline=numbers", True),
+        ("state=queued", True),
+        ("state=failed", False),
+        ("trigger=manual", True),
+        ("trigger=api", False),
+        ("since=2000-01-01T00:00", True),
+        ("until=2000-01-01T00:00", False),
+        ("pipeline=unknown", False),
+        ("state=nonsense", False),
+        ("since=yesterday", False),
+    ],
+)
 def test_runs_are_filtered_and_a_filter_that_cannot_be_read_shows_none(as_, queued, query, found):
     answer = as_("viewer").get(f"{RUNS}?{query}")
 
@@ -135,11 +175,16 @@ def test_pages_of_runs_follow_one_another_with_a_constant_number_of_queries(
     runs = [queue_run(pipeline, Trigger.MANUAL, send=False) for _ in range(3)]
     Run.objects.bulk_create(
         Run(
-            workspace=pipeline.workspace, pipeline=pipeline, version=runs[0].version, number=n, trigger="api",
-            queued_at=runs[0].queued_at, due_at=runs[0].due_at,
+            workspace=pipeline.workspace,
+            pipeline=pipeline,
+            version=runs[0].version,
+            number=n,
+            trigger="api",
+            queued_at=runs[0].queued_at,
+            due_at=runs[0].due_at,
         )
         for n in range(4, 121)
-    )  # fmt: skip
+    )
     client, seen, address = as_("viewer"), [], RUNS
     while address:
         with django_assert_max_num_queries(10):
@@ -184,9 +229,16 @@ def test_numbers_that_do_not_add_up_are_called_so(as_, queued):
 def test_rules_are_told_with_zero_too(as_, queued):
     for place, violations in enumerate((0, 12)):
         RuleCount.objects.create(
-            workspace=queued.workspace, run=queued, position=place, node="check", rule=f"r{place}", type="notNull",
-            field="id", on_fail="skip", violations=violations,
-        )  # fmt: skip
+            workspace=queued.workspace,
+            run=queued,
+            position=place,
+            node="check",
+            rule=f"r{place}",
+            type="notNull",
+            field="id",
+            on_fail="skip",
+            violations=violations,
+        )
     text = words(as_("viewer").get(at(load(queued))))
 
     assert "r0 check notNull id skip 0" in text
@@ -195,9 +247,13 @@ def test_rules_are_told_with_zero_too(as_, queued):
 
 def test_a_failed_run_tells_what_to_do_and_leads_to_its_node(as_, queued):
     Run.objects.filter(pk=queued.pk).update(
-        state=State.FAILED, error_code="target.unreachable", error_node="load", error_message="Nothing answers.",
-        error_hint="Start the server.", ended_at=timezone.now(),
-    )  # fmt: skip
+        state=State.FAILED,
+        error_code="target.unreachable",
+        error_node="load",
+        error_message="Nothing answers.",
+        error_hint="Start the server.",
+        ended_at=timezone.now(),
+    )
     page = as_("viewer").get(at(queued)).content.decode()
 
     assert all(text in page for text in ("Nothing answers.", "Start the server.", "target.unreachable"))
@@ -308,14 +364,27 @@ def test_texts_of_a_run_do_no_harm(as_, queued):
         workspace=queued.workspace, run=queued, attempt=1, at=timezone.now(), level="info", message=HOSTILE
     )
     RuleCount.objects.create(
-        workspace=queued.workspace, run=queued, position=0, node="check", rule=HOSTILE, type="notNull", field=HOSTILE,
-        on_fail="skip", violations=1,
-    )  # fmt: skip
+        workspace=queued.workspace,
+        run=queued,
+        position=0,
+        node="check",
+        rule=HOSTILE,
+        type="notNull",
+        field=HOSTILE,
+        on_fail="skip",
+        violations=1,
+    )
     Run.objects.filter(pk=queued.pk).update(
-        state=State.FAILED, error_code="x", error_node=HOSTILE[:60], error_message=HOSTILE, error_hint=HOSTILE,
-        report={"warnings": [{"code": "x", "node": HOSTILE, "message": HOSTILE}],
-                "checks": [{"node": "n", "check": HOSTILE, "ok": False, "message": HOSTILE, "observed": HOSTILE}]},
-    )  # fmt: skip
+        state=State.FAILED,
+        error_code="x",
+        error_node=HOSTILE[:60],
+        error_message=HOSTILE,
+        error_hint=HOSTILE,
+        report={
+            "warnings": [{"code": "x", "node": HOSTILE, "message": HOSTILE}],
+            "checks": [{"node": "n", "check": HOSTILE, "ok": False, "message": HOSTILE, "observed": HOSTILE}],
+        },
+    )
     assert_harmless(as_("viewer").get(at(queued)))
 
 

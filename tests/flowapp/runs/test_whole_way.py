@@ -127,11 +127,20 @@ def test_the_row_that_an_expression_failed_for_is_the_same_number_everywhere(
     monkeypatch.setattr(first_failing, "SECONDS", 600)
     put_file("a.csv", "id\n1\n0\n0\n")
     source, load = document()["nodes"]
-    shape = {"id": "shape", "kind": "transform", "inputs": ["files"],
-             "ops": [{"op": "derive", "columns": {"id": "cast(1 / id as int)"}}]}  # fmt: skip
+    shape = {
+        "id": "shape",
+        "kind": "transform",
+        "inputs": ["files"],
+        "ops": [{"op": "derive", "columns": {"id": "cast(1 / id as int)"}}],
+    }
     named = {"type": "notNull", "field": "id", "onFail": "skip"}
-    check = {"id": "check", "kind": "validate", "inputs": ["shape"], "rowLevel": [named],
-             "quarantine": {"enabled": True, "table": f"{schema}.rejected"}}  # fmt: skip
+    check = {
+        "id": "check",
+        "kind": "validate",
+        "inputs": ["shape"],
+        "rowLevel": [named],
+        "quarantine": {"enabled": True, "table": f"{schema}.rejected"},
+    }
     pipeline = save(nodes=[source, shape, check, {**load, "inputs": ["check"]}]).pipeline
     run = run_inline(pipeline)
     told = run_document(run)
@@ -159,8 +168,13 @@ def test_a_preview_of_the_real_engine_tells_what_the_run_then_does(pipeline, tar
 def test_a_query_of_a_database_is_read_anew_by_every_run(save, document, target, schema):
     nodes = document()["nodes"]
     query = "select g as id from pg_catalog.generate_series(1, 3) as g"
-    nodes[0] = {"id": "numbers", "kind": "source", "connector": "postgres", "connection": "warehouse",
-                "config": {"query": query}}  # fmt: skip
+    nodes[0] = {
+        "id": "numbers",
+        "kind": "source",
+        "connector": "postgres",
+        "connection": "warehouse",
+        "config": {"query": query},
+    }
     nodes[1] |= {"inputs": ["numbers"], "loadMode": "truncate"}
     pipeline = save(nodes=nodes).pipeline
     for _ in range(2):

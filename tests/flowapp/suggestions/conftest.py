@@ -27,8 +27,12 @@ ROWS = [{"id": n, "name": f"N{n:04}", "colour": ("red", "green")[n % 2]} for n i
 def checked(save: Callable[..., Any], schema: str) -> Pipeline:
     """files → check (colour must not be empty) → load."""
     source, load = make_document(schema=schema)["nodes"]
-    check = {"id": "check", "kind": "validate", "inputs": ["files"],
-             "rowLevel": [{"type": "notNull", "field": "colour", "onFail": "skip"}]}  # fmt: skip
+    check = {
+        "id": "check",
+        "kind": "validate",
+        "inputs": ["files"],
+        "rowLevel": [{"type": "notNull", "field": "colour", "onFail": "skip"}],
+    }
     pipeline: Pipeline = save(nodes=[source, check, {**load, "inputs": ["check"]}]).pipeline
     return pipeline
 

@@ -79,10 +79,15 @@ def test_checks_join_those_that_are_there(checked, person):
     ]
 
 
-@pytest.mark.parametrize(("spec", "check", "code"), [
-    ({"type": "nonsense"}, "", "rule.unknown_type"), ({"columns": ["id"]}, "customSql", "rule.unknown_type"),
-    ({"type": "regex", "field": "id"}, "", "rule.invalid"), ("text", "", "rule.unknown_type"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spec", "check", "code"),
+    [
+        ({"type": "nonsense"}, "", "rule.unknown_type"),
+        ({"columns": ["id"]}, "customSql", "rule.unknown_type"),
+        ({"type": "regex", "field": "id"}, "", "rule.invalid"),
+        ("text", "", "rule.unknown_type"),
+    ],
+)
 def test_what_is_no_rule_is_not_accepted(checked, person, spec, check, code):
     with pytest.raises(FlowError) as refused:
         accept(open_draft(checked, person("editor")), "check", spec, check)
@@ -128,12 +133,15 @@ def test_a_rule_that_cannot_be_tried_says_why_and_what_can(checked, sampled, flo
     assert "a preview of the saved pipeline counts the rows that it hits" in told
 
 
-@pytest.mark.parametrize(("spec", "said"), [
-    ({"type": "notNull", "field": "a", "onFail": "skip"}, ""),
-    ({"type": "range", "field": "a", "min": 1, "max": 2.5, "maxViolations": 3}, "min 1, max 2.5, max violations 3"),
-    ({"type": "oneOf", "field": "a", "values": ["red", 1, ""]}, 'values red · 1 · ""'),
-    ({"type": "jsonSchema", "field": "a", "schema": {"type": "object"}}, 'schema {"type": "object"}'),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"type": "notNull", "field": "a", "onFail": "skip"}, ""),
+        ({"type": "range", "field": "a", "min": 1, "max": 2.5, "maxViolations": 3}, "min 1, max 2.5, max violations 3"),
+        ({"type": "oneOf", "field": "a", "values": ["red", 1, ""]}, 'values red · 1 · ""'),
+        ({"type": "jsonSchema", "field": "a", "schema": {"type": "object"}}, 'schema {"type": "object"}'),
+    ],
+)
 def test_what_a_rule_asks_is_told_in_words(spec, said):
     assert asks(spec) == said
 
@@ -264,9 +272,12 @@ def test_the_source_of_the_draft_is_sampled_and_not_that_of_the_saved_version(ch
 
 @pytest.mark.parametrize(
     ("change", "said"),
-    [({"inputs": []}, "reads from no source yet"), ({"inputs": ["check"]}, "reads from no source yet"),
-     ({"kind": "target"}, "is no validate node")],
-)  # fmt: skip
+    [
+        ({"inputs": []}, "reads from no source yet"),
+        ({"inputs": ["check"]}, "reads from no source yet"),
+        ({"kind": "target"}, "is no validate node"),
+    ],
+)
 def test_a_draft_that_cannot_be_sampled_yet_says_why_and_leads_back(unsaved, as_, person, change, said):
     editor = person("editor")
     document = json.loads(open_draft(unsaved, editor).text)

@@ -34,13 +34,26 @@ def checked(save: Callable[..., Any], schema: str) -> Pipeline:
     """files → shape (no becomes id) → check → load, upserting by id."""
     source, load = make_document(schema=schema)["nodes"]
     del source["columns"]
-    shape = {"id": "shape", "kind": "transform", "inputs": ["files"],
-             "ops": [{"op": "rename", "columns": {"no": "id"}}]}  # fmt: skip
-    check = {"id": "check", "kind": "validate", "inputs": ["shape"],
-             "rowLevel": [{"id": "named", "type": "notNull", "field": "name", "onFail": "skip"}],
-             "quarantine": {"enabled": True, "table": f"{schema}.rejects"}}  # fmt: skip
-    load = {**load, "inputs": ["check"], "loadMode": "upsert", "upsertKey": ["id"],
-            "columns": [{"name": "id", "type": "integer"}, {"name": "name", "type": "string"}]}  # fmt: skip
+    shape = {
+        "id": "shape",
+        "kind": "transform",
+        "inputs": ["files"],
+        "ops": [{"op": "rename", "columns": {"no": "id"}}],
+    }
+    check = {
+        "id": "check",
+        "kind": "validate",
+        "inputs": ["shape"],
+        "rowLevel": [{"id": "named", "type": "notNull", "field": "name", "onFail": "skip"}],
+        "quarantine": {"enabled": True, "table": f"{schema}.rejects"},
+    }
+    load = {
+        **load,
+        "inputs": ["check"],
+        "loadMode": "upsert",
+        "upsertKey": ["id"],
+        "columns": [{"name": "id", "type": "integer"}, {"name": "name", "type": "string"}],
+    }
     pipeline: Pipeline = save(nodes=[source, shape, check, load]).pipeline
     return pipeline
 

@@ -27,8 +27,15 @@ def places(pipeline, **key):
 
 def test_a_loaded_row_tells_its_run_file_and_record(checked, run, table):
     table((1, "Ann", 5), (2, "Bob", 6))
-    LoadUnit.objects.create(workspace=run.workspace, pipeline=checked, node="files", sha256=HASH, name="a.csv", size=1,
-                            changed_at=timezone.now())  # fmt: skip
+    LoadUnit.objects.create(
+        workspace=run.workspace,
+        pipeline=checked,
+        node="files",
+        sha256=HASH,
+        name="a.csv",
+        size=1,
+        changed_at=timezone.now(),
+    )
     (row,) = places(checked, id="2")[0]["table"].found
     assert row.values == {"id": 2, "name": "Bob"}
     assert (row.run, row.file, row.record) == (run, "a.csv", 6)
@@ -77,8 +84,9 @@ def test_what_an_older_version_rejected_is_found_where_it_was_put(checked, run, 
     moved = checked.versions.get().document.replace(f"{schema}.rejects", f"{schema}.moved")
     save_version(checked.workspace, moved)
     assert [len(place.found) for place in trace_row(checked, {"id": "7"})[0].places if place.kind == "rejects"] == [
-        0, 1,
-    ]  # fmt: skip
+        0,
+        1,
+    ]
 
 
 def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, table, database):
@@ -86,9 +94,16 @@ def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, ta
     database.execute(
         "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, source_file, source_record, row)"
         " VALUES (%s, %s, 'load', %s, 'a.csv', 3, %s), (gen_random_uuid(), %s, 'load', %s, 'theirs.csv', 3, %s)",
-        [checked.workspace_id, checked.ident, str(run.pk), Jsonb({"id": 4, "name": "Di"}),
-         checked.ident, str(run.pk), Jsonb({"id": 4})],
-    )  # fmt: skip
+        [
+            checked.workspace_id,
+            checked.ident,
+            str(run.pk),
+            Jsonb({"id": 4, "name": "Di"}),
+            checked.ident,
+            str(run.pk),
+            Jsonb({"id": 4}),
+        ],
+    )
     database.execute(
         "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, kind, row)"
         " VALUES (%s, %s, 'load', %s, 'source', %s)",
@@ -105,10 +120,15 @@ def test_a_table_without_the_columns_says_so_plainly(checked, table):
     assert "was made without _source_file_hash, _flow_run, _source_record" in found.note
 
 
-@pytest.mark.parametrize(("key", "says"), [
-    ({"id": "abc"}, "cannot be read as its column's type"), ({"nonsense": "1"}, "no column nonsense"),
-    ({"id": "1\x00"}, "cannot be read"), ({"id": "99999999999999999999"}, "cannot be read"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ({"id": "abc"}, "cannot be read as its column's type"),
+        ({"nonsense": "1"}, "no column nonsense"),
+        ({"id": "1\x00"}, "cannot be read"),
+        ({"id": "99999999999999999999"}, "cannot be read"),
+    ],
+)
 def test_what_cannot_be_searched_says_why_and_nothing_is_certain(checked, table, key, says):
     table((1, "Ann", 5))
     found, trace = places(checked, **key)
@@ -142,8 +162,9 @@ def test_a_missing_table_and_a_dead_database_are_told_apart(checked, connected):
 
 def test_where_nothing_is_found_recent_loads_say_what_they_left_out(checked, run, table):
     table()
-    NodeRun.objects.create(workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_filtered=12,
-                           rows_replaced=0)  # fmt: skip
+    NodeRun.objects.create(
+        workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_filtered=12, rows_replaced=0
+    )
     _, trace = places(checked, id="1")
     assert (trace.is_found, trace.left_out) == (False, (("left out by filters", 12),))
 
@@ -153,8 +174,9 @@ def test_what_a_replay_rejects_is_no_further_row_that_was_left_out(checked, run,
     again = queue_run(checked, Trigger.CLI, send=False)
     Run.objects.filter(pk=again.pk).update(purpose=Purpose.REPLAY)
     for one in (run, again):
-        NodeRun.objects.create(workspace=one.workspace, run=one, position=1, node="load", kind="target",
-                               rows_rejected=3)  # fmt: skip
+        NodeRun.objects.create(
+            workspace=one.workspace, run=one, position=1, node="load", kind="target", rows_rejected=3
+        )
     assert places(checked, id="1")[1].left_out == (("rejected", 3),)
 
 

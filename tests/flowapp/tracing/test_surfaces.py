@@ -60,8 +60,17 @@ def test_a_rule_without_an_id_is_told_by_type_and_field(checked, run, table, war
     table()
     made_up = "r-0123456789ab"
     keep(warehouse, checked, f"{schema}.rejects", made_up, run, row={"no": "7"}, field="contact")
-    RuleCount.objects.create(workspace=run.workspace, run=run, position=0, node="check", rule=made_up, type="email",
-                             field="contact", on_fail="skip", violations=1)  # fmt: skip
+    RuleCount.objects.create(
+        workspace=run.workspace,
+        run=run,
+        position=0,
+        node="check",
+        rule=made_up,
+        type="email",
+        field="contact",
+        on_fail="skip",
+        violations=1,
+    )
     assert "(email on contact)" in words(as_("editor").post(f"{TRACE}numbers/", {"column_0": "id", "value_0": "7"}))
     for command in (("trace", "numbers", "id=7"), ("errors", "list"), ("runs", "show", str(run.pk))):
         told = flow(*command).stdout

@@ -31,9 +31,14 @@ def sql(warehouse: Connection, schema: str) -> Callable[[str], list[tuple[Any, .
     def run(statement: str) -> list[tuple[Any, ...]]:
         w = warehouse
         with psycopg.connect(
-            host=w.host, port=w.port, dbname=w.database, user=w.user, password=w.password, autocommit=True,
+            host=w.host,
+            port=w.port,
+            dbname=w.database,
+            user=w.user,
+            password=w.password,
+            autocommit=True,
             options=f"-c search_path={schema}",
-        ) as conn:  # fmt: skip
+        ) as conn:
             cursor = conn.execute(statement)
             return cursor.fetchall() if cursor.description else []
 

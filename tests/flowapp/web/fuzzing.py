@@ -35,28 +35,118 @@ def cursor(text: str | bytes) -> str:
 
 
 TEXTS = (
-    "", " ", "\0", "a\0b", "0", "-1", "1", "²", "१२", "1_000", "9" * 30, "-" + "9" * 30, "2147483648", "9" * 5_000,
-    "NaN", "Infinity", "-Infinity", "1e999", "true", "null", "[]", "{}", '{"a":{}}', "[" * 5_000, '{"a":' * 5_000,
-    "9999-12-31", "0001-01-01", "2025-02-30", "9999-12-31T23:59", "9999-12-31T23:59:59Z", "0001-01-01T00:00+14:00",
-    "00000000-0000-4000-8000-000000000000", "💥", "\u202e", "x" * 5_000, "a" * 64, "'; --", "%", "%00", "../../etc",
-    "__class__", "a:b:c", "a|b", "/nodes/0", "/nodes/99999999999999999999", "~2", "(" * 3_000,
+    "",
+    " ",
+    "\0",
+    "a\0b",
+    "0",
+    "-1",
+    "1",
+    "²",
+    "१२",
+    "1_000",
+    "9" * 30,
+    "-" + "9" * 30,
+    "2147483648",
+    "9" * 5_000,
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "1e999",
+    "true",
+    "null",
+    "[]",
+    "{}",
+    '{"a":{}}',
+    "[" * 5_000,
+    '{"a":' * 5_000,
+    "9999-12-31",
+    "0001-01-01",
+    "2025-02-30",
+    "9999-12-31T23:59",
+    "9999-12-31T23:59:59Z",
+    "0001-01-01T00:00+14:00",
+    "00000000-0000-4000-8000-000000000000",
+    "💥",
+    "\u202e",
+    "x" * 5_000,
+    "a" * 64,
+    "'; --",
+    "%",
+    "%00",
+    "../../etc",
+    "__class__",
+    "a:b:c",
+    "a|b",
+    "/nodes/0",
+    "/nodes/99999999999999999999",
+    "~2",
+    "(" * 3_000,
     "CAST(x AS DECIMAL(MAX))",
-    "date(" * 40 + ")" * 40, cursor("p=abc"), cursor("p=%00"), cursor("p=" + "9" * 30), cursor("p=9999-12-31&o=9"),
-    cursor("r=x"), cursor("o=" + "9" * 30), cursor('["f",1]'), cursor('["f",1e999,2]'), cursor('["b",null]'),
-    cursor('{"a":1e999}'), cursor('{"a":' + "9" * 30 + "}"), cursor("[" * 5_000), cursor('["f","a\\u0000","b"]'),
-    cursor('["f","9999-12-31T00:00:00Z",1]'), cursor(b"\xff\xfe"), "====", "é",
-)  # fmt: skip
+    "date(" * 40 + ")" * 40,
+    cursor("p=abc"),
+    cursor("p=%00"),
+    cursor("p=" + "9" * 30),
+    cursor("p=9999-12-31&o=9"),
+    cursor("r=x"),
+    cursor("o=" + "9" * 30),
+    cursor('["f",1]'),
+    cursor('["f",1e999,2]'),
+    cursor('["b",null]'),
+    cursor('{"a":1e999}'),
+    cursor('{"a":' + "9" * 30 + "}"),
+    cursor("[" * 5_000),
+    cursor('["f","a\\u0000","b"]'),
+    cursor('["f","9999-12-31T00:00:00Z",1]'),
+    cursor(b"\xff\xfe"),
+    "====",
+    "é",
+)
 RAW = ("%FF", "%ED%A0%80", "%C0%80")
 """What is no UTF-8, as it stands in an address."""
 VALUES: tuple[Any, ...] = (
-    None, True, 0, -1, 2**31, 2**63, 10**30, 1.5, 1e308, [], {}, [[]], [{}], {"a": {}}, ["a", None], "\ud800",
-    "a\ud800", {"\0": 1}, {"": ""}, {"\ud800": 1}, *TEXTS,
-)  # fmt: skip
+    None,
+    True,
+    0,
+    -1,
+    2**31,
+    2**63,
+    10**30,
+    1.5,
+    1e308,
+    [],
+    {},
+    [[]],
+    [{}],
+    {"a": {}},
+    ["a", None],
+    "\ud800",
+    "a\ud800",
+    {"\0": 1},
+    {"": ""},
+    {"\ud800": 1},
+    *TEXTS,
+)
 BODIES = (
-    "", "null", "[]", "1", '"x"', "{}", "{", "[" * 100_000, '{"a":' * 50_000, "[" * 300 + "]" * 300, "NaN", "1e999",
-    "9" * 5_000, '{"a": "\\ud800"}', '{"a": "\\u0000"}', '{"a": 1, "a": 2}', "\xff",
+    "",
+    "null",
+    "[]",
+    "1",
+    '"x"',
+    "{}",
+    "{",
+    "[" * 100_000,
+    '{"a":' * 50_000,
+    "[" * 300 + "]" * 300,
+    "NaN",
+    "1e999",
+    "9" * 5_000,
+    '{"a": "\\ud800"}',
+    '{"a": "\\u0000"}',
+    '{"a": 1, "a": 2}',
+    "\xff",
     '{"text": "' + "x" * 100_000 + '"}',
-)  # fmt: skip
+)
 JSON = "application/json"
 
 
@@ -101,8 +191,9 @@ def listening(kind: type, heard: Heard, where: str) -> type:
 
 def listen(heard: Heard, monkeypatch: Any) -> None:
     """Hear what views look up in queries, forms and JSON bodies."""
-    query, form, body = (listening(kind, heard, where) for kind, where in
-                         ((QueryDict, "query"), (QueryDict, "form"), (dict, "body")))  # fmt: skip
+    query, form, body = (
+        listening(kind, heard, where) for kind, where in ((QueryDict, "query"), (QueryDict, "form"), (dict, "body"))
+    )
     parse = BoundedJSONParser.parse
 
     def hear_body(self: Any, *args: Any, **kwargs: Any) -> Any:

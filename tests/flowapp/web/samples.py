@@ -23,8 +23,13 @@ BY_NAME: dict[str, object] = {}
 """By the argument's name, where its converter does not say enough."""
 
 PUBLIC = {
-    "accounts:login", "accounts:link", "accounts:logout", "api:schema", "api:health", "api:pipeline_schema",
-}  # fmt: skip
+    "accounts:login",
+    "accounts:link",
+    "accounts:logout",
+    "api:schema",
+    "api:health",
+    "api:pipeline_schema",
+}
 """What anybody may ask, signed in or not."""
 
 OUTSIDE = {"start", "workspaces", "docs", "accounts:password"}

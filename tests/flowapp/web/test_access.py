@@ -112,9 +112,11 @@ def test_a_fragment_that_nobody_asks_for_sends_the_whole_page_to_the_login(works
 
 @pytest.mark.parametrize(
     ("came_from", "back"),
-    [("http://testserver/w/alices-team/health/?day=1", "/w/alices-team/health/?day=1"),
-     ("https://elsewhere.example/", SELECT)],
-)  # fmt: skip
+    [
+        ("http://testserver/w/alices-team/health/?day=1", "/w/alices-team/health/?day=1"),
+        ("https://elsewhere.example/", SELECT),
+    ],
+)
 def test_after_the_login_a_form_is_shown_again_and_not_asked_for_by_its_address(workspace, client, came_from, back):
     answer = client.post(SELECT, headers={"Referer": came_from})
     assert answer["Location"] == f"/login/?{urlencode({'next': back})}"

@@ -31,9 +31,20 @@ MAKES_IT_HERE = {"api:ir"}
 BODIES: dict[str, object] = {"api:restore": '{"version": 1}', "pipelines:fix": {"patch": "[]"}}
 """What is looked at before the thing itself is looked for."""
 OWNED = (
-    Pipeline, PipelineVersion, Run, LoadUnit, Alert, Connection, Token, Membership, MarkCopy, Backup, Channel,
-    Selection, RowDecision,
-)  # fmt: skip
+    Pipeline,
+    PipelineVersion,
+    Run,
+    LoadUnit,
+    Alert,
+    Connection,
+    Token,
+    Membership,
+    MarkCopy,
+    Backup,
+    Channel,
+    Selection,
+    RowDecision,
+)
 
 
 @pytest.fixture

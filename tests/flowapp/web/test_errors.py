@@ -19,9 +19,13 @@ REFUSED = DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
 
 @pytest.mark.parametrize(
     "request_",
-    [REQUESTS.get("/", {"pipeline": "a\0"}), REQUESTS.get("/a%00/"), REQUESTS.post("/", {"reason": "\0"}),
-     REQUESTS.post("/", {"cell|\0": "1"})],
-)  # fmt: skip
+    [
+        REQUESTS.get("/", {"pipeline": "a\0"}),
+        REQUESTS.get("/a%00/"),
+        REQUESTS.post("/", {"reason": "\0"}),
+        REQUESTS.post("/", {"cell|\0": "1"}),
+    ],
+)
 def test_a_nul_character_of_a_request_is_told_and_no_fault_of_ours(request_):
     for error in (REFUSED, Terminal("target.driver_failed", "The database driver failed: DataError.")):
         found = unstorable_refused(request_, error)

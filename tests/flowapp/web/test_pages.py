@@ -121,9 +121,13 @@ def test_an_unknown_address_is_told_with_an_id_that_the_log_holds(viewer, caplog
     assert error_id in caplog.text
 
 
-@pytest.mark.parametrize(("came_from", "is_led_back"), [
-    ("http://testserver/w/alices-team/errors/purge/?pipeline=numbers", True), ("https://elsewhere.example/", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("came_from", "is_led_back"),
+    [
+        ("http://testserver/w/alices-team/errors/purge/?pipeline=numbers", True),
+        ("https://elsewhere.example/", False),
+    ],
+)
 def test_a_form_that_is_refused_leads_back_to_its_page(as_, came_from, is_led_back):
     page = as_("admin").post("/w/alices-team/errors/purge/", {}, headers={"Referer": came_from})
 

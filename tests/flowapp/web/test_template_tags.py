@@ -34,11 +34,25 @@ TEMPLATES = settings.BASE_DIR / "templates"
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0, "0 s ago"), (59, "59 s ago"), (59.6, "1 min ago"), (60, "1 min ago"), (3569, "59 min ago"),
-     (3599, "1 h ago"), (3600, "1 h ago"), (-90, "in 2 min"), (-89, "in 1 min"), (86400, "24 h ago"),
-     (86400 * 2 - 1801, "47 h ago"), (86400 * 2, "2 d ago"), (-86400 * 3 + 2, "in 3 d"), (86400 * 29.4, "29 d ago"),
-     (86400 * 29.6, "2025-12-02"), (86400 * 40, "2025-11-22")],
-)  # fmt: skip
+    [
+        (0, "0 s ago"),
+        (59, "59 s ago"),
+        (59.6, "1 min ago"),
+        (60, "1 min ago"),
+        (3569, "59 min ago"),
+        (3599, "1 h ago"),
+        (3600, "1 h ago"),
+        (-90, "in 2 min"),
+        (-89, "in 1 min"),
+        (86400, "24 h ago"),
+        (86400 * 2 - 1801, "47 h ago"),
+        (86400 * 2, "2 d ago"),
+        (-86400 * 3 + 2, "in 3 d"),
+        (86400 * 29.4, "29 d ago"),
+        (86400 * 29.6, "2025-12-02"),
+        (86400 * 40, "2025-11-22"),
+    ],
+)
 def test_a_distance_in_time_is_told_to_the_nearest_unit(seconds, words):
     assert relative(NOW - timedelta(seconds=seconds), NOW) == words
 
@@ -59,9 +73,17 @@ def test_numbers_have_separators(number, words):
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.42, "0.4 s"), (59.9, "59.9 s"), (59.96, "1 min 0 s"), (75, "1 min 15 s"), (3599.6, "1 h 0 min"),
-     (3660, "1 h 1 min"), (7199, "2 h 0 min"), (0, "0.0 s")],
-)  # fmt: skip
+    [
+        (0.42, "0.4 s"),
+        (59.9, "59.9 s"),
+        (59.96, "1 min 0 s"),
+        (75, "1 min 15 s"),
+        (3599.6, "1 h 0 min"),
+        (3660, "1 h 1 min"),
+        (7199, "2 h 0 min"),
+        (0, "0.0 s"),
+    ],
+)
 def test_durations_are_told_in_two_units_at_most(seconds, words):
     assert duration(seconds) == words
 

@@ -29,29 +29,63 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
     pipeline = Pipeline.objects.create(workspace=workspace, ident="numbers", latest_number=1, run_counter=1)
     text = json.dumps(make_document())
     version = PipelineVersion.objects.create(workspace=workspace, pipeline=pipeline, number=1, document=text)
-    run = Run.objects.create(workspace=workspace, pipeline=pipeline, version=version, number=1, trigger="manual",
-                             queued_at=now, due_at=now)  # fmt: skip
-    unit = LoadUnit.objects.create(workspace=workspace, pipeline=pipeline, node="files", name="a.csv", size=1,
-                                   changed_at=now)  # fmt: skip
-    alert = Alert.objects.create(workspace=workspace, kind="run.failed", severity="error", fingerprint="f",
-                                 message="m", next_step="n", first_seen_at=now, last_seen_at=now)  # fmt: skip
-    MarkCopy.objects.create(workspace=workspace, pipeline=pipeline, node="load", schema="public", table="numbers",
-                            value="secretword", seen_at=now)  # fmt: skip
-    backup = Backup.objects.create(workspace=workspace, pipeline=pipeline, run=run, node="load", connection="warehouse",
-                                   schema="public", table="numbers", rows=3, taken_at=now)  # fmt: skip
+    run = Run.objects.create(
+        workspace=workspace, pipeline=pipeline, version=version, number=1, trigger="manual", queued_at=now, due_at=now
+    )
+    unit = LoadUnit.objects.create(
+        workspace=workspace, pipeline=pipeline, node="files", name="a.csv", size=1, changed_at=now
+    )
+    alert = Alert.objects.create(
+        workspace=workspace,
+        kind="run.failed",
+        severity="error",
+        fingerprint="f",
+        message="m",
+        next_step="n",
+        first_seen_at=now,
+        last_seen_at=now,
+    )
+    MarkCopy.objects.create(
+        workspace=workspace,
+        pipeline=pipeline,
+        node="load",
+        schema="public",
+        table="numbers",
+        value="secretword",
+        seen_at=now,
+    )
+    backup = Backup.objects.create(
+        workspace=workspace,
+        pipeline=pipeline,
+        run=run,
+        node="load",
+        connection="warehouse",
+        schema="public",
+        table="numbers",
+        rows=3,
+        taken_at=now,
+    )
     add_connection(workspace, "warehouse", warehouse)
     channel = Channel.objects.create(workspace=workspace, name="pager", kind="webhook", secret="secretword")
-    failed = Delivery.objects.create(channel=channel, alert=alert, event="opened", state="failed", made_at=now,
-                                     due_at=now)  # fmt: skip
+    failed = Delivery.objects.create(
+        channel=channel, alert=alert, event="opened", state="failed", made_at=now, due_at=now
+    )
     selection = Selection.objects.create(workspace=workspace, pipeline=pipeline, made_at=now, rows=1)
     _, token = add_token(workspace, "reader", "viewer", days=1)
     member = Membership.objects.get(user=person("admin"))
     return {
-        "ident": pipeline.ident, "run": run.pk, "unit": unit.pk, "alert": alert.pk, "name": "warehouse",
-        "token": token.pk, "member": member.pk, "row_id": str(uuid4()), "backup": backup.pk,
+        "ident": pipeline.ident,
+        "run": run.pk,
+        "unit": unit.pk,
+        "alert": alert.pk,
+        "name": "warehouse",
+        "token": token.pk,
+        "member": member.pk,
+        "row_id": str(uuid4()),
+        "backup": backup.pk,
         "hook": "load.postHook.0",
         "node": "load",
         "channel": "pager",
         "key": failed.key,
         "selection": selection.pk,
-    }  # fmt: skip
+    }

@@ -56,6 +56,11 @@ def _require_strategy(table: TableName, found: Replacing) -> str:
 
 
 HANDLER = LoadHandler(
-    "blue_green", ("DELETE", "INSERT", "SELECT"), _load, effect=effects.replaced, insert=insert_from,
-    inspect=_inspect, calls_before_swap=True,
-)  # fmt: skip
+    "blue_green",
+    ("DELETE", "INSERT", "SELECT"),
+    _load,
+    effect=effects.replaced,
+    insert=insert_from,
+    inspect=_inspect,
+    calls_before_swap=True,
+)

@@ -71,10 +71,12 @@ def read_definition(conn: Conn, table: TableName) -> Definition:
             owner,
             is_forced,
             create=read_statements(conn, oid, catalog.CREATE),
-            before_rows=read_statements(conn, oid, catalog.COLUMNS, catalog.CHECKS, catalog.TRIGGERS, catalog.POLICIES,
-                              catalog.ROW_SECURITY),
-            after_rows=read_statements(conn, oid, catalog.INDEXES, catalog.OWN_KEYS, catalog.STATISTICS, catalog.RULES,
-                             catalog.TABLE),
+            before_rows=read_statements(
+                conn, oid, catalog.COLUMNS, catalog.CHECKS, catalog.TRIGGERS, catalog.POLICIES, catalog.ROW_SECURITY
+            ),
+            after_rows=read_statements(
+                conn, oid, catalog.INDEXES, catalog.OWN_KEYS, catalog.STATISTICS, catalog.RULES, catalog.TABLE
+            ),
             grants=read_statements(conn, oid, catalog.GRANTS["TABLE"]),
             identities=tuple(_identities(conn, oid)),
             serials=tuple(Serial(*row) for row in _rows(conn, oid, catalog.SERIALS)),
@@ -82,7 +84,7 @@ def read_definition(conn: Conn, table: TableName) -> Definition:
             locks=read_statements(conn, oid, catalog.VIEW_LOCKS, catalog.CHILD_LOCKS, catalog.TABLE_LOCK),
             release=read_statements(conn, oid, catalog.RELEASE),
             rewiring=read_statements(conn, oid, catalog.VIEWS, catalog.OTHER_RULES, catalog.INBOUND, catalog.OUTBOUND),
-        )  # fmt: skip
+        )
 
 
 @contextmanager

@@ -44,10 +44,17 @@ class Checking:
                 yield conn
 
         return Staged(
-            load.conn, load.tables, load.winners, load.columns, working, dest,
-            load_mode(load.target.load_mode).adds_rows, self.now,
-            replace(load.connection, allowed_functions=self.allowed), session,
-        )  # fmt: skip
+            load.conn,
+            load.tables,
+            load.winners,
+            load.columns,
+            working,
+            dest,
+            load_mode(load.target.load_mode).adds_rows,
+            self.now,
+            replace(load.connection, allowed_functions=self.allowed),
+            session,
+        )
 
 
 def bounded(

@@ -36,11 +36,14 @@ COLUMNS = {
     "d": ("decimal(20,4)", st.decimals(-(10**15), 10**15, places=4) | st.sampled_from([Decimal("0.1"), Decimal(1)])),
     "f": ("float", st.sampled_from([0.0, 0.5, -0.25, 1024.0, math.nan, math.inf])),
     "s": ("string", texts | st.sampled_from(["a", "A", "ä", "a\u0308", " a", "a "])),
-    "t": ("timestamp", st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31))
-          | st.sampled_from([datetime(2025, 6, 15, 12), datetime(2025, 6, 15, 12, 0, 0, 1), datetime(2025, 6, 1)])),
+    "t": (
+        "timestamp",
+        st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31))
+        | st.sampled_from([datetime(2025, 6, 15, 12), datetime(2025, 6, 15, 12, 0, 0, 1), datetime(2025, 6, 1)]),
+    ),
     "z": ("timestamptz", st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))),
     "y": ("date", st.dates() | st.sampled_from([date(2025, 6, 15), date(2025, 6, 16)])),
-}  # fmt: skip
+}
 rows = st.lists(st.tuples(*(st.none() | values for _, values in COLUMNS.values())), max_size=12).map(
     lambda made: made + made[:2]
 )

@@ -92,15 +92,17 @@ def test_a_function_that_may_write_is_refused_before_the_read(load, checking, ma
 
 def test_a_function_that_lies_about_itself_cannot_write(load, checking, make, rows, schema):
     make("INSERT INTO t (a) VALUES (7)")
-    make("CREATE FUNCTION wipe() RETURNS integer STABLE LANGUAGE plpgsql AS"
-         f" 'BEGIN EXECUTE ''DELETE FROM {schema}.t''; RETURN 1; END'")  # fmt: skip
+    make(
+        "CREATE FUNCTION wipe() RETURNS integer STABLE LANGUAGE plpgsql AS"
+        f" 'BEGIN EXECUTE ''DELETE FROM {schema}.t''; RETURN 1; END'"
+    )
     checking.allowed = (f"{schema}.wipe",)
     with pytest.raises(Terminal, match=r"function_failed.*wipe\(\), SQLSTATE 0A000"):
         checking.run(load, query(f"SELECT 1 FROM input WHERE {schema}.wipe() > 0"))
     assert rows("SELECT count(*) FROM t") == [(1,)]
 
 
-@pytest.mark.parametrize("text", [*REFUSED, "SELECT * FROM t"])  # fmt: skip
+@pytest.mark.parametrize("text", [*REFUSED, "SELECT * FROM t"])
 def test_what_the_guard_refuses_is_refused_again_at_the_run(load, checking, text):
     with pytest.raises(Terminal):
         checking.probe(load, query(text))

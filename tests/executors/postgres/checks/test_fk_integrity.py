@@ -22,9 +22,7 @@ def fk(schema, column="c", ref_column="id", table="ref"):
         ("integer", "text", 1, 2),
     ],
 )
-def test_rows_without_their_reference_are_counted(
-    loading, checking, make, schema, staged, referenced, present, absent
-):  # fmt: skip
+def test_rows_without_their_reference_are_counted(loading, checking, make, schema, staged, referenced, present, absent):
     make(f"CREATE TABLE t (c {staged})")
     make(f"CREATE TABLE ref (id {referenced})")
     make(f"INSERT INTO ref VALUES ('{present}'), (NULL)")

@@ -16,11 +16,14 @@ ARRIVED = working("a integer", "b decimal(9,2)", "c string")
         ({"c": "string", "a": "integer", "b": "decimal(9,2)"}, False, None),
         ({"a": "integer"}, True, None),
         ({"a": "integer"}, False, "'b' is not expected; 'c' is not expected"),
-        ({"a": "bigint", "b": "decimal(9,3)", "c": "string"}, False,
-         "'a' is integer, not bigint; 'b' is decimal(9,2), not decimal(9,3)"),
+        (
+            {"a": "bigint", "b": "decimal(9,3)", "c": "string"},
+            False,
+            "'a' is integer, not bigint; 'b' is decimal(9,2), not decimal(9,3)",
+        ),
         ({"A": "integer"}, True, "'A' is missing"),
     ],
-)  # fmt: skip
+)
 def test_the_columns_that_arrive_are_compared_also_without_rows(staged, checking, columns, others, message):
     check = SchemaMatch(columns=columns, allow_others=others, on_fail="abort")
     load = staged("a integer", [])
