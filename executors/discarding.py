@@ -1,4 +1,4 @@
-"""Putting away what a discarded load has left: its staging, and the files that it had claimed."""
+"""Archiving what a discarded load has left: its staging, and the files that it had claimed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ClaimedFile(NamedTuple):
     mtime_ns: int
 
 
-def put_away_discarded(pipeline: Pipeline, source: Source, folder: Path, files: Collection[ClaimedFile]) -> None:
+def archive_discarded(pipeline: Pipeline, source: Source, folder: Path, files: Collection[ClaimedFile]) -> None:
     """Move these claimed files to the failed ones, so that the next run does not read them again. Files that are read
     in place stay where they are. Raises Failure."""
     if source.connector not in SOURCES:
@@ -38,4 +38,4 @@ def put_away_discarded(pipeline: Pipeline, source: Source, folder: Path, files: 
     handler = load_source(source, folder, Claimant.of(pipeline))
     for file in handler.list_claimed(time.time()):
         if ClaimedFile(file.name, file.size, file.mtime_ns) in files:
-            handler.finish(file, succeeded=False)
+            handler.archive(file, succeeded=False)

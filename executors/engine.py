@@ -11,9 +11,7 @@ from executors.approved_load import ApprovedLoad
 from executors.columnless import ColumnlessLoad, blank_warning, names_no_column, with_columns_of, without_columns
 from executors.destination import refuse_unloadable
 from executors.errors import Failure, InvalidContent, LeaseLost, Terminal, Transient
-from executors.file_intake import FileIntake, Opener
 from executors.holding import Held
-from executors.intake import Intake, Intakes
 from executors.lane import Lane
 from executors.markers import add_warnings, put_share, tell
 from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, Share, SourceFile
@@ -24,8 +22,10 @@ from executors.postgres.fences import raise_fence
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import refuse_busy
 from executors.reading import Reading
-from executors.snapshot_intake import SnapshotIntake
 from executors.sources import load_source
+from executors.sources.file_reader import FileSourceReader, Opener
+from executors.sources.readers import SourceReader, SourceReaders
+from executors.sources.snapshot_reader import SnapshotSourceReader
 from executors.spark.scan import scan_files
 from executors.spark.session import RunSession
 from executors.target_hooks import TargetHooks
@@ -75,8 +75,10 @@ class PipelineRun:
         self.lanes: list[Lane] = []
         self._stack = stack
         self._session = stack.enter_context(RunSession())
-        files = FileIntake(job, ports, self._scan, opener)
-        self._intake: Intake = Intakes(files, SnapshotIntake(job, ports, stack, only_looks=self.only_looks))
+        files = FileSourceReader(job, ports, self._scan, opener)
+        self._source_reader: SourceReader = SourceReaders(
+            files, SnapshotSourceReader(job, ports, stack, only_looks=self.only_looks)
+        )
 
     # --- before anything is read ------------------------------------------------------------------------------
 
@@ -142,7 +144,7 @@ class PipelineRun:
             with suppress(Failure):
                 interrupt(lane.connection)
         with suppress(Failure):
-            self._intake.interrupt()
+            self._source_reader.interrupt()
 
     def _scan(self, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
         return scan_files(self._session, source, files)
@@ -200,8 +202,8 @@ class PipelineRun:
     def _read(self, lane: Lane) -> Reading | None:
         """What the target is to load; None if nothing is new."""
         source = lane.path.source
-        reading = self._intake.read(lane, self._lanes_of(source))
-        add_warnings(self.report, self._intake.warnings_of(source))
+        reading = self._source_reader.read(lane, self._lanes_of(source))
+        add_warnings(self.report, self._source_reader.warnings_of(source))
         return reading
 
     def _lanes_of(self, source: Source) -> list[Lane]:
@@ -211,7 +213,7 @@ class PipelineRun:
         target = lane.path.target
         lane.nothing_new = True
         blank = next((w.message for w in self.report.warnings if w.code == "source.blank"), None)
-        text = self.report.nothing_new_reason = blank or self._intake.nothing_new(lane.path.source)
+        text = self.report.nothing_new_reason = blank or self._source_reader.nothing_new(lane.path.source)
         self.ports.events.log("info", f"{self.nothing_words} {target.id}. {text}", target.id)
         nothing = NodeReport.nothing(target.id)
         put_share(self.report, target.id, Share(nodes=[nothing]))
@@ -236,14 +238,14 @@ class PipelineRun:
     def finish(self) -> None:
         self.ports.events.step("finish")
         self.report.nothing_new = all(lane.nothing_new for lane in self.lanes)
-        self._put_away_loaded()
+        self._archive_loaded()
 
-    def _put_away_loaded(self) -> None:
-        """Put away what came from those sources of which every target has been loaded."""
+    def _archive_loaded(self) -> None:
+        """Archive what came from those sources of which every target has been loaded."""
         for source in self._sources():
             lanes = self._lanes_of(source)
             if all(lane.done for lane in lanes):
-                self._intake.put_away_loaded(source, lanes)
+                self._source_reader.archive_loaded(source, lanes)
 
     def _sources(self) -> Iterable[Source]:
         return {lane.path.source.id: lane.path.source for lane in self.lanes}.values()
@@ -257,24 +259,24 @@ class PipelineRun:
         return failure
 
     def give_up(self, cause: Failure) -> None:
-        """Put away what was loaded, and what would only fail again. All else goes back to where it was: the next
+        """Archive what was loaded, and what would only fail again. All else goes back to where it was: the next
         attempt, or the next run, takes it up. What a held load has read stays claimed, and so does what some of its
         targets have loaded. A worker that lost its lease touches nothing: another one owns the run."""
         if isinstance(cause, LeaseLost):
             return
         try:
-            self._put_away_loaded()
+            self._archive_loaded()
             lane = next((lane for lane in self.lanes if not lane.done), None)
             if lane and isinstance(cause, InvalidContent):
-                self._intake.put_away_failed(lane.path.source, cause.message)
+                self._source_reader.archive_failed(lane.path.source, cause.message)
             if not isinstance(cause, Held):
-                self._put_back()
+                self._requeue()
         except LeaseLost:
             raise
         except Failure as trouble:
             self.ports.events.log("warning", f"Files were not put away: {trouble.message}")
 
-    def _put_back(self) -> None:
+    def _requeue(self) -> None:
         for source in self._sources():
             if not any(lane.done for lane in self._lanes_of(source)):
-                self._intake.put_back(source)
+                self._source_reader.requeue(source)

@@ -1,4 +1,4 @@
-"""The way of one target through a run, as engine and intake share it."""
+"""The way of one target through a run, as engine and source readers share it."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from executors.postgres import meta
 from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.quarantined import Owner, change_of, change_rows, mended_in, texts_of
+from executors.rejected_rows import Choice, Place, RejectedRowsReader
 from executors.replay import rows_of
-from executors.rows_intake import Choice, Place, RowsIntake
 from executors.spark.mending import Values, evaluate
 from executors.spark.session import RunSession
 from executors.target_hooks import TargetHooks
@@ -58,23 +58,23 @@ def _mend(
     job: RunJob, ports: Ports, report: RunReport, session: RunSession, conn: Conn, target: Target, ref: RowsRef
 ) -> None:
     path = _path(job.pipeline.path_to(target), ref)
-    intake = RowsIntake(job, ref)
-    reading = intake.read(Lane(path, conn, TargetHooks(job, ports, report, target)), [])
-    report.row_counts = intake.choice.left_out_counts
+    reader = RejectedRowsReader(job, ref)
+    reading = reader.read(Lane(path, conn, TargetHooks(job, ports, report, target)), [])
+    report.row_counts = reader.choice.left_out_counts
     if reading is None:
         report.nothing_new = not report.row_counts.get("mended")
         return
     ports.events.step("pass", target.id)
     changed = unchanged = 0
     with translate(target.id), conn.transaction():
-        typed = _typed(conn, intake.choice, ref)
+        typed = _typed(conn, reader.choice, ref)
         for values in evaluate(session, path, reading, ref.column):
             wanted = {place: value for place, value in values.items() if place not in typed}
-            others = _others(conn, intake.choice, ref, wanted)
-            changed += _write(job, conn, intake.choice, ref, others)
+            others = _others(conn, reader.choice, ref, wanted)
+            changed += _write(job, conn, reader.choice, ref, others)
             unchanged += len(wanted) - len(others)
         ports.events.step("load", target.id)
-    unfit = len(intake.choice.rows) - changed - unchanged - len(typed)
+    unfit = len(reader.choice.rows) - changed - unchanged - len(typed)
     for result, rows in (("mended", changed), ("unchanged", unchanged), ("typed", len(typed)), ("unfit", unfit)):
         if rows:
             report.row_counts[result] = report.row_counts.get(result, 0) + rows

@@ -79,7 +79,7 @@ class PipelinePreview(PipelineRun):
         self.report.nothing_new = all(lane.nothing_new for lane in self.lanes)
 
     def give_up(self, cause: Failure) -> None:
-        """Nothing was taken, so nothing is to be put back."""
+        """Nothing was claimed, so nothing is to be requeued."""
 
 
 class _UnitsLeftAlone(LoadUnits):
@@ -143,6 +143,6 @@ class _InPlace(FileSource):
     def claim(self, file: SourceFile) -> SourceFile:
         return file
 
-    def release(self, file: SourceFile) -> None: ...
+    def requeue(self, file: SourceFile) -> None: ...
 
-    def finish(self, file: SourceFile, succeeded: bool) -> None: ...
+    def archive(self, file: SourceFile, succeeded: bool) -> None: ...

@@ -19,9 +19,9 @@ from executors.postgres.client import translate
 from executors.postgres.quarantined import Owner
 from executors.postgres.replay import close_repeats
 from executors.postgres.replay_results import keep_results_of_nothing
+from executors.rejected_rows import RejectedRowsReader
 from executors.replay_load import RecheckLoad, RejectedRows, ReplayLoad
 from executors.replay_path import replay_path, require_replayable
-from executors.rows_intake import RowsIntake
 from ir.nodes import Target
 from ir.pipeline import Path
 
@@ -44,7 +44,7 @@ class Replay(PipelineRun):
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
         super().__init__(job, ports, stack)
         self._ref = rows_of(job)
-        self._intake = self._rows = RowsIntake(job, self._ref)
+        self._source_reader = self._rows = RejectedRowsReader(job, self._ref)
 
     def _targets(self) -> Iterable[Target]:
         target = self._own_target()

@@ -22,7 +22,7 @@ from executors.postgres.refused import refuse_for
 from executors.postgres.replay import ReplayCommit, Verdict, judge_places, read_conflicts, taken_keys
 from executors.postgres.windows import Window, open_window
 from executors.reading import Reading
-from executors.rows_intake import Choice
+from executors.rejected_rows import Choice
 from executors.spark.session import RunSession
 from executors.target_load import TargetLoad
 from executors.target_preview import TargetPreview

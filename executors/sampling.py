@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from executors.engine import PipelineRun, carry_out
 from executors.errors import Terminal
-from executors.intake import Intakes
 from executors.lane import Lane
 from executors.model import FileScan, NodeReport, RunJob, RunReport, RunWarning, SourceFile
 from executors.ports import Ports
@@ -19,8 +18,9 @@ from executors.postgres.meta import RunRef
 from executors.postgres.samples import keep_source_sample
 from executors.preview import without_effects
 from executors.reading import Reading, read_files
-from executors.snapshot_intake import SnapshotIntake
 from executors.sources import Claimant, FileSource, load_source
+from executors.sources.readers import SourceReaders
+from executors.sources.snapshot_reader import SnapshotSourceReader
 from executors.spark.sampling import sample_rows
 from ir.connectors import typed_config
 from ir.nodes import Source
@@ -41,7 +41,9 @@ class _Sampling(PipelineRun):
 
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
         super().__init__(job, without_effects(ports), stack)
-        self._intake = Intakes(_NewestFiles(self), SnapshotIntake(job, self.ports, stack, only_looks=True))
+        self._source_reader = SourceReaders(
+            _NewestFiles(self), SnapshotSourceReader(job, self.ports, stack, only_looks=True)
+        )
 
     def scan(self, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
         return self._scan(source, files)
@@ -72,7 +74,7 @@ class _Sampling(PipelineRun):
         self.report.nothing_new = not any(self.report.row_counts.values())
 
     def give_up(self, cause: object) -> None:
-        """Nothing was taken, so nothing is to be put back."""
+        """Nothing was claimed, so nothing is to be requeued."""
 
 
 def _can_be_sampled(reading: Reading) -> bool:
@@ -121,14 +123,14 @@ class _NewestFiles:
     def nothing_new(self, source: Source) -> str:
         return "There was nothing to read."
 
-    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
-        """Nothing was taken."""
+    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+        """Nothing was claimed."""
 
-    def put_away_failed(self, source: Source, reason: str) -> None:
-        """Nothing was taken."""
+    def archive_failed(self, source: Source, reason: str) -> None:
+        """Nothing was claimed."""
 
-    def put_back(self, source: Source) -> None:
-        """Nothing was taken."""
+    def requeue(self, source: Source) -> None:
+        """Nothing was claimed."""
 
     def interrupt(self) -> None:
         """Listing and scanning end with their job."""

@@ -60,10 +60,10 @@ class FileSource(Protocol):
     def claim(self, file: SourceFile) -> SourceFile | None:
         """Take a listed file, so that nobody else does; returns where it is now, None if somebody else was faster."""
 
-    def release(self, file: SourceFile) -> None:
+    def requeue(self, file: SourceFile) -> None:
         """Put a claimed file back to where it was listed, unless another file has come there since."""
 
-    def finish(self, file: SourceFile, succeeded: bool) -> None:
+    def archive(self, file: SourceFile, succeeded: bool) -> None:
         """Put a claimed file away."""
 
 

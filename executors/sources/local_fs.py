@@ -79,7 +79,7 @@ class LocalFs:
             )
         return now
 
-    def finish(self, file: SourceFile, succeeded: bool) -> None:
+    def archive(self, file: SourceFile, succeeded: bool) -> None:
         """Move a claimed file into the success or failure folder, next to any file of its name."""
         atomicity, path = self._config.atomicity, Path(file.path)
         if atomicity is None:
@@ -88,7 +88,7 @@ class LocalFs:
         move_to_first_free(path, with_suffix(folder, path.name))
         self._tidy(path.parent)
 
-    def release(self, file: SourceFile) -> None:
+    def requeue(self, file: SourceFile) -> None:
         """Move a claimed file back to where it came from; beside a new file of its name it stays claimed."""
         path = Path(file.path)
         if self._is_staged(path) and move_if_free(path, self._path / path.name):

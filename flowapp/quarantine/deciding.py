@@ -11,7 +11,7 @@ from executors.postgres.client import connect, translate
 from executors.postgres.names import TableName
 from executors.postgres.quarantine_table import require_workbench
 from executors.postgres.quarantined import KeptRow, Owner, Verb, change_of, change_rows, find_rows
-from executors.rows_intake import fields_of_runs, names_in, tables_of_runs
+from executors.rejected_rows import fields_of_runs, names_in, tables_of_runs
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.quarantine.models import Selection

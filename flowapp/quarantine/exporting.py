@@ -21,7 +21,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 
 from executors.postgres.kept_rows import MARKS
 from executors.postgres.quarantine_pages import read_all, read_page
-from executors.rows_intake import fields_of_runs
+from executors.rejected_rows import fields_of_runs
 from flowapp.accounts.models import Workspace
 from flowapp.batches import in_batches
 from flowapp.quarantine.places import places_of

@@ -24,7 +24,7 @@ from executors.postgres.ddl import exists as table_exists
 from executors.postgres.quarantine_pages import EVERY, STATUSES, Narrowed, Page, read_entries, read_page
 from executors.postgres.quarantined import Owner, entry_ids
 from executors.postgres.row_previews import read_previews
-from executors.rows_intake import fields_of_runs
+from executors.rejected_rows import fields_of_runs
 from flowapp.accounts.models import Workspace
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from executors.discarding import ClaimedFile, drop_kept, put_away_discarded
+from executors.discarding import ClaimedFile, archive_discarded, drop_kept
 from executors.holding import Held, Kept
 from flowapp.accounts.models import User
 from flowapp.batches import in_batches
@@ -197,7 +197,7 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
     try:
         document = read_document(run.document)
         path = next(document.path_to(target) for target in document.targets() if target.id == hold.node)
-        put_away_discarded(document, path.source, settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold))
+        archive_discarded(document, path.source, settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold))
         drop_staged(run, hold)
     except FlowError as trouble:
         logger.warning("Run %s was discarded, but not all of it is put away: %s", run.pk, trouble)

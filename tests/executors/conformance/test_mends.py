@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from executors import mend, rows_intake
+from executors import mend, rejected_rows
 from executors.errors import Cancelled, Failure
 from executors.mend import mend_rows
 from executors.model import RowsRef, RunReport
@@ -106,7 +106,7 @@ def test_values_come_in_bounded_pieces_and_are_written_together_or_not_at_all(wo
 def test_an_expression_that_is_cancelled_between_two_pieces_computes_no_further_one(
     loaded: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rows_intake, "PART_ROWS", 1)
+    monkeypatch.setattr(rejected_rows, "PART_ROWS", 1)
     monkeypatch.setattr(mending, "MOST_TASKS", 1)
     write, written = mend._write, []
 

@@ -248,7 +248,7 @@ def test_without_atomicity_files_stay_where_they_are(workspace: Path) -> None:
     handler = files_of(workspace, source())
     file = handler.list_files(NOW, none_whole).files[0]
     assert handler.claim(file) == file
-    handler.finish(file, succeeded=True)
+    handler.archive(file, succeeded=True)
     assert path.exists()
 
 
@@ -264,7 +264,7 @@ def test_a_claimed_file_is_in_the_staging_folder_under_its_own_name(workspace: P
 def test_a_finished_file_is_put_away(workspace: Path, succeeded: bool, folder: str) -> None:
     put(workspace / "in", "a.csv")
     handler, files = claimed(workspace)
-    handler.finish(files[0], succeeded)
+    handler.archive(files[0], succeeded)
     found = [path.relative_to(workspace / "in") for path in (workspace / "in").rglob("a.csv")]
     assert len(found) == 1
     assert re.fullmatch(folder, str(found[0].parent))
@@ -274,7 +274,7 @@ def test_a_file_put_away_never_replaces_another(workspace: Path) -> None:
     for content in ("one", "two", "three"):
         put(workspace / "in", "a.b.csv", content)
         handler, files = claimed(workspace)
-        handler.finish(files[0], succeeded=False)
+        handler.archive(files[0], succeeded=False)
     put_away = {path.name: path.read_text() for path in (workspace / "in" / ".failed").iterdir()}
     assert put_away == {"a.b.csv": "one", "a.b_2.csv": "two", "a.b_3.csv": "three"}
 
@@ -282,7 +282,7 @@ def test_a_file_put_away_never_replaces_another(workspace: Path) -> None:
 def test_a_released_file_is_where_it_was(workspace: Path) -> None:
     path = put(workspace / "in", "a.csv")
     handler, files = claimed(workspace)
-    handler.release(files[0])
+    handler.requeue(files[0])
     assert path.exists()
     assert list((workspace / "in" / ".processing").iterdir()) == []
 
@@ -291,7 +291,7 @@ def test_a_released_file_stays_claimed_beside_a_newer_one_of_its_name(workspace:
     put(workspace / "in", "a.csv", "old")
     handler, files = claimed(workspace)
     put(workspace / "in", "a.csv", "newer")
-    handler.release(files[0])
+    handler.requeue(files[0])
     assert (workspace / "in" / "a.csv").read_text() == "newer"
     assert Path(files[0].path).read_text() == "old"
 
@@ -302,7 +302,7 @@ def test_what_a_dead_attempt_claimed_is_listed_again(workspace: Path) -> None:
     put(workspace / "in", "a.csv")
     handler, files = claimed(workspace)
     assert [(file.seq, file.name) for file in files] == [(0, "in/a.csv"), (1, "in/b.csv")]
-    handler.finish(files[1], succeeded=True)
+    handler.archive(files[1], succeeded=True)
     assert names(handler.list_files(NOW, none_whole)) == ["a.csv"]
 
 
@@ -314,14 +314,14 @@ def test_a_new_file_under_the_name_of_a_claimed_one_is_another_file(workspace: P
     assert sorted(Path(file.path).read_text() for file in files) == ["newer", "old"]
     assert {file.name for file in files} == {"in/a.csv"}
     for file in files:
-        handler.finish(file, succeeded=True)
+        handler.archive(file, succeeded=True)
     assert list((workspace / "in" / ".processing").rglob("*")) == []
 
 
 def test_files_put_away_are_not_matched_again(workspace: Path) -> None:
     put(workspace / "in", "a.csv")
     handler, files = claimed(workspace)
-    handler.finish(files[0], succeeded=True)
+    handler.archive(files[0], succeeded=True)
     assert handler.list_files(NOW, none_whole).files == ()
 
 
@@ -380,8 +380,8 @@ def test_an_attempt_that_woke_up_late_finds_its_claims_gone(workspace: Path) -> 
     late, files = claimed(workspace, token=1)
     newer, (taken_over,) = claimed(workspace, token=2)
     with pytest.raises(Transient):
-        late.finish(files[0], succeeded=False)
-    newer.finish(taken_over, succeeded=True)
+        late.archive(files[0], succeeded=False)
+    newer.archive(taken_over, succeeded=True)
 
 
 def test_links_that_lead_to_one_another_are_no_files(workspace: Path) -> None:

@@ -25,7 +25,7 @@ class _Opened:
     warnings: list[RunWarning] = field(default_factory=list)
 
 
-class SnapshotIntake:
+class SnapshotSourceReader:
     """Opens each source of a run once. There are no load units: every run reads what is there. `only_looks` is for runs
     that load nothing."""
 
@@ -78,14 +78,14 @@ class SnapshotIntake:
     def nothing_new(self, source: Source) -> str:
         return "There was nothing to read."
 
-    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
-        """Nothing was taken."""
+    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+        """Nothing was claimed."""
 
-    def put_away_failed(self, source: Source, reason: str) -> None:
-        """Nothing was taken."""
+    def archive_failed(self, source: Source, reason: str) -> None:
+        """Nothing was claimed."""
 
-    def put_back(self, source: Source) -> None:
-        """Nothing was taken."""
+    def requeue(self, source: Source) -> None:
+        """Nothing was claimed."""
 
     def interrupt(self) -> None:
         names = {node.connection for node in self._job.pipeline.nodes if isinstance(node, Source) and node.connection}

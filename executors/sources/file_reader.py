@@ -1,4 +1,4 @@
-"""Taking files in: list, let them settle, claim, scan, leave out what was loaded before, and put them away."""
+"""Files as a source: list, let them settle, claim, scan, leave out what was loaded before, and archive them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Opener = Callable[[Source, Path, Claimant], FileSource]
 class _Opened:
     """The files of one source in one run: pinned, so that every target reads the same.
 
-    `claimed` are those that are still to be put away, `wanted` the hashes of those that some target had to load.
+    `claimed` are those that are still to be archived, `wanted` the hashes of those that some target had to load.
     """
 
     source: Source
@@ -46,7 +46,7 @@ class _Opened:
         return [scan.sha256 for scan in self.scans]
 
 
-class FileIntake:
+class FileSourceReader:
     """Opens each source of a run once and remembers what it gave. `opener` gives the connector of a source."""
 
     def __init__(self, job: RunJob, ports: Ports, scan: Scanner, opener: Opener = load_source) -> None:
@@ -55,45 +55,45 @@ class FileIntake:
 
     def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
         """The files that the target has not loaded yet, out of those that its source's other targets have got."""
-        intake = self._open(lane.path.source)
+        opened = self._open(lane.path.source)
         for other in lanes:
             if other.commit:
-                self._keep(intake, self._held_by(other, other.commit, intake))
+                self._keep(opened, self._held_by(other, other.commit, opened))
                 # Loaded by this run all the same, whatever the other targets still have to load of them.
-                self._want(intake, [scan for scan in intake.scans if scan.sha256 in other.commit.files_done])
-        scans = self._to_load(lane, intake)
+                self._want(opened, [scan for scan in opened.scans if scan.sha256 in other.commit.files_done])
+        scans = self._to_load(lane, opened)
         if not scans:
             return None
-        self._want(intake, scans)
-        return read_files(intake.source, scans)
+        self._want(opened, scans)
+        return read_files(opened.source, scans)
 
     def warnings_of(self, source: Source) -> list[RunWarning]:
         return self._opened[source.id].warnings
 
     def nothing_new(self, source: Source) -> str:
-        intake = self._opened[source.id]
-        return "No file came." if intake.missed else f"Every matching file ({len(intake.scans):,}) is loaded already."
+        opened = self._opened[source.id]
+        return "No file came." if opened.missed else f"Every matching file ({len(opened.scans):,}) is loaded already."
 
-    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
         commits = [set(lane.commit.files_done) for lane in lanes if lane.commit]
         if len(commits) == len(lanes):
             # What one of them has not loaded it had loaded before: all have read the same files.
-            self._put_away_unopened(source, set.union(*commits))
-        if intake := self._opened.get(source.id):
-            self._put_away(intake, loaded=True)
-            self._ports.units.finish(intake.wanted)
-            self._skip_unwanted(intake)
+            self._archive_unopened(source, set.union(*commits))
+        if opened := self._opened.get(source.id):
+            self._archive(opened, loaded=True)
+            self._ports.units.finish(opened.wanted)
+            self._skip_unwanted(opened)
 
-    def put_away_failed(self, source: Source, reason: str) -> None:
-        if intake := self._opened.get(source.id):
+    def archive_failed(self, source: Source, reason: str) -> None:
+        if opened := self._opened.get(source.id):
             # Hashed before they move, and told even if one of them cannot be moved.
-            self._ports.units.fail(source.id, self._by_hash(intake), reason)
-            self._put_away(intake, loaded=False)
+            self._ports.units.fail(source.id, self._by_hash(opened), reason)
+            self._archive(opened, loaded=False)
 
-    def put_back(self, source: Source) -> None:
-        if intake := self._opened.get(source.id):
-            while intake.claimed:
-                intake.handler.release(intake.claimed.pop())
+    def requeue(self, source: Source) -> None:
+        if opened := self._opened.get(source.id):
+            while opened.claimed:
+                opened.handler.requeue(opened.claimed.pop())
 
     def interrupt(self) -> None:
         """Listing and scanning end with their job."""
@@ -103,48 +103,48 @@ class FileIntake:
     def _key(self, target: Target) -> tuple[str, str, str]:
         return self._job.tenant, self._job.pipeline.id, target.id
 
-    def _held_by(self, lane: Lane, commit: LoadCommit, intake: _Opened) -> set[str]:
+    def _held_by(self, lane: Lane, commit: LoadCommit, opened: _Opened) -> set[str]:
         held, target = set(commit.files_done), lane.path.target
-        if missing := held - set(intake.hashes):
+        if missing := held - set(opened.hashes):
             raise Transient(
                 "source.changed",
                 f"Of the files that an earlier attempt loaded into {target.id}, {len(missing):,} are gone or changed, "
                 "so the other targets cannot get the same.",
-                node=intake.source.id,
+                node=opened.source.id,
                 hint="Put them back, or start a new run.",
             )
         if load_mode(target.load_mode).replaces_all_rows:
             return held
-        return held | self._loaded(lane, intake).keys()
+        return held | self._loaded(lane, opened).keys()
 
-    def _to_load(self, lane: Lane, intake: _Opened) -> list[FileScan]:
+    def _to_load(self, lane: Lane, opened: _Opened) -> list[FileScan]:
         """The files that this target has not loaded yet; all of them or none for modes that replace all rows."""
         key = self._key(lane.path.target)
-        forgotten = self._ports.units.forgotten(intake.hashes)
+        forgotten = self._ports.units.forgotten(opened.hashes)
         if load_mode(lane.path.target.load_mode).replaces_all_rows:
             last = meta.last_files(lane.connection, *key)
-            if last is None or last[1] != set(intake.hashes) or not lane.table_exists or self._loaded_elsewhere(lane):
-                return intake.scans
-            return [] if all(last[0] > token for token in forgotten.values()) else intake.scans
-        loaded = self._loaded(lane, intake)
+            if last is None or last[1] != set(opened.hashes) or not lane.table_exists or self._loaded_elsewhere(lane):
+                return opened.scans
+            return [] if all(last[0] > token for token in forgotten.values()) else opened.scans
+        loaded = self._loaded(lane, opened)
         known = {sha256: by.node for sha256, by in loaded.items() if by.token > forgotten.get(sha256, -1)}
         if known and not lane.table_exists:
             raise _table_gone(lane.path.target, len(known))
         if known and (other := self._loaded_elsewhere(lane)):
             raise _table_changed(lane.path.target, other, len(known))
-        self._warn_of_renamed(lane, intake, [node for node in known.values() if node != lane.path.target.id])
-        return [scan for scan in intake.scans if scan.sha256 not in known]
+        self._warn_of_renamed(lane, opened, [node for node in known.values() if node != lane.path.target.id])
+        return [scan for scan in opened.scans if scan.sha256 not in known]
 
-    def _loaded(self, lane: Lane, intake: _Opened) -> dict[str, meta.Loaded]:
+    def _loaded(self, lane: Lane, opened: _Opened) -> dict[str, meta.Loaded]:
         target = lane.path.target
         others = [other.id for other in self._job.pipeline.targets() if other.id != target.id]
         table = target.schema_, target.table
-        return meta.files_loaded(lane.connection, *self._key(target), intake.hashes, others=others, table=table)
+        return meta.files_loaded(lane.connection, *self._key(target), opened.hashes, others=others, table=table)
 
-    def _warn_of_renamed(self, lane: Lane, intake: _Opened, nodes: Sequence[str]) -> None:
+    def _warn_of_renamed(self, lane: Lane, opened: _Opened, nodes: Sequence[str]) -> None:
         """Until the target has loaded something itself: who gave the node another task wants to hear of it."""
         if nodes and meta.last_files(lane.connection, *self._key(lane.path.target)) is None:
-            intake.warnings.append(_renamed(lane.path.target, nodes))
+            opened.warnings.append(_renamed(lane.path.target, nodes))
 
     def _loaded_elsewhere(self, lane: Lane) -> str | None:
         target = lane.path.target
@@ -155,57 +155,57 @@ class FileIntake:
     def _open(self, source: Source) -> _Opened:
         """List, settle, claim and scan the files of a source; every later call gives the same."""
         if source.id not in self._opened:
-            self._take_in(source)
+            self._discover(source)
         return self._opened[source.id]
 
-    def _keep(self, intake: _Opened, hashes: Collection[str]) -> None:
+    def _keep(self, opened: _Opened, hashes: Collection[str]) -> None:
         """Leave all other files where they are, for the next run."""
-        late = [scan for scan in intake.scans if scan.sha256 not in hashes]
+        late = [scan for scan in opened.scans if scan.sha256 not in hashes]
         for scan in late:
             self._ports.events.log(
                 "info",
                 f"{scan.file.name} came after the run's first attempt and is left for the next run.",
-                intake.source.id,
+                opened.source.id,
             )
-            intake.claimed.remove(scan.file)
-        intake.scans = [scan for scan in intake.scans if scan not in late]
+            opened.claimed.remove(scan.file)
+        opened.scans = [scan for scan in opened.scans if scan not in late]
 
-    def _want(self, intake: _Opened, scans: Sequence[FileScan]) -> None:
+    def _want(self, opened: _Opened, scans: Sequence[FileScan]) -> None:
         """Mark the files that a target has to load as being processed; the others keep the state they have."""
-        fresh = {scan.sha256: scan.scanned_file() for scan in scans if scan.sha256 not in intake.wanted}
+        fresh = {scan.sha256: scan.scanned_file() for scan in scans if scan.sha256 not in opened.wanted}
         if fresh:
-            intake.warnings += warn_of_late(intake.source, scans, self._ports.units)
-            self._ports.units.claim(intake.source.id, fresh)
-            intake.wanted |= fresh.keys()
+            opened.warnings += warn_of_late(opened.source, scans, self._ports.units)
+            self._ports.units.claim(opened.source.id, fresh)
+            opened.wanted |= fresh.keys()
 
-    def _put_away(self, intake: _Opened, *, loaded: bool) -> None:
-        """What was put away before stays there."""
-        while intake.claimed:
-            intake.handler.finish(intake.claimed[0], loaded)
-            del intake.claimed[0]
+    def _archive(self, opened: _Opened, *, loaded: bool) -> None:
+        """What was archived before stays there."""
+        while opened.claimed:
+            opened.handler.archive(opened.claimed[0], loaded)
+            del opened.claimed[0]
 
-    def _skip_unwanted(self, intake: _Opened) -> None:
-        for scan in intake.scans:
-            if scan.sha256 not in intake.wanted:
-                self._ports.units.skip(intake.source.id, scan.file, scan.sha256, "The same bytes were loaded before.")
+    def _skip_unwanted(self, opened: _Opened) -> None:
+        for scan in opened.scans:
+            if scan.sha256 not in opened.wanted:
+                self._ports.units.skip(opened.source.id, scan.file, scan.sha256, "The same bytes were loaded before.")
 
-    def _put_away_unopened(self, source: Source, loaded: Collection[str]) -> None:
-        """Put away what an earlier attempt of this run had claimed and loaded when it died."""
+    def _archive_unopened(self, source: Source, loaded: Collection[str]) -> None:
+        """Archive what an earlier attempt of this run had claimed and loaded when it died."""
         if source.id in self._opened:
             return
         handler = self._open_source(source, self._job.files_folder, self._claimant())
         for file in handler.list_claimed(time.time()):
             if sha256_of(file) in loaded:
-                handler.finish(file, True)
+                handler.archive(file, True)
         self._ports.units.finish(loaded)
 
-    def _by_hash(self, intake: _Opened) -> dict[str, SourceFile]:
+    def _by_hash(self, opened: _Opened) -> dict[str, SourceFile]:
         """The files in hand; where the scan did not come to its end, their bytes are read once more. One that is gone
         or cannot be read has no hash, and may be why the run fails: that is told, not this."""
-        if intake.scans:
-            return {scan.sha256: scan.file for scan in intake.scans}
+        if opened.scans:
+            return {scan.sha256: scan.file for scan in opened.scans}
         found: dict[str, SourceFile] = {}
-        for file in intake.claimed:
+        for file in opened.claimed:
             with suppress(OSError):
                 found[sha256_of(file)] = file
         return found
@@ -213,7 +213,7 @@ class FileIntake:
     def _claimant(self) -> Claimant:
         return Claimant.of(self._job.pipeline, self._job.run_id, self._job.token)
 
-    def _take_in(self, source: Source) -> None:
+    def _discover(self, source: Source) -> None:
         handler = self._open_source(source, self._job.files_folder, self._claimant())
         self._ports.events.step("list", source.id)
         listing = self._settled(source, handler)
@@ -223,18 +223,18 @@ class FileIntake:
         queue = line_up(source, listing.files, self._ports.units)
         if queue.waiting and (not queue.ready or self._replaces_all(source)):
             raise refuse_held_back(source, queue)
-        # Known before the scan, so that files that cannot even be scanned are put away too.
+        # Known before the scan, so that files that cannot even be scanned are archived too.
         claimed = self._claim(source, handler, queue.ready)
         if not claimed:
             self._opened[source.id] = self._missed(source, handler, listing)
             return
-        intake = self._opened[source.id] = _Opened(source, handler, claimed)
+        opened = self._opened[source.id] = _Opened(source, handler, claimed)
         if queue.waiting:
-            intake.warnings.append(held_back(source, queue))
+            opened.warnings.append(held_back(source, queue))
         self._ports.events.step("scan", source.id)
         scans = self._scan(source, claimed)
         self._ports.cancellation.check()
-        self._keep_first_of_each(intake, scans)
+        self._keep_first_of_each(opened, scans)
         self._tell_if_empty(source, scans)
 
     def _claim(self, source: Source, handler: FileSource, files: Sequence[SourceFile]) -> list[SourceFile]:
@@ -273,25 +273,25 @@ class FileIntake:
                 self._ports.events.log("warning", text, source.id)
         return listing
 
-    def _keep_first_of_each(self, intake: _Opened, scans: Sequence[FileScan]) -> None:
+    def _keep_first_of_each(self, opened: _Opened, scans: Sequence[FileScan]) -> None:
         seen: dict[str, str] = {}
         for scan in scans:
             if first := seen.get(scan.sha256):
-                self._ports.units.skip(intake.source.id, scan.file, scan.sha256, f"Same bytes as {first}.")
-                intake.warnings.append(
+                self._ports.units.skip(opened.source.id, scan.file, scan.sha256, f"Same bytes as {first}.")
+                opened.warnings.append(
                     RunWarning(
                         "file.repeated",
-                        intake.source.id,
+                        opened.source.id,
                         f"{scan.file.name} holds the same bytes as {first} and is read once.",
                     )
                 )
-                intake.handler.finish(scan.file, True)
-                intake.claimed.remove(scan.file)
+                opened.handler.archive(scan.file, True)
+                opened.claimed.remove(scan.file)
                 continue
             seen[scan.sha256] = scan.file.name
-            intake.scans.append(scan)
+            opened.scans.append(scan)
             for text in scan.warnings:
-                intake.warnings.append(RunWarning("source.header", intake.source.id, f"{scan.file.name}: {text}"))
+                opened.warnings.append(RunWarning("source.header", opened.source.id, f"{scan.file.name}: {text}"))
 
     def _tell_if_empty(self, source: Source, scans: Sequence[FileScan]) -> None:
         """Files without rows are no miss, but who wants to hear of a miss wants to hear of them too."""
@@ -322,10 +322,10 @@ class FileIntake:
         self._ports.events.log("info", f"{text} Nothing to load.", source.id)
         return missed
 
-    def _alert(self, intake: _Opened, kind: str, text: str, next_step: str) -> None:
+    def _alert(self, opened: _Opened, kind: str, text: str, next_step: str) -> None:
         """Raise an alert, and warn of the same in the run: who looks at the run alone must see it too."""
-        self._ports.events.alert(kind, "warning", text, next_step, intake.source.id)
-        intake.warnings.append(RunWarning(kind, intake.source.id, text))
+        self._ports.events.alert(kind, "warning", text, next_step, opened.source.id)
+        opened.warnings.append(RunWarning(kind, opened.source.id, text))
 
 
 def _renamed(target: Target, nodes: Sequence[str]) -> RunWarning:

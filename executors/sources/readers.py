@@ -12,7 +12,7 @@ from executors.sources import SNAPSHOT_SOURCES
 from ir.nodes import Source
 
 
-class Intake(Protocol):
+class SourceReader(Protocol):
     """The sources of a run, of one kind or of all."""
 
     def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
@@ -24,26 +24,26 @@ class Intake(Protocol):
     def nothing_new(self, source: Source) -> str:
         """Why there was nothing to load."""
 
-    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
         """Every target of the source has been loaded, now or by an earlier attempt."""
 
-    def put_away_failed(self, source: Source, reason: str) -> None:
-        """What was taken from the source would only fail again."""
+    def archive_failed(self, source: Source, reason: str) -> None:
+        """What was claimed of the source would only fail again."""
 
-    def put_back(self, source: Source) -> None:
-        """What was taken from the source goes back to where it was, for it may be loaded later."""
+    def requeue(self, source: Source) -> None:
+        """What was claimed of the source goes back to where it was, for it may be loaded later."""
 
     def interrupt(self) -> None:
         """End what is being read, from another thread; its reader fails."""
 
 
-class Intakes:
-    """Each source in the hands of the intake of its kind."""
+class SourceReaders:
+    """Each source handled by the reader of its kind."""
 
-    def __init__(self, files: Intake, snapshots: Intake) -> None:
+    def __init__(self, files: SourceReader, snapshots: SourceReader) -> None:
         self._files, self._snapshots = files, snapshots
 
-    def _of(self, source: Source) -> Intake:
+    def _of(self, source: Source) -> SourceReader:
         return self._snapshots if source.connector in SNAPSHOT_SOURCES else self._files
 
     def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
@@ -55,14 +55,14 @@ class Intakes:
     def nothing_new(self, source: Source) -> str:
         return self._of(source).nothing_new(source)
 
-    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
-        self._of(source).put_away_loaded(source, lanes)
+    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+        self._of(source).archive_loaded(source, lanes)
 
-    def put_away_failed(self, source: Source, reason: str) -> None:
-        self._of(source).put_away_failed(source, reason)
+    def archive_failed(self, source: Source, reason: str) -> None:
+        self._of(source).archive_failed(source, reason)
 
-    def put_back(self, source: Source) -> None:
-        self._of(source).put_back(source)
+    def requeue(self, source: Source) -> None:
+        self._of(source).requeue(source)
 
     def interrupt(self) -> None:
         self._files.interrupt()

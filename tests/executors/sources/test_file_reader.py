@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from executors import file_intake
 from executors.errors import Terminal
-from executors.file_intake import FileIntake
 from executors.formats.files import sha256_of
 from executors.model import FileScan, SourceFile
+from executors.sources import file_reader
+from executors.sources.file_reader import FileSourceReader
 from ir.nodes import Source
 
 
@@ -48,7 +48,7 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_told(
     (tmp_path / "in").mkdir()
     for name in ("a.csv", "b.csv"):
         (tmp_path / "in" / name).write_text("id\n1\n")
-    monkeypatch.setattr(file_intake, "sha256_of", hashed)
+    monkeypatch.setattr(file_reader, "sha256_of", hashed)
     config = {
         "path": "in",
         "pattern": {"type": "glob", "value": "*"},
@@ -59,8 +59,8 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_told(
     pipeline = SimpleNamespace(id="orders", targets=lambda: [])
     job: Any = SimpleNamespace(files_folder=tmp_path, waited=None, pipeline=pipeline, run_id="run", token=1)
     ports: Any = Ports()
-    intake, lane = FileIntake(job, ports, refuse), SimpleNamespace(path=SimpleNamespace(source=source))
+    reader, lane = FileSourceReader(job, ports, refuse), SimpleNamespace(path=SimpleNamespace(source=source))
     with pytest.raises(Terminal, match=r"source\.unreadable"):
-        intake.read(lane, [])  # type: ignore[arg-type]
-    intake.put_away_failed(source, "It cannot be read.")
+        reader.read(lane, [])  # type: ignore[arg-type]
+    reader.archive_failed(source, "It cannot be read.")
     assert ports.told == ["in/b.csv"]

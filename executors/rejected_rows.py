@@ -154,7 +154,7 @@ def _why_not(chosen: Chosen, ref: RowsRef, replaced: Collection[str]) -> str | N
     return None
 
 
-class RowsIntake:
+class RejectedRowsReader:
     """One source whose rows come from quarantine. There are no load units."""
 
     def __init__(self, job: RunJob, ref: RowsRef) -> None:
@@ -216,14 +216,14 @@ class RowsIntake:
     def nothing_new(self, source: Source) -> str:
         return "None of the rows can be loaded any more."
 
-    def put_away_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
-        """Nothing was taken."""
+    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+        """Nothing was claimed."""
 
-    def put_away_failed(self, source: Source, reason: str) -> None:
-        """Nothing was taken."""
+    def archive_failed(self, source: Source, reason: str) -> None:
+        """Nothing was claimed."""
 
-    def put_back(self, source: Source) -> None:
-        """Nothing was taken."""
+    def requeue(self, source: Source) -> None:
+        """Nothing was claimed."""
 
     def interrupt(self) -> None:
         """What is read is small."""
