@@ -10,13 +10,13 @@ from executors.destination import refuse_unloadable
 from executors.effects import Effect
 from executors.errors import Terminal, Transient
 from executors.holding import Evaluation, Kept, Reason, not_approved
-from executors.lane import Lane
 from executors.model import Destination, LoadCommit, RunJob, RunReport, StageColumn
 from executors.ports import Ports
 from executors.postgres import quarantine, staging
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import is_there
 from executors.reading import Origin, nothing_to_read
+from executors.runs.target_run import TargetRun
 from executors.spark.session import RunSession
 from executors.target_load import TargetLoad
 
@@ -25,7 +25,7 @@ class ApprovedLoad(TargetLoad):
     """Reads nothing. Staging is counted again before it is loaded; raises Transient `staging.lost` if it is gone."""
 
     def __init__(
-        self, job: RunJob, ports: Ports, report: RunReport, session: RunSession, lane: Lane, kept: Kept
+        self, job: RunJob, ports: Ports, report: RunReport, session: RunSession, lane: TargetRun, kept: Kept
     ) -> None:
         reading = nothing_to_read([Origin(*origin) for origin in kept.origins], kept.units, kept.records)
         super().__init__(job, ports, report, session, lane.path, lane.connection, reading, lane.hooks)

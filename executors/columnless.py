@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from executors.errors import Failure, InvalidContent, LeaseLost
-from executors.lane import Lane
 from executors.model import Destination, LoadCommit, RunWarning, SourceField
 from executors.postgres import quarantine, staging
 from executors.postgres.plan import FILLED
 from executors.reading import Reading
+from executors.runs.target_run import TargetRun
 from executors.target_load import TargetLoad
 from ir.pipeline import Path
 from ir.words import counted
@@ -19,7 +19,7 @@ def names_no_column(reading: Reading) -> bool:
     return reading.is_blank or not reading.fields
 
 
-def without_columns(lane: Lane) -> Lane:
+def without_columns(lane: TargetRun) -> TargetRun:
     """The way of a target without all that asks for columns of the source: its ops and rules. Checks of what is
     staged stay."""
     path = lane.path

@@ -12,7 +12,6 @@ from executors.columnless import ColumnlessLoad, blank_warning, names_no_column,
 from executors.destination import refuse_unloadable
 from executors.errors import Failure, InvalidContent, LeaseLost, Terminal, Transient
 from executors.holding import Held
-from executors.lane import Lane
 from executors.markers import add_warnings, put_share, tell
 from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, Share, SourceFile
 from executors.ports import Ports
@@ -22,6 +21,7 @@ from executors.postgres.fences import raise_fence
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import refuse_busy
 from executors.reading import Reading
+from executors.runs.target_run import TargetRun
 from executors.sources import load_source
 from executors.sources.file_reader import FileSourceReader, Opener
 from executors.sources.readers import SourceReader, SourceReaders
@@ -72,7 +72,7 @@ class PipelineRun:
 
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, opener: Opener = load_source) -> None:
         self.job, self.ports, self.report = job, ports, RunReport()
-        self.lanes: list[Lane] = []
+        self.lanes: list[TargetRun] = []
         self._stack = stack
         self._session = stack.enter_context(RunSession())
         files = FileSourceReader(job, ports, self._scan, opener)
@@ -90,7 +90,7 @@ class PipelineRun:
             name = f"flow run {self.job.run_id}"
             connection = connect(self.job.connections[target.connection], autocommit=True, application_name=name)
             hooks = TargetHooks(self.job, self.ports, self.report, target)
-            lane = Lane(self._path_to(target), self._stack.enter_context(connection), hooks)
+            lane = TargetRun(self._path_to(target), self._stack.enter_context(connection), hooks)
             self.lanes.append(lane)
             self._prepare(lane)
 
@@ -101,7 +101,7 @@ class PipelineRun:
     def _path_to(self, target: Target) -> Path:
         return self.job.pipeline.path_to(target)
 
-    def _prepare(self, lane: Lane) -> None:
+    def _prepare(self, lane: TargetRun) -> None:
         target, connection = lane.path.target, lane.connection
         meta.ensure_meta(connection)
         raise_fence(connection, *self._key(target), self.job.token)
@@ -112,7 +112,7 @@ class PipelineRun:
         self._refuse_older_state(lane)
         self._look(lane)
 
-    def _look(self, lane: Lane) -> None:
+    def _look(self, lane: TargetRun) -> None:
         """Refuse what cannot be loaded, and tell in which way the rows of a table will be replaced."""
         target = lane.path.target
         dest = refuse_unloadable(lane.connection, target)
@@ -123,7 +123,7 @@ class PipelineRun:
     def _key(self, target: Target) -> tuple[str, str, str]:
         return self.job.tenant, self.job.pipeline.id, target.id
 
-    def _refuse_older_state(self, lane: Lane) -> None:
+    def _refuse_older_state(self, lane: TargetRun) -> None:
         target = lane.path.target
         known = self.ports.last_commit(target.id)
         if known and not meta.last_commit_exists(lane.connection, *self._key(target), known):
@@ -151,7 +151,7 @@ class PipelineRun:
 
     # --- one target -------------------------------------------------------------------------------------------
 
-    def load(self, lane: Lane) -> None:
+    def load(self, lane: TargetRun) -> None:
         """Load one target, unless an earlier attempt of this run has done so."""
         if lane.commit:
             self._finish_committed(lane, lane.commit)
@@ -166,14 +166,14 @@ class PipelineRun:
             self._tell_nothing_new(lane)
             lane.done = True
 
-    def _load_read(self, lane: Lane) -> LoadCommit | None:
+    def _load_read(self, lane: TargetRun) -> LoadCommit | None:
         """Read what is new for the target and load it; None if nothing is."""
         reading = self._read(lane)
         if reading and names_no_column(reading):
             return self._load_columnless(without_columns(lane), reading)
         return self._target(TargetLoad, lane, reading).run() if reading else None
 
-    def _load_columnless(self, lane: Lane, reading: Reading) -> LoadCommit | None:
+    def _load_columnless(self, lane: TargetRun, reading: Reading) -> LoadCommit | None:
         """Blank files load no row, into a table that is there; other records without a field fail."""
         if not reading.is_blank:
             return self._target(ColumnlessLoad, lane, reading).run()
@@ -181,7 +181,7 @@ class PipelineRun:
         table = refuse_unloadable(lane.connection, lane.path.target)
         return self._target(TargetLoad, lane, with_columns_of(reading, table)).run() if table else None
 
-    def _load_approved(self, lane: Lane) -> LoadCommit | None:
+    def _load_approved(self, lane: TargetRun) -> LoadCommit | None:
         """Load what a person has approved, if that still stands in staging; else it is to be read and judged again."""
         kept = self.job.approved.get(lane.path.target.id)
         if kept is None:
@@ -195,21 +195,21 @@ class PipelineRun:
             self.ports.events.log("warning", text, lane.path.target.id)
         return lane.commit
 
-    def _target(self, kind: type[T], lane: Lane, reading: Reading) -> T:
+    def _target(self, kind: type[T], lane: TargetRun, reading: Reading) -> T:
         """The load of one target, or what stands in for it."""
         return kind(self.job, self.ports, self.report, self._session, lane.path, lane.connection, reading, lane.hooks)
 
-    def _read(self, lane: Lane) -> Reading | None:
+    def _read(self, lane: TargetRun) -> Reading | None:
         """What the target is to load; None if nothing is new."""
         source = lane.path.source
         reading = self._source_reader.read(lane, self._lanes_of(source))
         add_warnings(self.report, self._source_reader.warnings_of(source))
         return reading
 
-    def _lanes_of(self, source: Source) -> list[Lane]:
+    def _lanes_of(self, source: Source) -> list[TargetRun]:
         return [lane for lane in self.lanes if lane.path.source.id == source.id]
 
-    def _tell_nothing_new(self, lane: Lane) -> None:
+    def _tell_nothing_new(self, lane: TargetRun) -> None:
         target = lane.path.target
         lane.nothing_new = True
         blank = next((w.message for w in self.report.warnings if w.code == "source.blank"), None)
@@ -219,7 +219,7 @@ class PipelineRun:
         put_share(self.report, target.id, Share(nodes=[nothing]))
         self.ports.events.node_finished(nothing)
 
-    def _finish_committed(self, lane: Lane, commit: LoadCommit) -> None:
+    def _finish_committed(self, lane: TargetRun, commit: LoadCommit) -> None:
         """An earlier attempt committed this target: take its numbers from the marker and read nothing."""
         self._tell(commit)
         self.ports.events.log("info", f"Attempt {commit.attempt} had already loaded this target.", commit.node)

@@ -6,7 +6,6 @@ from collections import defaultdict
 from contextlib import closing, suppress
 
 from executors.errors import Failure, Terminal
-from executors.lane import Lane
 from executors.model import RowsRef, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
@@ -15,6 +14,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.quarantined import Owner, change_of, change_rows, mended_in, texts_of
 from executors.rejected_rows import Choice, Place, RejectedRowsReader
 from executors.replay import rows_of
+from executors.runs.target_run import TargetRun
 from executors.spark.mending import Values, evaluate
 from executors.spark.session import RunSession
 from executors.target_hooks import TargetHooks
@@ -59,7 +59,7 @@ def _mend(
 ) -> None:
     path = _path(job.pipeline.path_to(target), ref)
     reader = RejectedRowsReader(job, ref)
-    reading = reader.read(Lane(path, conn, TargetHooks(job, ports, report, target)), [])
+    reading = reader.read(TargetRun(path, conn, TargetHooks(job, ports, report, target)), [])
     report.row_counts = reader.choice.left_out_counts
     if reading is None:
         report.nothing_new = not report.row_counts.get("mended")

@@ -18,12 +18,12 @@ from executors.columnless import (
 from executors.destination import refuse_unloadable
 from executors.engine import PipelineRun, carry_out
 from executors.errors import Failure
-from executors.lane import Lane
 from executors.markers import add_warnings
 from executors.model import RunJob, RunReport, SourceFile
 from executors.ports import Events, LoadUnits, NewestFile, Ports
 from executors.postgres import meta
 from executors.reading import Reading
+from executors.runs.target_run import TargetRun
 from executors.sources import ArrivedWhole, Claimant, FileSource, Listing, load_source
 from executors.target_preview import TargetPreview
 from ir.nodes import Source
@@ -49,12 +49,12 @@ class PipelinePreview(PipelineRun):
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
         super().__init__(job, without_effects(ports), stack, _read_in_place)
 
-    def _prepare(self, lane: Lane) -> None:
+    def _prepare(self, lane: TargetRun) -> None:
         meta.ensure_meta(lane.connection)
         self._refuse_older_state(lane)
         self._look(lane)
 
-    def load(self, lane: Lane) -> None:
+    def load(self, lane: TargetRun) -> None:
         """Count what one target would get."""
         reading = self._read(lane)
         if reading and names_no_column(reading):
@@ -64,7 +64,7 @@ class PipelinePreview(PipelineRun):
         else:
             self._tell_nothing_new(lane)
 
-    def _look_at_columnless(self, lane: Lane, reading: Reading) -> None:
+    def _look_at_columnless(self, lane: TargetRun, reading: Reading) -> None:
         bare = without_columns(lane)
         if not reading.is_blank:
             self._target(ColumnlessPreview, bare, reading).run()

@@ -10,7 +10,6 @@ from itertools import islice
 
 from psycopg import sql
 
-from executors.lane import Lane
 from executors.model import RowsRef, RunJob, RunWarning, SourceField
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
@@ -22,6 +21,7 @@ from executors.postgres.repeated_rejects import StandIns, find_repeats
 from executors.postgres.replay_results import RowResult
 from executors.postgres.superseding import SUPERSEDED
 from executors.reading import Origin, Reading
+from executors.runs.target_run import TargetRun
 from executors.secrets import seal
 from ir.connectors import CONNECTORS
 from ir.load_modes import LOAD_MODES, load_mode
@@ -161,7 +161,7 @@ class RejectedRowsReader:
         self._job, self._ref = job, ref
         self.choice = Choice()
 
-    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
         owner = Owner(self._job.tenant, self._job.pipeline.id)
         targets = [target for target in self._job.pipeline.targets() if target.id == self._ref.node]
         modes = [load_mode(target.load_mode) for target in targets]
@@ -216,7 +216,7 @@ class RejectedRowsReader:
     def nothing_new(self, source: Source) -> str:
         return "None of the rows can be loaded any more."
 
-    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""
 
     def archive_failed(self, source: Source, reason: str) -> None:

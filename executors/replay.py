@@ -11,7 +11,6 @@ from contextlib import ExitStack
 
 from executors.engine import PipelineRun, carry_out
 from executors.errors import Failure, Terminal
-from executors.lane import Lane
 from executors.model import LoadCommit, RowsRef, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
@@ -22,6 +21,7 @@ from executors.postgres.replay_results import keep_results_of_nothing
 from executors.rejected_rows import RejectedRowsReader
 from executors.replay_load import RecheckLoad, RejectedRows, ReplayLoad
 from executors.replay_path import replay_path, require_replayable
+from executors.runs.target_run import TargetRun
 from ir.nodes import Target
 from ir.pipeline import Path
 
@@ -65,7 +65,7 @@ class Replay(PipelineRun):
     def _path_to(self, target: Target) -> Path:
         return replay_path(self.job.pipeline.path_to(target), self._ref)
 
-    def _load_read(self, lane: Lane) -> LoadCommit | None:
+    def _load_read(self, lane: TargetRun) -> LoadCommit | None:
         if rows := self._choose(lane):
             return ReplayLoad(self.job, self.ports, self.report, self._session, lane, rows).run()
         run = meta.RunRef(self.job.run_id, *self._key(lane.path.target), self.job.attempt, self.job.token)
@@ -75,7 +75,7 @@ class Replay(PipelineRun):
             close_repeats(lane.connection, owner, run.run_id, choice.tables, choice.repeats)
         return None
 
-    def _choose(self, lane: Lane) -> RejectedRows | None:
+    def _choose(self, lane: TargetRun) -> RejectedRows | None:
         """The rows that can be loaded; None if there are none."""
         reading = self._read(lane)
         self.report.row_counts = self._rows.choice.left_out_counts
@@ -88,12 +88,12 @@ class Replay(PipelineRun):
 class Recheck(Replay):
     """The same without fence, commit or note: what was staged is dropped again."""
 
-    def _prepare(self, lane: Lane) -> None:
+    def _prepare(self, lane: TargetRun) -> None:
         meta.ensure_meta(lane.connection)
         self._refuse_older_state(lane)
         self._look(lane)
 
-    def load(self, lane: Lane) -> None:
+    def load(self, lane: TargetRun) -> None:
         if rows := self._choose(lane):
             RecheckLoad(self.job, self.ports, self.report, self._session, lane, rows).preview()
         else:

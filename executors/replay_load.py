@@ -7,7 +7,6 @@ from typing import Any
 
 from executors.effects import Effect
 from executors.errors import Terminal
-from executors.lane import Lane
 from executors.model import Destination, LoadCommit, RowsRef, RunJob, RunReport, StageColumn
 from executors.ports import Ports
 from executors.postgres.client import translate
@@ -23,6 +22,7 @@ from executors.postgres.replay import ReplayCommit, Verdict, judge_places, read_
 from executors.postgres.windows import Window, open_window
 from executors.reading import Reading
 from executors.rejected_rows import Choice
+from executors.runs.target_run import TargetRun
 from executors.spark.session import RunSession
 from executors.target_load import TargetLoad
 from executors.target_preview import TargetPreview
@@ -58,7 +58,7 @@ class _OfRejectedRows(TargetLoad):
     incremental target has read again and not rejected."""
 
     def __init__(
-        self, job: RunJob, ports: Ports, report: RunReport, session: RunSession, lane: Lane, rows: RejectedRows
+        self, job: RunJob, ports: Ports, report: RunReport, session: RunSession, lane: TargetRun, rows: RejectedRows
     ) -> None:
         super().__init__(job, ports, report, session, lane.path, lane.connection, rows.reading, lane.hooks)
         self._rows = rows

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from executors.engine import PipelineRun, carry_out
 from executors.errors import Terminal
-from executors.lane import Lane
 from executors.model import FileScan, NodeReport, RunJob, RunReport, RunWarning, SourceFile
 from executors.ports import Ports
 from executors.postgres import meta
@@ -18,6 +17,7 @@ from executors.postgres.meta import RunRef
 from executors.postgres.samples import keep_source_sample
 from executors.preview import without_effects
 from executors.reading import Reading, read_files
+from executors.runs.target_run import TargetRun
 from executors.sources import Claimant, FileSource, load_source
 from executors.sources.readers import SourceReaders
 from executors.sources.snapshot_reader import SnapshotSourceReader
@@ -48,10 +48,10 @@ class _Sampling(PipelineRun):
     def scan(self, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
         return self._scan(source, files)
 
-    def _prepare(self, lane: Lane) -> None:
+    def _prepare(self, lane: TargetRun) -> None:
         meta.ensure_meta(lane.connection)
 
-    def load(self, lane: Lane) -> None:
+    def load(self, lane: TargetRun) -> None:
         """Look at the rows of one target's source."""
         reading = self._read(lane)
         self.ports.events.step("pass", lane.path.target.id)
@@ -99,7 +99,7 @@ class _NewestFiles:
     def __init__(self, run: _Sampling) -> None:
         self._run = run
 
-    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
         source = lane.path.source
         handler: FileSource = load_source(source, self._run.job.files_folder, Claimant.of(self._run.job.pipeline))
         self._run.ports.events.step("list", source.id)
@@ -123,7 +123,7 @@ class _NewestFiles:
     def nothing_new(self, source: Source) -> str:
         return "There was nothing to read."
 
-    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""
 
     def archive_failed(self, source: Source, reason: str) -> None:

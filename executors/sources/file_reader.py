@@ -11,11 +11,11 @@ from pathlib import Path
 from executors.errors import Terminal, Transient, WaitForFiles
 from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
 from executors.formats.files import sha256_of
-from executors.lane import Lane
 from executors.model import FileScan, LoadCommit, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.reading import Reading, read_files
+from executors.runs.target_run import TargetRun
 from executors.sources import Claimant, FileSource, Listing, load_source
 from ir.connectors import typed_config
 from ir.load_modes import load_mode
@@ -53,7 +53,7 @@ class FileSourceReader:
         self._job, self._ports, self._scan, self._open_source = job, ports, scan, opener
         self._opened: dict[str, _Opened] = {}
 
-    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
         """The files that the target has not loaded yet, out of those that its source's other targets have got."""
         opened = self._open(lane.path.source)
         for other in lanes:
@@ -74,7 +74,7 @@ class FileSourceReader:
         opened = self._opened[source.id]
         return "No file came." if opened.missed else f"Every matching file ({len(opened.scans):,}) is loaded already."
 
-    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         commits = [set(lane.commit.files_done) for lane in lanes if lane.commit]
         if len(commits) == len(lanes):
             # What one of them has not loaded it had loaded before: all have read the same files.
@@ -103,7 +103,7 @@ class FileSourceReader:
     def _key(self, target: Target) -> tuple[str, str, str]:
         return self._job.tenant, self._job.pipeline.id, target.id
 
-    def _held_by(self, lane: Lane, commit: LoadCommit, opened: _Opened) -> set[str]:
+    def _held_by(self, lane: TargetRun, commit: LoadCommit, opened: _Opened) -> set[str]:
         held, target = set(commit.files_done), lane.path.target
         if missing := held - set(opened.hashes):
             raise Transient(
@@ -117,7 +117,7 @@ class FileSourceReader:
             return held
         return held | self._loaded(lane, opened).keys()
 
-    def _to_load(self, lane: Lane, opened: _Opened) -> list[FileScan]:
+    def _to_load(self, lane: TargetRun, opened: _Opened) -> list[FileScan]:
         """The files that this target has not loaded yet; all of them or none for modes that replace all rows."""
         key = self._key(lane.path.target)
         forgotten = self._ports.units.forgotten(opened.hashes)
@@ -135,18 +135,18 @@ class FileSourceReader:
         self._warn_of_renamed(lane, opened, [node for node in known.values() if node != lane.path.target.id])
         return [scan for scan in opened.scans if scan.sha256 not in known]
 
-    def _loaded(self, lane: Lane, opened: _Opened) -> dict[str, meta.Loaded]:
+    def _loaded(self, lane: TargetRun, opened: _Opened) -> dict[str, meta.Loaded]:
         target = lane.path.target
         others = [other.id for other in self._job.pipeline.targets() if other.id != target.id]
         table = target.schema_, target.table
         return meta.files_loaded(lane.connection, *self._key(target), opened.hashes, others=others, table=table)
 
-    def _warn_of_renamed(self, lane: Lane, opened: _Opened, nodes: Sequence[str]) -> None:
+    def _warn_of_renamed(self, lane: TargetRun, opened: _Opened, nodes: Sequence[str]) -> None:
         """Until the target has loaded something itself: who gave the node another task wants to hear of it."""
         if nodes and meta.last_files(lane.connection, *self._key(lane.path.target)) is None:
             opened.warnings.append(_renamed(lane.path.target, nodes))
 
-    def _loaded_elsewhere(self, lane: Lane) -> str | None:
+    def _loaded_elsewhere(self, lane: TargetRun) -> str | None:
         target = lane.path.target
         return meta.last_loaded_elsewhere(lane.connection, *self._key(target), target.schema_, target.table)
 

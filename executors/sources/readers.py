@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from executors.lane import Lane
 from executors.model import RunWarning
 from executors.reading import Reading
+from executors.runs.target_run import TargetRun
 from executors.sources import SNAPSHOT_SOURCES
 from ir.nodes import Source
 
@@ -15,7 +15,7 @@ from ir.nodes import Source
 class SourceReader(Protocol):
     """The sources of a run, of one kind or of all."""
 
-    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
         """What a target is to load, None if nothing is new for it. `lanes` are all those of its source."""
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
@@ -24,7 +24,7 @@ class SourceReader(Protocol):
     def nothing_new(self, source: Source) -> str:
         """Why there was nothing to load."""
 
-    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         """Every target of the source has been loaded, now or by an earlier attempt."""
 
     def archive_failed(self, source: Source, reason: str) -> None:
@@ -46,7 +46,7 @@ class SourceReaders:
     def _of(self, source: Source) -> SourceReader:
         return self._snapshots if source.connector in SNAPSHOT_SOURCES else self._files
 
-    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
         return self._of(lane.path.source).read(lane, lanes)
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
@@ -55,7 +55,7 @@ class SourceReaders:
     def nothing_new(self, source: Source) -> str:
         return self._of(source).nothing_new(source)
 
-    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         self._of(source).archive_loaded(source, lanes)
 
     def archive_failed(self, source: Source, reason: str) -> None:

@@ -7,11 +7,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 from executors.errors import Failure, Terminal
-from executors.lane import Lane
 from executors.model import RunJob, RunWarning
 from executors.ports import Ports
 from executors.postgres.read import ReadSession
 from executors.reading import Reading
+from executors.runs.target_run import TargetRun
 from executors.sources.postgres import PostgresSource
 from ir.nodes import Source
 
@@ -36,7 +36,7 @@ class SnapshotSourceReader:
         self._only_looks = only_looks
         self._opened: dict[str, _Opened] = {}
 
-    def read(self, lane: Lane, lanes: Sequence[Lane]) -> Reading | None:
+    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
         source = lane.path.source
         opened = self._open(source)
         if len(lanes) > 1 and not opened.handler.is_shared:
@@ -59,7 +59,7 @@ class SnapshotSourceReader:
             self._opened[source.id] = _Opened(handler)
         return self._opened[source.id]
 
-    def _warn_of_newer(self, source: Source, opened: _Opened, loaded: Sequence[Lane]) -> None:
+    def _warn_of_newer(self, source: Source, opened: _Opened, loaded: Sequence[TargetRun]) -> None:
         """A snapshot does not outlive the attempt that took it."""
         if loaded and not opened.warnings:
             names = ", ".join(other.path.target.id for other in loaded)
@@ -78,7 +78,7 @@ class SnapshotSourceReader:
     def nothing_new(self, source: Source) -> str:
         return "There was nothing to read."
 
-    def archive_loaded(self, source: Source, lanes: Sequence[Lane]) -> None:
+    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""
 
     def archive_failed(self, source: Source, reason: str) -> None:

@@ -11,7 +11,7 @@ from ir.pipeline import Path
 
 
 @dataclass(slots=True)
-class Lane:
+class TargetRun:
     """One target of the run: its way from the source and the connection that loads it.
 
     `commit` is what an earlier attempt of this run has committed.
