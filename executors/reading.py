@@ -60,19 +60,17 @@ class Bound:
 class Reading:
     """All that a source gives to one target.
 
-    `records` are the rows as counted before; None if the reader counts them, and ends each part with a trailer. `size`
-    is about how many bytes it holds. `on_bad_row` says what becomes of records that cannot be read, `keeps_order`
-    whether a later record is a newer one. `narrow` gives the same without the rows below a bound, as far as the source
-    can tell. `find_clues` tells what in the source's settings does not seem to fit some of the origins. What `is_blank`
-    has neither rows nor names of columns. `release` is to be called once all is read: it lets go of what the source
-    holds, if nobody else reads it.
+    `records` are the rows as counted before; None if the reader counts them, and ends each part with a trailer.
+    `on_bad_row` says what becomes of records that cannot be read, `keeps_order` whether a later record is a newer one.
+    `narrow` gives the same without the rows below a bound, as far as the source can tell. `find_clues` tells what in
+    the source's settings does not seem to fit some of the origins. What `is_blank` has neither rows nor names of
+    columns. `release` is to be called once all is read: it lets go of what the source holds, if nobody else reads it.
     """
 
     fields: tuple[SourceField, ...]
     origins: tuple[Origin, ...]
     parts: tuple[Part, ...]
     reader: PartReader
-    size: int
     records: int | None
     on_bad_row: Literal["reject", "abort"] = "reject"
     keeps_order: bool = True
@@ -114,7 +112,7 @@ class NoReader:
 def nothing_to_read(origins: Sequence[Origin], units: tuple[str, ...], records: int) -> Reading:
     """Rows that have been read and staged before, and where they came from."""
     known = tuple(replace(origin, is_unit=origin.sha256 in units) for origin in origins)
-    return Reading((), known, (), NoReader(), 0, records)
+    return Reading((), known, (), NoReader(), records)
 
 
 def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
@@ -126,7 +124,6 @@ def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
         origins=tuple(Origin(scan.file.seq, scan.file.name, scan.sha256, records=scan.records) for scan in scans),
         parts=tuple(split for scan in scans for split in scan.splits),
         reader=FileReader(format, tuple(source.columns or ())),
-        size=sum(scan.file.size for scan in scans),
         records=sum(scan.records for scan in scans),
         on_bad_row=getattr(format, "on_bad_row", "reject"),
         is_blank=all(scan.is_blank for scan in scans),

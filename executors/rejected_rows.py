@@ -28,9 +28,6 @@ from ir.load_modes import LOAD_MODES, load_mode
 from ir.nodes import Source
 from ir.types import STRING, ColumnType
 
-_MEAN_BYTES = 256
-"""About what a row takes, to tell a small reading from a large one."""
-
 Place = tuple[int, int]
 """Where a row stands in the reading: the place of its origin, and its record there."""
 
@@ -185,7 +182,6 @@ class RejectedRowsReader:
             ),
             parts=tuple(self._parts()),
             reader=KeptReader(seal(connection)),
-            size=len(self.choice.rows) * _MEAN_BYTES,
             records=len(self.choice.rows),
         )
 

@@ -13,9 +13,7 @@ from ir.nodes import SourceColumn
 
 
 class FormatHandler(Protocol):
-    """What reads one kind of file. `SCAN_READS_ROWS` tells a scan that reads every row from one that looks at bytes."""
-
-    SCAN_READS_ROWS: bool
+    """What reads one kind of file."""
 
     def scan(self, file: SourceFile, fmt: Any, declared: Sequence[SourceColumn] = ()) -> FileScan: ...
 

@@ -37,8 +37,6 @@ Delimited = Csv | Tsv
 
 MOST_HEADER_BYTES = 4 << 20
 
-SCAN_READS_ROWS = False
-
 
 def scan(
     file: SourceFile,

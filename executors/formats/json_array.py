@@ -26,8 +26,6 @@ _SKIM = json.JSONDecoder(
     object_pairs_hook=lambda pairs: None, parse_int=str, parse_float=str, parse_constant=lambda word: None
 )
 
-SCAN_READS_ROWS = True
-
 
 def scan(
     file: SourceFile, fmt: Json, declared: Sequence[SourceColumn] = (), *, block_bytes: int = BLOCK_BYTES

@@ -24,8 +24,6 @@ from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.formats import Jsonl
 from ir.nodes import SourceColumn
 
-SCAN_READS_ROWS = True
-
 
 def scan(
     file: SourceFile,

@@ -27,8 +27,6 @@ from ir.types import STRING, ColumnType
 
 _MOST_ROWS = 1 << 16
 
-SCAN_READS_ROWS = False
-
 
 def scan(
     file: SourceFile, fmt: Parquet, declared: Sequence[SourceColumn] = (), *, split_bytes: int = SPLIT_BYTES

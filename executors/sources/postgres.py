@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 
@@ -104,14 +103,12 @@ class PostgresSource:
         """All rows, or those from a bound on; nothing is read after the last."""
         with as_source(self._source.id), translate():
             parts = tuple(self._parts(bound))
-            size = self._size()
         identity = f"{run_id}\n{self._source.id}\n{self.snapshot or self._conn.info.backend_pid}"
         return Reading(
             fields=self._fields,
             origins=(Origin(0, self.name, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False),),
             parts=parts,
             reader=SnapshotReader(seal(self._connection), self._session, self.snapshot, self._source.id),
-            size=size,
             records=None,
             keeps_order=False,
             narrow=lambda bound: self.reading(run_id, bound, is_last=is_last),
@@ -260,13 +257,6 @@ class PostgresSource:
             return None
         value = sql.Identifier("q", column.name)
         return sql.SQL("({} >= {} OR {} IS NULL)").format(bound.type.of(value), bound.type.literal(bound.value), value)
-
-    def _size(self) -> int:
-        """About how many bytes all rows have, as the planner thinks."""
-        statement = sql.SQL("EXPLAIN (FORMAT JSON) {}").format(self._select())
-        row = self._conn.execute(statement).fetchone()
-        plan = (json.loads(row[0]) if isinstance(row[0], str) else row[0])[0]["Plan"] if row else {}
-        return int(plan.get("Plan Rows", 0) * max(plan.get("Plan Width", 0), len(self._columns)))
 
 
 _LEAST_ROW_BYTES = 28

@@ -8,8 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import repeat
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -51,15 +50,14 @@ class FirstFailing:
     expressions: Sequence[Expression]
     names: Mapping[int, str]
     _until: float = 0
-    _watch: Iterator[None] = field(default_factory=lambda: repeat(None))
 
     def find(self) -> tuple[ExpressionFailed, ReadTask] | None:
         """The failure of the first row, with its place, and what reads that row alone; None where it is not found.
 
         Raises Cancelled when the run is interrupted meanwhile.
         """
-        self._until, self._watch = time.monotonic() + SECONDS, self.session.watched(repeat(None))
-        next(self._watch)
+        self._until = time.monotonic() + SECONDS
+        self.session.check()
         with suppress(_GaveUp, Transient, Terminal):
             return self._find()
         return None
@@ -94,7 +92,7 @@ class FirstFailing:
         """How an expression fails for some of these rows; None if none does."""
         if time.monotonic() > self._until:
             raise _GaveUp
-        next(self._watch)
+        self.session.check()
         reader = _SomeRows.of(self.reader, parts, first, end)
         try:
             with translate(self.node, self.expressions):

@@ -16,7 +16,7 @@ from executors.spark.columns import compile_path
 from executors.spark.compiled import Compiled
 from executors.spark.errors import translate
 from executors.spark.first_failing import FirstFailing
-from executors.spark.jobs import FEW_BYTES, frame_of_numbers, map_task, run_job
+from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.one_pass import MOST_TASKS, frame_of_rows
 from executors.spark.parcels import UnpackTask
 from executors.spark.reader import ReadTask, group_parts
@@ -31,18 +31,21 @@ VALUES = "file int, record long, value string"
 Values = dict[tuple[int, int], str | None]
 """What the expression gives, by where the row stands in the reading."""
 
+MOST_BYTES = 1 << 20
+"""Of values that are held at once."""
 TOO_MUCH = "mend.too_much"
 
 
 def evaluate(session: RunSession, path: Path, reading: Reading, column: str) -> Iterator[Values]:
     """The value of a working column for each row that can be read: of some rows after others, so that never more than
-    `FEW_BYTES` of values are held.
+    `MOST_BYTES` of values are held.
 
     Raises what `compile_path` raises, Cancelled once the run is interrupted, ExpressionFailed where a value cannot be
     computed, and Terminal `mend.too_much` where the values of rows that are read in one go are more than that.
     """
     evaluation = _Evaluation(session, path, reading, column, compile_path(session, path, reading.fields))
-    for first in session.watched(iter(range(0, len(reading.parts), MOST_TASKS))):
+    for first in range(0, len(reading.parts), MOST_TASKS):
+        session.check()
         yield from evaluation.of(reading.parts[first : first + MOST_TASKS])
 
 
@@ -61,7 +64,8 @@ class _Evaluation:
         except Terminal as failure:
             if failure.code != TOO_MUCH or len(parts) == 1:
                 raise
-            for part in self.session.watched(iter(parts)):
+            for part in parts:
+                self.session.check()
                 yield self._evaluate([part])
 
     def _evaluate(self, parts: Sequence[Part]) -> Values:
@@ -69,7 +73,7 @@ class _Evaluation:
         groups = group_parts(parts, MOST_TASKS)
         reader = ReadTask(self.reading.reader, groups, compiled.source, compiled.read)
         frames = partial(frame_of_rows, compiled=compiled)
-        task = _Values(compiled.sink_columns()[self.column], compiled.sink_programs(), FEW_BYTES // len(groups))
+        task = _Values(compiled.sink_columns()[self.column], compiled.sink_programs(), MOST_BYTES // len(groups))
         try:
             with translate(node, compiled.expressions):
                 frame = frames(frame_of_numbers(self.session.start(), len(groups)), reader)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import repeat
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -25,7 +24,7 @@ from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms,
 from executors.spark.computing import ComputeTask, computable
 from executors.spark.errors import translate
 from executors.spark.first_failing import FirstFailing
-from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
+from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
 from executors.spark.reader import HIDDEN, ReadTask, group_parts
 from executors.spark.session import RunSession
@@ -40,8 +39,8 @@ MOST_TASKS = 16
 """Tasks of a pass, and so connections to a target, whatever the size of the cluster."""
 
 
-Way = Literal["here", "fused", "through_spark"]
-"""In this process; in Spark tasks that read and stage; or with the JVM between reading and staging."""
+Way = Literal["fused", "through_spark"]
+"""In tasks that read and stage, or with the JVM between reading and staging."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +73,17 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
     reader, sink = _ends(plan)
     stages = computable(plan.compiled)
     near = ComputeTask(reader, stages) if stages else reader
-    way = way or ("through_spark" if stages is None else _shortest_way(plan))
-    tasks = len(reader.groups)
-    if way == "here":
-        rows = run_here(FusedTask(WatchedTask(near, session.watched), sink), tasks)
-    elif way == "fused":
+    if (way or _way_of(stages)) == "fused":
         with translate(plan.path.target.id):
-            rows = run_job(map_task(frame_of_numbers(session.start(), tasks), FusedTask(near, sink), COUNTS))
+            numbers = frame_of_numbers(session.start(), len(reader.groups))
+            rows = run_job(map_task(numbers, FusedTask(near, sink), COUNTS))
     else:
         rows = _run_sparing(session, plan)
     return _result_of(rows)
+
+
+def _way_of(stages: object | None) -> Way:
+    return "through_spark" if stages is None else "fused"
 
 
 def _result_of(rows: Iterable[dict[str, Any]]) -> PassResult:
@@ -102,15 +102,14 @@ def _ends(plan: PassPlan) -> tuple[ReadTask, SinkTask]:
 def _run_sparing(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
     """An expression that fails for rows alone which are rejected anyway does not end the run: then all is done once
     more without asking it of them. What the first try has staged is that of no winning task."""
-    watch = session.watched(repeat(None))
-    next(watch)
+    session.check()
     try:
         return _run_through_spark(session, plan)
     except ExpressionFailed as failure:
         if plan.compiled.moves_rows:
             raise
         spared = spare_rejected(session, plan.path, plan.reading.fields, plan.compiled)
-        next(watch)  # an interruption ends what is at work in Spark, and between two jobs nothing is
+        session.check()  # an interruption ends what is at work in Spark, and between two jobs nothing is
         if spared is None:
             raise _told(session, plan, failure) from None
     plan = replace(plan, compiled=spared)
@@ -162,11 +161,6 @@ def _run_through_spark(session: RunSession, plan: PassPlan) -> list[dict[str, An
     numbers = frame_of_numbers(session.start(), len(reader.groups))
     with translate(plan.path.target.id, plan.compiled.expressions):
         return run_job((_moving_rows if plan.compiled.moves_rows else _through_spark)(numbers, reader, sink, plan))
-
-
-def _shortest_way(plan: PassPlan) -> Way:
-    """Few rows need no job at all."""
-    return "here" if is_for_here(plan.reading.size, plan.reading.records or 0) else "fused"
 
 
 def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:

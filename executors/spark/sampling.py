@@ -16,7 +16,7 @@ from executors.grammar import canonical_text
 from executors.reading import Part, Reading
 from executors.spark.columns import compile_path
 from executors.spark.errors import translate
-from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
+from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.one_pass import frame_of_rows
 from executors.spark.parcels import UnpackTask
 from executors.spark.reader import ReadTask, group_parts
@@ -46,22 +46,17 @@ def sample_rows(session: RunSession, path: Path, reading: Reading, most: int) ->
     Raises what `compile_path` raises, and what reading and Spark raise.
     """
     compiled = compile_path(session, _before_rules(path), reading.fields)
-    parts = _far_apart(reading.parts)
-    groups = group_parts(parts, MOST_PARTS)
+    groups = group_parts(_far_apart(reading.parts), MOST_PARTS)
     each = -(-most // max(len(groups), 1))
     reader = _FirstRows(reading.reader, groups, compiled.source, compiled.read, each)
     task = _Rows(tuple(compiled.sink_columns().items()), compiled.sink_programs(), compiled.keeps)
-    size = sum(part.end - part.start for part in parts)
-    if not compiled.stages and is_for_here(size, reading.records or 0):
-        rows = run_here(WatchedTask(_Chain(reader, task), session.watched), len(groups))
-    else:
-        with translate(path.target.id, compiled.expressions):
-            numbers = frame_of_numbers(session.start(), len(groups))
-            if compiled.stages:
-                frame = frame_of_rows(numbers, reader, compiled)
-                rows = run_job(map_task(frame, UnpackTask(task, tuple(frame.columns[1:])), ROWS))
-            else:
-                rows = run_job(map_task(numbers, _Chain(reader, task), ROWS))
+    with translate(path.target.id, compiled.expressions):
+        numbers = frame_of_numbers(session.start(), len(groups))
+        if compiled.stages:
+            frame = frame_of_rows(numbers, reader, compiled)
+            rows = run_job(map_task(frame, UnpackTask(task, tuple(frame.columns[1:])), ROWS))
+        else:
+            rows = run_job(map_task(numbers, _Chain(reader, task), ROWS))
     return [SampledRow(row["file"], row["record"], json.loads(row["row"])) for row in rows[:most]]
 
 

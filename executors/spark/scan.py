@@ -12,40 +12,28 @@ import pyarrow as pa
 from executors.formats import FORMATS
 from executors.model import FileScan, SourceField, SourceFile, Split
 from executors.spark.errors import translate
-from executors.spark.jobs import WatchedTask, frame_of_numbers, is_for_here, map_task, run_here, run_job
+from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.session import RunSession
 from ir.connectors import typed_config
 from ir.nodes import Source, SourceColumn
 from ir.types import ColumnType
-
-ROWS_PER_PASSED, BYTES_PER_PASSED = 16, 128
-"""How many times what is a pass for this process is a scan for it: of formats whose scan reads rows, and of those where
-it looks at bytes alone. Every run scans all files that match, old ones too, and no job scans one file any faster."""
 
 MOST_TASKS = 64
 """Tasks of a scan; many small files share them, for each task costs more than a small file."""
 
 
 def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
-    """Scan files, big ones where Spark runs; the answers are small and come in the order asked for.
+    """Scan files where Spark runs; the answers are small and come in the order asked for.
 
     Raises what the format raises (`source.changed`, `source.column_missing`, …) and what `translate` tells of Spark.
     """
     if not files:
         return []
     task = ScanTask(typed_config(source).format, tuple(source.columns or ()), tuple(files))
-    if _is_for_here(task, files):
-        rows = run_here(WatchedTask(task, session.watched), len(files))
-    else:
-        with translate(source.id):
-            numbers = frame_of_numbers(session.start(), len(files), MOST_TASKS)
-            rows = run_job(map_task(numbers, task, "scan string"))
+    with translate(source.id):
+        numbers = frame_of_numbers(session.start(), len(files), MOST_TASKS)
+        rows = run_job(map_task(numbers, task, "scan string"))
     return sorted((decode_scan(row["scan"]) for row in rows), key=lambda scan: scan.file.seq)
-
-
-def _is_for_here(task: ScanTask, files: Sequence[SourceFile]) -> bool:
-    reads_rows = FORMATS[task.format.type].SCAN_READS_ROWS
-    return is_for_here(sum(file.size for file in files) // (ROWS_PER_PASSED if reads_rows else BYTES_PER_PASSED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from executors.errors import Failure
-from executors.formats.closing import closed_after
 from executors.spark import java
 from executors.spark.address import is_local, master, remote
 from executors.spark.errors import interrupted, translate
@@ -23,7 +22,6 @@ from executors.spark.probe import probe_cluster, warm_workers
 from executors.spark.server import limit_retries, open_session
 from executors.spark.spares import before_pyspark_at_exit, keep_spare, release, release_spares, take_spare
 
-T = TypeVar("T")
 Mode = Literal["inline", "worker"]
 
 SESSION_SETTINGS = {
@@ -61,14 +59,14 @@ def get_session(mode: Mode = "inline") -> SparkSession:
 class RunSession:
     """A session of its own for one run: settings, views and cancelling do not touch other runs.
 
-    It starts when it is first needed; a small run never needs it. Leaving the block gives it back to runs to come,
+    It starts when it is first needed. Leaving the block gives it back to runs to come,
     unless the run was interrupted or has failed.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._session: SparkSession | None = None
-        self._interrupts = 0
+        self._interrupted = False
 
     def __enter__(self) -> RunSession:
         return self
@@ -79,7 +77,7 @@ class RunSession:
             return  # on classic Spark nothing is kept for a session, and stopping it would stop the application
         # Looked at last: an interruption that comes later finds no session. After an error something of the run may
         # still be at work in the server, which ends it with its session.
-        if self._interrupts or kind is not None:
+        if self._interrupted or kind is not None:
             release(session)
         else:
             keep_spare(session)
@@ -93,20 +91,16 @@ class RunSession:
 
     def interrupt(self) -> None:
         """End all that runs in it; its caller sees `Cancelled`. Safe from another thread, and when idle."""
-        self._interrupts += 1
+        self._interrupted = True
         session = self._session
         if session is not None:
             with translate():
                 session.interruptAll()
 
-    def watched(self, steps: Iterator[T]) -> Iterator[T]:
-        """The steps of work that is done in this process, until it is interrupted: then `Cancelled` is raised."""
-        before = self._interrupts
-        with closed_after(steps):
-            for step in steps:
-                if self._interrupts != before:
-                    raise interrupted()
-                yield step
+    def check(self) -> None:
+        """Raise `Cancelled` if it was interrupted, which between two jobs ends nothing by itself."""
+        if self._interrupted:
+            raise interrupted()
 
 
 def warm_up() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from executors.errors import Cancelled, Failure
 from executors.sources import postgres
-from executors.spark import jobs, one_pass
+from executors.spark import one_pass
 from executors.spark.one_pass import Way
 from tests.executors.conformance.world import World, reconciles, target_of
 
@@ -64,7 +64,7 @@ def test_all_parts_are_of_one_moment(world: World) -> None:
 @pytest.mark.parametrize("way", get_args(Way))
 @pytest.mark.usefixtures("in_parts")
 def test_every_way_reads_every_part_once(world: World, way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_pass, "_shortest_way", lambda plan: way)
+    monkeypatch.setattr(one_pass, "_way_of", lambda stages: way)
     rule = {"type": "range", "field": "id", "min": 11, "onFail": "skip"}
     report = world.run(world.table_document(rules=[rule]))
     assert world.sql("select count(*), count(distinct id), min(id) from t") == [(MANY - 10, MANY - 10, 11)]
@@ -93,13 +93,8 @@ SLOW = "select count(*) as id from {0}.s a, {0}.s b where a.pad || b.id <> ''"
 READING = "select count(*) from pg_stat_activity where application_name like 'flow run %% reads' and state = 'active'"
 
 
-@pytest.mark.parametrize("few_bytes", [-1, 1 << 20], ids=["in_jobs", "here"])
 @pytest.mark.usefixtures("in_parts")
-def test_a_read_that_sends_nothing_can_be_cancelled_within_seconds(
-    world: World, few_bytes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jobs, "FEW_BYTES", few_bytes)
-
+def test_a_read_that_sends_nothing_can_be_cancelled_within_seconds(world: World) -> None:
     def cancel() -> None:
         while world.sql(READING + " and query like 'COPY%%'") == [(0,)]:
             time.sleep(0.1)

@@ -15,7 +15,6 @@ from executors.holding import Kept
 from executors.model import BackupRef, Connection, RowsRef
 from executors.replay import replay_rows
 from executors.restore import restore_pipeline
-from executors.spark import jobs
 from tests.executors.conformance.world import Memory, World
 
 AFTER_COMMIT = "after commit"
@@ -23,8 +22,7 @@ AFTER_COMMIT = "after commit"
 
 @dataclass(frozen=True)
 class Spec:
-    """The attempt and the step where it waits. `backup` is what a restore puts back, `rows` are what a replay loads.
-    What has more than `few_bytes`, if that is given, is a job of Spark's."""
+    """The attempt and the step where it waits. `backup` is what a restore puts back, `rows` are what a replay loads."""
 
     folder: Path
     warehouse: Connection
@@ -38,14 +36,11 @@ class Spec:
     approved: Mapping[str, Kept] = field(default_factory=dict)
     backup: BackupRef | None = None
     rows: RowsRef | None = None
-    few_bytes: int | None = None
 
 
 def carry_out_apart(spec: Spec, pipe: Pipe) -> None:
-    """The same as the head of a process group, which can be killed as a whole, and with settings of its own."""
+    """The same as the head of a process group, which can be killed as a whole."""
     os.setsid()
-    if spec.few_bytes is not None:
-        jobs.FEW_BYTES = spec.few_bytes
     carry_out(spec, pipe)
 
 

@@ -165,8 +165,7 @@ def hit(
 ) -> None:
     """Let an attempt run until it is hit there, and on to its end where it outlives that."""
     with Relay(world.warehouse.host, world.warehouse.port) as relay:
-        is_apart = fault is killed or about.get("few_bytes") is not None
-        with begin(world, document, step, relay, is_apart=is_apart, **about) as attempt:
+        with begin(world, document, step, relay, is_apart=fault is killed, **about) as attempt:
             with at(world, attempt, step):
                 fault(attempt, relay)
             if step not in WITHIN and fault in (session_ended, connection_cut):

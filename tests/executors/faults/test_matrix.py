@@ -69,17 +69,15 @@ RULES = [{"type": "notNull", "field": "id", "onFail": "skip"}]
 
 @dataclass(frozen=True)
 class Case:
-    """A step of a load, and what the target has beyond its mode. What has more than `few_bytes` is a job of Spark's."""
+    """A step of a load, and what the target has beyond its mode."""
 
     mode: str
     step: str
     target: Mapping[str, Any] = field(default_factory=dict)
     given: str = ""
-    few_bytes: int | None = None
 
     def __str__(self) -> str:
-        more = ["in place"] * bool(self.given) + ["in jobs"] * (self.few_bytes is not None)
-        return "-".join([self.mode, self.step, *self.target, *more])
+        return "-".join([self.mode, self.step, *self.target, *["in place"] * bool(self.given)])
 
 
 KEPT = {"backupBeforeLoad": True}
@@ -94,7 +92,6 @@ CASES = [
     Case("append", "post_hooks", {"postHook": ANALYZE}),
     Case("blue_green", "hooks", {"postHook": {**ANALYZE, "when": "pre_swap"}}),
     Case("blue_green", IN_TRANSACTION, given=SEEN),
-    Case("append", IN_PASS, few_bytes=-1),
 ]
 
 
@@ -175,7 +172,7 @@ def test_the_table_is_as_before_or_after_and_a_rerun_converges(
         world.sql(case.given)
     document, run_id = world.document(mode=case.mode, rules=RULES, **case.target), str(uuid.uuid4())
 
-    hit(world, document, case.step, fault, run_id=run_id, few_bytes=case.few_bytes)
+    hit(world, document, case.step, fault, run_id=run_id)
 
     committed = case.step in COMMITTED
     assert standing(world, run_id) == (after(case) if committed else BEFORE)

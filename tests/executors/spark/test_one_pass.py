@@ -1,21 +1,19 @@
-"""Rows from files to staging. Paths without expressions go every way: here, in Spark's tasks, and through the JVM."""
+"""Rows from files to staging. Paths without expressions go both ways: within Spark's tasks, and through the JVM."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
-from executors.errors import Cancelled, Terminal
+from executors.errors import Terminal
 from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
-from executors.reading import FileReader, read_files
-from executors.spark import jobs
+from executors.reading import read_files
 from executors.spark.columns import compile_path
 from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.session import RunSession
@@ -158,11 +156,11 @@ def test_expressions_that_need_no_spark_give_the_same_every_way(
     ]
     columns = [{"name": "a", "type": "bigint"}]
     path = make_path(*ops, columns=columns, rules=rules, onTypeMismatch="skip")
-    here, *others = [stage(run_session, warehouse, path, [file], way=way) for way in get_args(Way)]
-    assert here.rows == [(1, "x", "2", "x02", 2), (5, "y", None, None, 0), (9, "v", "30", "v030", 30)]
-    counts = [replace(task, task=0) for task in here.result.tasks]
+    fused, *others = [stage(run_session, warehouse, path, [file], way=way) for way in get_args(Way)]
+    assert fused.rows == [(1, "x", "2", "x02", 2), (5, "y", None, None, 0), (9, "v", "30", "v030", 30)]
+    counts = [replace(task, task=0) for task in fused.result.tasks]
     for other in others:
-        assert (other.rows, other.rejects) == (here.rows, here.rejects)
+        assert (other.rows, other.rejects) == (fused.rows, fused.rejects)
         assert [replace(task, task=0) for task in other.result.tasks] == counts
 
 
@@ -258,28 +256,3 @@ def test_types_that_spark_lacks_serve_expressions_as_text_and_are_judged_once(
     staged = stage(run_session, warehouse, make_path(*ops, onTypeMismatch="skip"), [file])
     assert [row[2:] for row in staged.rows] == [("0b", "1!"), ("1b", "2!")]
     assert staged.violations() == {"shape/type:k": 1}
-
-
-def test_work_in_this_process_ends_between_batches_when_it_is_interrupted(
-    run_session: RunSession, warehouse: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
-    rows = "".join(f"{n},{'x' * 500}\n" for n in range(20_000))
-    whole = FileReader.read
-
-    def counting(reader: FileReader, part: Any, fields: Any) -> Iterator[Any]:
-        for batch in whole(reader, part, fields):
-            read.append(batch.num_rows)
-            run_session.interrupt()
-            yield batch
-
-    monkeypatch.setattr(FileReader, "read", counting)
-    with pytest.raises(Cancelled):
-        stage(run_session, warehouse, make_path(), [write(tmp_path, "big.csv", f"id,name\n{rows}")], way="here")
-    assert len(read) == 1
-
-
-def test_few_bytes_that_hold_many_records_are_left_to_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "is_local", lambda: True)
-    assert jobs.is_for_here(1_000, 1_000)
-    assert not jobs.is_for_here(1_000, 10_000_000)

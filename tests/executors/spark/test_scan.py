@@ -1,4 +1,4 @@
-"""Where files are scanned does not change what is found."""
+"""How files are shared among tasks does not change what is found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path as FilePath
 
 import pytest
 
-from executors.spark import jobs, scan
+from executors.spark import scan
 from executors.spark.session import RunSession
 from tests.executors.spark.passes import scan_paths
 from tests.executors.spark.paths import make_path
@@ -18,8 +18,7 @@ def test_files_that_share_tasks_are_scanned_each(
     files = [tmp_path / f"{number}.csv" for number in range(7)]
     for number, file in enumerate(files):
         file.write_text("id\n" + "1\n" * number)
-    here = scan_paths(run_session, make_path(), files)
-    monkeypatch.setattr(jobs, "FEW_BYTES", -1)
+    one_by_one = scan_paths(run_session, make_path(), files)
     monkeypatch.setattr(scan, "MOST_TASKS", 3)
-    assert scan_paths(run_session, make_path(), files) == here
-    assert [found.records for found in here] == list(range(7))
+    assert scan_paths(run_session, make_path(), files) == one_by_one
+    assert [found.records for found in one_by_one] == list(range(7))

@@ -8,7 +8,6 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,21 +34,12 @@ def test_no_setting_of_spark_stands_in_a_text_of_an_expression(spark: SparkSessi
     assert list(text) == ["${spark.app.name} ${env:HOME} ${x}"]
 
 
-def test_what_is_read_in_this_process_is_closed_when_its_run_is_interrupted() -> None:
-    closed: list[str] = []
-
-    def reader() -> Iterator[int]:
-        try:
-            yield from range(3)
-        finally:
-            closed.append("closed")
-
-    steps = (session := RunSession()).watched(reader())
-    next(steps)
+def test_an_interruption_between_two_jobs_is_found_by_the_next_check() -> None:
+    session = RunSession()
+    session.check()
     session.interrupt()
-    with pytest.raises(Cancelled) as stopped:
-        next(steps)
-    assert closed, f"while {stopped.value.code} is told, its frames keep the reader alive"
+    with pytest.raises(Cancelled):
+        session.check()
 
 
 def test_runs_do_not_see_each_others_views(spark: SparkSession) -> None:
