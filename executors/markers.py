@@ -46,7 +46,7 @@ def told_of(
 
 def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     """Add what a commit did to a run's report; returns the nodes that are new there."""
-    told, load = commit.counts.get("told", _UNTOLD), commit.counts["load"]
+    told, load = commit.counts["told"], commit.counts["load"]
     rules = [RuleCount(**{**rule, "first": ()}) for rule in told["rules"]]
     checks = [CheckReport(**{"target": commit.node, **check}) for check in told["checks"]]
     target = NodeReport(commit.node, "target", **commit.counts["node"])
@@ -72,17 +72,7 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     )
     if replayed := commit.counts.get("replay"):
         report.row_counts = dict(replayed["counts"])
-    if told is _UNTOLD:
-        add_warnings(report, [_untold(commit)])
     return [node for node in report.nodes if node not in (*before, target)] + [target]
-
-
-_UNTOLD: dict[str, Any] = {"nodes": [], "rules": [], "checks": [], "tables": []}
-
-
-def _untold(commit: LoadCommit) -> RunWarning:
-    text = f"Attempt {commit.attempt} was made by an older release: what its rules and checks found is not known."
-    return RunWarning("report.incomplete", commit.node, text)
 
 
 def put_share(report: RunReport, target: str, share: Share) -> None:

@@ -15,7 +15,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.kept_rows import MARKS, PART_ROWS, KeptPart, KeptReader
 from executors.postgres.names import TableName
-from executors.postgres.quarantine_table import require_workbench
+from executors.postgres.quarantine_table import require_quarantine
 from executors.postgres.quarantined import KeptRow, Owner, find_rows
 from executors.postgres.repeated_rejects import StandIns, find_repeats
 from executors.postgres.replay_results import RowResult
@@ -72,17 +72,14 @@ class Choice:
 
 
 @translate()
-def choose_rows(
-    conn: Conn, owner: Owner, ref: RowsRef, run: str, *, replaces: bool = False, rereads: bool = False
-) -> Choice:
+def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, rereads: bool = False) -> Choice:
     """What `run` can take of what was chosen. Raises Terminal `quarantine.unusable`.
 
-    `replaces` says that each load of the target takes the place of what it held, `rereads` that runs read rows again
-    that earlier ones have read.
+    `rereads` says that runs read rows again that earlier ones have read.
     """
     choice = Choice()
     found = _find(conn, owner, ref, choice)
-    replaced = runs_replaced(conn, owner, ref.node, {chosen.row.run_id for chosen in found}, replaces=replaces)
+    replaced = runs_replaced(conn, owner, ref.node, {chosen.row.run_id for chosen in found})
     fit: list[Chosen] = []
     for chosen in found:
         if reason := "mended" if chosen.row.mend_run == run else _why_not(chosen, ref, replaced):
@@ -117,7 +114,7 @@ def _find(conn: Conn, owner: Owner, ref: RowsRef, choice: Choice) -> list[Chosen
     found: dict[tuple[str, str], Chosen] = {}
     for number, (schema, name, ids) in enumerate(ref.tables):
         table = TableName(schema, name)
-        require_workbench(conn, table)
+        require_quarantine(conn, table)
         rows = find_rows(conn, owner, table, ids)
         choice.left_out += map(RowResult.gone, sorted(set(ids) - {row.id for row in rows}))
         seen = dict(zip(ids, ref.revisions[number], strict=True)) if ref.revisions else {}
@@ -129,7 +126,7 @@ def _find(conn: Conn, owner: Owner, ref: RowsRef, choice: Choice) -> list[Chosen
 def _ready_tables(conn: Conn, runs: Collection[str]) -> tuple[TableName, ...]:
     tables = tuple(table for table in tables_of_runs(conn, runs) if exists(conn, table.schema, table.table))
     for table in tables:
-        require_workbench(conn, table)
+        require_quarantine(conn, table)
     return tables
 
 
@@ -168,7 +165,6 @@ class RejectedRowsReader:
             owner,
             self._ref,
             self._job.run_id,
-            replaces=any(mode.replaces_all_rows for mode in modes),
             rereads=keeps_mark and not CONNECTORS[lane.path.source.connector].keeps_order,
         )
         if not self.choice.rows:
@@ -265,9 +261,9 @@ def tables_of_runs(conn: Conn, runs: Collection[str]) -> list[TableName]:
     return [TableName.parse(name) for (name,) in rows]
 
 
-def runs_replaced(conn: Conn, owner: Owner, node: str, runs: Collection[str], *, replaces: bool) -> set[str]:
+def runs_replaced(conn: Conn, owner: Owner, node: str, runs: Collection[str]) -> set[str]:
     """Those of the runs after which a load has replaced all that the target held: it has read their rows again, or
-    these are wanted no more. `replaces` is for markers of older releases, which do not tell their mode."""
+    these are wanted no more."""
     if not exists(conn, "flow_meta", "load_commits"):
         return set()
     rows = conn.execute(
@@ -277,14 +273,13 @@ def runs_replaced(conn: Conn, owner: Owner, node: str, runs: Collection[str], *,
         "  SELECT max(n.token) FROM flow_meta.load_commits AS n WHERE n.tenant = %(tenant)s"
         "  AND n.pipeline = %(pipeline)s AND n.node = %(node)s AND n.token > (SELECT min(token) FROM theirs)"
         "  AND n.undone_by IS NULL"
-        "  AND NOT n.counts ?| ARRAY['replay', 'restored'] AND coalesce(n.counts ->> 'mode' = ANY(%(modes)s), %(so)s))",
+        "  AND NOT n.counts ?| ARRAY['replay', 'restored'] AND n.counts ->> 'mode' = ANY(%(modes)s))",
         {
             "runs": list(runs),
             "node": node,
             "tenant": owner.tenant,
             "pipeline": owner.pipeline,
             "modes": [name for name, mode in LOAD_MODES.items() if mode.replaces_all_rows],
-            "so": replaces,
         },
     ).fetchall()
     return {run for (run,) in rows}

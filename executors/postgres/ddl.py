@@ -61,12 +61,6 @@ def body(columns: Mapping[str, str]) -> sql.Composed:
     )
 
 
-def add_columns(conn: Conn, name: sql.Identifier, columns: Mapping[str, str]) -> None:
-    """Add what a table of ours lacks because an older release made it. Only inside `ddl`."""
-    added = [sql.SQL("ADD COLUMN IF NOT EXISTS {}").format(body({column: kind})) for column, kind in columns.items()]
-    conn.execute(sql.SQL("ALTER TABLE {} {}").format(name, sql.SQL(", ").join(added)))
-
-
 def exists(conn: Conn, schema: str, table: str) -> bool:
     found = conn.execute(
         "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"

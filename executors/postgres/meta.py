@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 from executors.errors import Transient
 from executors.model import LoadCommit
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
+from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.meta_tables import INDEXES, TABLES
 from executors.postgres.names import quoted
 
@@ -36,7 +36,7 @@ class RunRef:
 
 @translate()
 def ensure_meta(conn: Conn) -> None:
-    """Create the schemas of Flow where they are missing, with their tables and the columns of those."""
+    """Create the schemas and tables of Flow where they are missing."""
     with conn.transaction():
         if _is_complete(conn):
             return
@@ -44,26 +44,19 @@ def ensure_meta(conn: Conn) -> None:
         for schema in (META, STAGING, BACKUPS):
             ensure_schema(conn, schema)
         for name, table in TABLES.items():
-            place = sql.Identifier(META, name)
-            if exists(conn, META, name):
-                add_columns(conn, place, table.columns)
-            else:
-                create_table(
-                    conn, place, sql.SQL("{}, PRIMARY KEY ({})").format(body(table.columns), sql.SQL(table.key))
-                )
-        for name, columns in INDEXES.items():
             if not exists(conn, META, name):
-                conn.execute(sql.SQL("CREATE INDEX {} ON {}").format(sql.Identifier(name), sql.SQL(columns)))
+                columns = sql.SQL("{}, PRIMARY KEY ({})").format(body(table.columns), sql.SQL(table.key))
+                create_table(conn, sql.Identifier(META, name), columns)
+        for name, on in INDEXES.items():
+            if not exists(conn, META, name):
+                conn.execute(sql.SQL("CREATE INDEX {} ON {}").format(sql.Identifier(name), sql.SQL(on)))
 
 
 def _is_complete(conn: Conn) -> bool:
-    columns = [(f"{META}.{name}", column) for name, table in TABLES.items() for column in table.columns]
     found = conn.execute(
-        "SELECT to_regnamespace(%s) IS NOT NULL AND to_regnamespace(%s) IS NOT NULL AND NOT EXISTS ("
-        " SELECT FROM unnest(%s::text[]) AS i WHERE to_regclass(i) IS NULL UNION ALL"
-        " SELECT FROM unnest(%s::text[], %s::text[]) AS w(t, c) WHERE NOT EXISTS ("
-        "  SELECT FROM pg_attribute a WHERE a.attrelid = to_regclass(w.t) AND a.attname = w.c AND NOT a.attisdropped))",
-        [STAGING, BACKUPS, [f"{META}.{name}" for name in INDEXES], [t for t, _ in columns], [c for _, c in columns]],
+        "SELECT to_regnamespace(%s) IS NOT NULL AND to_regnamespace(%s) IS NOT NULL"
+        " AND NOT EXISTS (SELECT FROM unnest(%s::text[]) AS r(name) WHERE to_regclass(r.name) IS NULL)",
+        [STAGING, BACKUPS, [f"{META}.{name}" for name in (*TABLES, *INDEXES)]],
     ).fetchone()
     return bool(found and found[0])
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MetaTable:
-    """A table of Flow's own. A column named here is added to tables that were made without it, so one that comes later
-    may be NULL or has a default."""
+    """A table of Flow's own: the definitions of its columns by name, and its primary key."""
 
     columns: Mapping[str, str]
     key: str

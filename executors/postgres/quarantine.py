@@ -11,7 +11,7 @@ from executors.postgres.ddl import Conn, exists
 from executors.postgres.fences import require_fence
 from executors.postgres.meta import RunRef, find_commit
 from executors.postgres.names import TableName
-from executors.postgres.quarantine_table import ensure_quarantine, has_replays, probe_quarantine
+from executors.postgres.quarantine_table import ensure_quarantine, probe_quarantine
 from executors.postgres.staging import StagingTables, is_winner, one_number
 from executors.postgres.valid_input import is_valid_input
 
@@ -164,7 +164,7 @@ def close_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iter
 
 def _change_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str], change: str) -> None:
     for name in map(TableName.parse, tables):
-        if has_replays(conn, name):
+        if exists(conn, name.schema, name.table):
             conn.execute(sql.SQL(change).format(name.identifier, *_of_runs(run, run_ids)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,13 +15,13 @@ from psycopg.rows import dict_row
 
 from executors.errors import Terminal
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn
+from executors.postgres.ddl import Conn, exists
 from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner
 
 STATUSES = ("open", "fixed", "ignored", "replayed", "superseded")
 
-COLUMNS = (
+EVERY = (
     "id",
     "pipelineId",
     "runId",
@@ -38,10 +38,6 @@ COLUMNS = (
     "rowFrom",
     "row",
     "createdAt",
-)
-"""What every quarantine table tells of an entry: one violated rule of one row."""
-_LATER = (
-    "tenant",
     "targetNode",
     "attempt",
     "fixedRow",
@@ -55,9 +51,8 @@ _LATER = (
     "replayRules",
     "supersededBy",
 )
-"""Columns that a table of an older release may lack; they are NULL then."""
+"""The columns of an entry: one violated rule of one row."""
 
-EVERY = (*COLUMNS, *_LATER)
 WITHOUT_VALUES = tuple(name for name in EVERY if name not in ("row", "fixedRow"))
 
 SLICE = 100_000
@@ -108,11 +103,10 @@ def read_page(
     columns: Sequence[str] = EVERY,
 ) -> Page:
     """Up to `limit` entries below the id `before`. Raises Terminal `errors.gave_up` when it would take too long."""
-    have = columns_of(conn, table)
-    if not have:
+    if not exists(conn, table.schema, table.table):
         return Page([], None)
     most = limit if narrowed.search is None else SLICE
-    query = _Query(owner, table, narrowed, before, most, tells="tenant" in have)
+    query = _Query(owner, table, narrowed, before, most)
     with in_time(conn, table, SECONDS):
         ids = [row[0] for row in conn.execute(query.ids()).fetchall()]
         whole = len(ids) < query.most
@@ -122,9 +116,7 @@ def read_page(
             ids = found
         else:
             reached = None if whole else ids[-1]
-        entries = _entries(conn, table, ids, [name for name in columns if name in have])
-    lacking = dict.fromkeys(name for name in columns if name not in have)
-    return Page([{**entry, **lacking} for entry in entries], reached)
+        return Page(_entries(conn, table, ids, columns), reached)
 
 
 @contextmanager
@@ -149,21 +141,19 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> 
     whoever asks for nothing more (Transient `target.lost`), and whoever is too slow is told (Terminal
     `errors.gave_up`).
     """
-    have = columns_of(conn, table)
-    if not have:
+    if not exists(conn, table.schema, table.table):
         return
-    lacking = dict.fromkeys(name for name in EVERY if name not in have)
     query = sql.SQL("SELECT {} FROM {} AS q WHERE {} ORDER BY q.id").format(
-        sql.SQL(", ").join(sql.Identifier("q", name) for name in EVERY if name in have),
+        sql.SQL(", ").join(sql.Identifier("q", name) for name in EVERY),
         table.identifier,
-        sql.SQL(" AND ").join(_conditions(owner, narrowed, tells="tenant" in have)),
+        sql.SQL(" AND ").join(_conditions(owner, narrowed)),
     )
     until = time.monotonic() + EXPORT_SECONDS
     with translate(), conn.transaction(), conn.cursor("flow_export", row_factory=dict_row) as cursor:
         conn.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [f"{STALLED_SECONDS}s"])
         cursor.execute(query)
         while rows := cursor.fetchmany(AT_ONCE):
-            yield from ({**row, **lacking} for row in rows)
+            yield from rows
             if time.monotonic() > until:
                 raise Terminal(
                     "errors.gave_up",
@@ -186,7 +176,7 @@ def count_older(
     conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime, seconds: float = COUNT_SECONDS
 ) -> Counted:
     """How many entries are older than that, counted for so long at the most."""
-    if "tenant" not in columns_of(conn, table):
+    if not exists(conn, table.schema, table.table):
         return Counted(0, is_whole=True)
     query = sql.SQL("DECLARE flow_count NO SCROLL CURSOR FOR SELECT FROM {} AS q WHERE {}").format(
         table.identifier, _older(owner, narrowed, before)
@@ -235,7 +225,7 @@ def delete_older(
 ) -> Swept:
     """Delete the entries older than that behind the id `after`, some at a time, so that nobody waits for long, until
     about `most` are gone or the clock (`time.monotonic`) says `until`."""
-    if "tenant" not in columns_of(conn, table):
+    if not exists(conn, table.schema, table.table):
         return Swept(0, None)
     # By id: each look goes on behind the last one instead of stepping over what is deleted already, and is at so many
     # entries at the most, however few of them are to go.
@@ -255,17 +245,15 @@ def delete_older(
 
 
 def _older(owner: Owner, narrowed: Narrowed, before: datetime) -> sql.Composed:
-    """Only of those that tell whose they are: others may be another workspace's."""
-    mine = sql.SQL("q.tenant = {}").format(sql.Literal(owner.tenant))
     older = sql.SQL('q."createdAt" < {}').format(sql.Literal(before))
-    return sql.SQL(" AND ").join([*_conditions(owner, narrowed), mine, older])
+    return sql.SQL(" AND ").join([*_conditions(owner, narrowed), older])
 
 
-def _conditions(owner: Owner, narrowed: Narrowed, *, tells: bool = True) -> list[sql.Composable]:
+def _conditions(owner: Owner, narrowed: Narrowed) -> list[sql.Composable]:
     """The same in one go, for who reads all of it."""
     n = narrowed
     named = {"ruleId": n.rule, "field": n.field, "status": n.status, "replayRun": n.replay_run}
-    conditions: list[sql.Composable] = [owner.holds("q", tells=tells)]
+    conditions: list[sql.Composable] = [owner.holds("q")]
     conditions += [
         sql.SQL("q.{} = {}").format(sql.Identifier(name), sql.Literal(value))
         for name, value in named.items()
@@ -287,18 +275,7 @@ def like(text: str) -> str:
 @translate()
 def read_entries(conn: Conn, table: TableName, ids: Sequence[int]) -> list[dict[str, Any]]:
     """Entries by their ids, newest first."""
-    have = columns_of(conn, table)
-    lacking = dict.fromkeys(name for name in EVERY if name not in have)
-    return [{**entry, **lacking} for entry in _entries(conn, table, ids, [name for name in EVERY if name in have])]
-
-
-def columns_of(conn: Conn, table: TableName) -> set[str]:
-    """Those that the table has; none where it is not there."""
-    rows = conn.execute(
-        "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped",
-        [table.identifier.as_string(conn)],
-    ).fetchall()
-    return {name for (name,) in rows}
+    return _entries(conn, table, ids, EVERY)
 
 
 def _search(conn: Conn, table: TableName, ids: Sequence[int], text: str, limit: int) -> list[int]:
@@ -308,11 +285,11 @@ def _search(conn: Conn, table: TableName, ids: Sequence[int], text: str, limit: 
     return [row[0] for row in conn.execute(query).fetchall()]
 
 
-def _entries(conn: Conn, table: TableName, ids: Sequence[int], columns: Sequence[str]) -> list[Mapping[str, Any]]:
+def _entries(conn: Conn, table: TableName, ids: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
     query = sql.SQL("SELECT {} FROM {} WHERE id = ANY({}::bigint[]) ORDER BY id DESC").format(
         sql.SQL(", ").join(map(sql.Identifier, columns)), table.identifier, sql.Literal(list(ids))
     )
-    return list(conn.cursor(row_factory=dict_row).execute(query).fetchall())
+    return conn.cursor(row_factory=dict_row).execute(query).fetchall()
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +302,6 @@ class _Query:
     narrowed: Narrowed
     before: int | None
     most: int
-    tells: bool = True
 
     def ids(self) -> sql.Composed:
         return sql.SQL(
@@ -365,7 +341,7 @@ class _Query:
         that the id alone gives the order, and walk through the primary key past whatever is not wanted."""
         n, leads = self.narrowed, self._leads()
         columns = sql.SQL(", ").join(sql.Identifier("q", name) for name in (*leads, "id"))
-        conditions: list[sql.Composable] = [self.owner.holds("q", tells=self.tells)]
+        conditions: list[sql.Composable] = [self.owner.holds("q")]
         for sign, end in ((">=", self._least()), ("<=", self._most())):
             ends = sql.SQL(", ").join([*leads.values(), end])
             conditions.append(sql.SQL("({}) {} ({})").format(columns, sql.SQL(sign), ends))

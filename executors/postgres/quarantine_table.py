@@ -1,9 +1,9 @@
-"""Quarantine tables themselves: made, or given the columns that they lack, before anything is read."""
+"""Quarantine tables themselves: made, or proven to take rejected rows, before anything is read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from uuid import UUID
 
 import psycopg
 from psycopg import sql
@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from executors.errors import Terminal
 from executors.postgres.client import translate
-from executors.postgres.ddl import Conn, add_columns, body, create_table, ddl, ensure_schema, exists
+from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.failures import failure_of
 from executors.postgres.inspect import inspect_target
 from executors.postgres.names import TableName, quoted
@@ -37,13 +37,7 @@ _COLUMNS = {
     "status": "text NOT NULL DEFAULT 'open'",
     "fixedRow": "jsonb",
     "fixedBy": "text",
-    "tenant": "uuid",
-}
-"""Columns beside `id`. `rowId` is shared by the entries of one row; `disposition` is dropped, loaded or not_loaded (the
-run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored, fixed or superseded. `tenant` tells
-workspaces apart that share a table and a pipeline's id."""
-
-_WORKBENCH = {
+    "tenant": "uuid NOT NULL",
     "revision": "integer NOT NULL DEFAULT 0",
     "decidedBy": "text",
     "decidedAt": "timestamp with time zone",
@@ -54,15 +48,11 @@ _WORKBENCH = {
     "mendRun": "text",
     "supersededBy": "text",
 }
-"""Columns for who works on rejected rows. `revision` goes up with every change of a row's entries; `replayRun` is the
-last run that replayed the row, `replayResult` what came of it and `replayRules` which rules still failed; `mendRun` is
-the run that computed `fixedRow`, `supersededBy` the one that stands for the row. A table that lacks them takes rejects
-all the same."""
-
-_REPLAYS = frozenset({"revision", "replayRun", "replayResult"})
-
-_ADDED = frozenset({"tenant", *_WORKBENCH})
-"""Columns that older releases did not make; a table is given them."""
+"""Columns beside `id`. `rowId` is shared by the entries of one row; `disposition` is dropped, loaded or not_loaded (the
+run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored, fixed or superseded. `tenant` is the
+workspace: several may share a table and a pipeline's id. `revision` goes up with every change of a row's entries.
+`replayRun` is the last run that replayed the row, `replayResult` its result and `replayRules` the rules that still
+failed; `mendRun` is the run that computed `fixedRow`, `supersededBy` the one that stands for the row."""
 
 _PROBE = {
     "pipelineId": "probe",
@@ -77,6 +67,7 @@ _PROBE = {
     "attempt": 1,
     "targetNode": "probe",
     "rowFrom": "source",
+    "tenant": str(UUID(int=0)),
 }
 
 
@@ -113,9 +104,7 @@ def ensure_quarantine(conn: Conn, table: str) -> None:
     Raises Terminal `quarantine.unusable` naming what the table lacks.
     """
     name = TableName.parse(table)
-    if _columns_of(conn, name):
-        complete_quarantine(conn, name)
-    else:
+    if not _columns_of(conn, name):
         _create(conn, name)
     _require_columns(name, _columns_of(conn, name))
     _require_writable(conn, name)
@@ -126,35 +115,14 @@ def _create(conn: Conn, name: TableName) -> None:
         if exists(conn, name.schema, name.table):
             return
         ensure_schema(conn, name.schema)
-        columns = {**_COLUMNS, **_WORKBENCH}
-        create_table(conn, name.identifier, sql.SQL("id bigserial PRIMARY KEY, {}").format(body(columns)))
+        create_table(conn, name.identifier, sql.SQL("id bigserial PRIMARY KEY, {}").format(body(_COLUMNS)))
         create_indexes(conn, name)
 
 
 @translate()
-def complete_quarantine(conn: Conn, name: TableName) -> None:
-    """Give a table that an older release made the columns that it lacks, where it is ours to alter. Its indexes take
-    their time, and nobody waits for them: `quarantine_indexes.complete_indexes` makes them."""
-    have, every = _columns_of(conn, name), {**_COLUMNS, **_WORKBENCH}
-    lacking = every.keys() - have.keys()
-    # Whatever else it lacks makes it a table of somebody else.
-    if not have or not lacking or not lacking <= _ADDED:
-        return
-    with suppress(psycopg.errors.InsufficientPrivilege, psycopg.errors.WrongObjectType), ddl(conn):
-        add_columns(conn, name.identifier, {column: every[column] for column in every if column in lacking})
-
-
-def has_replays(conn: Conn, name: TableName) -> bool:
-    """Whether it can have been noted in the table that rows were replayed."""
-    return _columns_of(conn, name).keys() >= _REPLAYS
-
-
-@translate()
-def require_workbench(conn: Conn, name: TableName) -> None:
-    """Complete the table; raises Terminal `quarantine.unusable` if decisions about its rows could not be noted."""
-    complete_quarantine(conn, name)
-    if missing := _WORKBENCH.keys() - _columns_of(conn, name).keys():
-        raise _unusable(name, f"it has {', '.join(f'no column {c!r}' for c in sorted(missing))}")
+def require_quarantine(conn: Conn, name: TableName) -> None:
+    """Raises Terminal `quarantine.unusable` if the table is gone or lacks a column."""
+    _require_columns(name, _columns_of(conn, name))
 
 
 def _columns_of(conn: Conn, name: TableName) -> dict[str, str]:

@@ -28,16 +28,15 @@ WHOLE_ROW_MARKS = (RAW_KEY, TEXT_KEY)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose entries: one table may keep those of several pipelines, even of several workspaces. Entries of older
-    releases do not tell their workspace; those the caller must know by their runs."""
+    """Whose entries: one table may keep those of several pipelines, even of several workspaces."""
 
     tenant: str
     pipeline: str
 
-    def holds(self, entry: str, *, tells: bool = True) -> sql.Composed:
-        """A condition on an entry. `tells` says that the table has the workspace at all."""
-        mine = '{0}."pipelineId" = {1}' + (" AND ({0}.tenant = {2} OR {0}.tenant IS NULL)" if tells else "")
-        return sql.SQL(mine).format(sql.Identifier(entry), sql.Literal(self.pipeline), sql.Literal(self.tenant))
+    def holds(self, entry: str) -> sql.Composed:
+        """A condition on an entry."""
+        mine = sql.SQL('{0}."pipelineId" = {1} AND {0}.tenant = {2}')
+        return mine.format(sql.Identifier(entry), sql.Literal(self.pipeline), sql.Literal(self.tenant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ _ROW = (
 
 
 def find_rows(conn: Conn, owner: Owner, table: TableName, ids: Collection[int]) -> list[KeptRow]:
-    """The rows of these entries, each once, in the order in which they were rejected. Needs the workbench's columns."""
+    """The rows of these entries, each once, in the order in which they were rejected."""
     query = sql.SQL(
         'SELECT DISTINCT ON (q."runId", q."rowId") {} FROM {} AS q WHERE q.id = ANY({}::bigint[]) AND {}'
     ).format(sql.SQL(_ROW), table.identifier, sql.Literal(list(ids)), owner.holds("q"))

@@ -75,19 +75,16 @@ def read_later(conn: Conn, plan: LoadPlan, window: Window, bounds: Mapping[Place
 
 
 def _loads(conn: Conn, owner: Owner, node: str, window: Window) -> list[Load]:
-    """The loads of the target that count, in their order. Where an older release did not note the bound it is reckoned
-    from the mark that the load before has left; one of another column or type than now counts as none."""
+    """The loads of the target that count, in their order. A bound of another column or type than now counts as none."""
     query = sql.SQL(
-        "SELECT l.run_id, CASE WHEN l.of = {of} THEN"
-        " CASE WHEN l.counts ? 'read_from' THEN l.counts ->> 'read_from' ELSE ({reckoned})::text END END FROM ("
-        "SELECT c.run_id, c.token, c.counts, lag(c.counts -> 'mark' ->> 'value') OVER loads AS before,"
+        "SELECT l.run_id, CASE WHEN l.of = {of} THEN l.read_from END FROM ("
+        "SELECT c.run_id, c.token, c.counts ->> 'read_from' AS read_from,"
         " lag(ARRAY[c.counts -> 'mark' ->> 'column', c.counts -> 'mark' ->> 'type']) OVER loads AS of"
         " FROM flow_meta.load_commits AS c WHERE c.tenant = {tenant} AND c.pipeline = {pipeline} AND c.node = {node}"
         " AND c.undone_by IS NULL AND NOT c.counts ?| ARRAY['replay', 'restored']"
         " WINDOW loads AS (ORDER BY c.token)) AS l ORDER BY l.token"
     ).format(
         of=sql.Literal([window.column, window.type.name]),
-        reckoned=window.type.minus(window.type.of(sql.Identifier("l", "before")), window.lag),
         tenant=sql.Literal(owner.tenant),
         pipeline=sql.Literal(owner.pipeline),
         node=sql.Literal(node),

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.names import TableName
-from executors.postgres.quarantine_pages import SECONDS, columns_of, in_time
+from executors.postgres.quarantine_pages import SECONDS, in_time
 from executors.verdicts.rows import ESCAPED_KEY
 
 FIELDS = 6
@@ -47,7 +47,7 @@ SELECT q.id, r.row ? q.field, left(r.row ->> q.field, {most}),
     r.fixed IS NOT NULL AND r.fixed -> q.field IS DISTINCT FROM r.row -> q.field, left(r.fixed ->> q.field, {most}),
     f.names, f.texts, f.number
 FROM {table} AS q
-CROSS JOIN LATERAL (SELECT {fixed} AS fixed, CASE jsonb_typeof(q.row) WHEN 'object' THEN q.row - {escaped}
+CROSS JOIN LATERAL (SELECT q."fixedRow" AS fixed, CASE jsonb_typeof(q.row) WHEN 'object' THEN q.row - {escaped}
     ELSE jsonb_build_object('', q.row) END AS row) AS r
 CROSS JOIN LATERAL (
     SELECT array_agg(left(o.key, {most}) ORDER BY o.place) FILTER (WHERE o.place <= {fields}) AS names,
@@ -65,10 +65,8 @@ WHERE q.id = ANY ({ids})"""
 def read_previews(conn: Conn, table: TableName, ids: Sequence[int], order: Sequence[str]) -> dict[int, RowPreview]:
     """Of each of these entries; `order` is that of the fields in their source, as far as it is known. Raises Terminal
     `errors.gave_up` when it would take too long."""
-    fixed = 'q."fixedRow"' if "fixedRow" in columns_of(conn, table) else "NULL::jsonb"
     query = sql.SQL(_PREVIEWS).format(
         table=table.identifier,
-        fixed=sql.SQL(fixed),
         escaped=sql.Literal(ESCAPED_KEY),
         most=sql.Literal(LONGEST + 1),
         fields=sql.Literal(FIELDS),

@@ -117,13 +117,13 @@ def read_samples(conn: Conn, tenant: str, pipeline: str, node: str) -> list[Kept
         if not exists(conn, META, "samples"):
             return []
         rows = conn.execute(
-            "SELECT run_id, kind, source_file, source_record, row, taken_at, to_jsonb(s) -> 'columns'"
-            " FROM flow_meta.samples AS s WHERE tenant = %s AND pipeline = %s AND node = %s ORDER BY id",
+            "SELECT run_id, kind, source_file, source_record, row, taken_at, columns"
+            " FROM flow_meta.samples WHERE tenant = %s AND pipeline = %s AND node = %s ORDER BY id",
             [tenant, pipeline, node],
         ).fetchall()
     columns = {(run_id, kind): names for run_id, kind, *_, names in rows if names}
     return [
-        KeptRow(run_id, kind, file, record, _in_order(row, columns.get((run_id, kind), ())), taken_at)
+        KeptRow(run_id, kind, file, record, _in_order(row, columns[run_id, kind]), taken_at)
         for run_id, kind, file, record, row, taken_at, _ in rows
     ]
 

@@ -92,8 +92,8 @@ def _tables_before(conn: Conn, run: RunRef) -> list[str]:
 
 
 def _can_note(conn: Conn, name: TableName) -> bool:
-    """Whether it can be noted in the table: one that is gone, or was made by an older release and belongs to somebody
-    else, must not fail a load."""
+    """Whether it can be noted in the table. One that is gone, has been replaced by another kind of table, or may not be
+    changed by the connection's user must not fail a load."""
     row = conn.execute(
         "SELECT has_table_privilege(a.attrelid, 'UPDATE') FROM pg_attribute AS a"
         " WHERE a.attrelid = to_regclass(%s) AND a.attname = 'supersededBy' AND NOT a.attisdropped",

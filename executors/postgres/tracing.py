@@ -93,14 +93,9 @@ def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Search
 def look_in_quarantine(
     conn: Conn, name: TableName, owner: Owner, target: str, key: Mapping[str, str], origins: Sequence[Origin]
 ) -> SearchResult:
-    """The owner's entries of rows with such values as the source gave them, and of the rows that came from there.
-
-    Those of older releases do not tell their workspace: the caller must know them by their runs.
-    """
-    dest = inspect_target(conn, name.schema, name.table)
-    if dest is None:
+    """The owner's entries of rows with such values as the source gave them, and of the rows that came from there."""
+    if not exists(conn, name.schema, name.table):
         return SearchResult()
-    owned = owner.holds("q", tells=dest.column("tenant") is not None)
     either = [
         sql.SQL('("runId" = {} AND "sourceRecord" = {})').format(sql.Literal(o.run), sql.Literal(o.record))
         for o in origins
@@ -112,7 +107,7 @@ def look_in_quarantine(
     query = sql.SQL('SELECT {} FROM {} AS q WHERE {} AND "targetNode" = {} AND ({}) ORDER BY id DESC').format(
         sql.SQL(", ").join(map(sql.Identifier, _ENTRY)),
         name.identifier,
-        owned,
+        owner.holds("q"),
         sql.Literal(target),
         sql.SQL(" OR ").join(either),
     )

@@ -357,7 +357,7 @@ def _show_results(
             console,
             [
                 f"It is not kept what became of each of {counted(found.unlisted, 'row')} that the run "
-                "has counted: an older release made it, or it is too long ago."
+                "has counted: it is too long ago."
             ],
         )
     if not rows:

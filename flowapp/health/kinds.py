@@ -75,13 +75,12 @@ def kinds_ended_by(event: Event) -> list[str]:
 
 
 def title_of(kind: str) -> str:
-    """Also of a kind that an earlier release knew."""
-    return ALERT_KINDS[kind].title if kind in ALERT_KINDS else kind
+    return ALERT_KINDS[kind].title
 
 
 def ended_by(kind: str) -> str:
-    """What resolves such an alert by itself, in words; "" of a kind that an earlier release knew."""
-    return EVENTS[ALERT_KINDS[kind].resolved_by] if kind in ALERT_KINDS else ""
+    """What resolves such an alert by itself, in words."""
+    return EVENTS[ALERT_KINDS[kind].resolved_by]
 
 
 def kind_documents() -> list[dict[str, Any]]:

@@ -108,7 +108,7 @@ def alert_document(alert: Alert) -> dict[str, Any]:
         "count": alert.count,
         "firstSeenAt": alert.first_seen_at.isoformat(),
         "lastSeenAt": alert.last_seen_at.isoformat(),
-        "resolvedBy": ended_by(alert.kind) or None,
+        "resolvedBy": ended_by(alert.kind),
         "acknowledged": _act(alert.acknowledged_at, alert.acknowledged_by),
         "resolved": _act(alert.resolved_at, alert.resolved_by, how=alert.resolved_how),
     }

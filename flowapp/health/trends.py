@@ -16,7 +16,6 @@ from flowapp.runs.durations import seconds_of
 from flowapp.runs.models import ENDED, Run
 from flowapp.runs.purposes import LOADS
 from flowapp.runs.row_bands import RowBand, row_band
-from ir.errors import FlowError
 
 MOST_PIPELINES, LAST_RUNS = 6, 30
 MEASURES = (("loaded", "Rows loaded", "rows"), ("seconds", "Duration", "s"), ("rejected", "Rows rejected", "rows"))
@@ -106,10 +105,7 @@ def _rejected(run: Any) -> int | None:
 
 def _band(pipeline: Pipeline, newest: Run) -> RowBand | None:
     """What the next load is expected to have, where the pipeline has one target that says so."""
-    try:
-        targets = read_document(newest.document).targets()
-    except FlowError:
-        return None  # of an earlier release, which this one cannot read
+    targets = read_document(newest.document).targets()
     if len(targets) != 1 or targets[0].expected_row_count_delta is None:
         return None
     return row_band(newest, targets[0], targets[0].expected_row_count_delta)

@@ -57,8 +57,7 @@ class Pipeline(models.Model):
 
 class PipelineVersion(models.Model):
     """A saved state of a pipeline. `document` is the text as it was given, `sha256` that of its canonical form (RFC
-    8785); versions that were saved before there was one have that of the text's bytes. `quarantines` are the pairs of a
-    connection and a table in which it keeps rejected rows."""
+    8785). `quarantines` are the pairs of a connection and a table in which it keeps rejected rows."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")

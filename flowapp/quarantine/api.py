@@ -259,8 +259,8 @@ class RowsOfReplay(APIView):
     def get(self, request: Request, run: UUID) -> Response:
         """What became of each row of a replay: `{"counts", "listed", "next", "results"}`, without values of rows.
 
-        `counts` is what the run has counted and `listed` what is kept row by row: they differ where an older release
-        replayed, or where it is too long ago.
+        `counts` is what the run has counted and `listed` what is kept row by row: they differ where it is too
+        long ago.
         """
         given = ResultsWanted(data=request.query_params)
         given.is_valid(raise_exception=True)

@@ -9,7 +9,7 @@ from psycopg import Connection
 
 from executors.postgres.client import connect, translate
 from executors.postgres.names import TableName
-from executors.postgres.quarantine_table import require_workbench
+from executors.postgres.quarantine_table import require_quarantine
 from executors.postgres.quarantined import KeptRow, Owner, Verb, change_of, change_rows, find_rows
 from executors.rejected_rows import fields_of_runs, names_in, tables_of_runs
 from flowapp.connections.selectors import get_connection
@@ -92,7 +92,7 @@ def reach_parts(selection: Selection) -> Iterator[Part]:
         table = TableName(part["schema"], part["table"])
         connection = resolve(get_connection(selection.workspace, part["connection"]))
         with connect(connection, autocommit=True) as conn, translate():
-            require_workbench(conn, table)
+            require_quarantine(conn, table)
             seen = dict(zip(part["ids"], part["revisions"], strict=True))
             rows = find_rows(conn, owner, table, part["ids"])
             others = [place.table for place in places if place.connection == part["connection"]]

@@ -26,7 +26,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.batches import in_batches
 from flowapp.quarantine.places import places_of
 from flowapp.quarantine.records import note_decision, note_sent
-from flowapp.quarantine.selectors import Entry, Wanted, narrow, only_ours, owner_of, reach
+from flowapp.quarantine.selectors import Entry, Wanted, narrow, owner_of, reach
 from flowapp.quarantine.values import text_of
 from flowapp.runs.holds import Decider
 
@@ -63,7 +63,7 @@ _BEGINS_IN_JSON = re.compile(rf"([;|]\s*)({_SIGN.pattern})")
 _AT_ONCE = 500
 _LOOKED_AT = 1000
 """Entries of each table that are asked which fields there are; what only others have stands in their row's JSON."""
-_OF_FIELDS = ("id", "runId", "tenant", "targetNode", "row", "fixedRow")
+_OF_FIELDS = ("id", "runId", "targetNode", "row", "fixedRow")
 
 
 def export_response(
@@ -114,7 +114,7 @@ def list_all(workspace: Workspace, wanted: Wanted) -> Iterator[Entry]:
     places = places_of(workspace, wanted.pipeline, wanted.run)
     for place, reached in reach(workspace, places):
         for some in in_batches(read_all(reached, owner_of(workspace, place), place.table, narrowed)):
-            yield from only_ours(workspace, some)
+            yield from some
 
 
 def fields_of(workspace: Workspace, wanted: Wanted) -> list[str]:
@@ -123,11 +123,10 @@ def fields_of(workspace: Workspace, wanted: Wanted) -> list[str]:
     narrowed, found = narrow(workspace, replace(wanted, search=None)), dict[str, None]()
     for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
         page = read_page(reached, owner_of(workspace, place), place.table, narrowed, None, _LOOKED_AT, _OF_FIELDS)
-        entries = only_ours(workspace, page.entries)
-        for node in sorted({entry["targetNode"] for entry in entries if entry["targetNode"]}):
-            told = fields_of_runs(reached, {entry["runId"] for entry in entries}, node)
+        for node in sorted({entry["targetNode"] for entry in page.entries}):
+            told = fields_of_runs(reached, {entry["runId"] for entry in page.entries}, node)
             found |= dict.fromkeys(field.name for field in told)
-        for entry in entries:
+        for entry in page.entries:
             found |= dict.fromkeys(_row_now(entry))
     return [name for name in found if name not in MARKS]
 

@@ -1,7 +1,7 @@
 """Reading rejected rows where they are kept: in the quarantine tables of the target databases.
 
-A table may be shared, even with another workspace that has a pipeline of the same id: only entries of runs that this
-workspace knows are ever shown.
+A table may be shared, even with another workspace that has a pipeline of the same id: only entries of this workspace
+are ever shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from psycopg import Connection
 
 from executors.postgres.client import connect, translate
 from executors.postgres.ddl import exists as table_exists
-from executors.postgres.quarantine_pages import EVERY, STATUSES, Narrowed, Page, read_entries, read_page
+from executors.postgres.quarantine_pages import EVERY, STATUSES, Narrowed, read_entries, read_page
 from executors.postgres.quarantined import Owner, entry_ids
 from executors.postgres.row_previews import read_previews
 from executors.rejected_rows import fields_of_runs
@@ -36,8 +36,8 @@ from ir.errors import FlowError
 
 Entry = dict[str, Any]
 MOST_RUNS_OF_A_DAY = 2000
-KEYS = ("id", "runId", "rowId", "createdAt", "tenant", "revision")
-"""By which entries are put in order, told apart and recognised as ours."""
+KEYS = ("id", "runId", "rowId", "createdAt", "revision")
+"""By which entries are put in order and told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def _entries_at(
             here = [run for run in rows if place in places_by_version[run.version_id]]
             keys, attempts = [(str(run.pk), row) for run in here for row in rows[run]], max(r.attempt for r in here)
             ids = entry_ids(reached, owner_of(workspace, place), place.table, keys, nodes, attempts)
-            yield place, reached, only_ours(workspace, read_entries(reached, place.table, ids))
+            yield place, reached, read_entries(reached, place.table, ids)
 
 
 def _nodes_of(run: Run) -> list[str]:
@@ -192,14 +192,15 @@ def _read_all(
 ) -> Iterator[_Found]:
     narrowed = narrow(workspace, wanted)
     for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
-        page = _read(reached, workspace, place, narrowed, positions.get(place.key), limit, columns)
+        owner = owner_of(workspace, place)
+        page = read_page(reached, owner, place.table, narrowed, positions.get(place.key), limit, columns)
         entries = _with_previews(reached, place, page.entries) if previews else page.entries
         yield _Found(place, _told(place, entries), page.reached)
 
 
 def _with_previews(reached: Connection, place: Place, entries: list[Entry]) -> list[Entry]:
     runs, nodes = {entry["runId"] for entry in entries}, {entry["targetNode"] for entry in entries}
-    order = dict.fromkeys(field.name for node in nodes if node for field in fields_of_runs(reached, runs, node))
+    order = dict.fromkeys(field.name for node in nodes for field in fields_of_runs(reached, runs, node))
     found = read_previews(reached, place.table, [entry["id"] for entry in entries], list(order))
     # What was thrown away meanwhile has none.
     return [{**entry, "preview": found.get(entry["id"])} for entry in entries]
@@ -258,33 +259,6 @@ def _runs_of_day(workspace: Workspace, wanted: Wanted, day: date) -> tuple[str, 
 
 def owner_of(workspace: Workspace, place: Place) -> Owner:
     return Owner(str(workspace.pk), place.pipeline)
-
-
-def _read(
-    reached: Connection,
-    workspace: Workspace,
-    place: Place,
-    narrowed: Narrowed,
-    before: int | None,
-    limit: int,
-    columns: Sequence[str],
-) -> Page:
-    """Entries of this workspace. Those that do not say whose they are, for an older release wrote them, are told by
-    their runs, and read on from until enough are found; but a search ends at its bound."""
-    owner = owner_of(workspace, place)
-    found: list[Entry] = []
-    while True:
-        page = read_page(reached, owner, place.table, narrowed, before, limit - len(found), columns)
-        found += only_ours(workspace, page.entries)
-        before = page.reached
-        if before is None or len(found) >= limit or narrowed.search is not None:
-            return Page(found, None if len(found) >= limit and narrowed.search is None else before)
-
-
-def only_ours(workspace: Workspace, entries: list[Entry]) -> list[Entry]:
-    """Without those of which an older release did not note whose they are, and whose runs are not known here."""
-    known = runs_here(workspace, {entry["runId"] for entry in entries if entry["tenant"] is None})
-    return [entry for entry in entries if entry["tenant"] is not None or entry["runId"] in known]
 
 
 def runs_here(workspace: Workspace, runs: Iterable[str]) -> set[str]:

@@ -125,7 +125,7 @@ def entry_document(entry: Entry, role: str) -> dict[str, Any]:
     }
 
 
-_OURS = frozenset({"tenant", "place_table"})
+_OURS = frozenset({"place_table"})
 """What programs need not know of an entry."""
 
 

@@ -194,7 +194,7 @@ class NodeRun(models.Model):
 
 class RuleCount(models.Model):
     """How often one rule was violated in the newest attempt of a run, of how many rows that it `judged`; zero is kept
-    too. Of implicit rules, and of runs of earlier releases, it is not known how many rows they looked at."""
+    too. Of implicit rules it is not known how many rows they looked at."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="rules")

@@ -21,7 +21,6 @@ from flowapp.health.heartbeats import forget_dead
 from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import count_alive
 from flowapp.pipelines.remains import clear_up_remains
-from flowapp.quarantine.indexing import index_old_tables
 from flowapp.quarantine.purging import go_on_with_purges, purge_old_rows
 from flowapp.runs.broker import send_run
 from flowapp.runs.holds import expire_holds
@@ -165,7 +164,6 @@ CLEARING_UP: Steps = (
     ("drop old backups", every(3600, "drop_old_backups", lambda _: drop_old_backups())),
     ("drop old row samples", every(3600, "drop_old_row_samples", lambda _: drop_old_row_samples())),
     ("clear up after deleted pipelines", every(3600, "clear_up_remains", lambda _: clear_up_remains())),
-    ("index rejected rows", every(3600, "index_old_tables", lambda _: index_old_tables())),
     ("purge rejected rows", every(3600, "purge_old_rows", lambda _: purge_old_rows())),
     ("go on with purges", every(30, "go_on_with_purges", lambda _: go_on_with_purges())),
     ("sweep staging", every(3600, "sweep_staging", lambda _: sweep_staging())),

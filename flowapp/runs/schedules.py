@@ -47,12 +47,13 @@ def _fire(pipeline: Pipeline, now: datetime) -> bool:
 
 
 def _switch_off(pipeline: Pipeline) -> None:
-    """A schedule that an earlier release saved and this one cannot read must not hold up the others."""
+    """A schedule that can no longer be read, such as one in a time zone that the system's data have lost, must not hold
+    up the others."""
     Pipeline.objects.filter(pk=pipeline.pk, next_fire_at=pipeline.next_fire_at).update(next_fire_at=None)
     raise_alert(
         "schedule.broken",
         "error",
-        f"The schedule of {pipeline} cannot be read by this release.",
+        f"The schedule of {pipeline} cannot be read.",
         "Save the pipeline again.",
         pipeline=pipeline,
     )

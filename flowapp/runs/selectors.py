@@ -83,8 +83,7 @@ def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:
 
 
 def _none_kept(judged: bool | None, violations: int | None) -> int | None:
-    """Reports of earlier releases do not tell whether rows were judged; where rules have counts they were."""
-    return 0 if violations == 0 or (judged and violations is None) else None
+    return 0 if judged and not violations else None
 
 
 def run_ahead(run: Run) -> Run | None:

@@ -221,25 +221,19 @@ class _Looking:
                 found = look(self._reached)
             except Failure as failure:
                 found = trouble_of(failure)
-        known = tuple(one for row in found.rows if (one := as_found(row)))
-        trouble = found.trouble
-        if found.has_more and len(known) < len(found.rows):
-            trouble = "Older entries of others, which do not tell whose they are, were in the way; it was not searched."
-        return Place(what, kind, known, found.has_more, trouble, " ".join(filter(None, (note, _lack(found)))))
+        notes = " ".join(filter(None, (note, _lack(found))))
+        return Place(what, kind, tuple(map(as_found, found.rows)), found.has_more, found.trouble, notes)
 
     def row(self, row: Row) -> FoundRow:
         run_id, sha256, record = (row.get(name) for name in (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD))
         values = {name: v for name, v in row.items() if name not in (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD)}
         return FoundRow(values, self._run(run_id or ""), run_id or "", self._file(sha256 or ""), sha256 or "", record)
 
-    def entry(self, row: Row) -> FoundRow | None:
-        """Entries of another workspace's runs, which may share the table, are not seen."""
-        run = self._run(row["runId"])
-        if run is None:
-            return None
+    def entry(self, row: Row) -> FoundRow:
         told = {name: value for name, value in row.items() if name != "row"}
         told["ruleName"] = self._rule(row["runId"], row["ruleId"])
-        return FoundRow(row["row"], run, row["runId"], row["sourceFile"] or "", "", row["sourceRecord"], told)
+        run_id, file = row["runId"], row["sourceFile"] or ""
+        return FoundRow(row["row"], self._run(run_id), run_id, file, "", row["sourceRecord"], told)
 
     def sample(self, row: Row) -> FoundRow:
         run_id = row["run_id"]

@@ -14,13 +14,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from executors.model import Connection
 from executors.postgres.client import connect
 from executors.postgres.names import TableName
-from executors.postgres.quarantine_indexes import complete_indexes
 from executors.postgres.quarantine_table import ensure_quarantine
 from flowapp.cli.control import control_plane
 from flowapp.embedded.services import Services
@@ -69,8 +69,8 @@ def fill(warehouse: Connection, rows: int, tenant: str, runs: list[str]) -> None
             conn.execute(f'DROP INDEX bench_quarantine."{name}"')
         values = {"runs": runs, "rows": rows, "others": len(runs) - 1, "rules": list(RULES), "tenant": tenant}
         took("INSERT", lambda: conn.execute(MAKE, values))
-        took("the unique index", lambda: conn.execute(found["rejected_row_idx"]))
-        took("the indexes of an existing table", lambda: complete_indexes(conn, TABLE))
+        for name, definition in found.items():
+            took(name, partial(conn.execute, definition))
         took("VACUUM ANALYZE", lambda: conn.execute("VACUUM ANALYZE bench_quarantine.rejected"))
 
 

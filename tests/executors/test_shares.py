@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from executors.markers import put_share, tell, warn_of_shares
-from executors.model import CheckReport, LoadCommit, NodeReport, RuleCount, RunReport, Share
+from executors.markers import put_share, warn_of_shares
+from executors.model import CheckReport, NodeReport, RuleCount, RunReport, Share
 from executors.shares import counted_twice, nodes_of, rules_of
 
 RECORDS = {"a": (10, 2), "b": (5, 1), "c": (7, 0)}
@@ -73,14 +73,3 @@ def test_checks_of_several_targets_say_whose_rows_they_saw() -> None:
     assert "target" not in report.to_json()["checks"][0]
     report.checks.append(CheckReport("check", "rowCount", True, None, 5, target="load-u"))
     assert [check["target"] for check in report.to_json()["checks"]] == ["load", "load-u"]
-
-
-def test_a_commit_of_an_older_release_is_told_as_far_as_it_is_known() -> None:
-    counts = {
-        "node": {"rows_in": 3, "rows_loaded": 3},
-        "load": {"suppressed": 0, "quarantine_rows": 0, "quarantine_entries": 0},
-    }
-    report = RunReport()
-    tell(report, LoadCommit("r", "load", 1, counts))
-    assert [node.rows_loaded for node in report.nodes] == [3]
-    assert [warning.code for warning in report.warnings] == ["report.incomplete"]

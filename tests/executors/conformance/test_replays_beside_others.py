@@ -150,14 +150,6 @@ def test_a_row_within_the_lag_was_read_again_and_one_below_it_was_not(world: Wor
     assert [row[0] for row in world.rows()] == [1, 8, 10]
 
 
-def test_markers_of_older_releases_do_not_tell_where_a_run_began(at_the_mark: World) -> None:
-    at_the_mark.run(at_the_mark.table_document(**INCREMENTAL))
-    at_the_mark.sql(
-        "update flow_meta.load_commits set counts = counts - 'read_from' where tenant = %s", at_the_mark.tenant
-    )
-    assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL)).row_counts == {"read_again": 1}
-
-
 # --- rows for which a later run stands ----------------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.postgres
 
 
 def call(statement: str, warehouse: Connection, schema: str) -> HookCall:
-    """A hook that was never checked, as a database or an older release might hold it."""
+    """A hook that was never checked, as a database might hold it after it was edited by hand."""
     hook = SqlHook.model_construct(type="sql", statement=statement, when=None)
     return HookCall(hook, "key", {}, schema, warehouse, {})
 

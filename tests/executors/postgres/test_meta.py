@@ -15,7 +15,7 @@ from executors.model import StageColumn
 from executors.postgres.client import connect
 from executors.postgres.ddl import ddl
 from executors.postgres.fences import raise_fence
-from executors.postgres.meta import ensure_meta, find_commits, last_files
+from executors.postgres.meta import ensure_meta, last_files
 from executors.postgres.staging import create_staging, drop_staging, staging_tables, sweep_leftovers
 from ir.types import STRING
 from tests.roles import new_role
@@ -54,17 +54,6 @@ def test_twenty_workers_at_once_make_the_tables_without_an_error(fresh):
     for thread in threads:
         thread.join()
     assert failures == []
-
-
-def test_tables_of_an_older_release_are_given_the_columns_that_they_lack(fresh):
-    with connect(fresh, autocommit=True) as session:
-        ensure_meta(session)
-        raise_fence(session, TENANT, "p", "load", 1)
-        session.execute("ALTER TABLE flow_meta.load_commits DROP COLUMN hooks_done")
-        session.execute("ALTER TABLE flow_meta.fences DROP COLUMN raised_at")
-        ensure_meta(session)
-        assert find_commits(session, "r") == []
-        assert session.execute("SELECT token, raised_at IS NULL FROM flow_meta.fences").fetchall() == [(1, False)]
 
 
 def test_nothing_of_ours_is_for_the_public(fresh, server):

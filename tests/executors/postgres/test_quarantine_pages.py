@@ -121,15 +121,6 @@ def test_a_count_that_takes_too_long_tells_how_many_it_has_counted(conn, table, 
     assert count_older(conn, OWNER, table, Narrowed(), later, 20) == Counted(20, is_whole=False)
 
 
-def test_a_table_of_an_older_release_is_read_as_it_is(conn, table):
-    conn.execute(f'ALTER TABLE {table} DROP COLUMN revision, DROP COLUMN "replayRun", DROP COLUMN tenant')
-    page = read_page(conn, OWNER, table, Narrowed(rule="rule2"), None, 2)
-    assert [(e["sourceRecord"], e["tenant"], e["revision"]) for e in page.entries] == [
-        (98, None, None),
-        (94, None, None),
-    ]
-
-
 def test_entries_of_others_are_not_read(conn, table):
     assert read_page(conn, Owner(str(uuid.uuid4()), "orders"), table, Narrowed(), None, 5).entries == []
     assert read_page(conn, Owner(TENANT, "returns"), table, Narrowed(), None, 5).entries == []

@@ -99,14 +99,3 @@ def test_values_come_back_in_the_order_of_the_columns(loading, make, conn, schem
     rows = read_samples(conn, load.run.tenant, load.run.pipeline, load.run.node)
     assert [row.kind for row in rows] == ["load", "load", "source", "source"]
     assert {tuple(row.row) for row in rows} == {("order_id", "email", "id")}
-
-
-def test_samples_of_an_older_release_are_read_in_the_order_of_the_database(loading, make, conn, schema):
-    make("CREATE TABLE t (order_id integer, id text)")
-    load = loading("t", "order_id integer", "id")
-    load.stage([(1, "x")])
-    load.commit()
-    with conn.transaction():
-        conn.execute("UPDATE flow_meta.samples SET columns = NULL WHERE pipeline = %s", [load.run.pipeline])
-    (row,) = read_samples(conn, load.run.tenant, load.run.pipeline, load.run.node)
-    assert list(row.row) == ["id", "order_id"]

@@ -71,6 +71,7 @@ def keep(
         "sourceFile": "a.csv",
         "sourceRecord": 7,
         "rowFrom": "source",
+        "tenant": str(pipeline.workspace_id),
         **changes,
     }
     values = {**entry, "row": Jsonb(entry["row"])}

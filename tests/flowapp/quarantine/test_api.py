@@ -206,7 +206,7 @@ def test_a_number_that_is_none_is_no_row(send, orders):
 
 
 def test_what_was_thrown_away_is_noted_although_another_database_is_down(send, alices, orders, warehouse, table):
-    keep(warehouse, orders, table, "r1", n=2, tenant=str(alices.pk), createdAt="2020-01-01T00:00:00Z")
+    keep(warehouse, orders, table, "r1", n=2, createdAt="2020-01-01T00:00:00Z")
     document = json.loads(get_version(orders).document) | {"id": "others"}
     document["nodes"][-1]["connection"] = "yonder"
     add_connection(alices, "yonder", ConnectionFields("postgres", "127.0.0.1", 1, "d", "u", "p"))
@@ -217,8 +217,8 @@ def test_what_was_thrown_away_is_noted_although_another_database_is_down(send, a
 
 
 def test_old_entries_are_counted_and_then_thrown_away(send, api, orders, warehouse, table):
-    run = keep(warehouse, orders, table, "r1", n=3, tenant=str(orders.workspace_id))
-    keep(warehouse, orders, table, "r2", run, tenant=str(orders.workspace_id))
+    run = keep(warehouse, orders, table, "r1", n=3)
+    keep(warehouse, orders, table, "r2", run)
     body = {"filter": {"pipeline": "orders", "rule": "r1"}, "olderThanDays": 0, "reason": "asked for"}
     assert send("admin", "post", "errors/purge/", {**body, "dryRun": True}).json() == {"entries": 3}
     assert send("admin", "post", "errors/purge/", {**body, "olderThanDays": 1}).json() == {

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_database_that_does_not_answer_keeps_no_rows_of_others(alices, orders, warehouse, schema, caplog):
-    keep(warehouse, orders, f'{schema}."My Orders"', "old", tenant=str(alices.pk), createdAt="2020-01-01")
+    keep(warehouse, orders, f'{schema}."My Orders"', "old", createdAt="2020-01-01")
     set_retention(alices, 30, Decider("ann"))
     add_connection(alices, "dead", ConnectionFields("postgres", "127.0.0.1", 1, "d", "u", "p"))
     document = json.dumps(DEMO | {"id": "nowhere"}).replace('"connection": "warehouse"', '"connection": "dead"')
@@ -47,7 +47,7 @@ def test_a_database_that_does_not_answer_keeps_no_rows_of_others(alices, orders,
 
 @pytest.mark.parametrize("unreadable", [{"day": "2026-13-45"}, {"status": "opne"}])
 def test_a_filter_that_cannot_be_read_throws_no_rows_away(as_, alices, orders, warehouse, schema, unreadable):
-    keep(warehouse, orders, f'{schema}."My Orders"', "r1", tenant=str(alices.pk))
+    keep(warehouse, orders, f'{schema}."My Orders"', "r1")
     form = {"pipeline": "orders", "older": "0", "reason": "asked for", "sure": "1", **unreadable}
     answer = as_("admin").post("/w/alices-team/errors/purge/", form)
     assert (answer.status_code, "filter.invalid" in words(answer)) == (422, True)
@@ -58,7 +58,7 @@ def test_a_filter_that_cannot_be_read_throws_no_rows_away(as_, alices, orders, w
 def test_what_takes_too_long_goes_on_without_anybody_waiting(as_, alices, orders, warehouse, schema, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "AT_ONCE", 2)
     monkeypatch.setattr(workbench, "SECONDS", 0)
-    keep(warehouse, orders, f'{schema}."My Orders"', "old", n=5, tenant=str(alices.pk))
+    keep(warehouse, orders, f'{schema}."My Orders"', "old", n=5)
     form = {"pipeline": "orders", "older": "0", "reason": "asked for", "sure": "1"}
     page = words(as_("admin").post("/w/alices-team/errors/purge/", form, follow=True))
     assert "0 entries are thrown away so far; the others go one after another, as is told below." in page
@@ -72,7 +72,7 @@ def test_what_takes_too_long_goes_on_without_anybody_waiting(as_, alices, orders
 
 
 def test_a_purge_that_goes_on_waits_for_a_database_that_is_down(as_, alices, orders, warehouse, schema, caplog):
-    keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2, tenant=str(alices.pk))
+    keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2)
     purge(alices, Wanted(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
     alices.connections.update(port=1)
     assert go_on_with_purges() == 0
@@ -82,7 +82,7 @@ def test_a_purge_that_goes_on_waits_for_a_database_that_is_down(as_, alices, ord
 
 
 def test_a_purge_of_a_pipeline_that_is_gone_says_that_not_all_went(alices, orders, warehouse, schema):
-    keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2, tenant=str(alices.pk))
+    keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2)
     purge(alices, Wanted(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
     type(orders).objects.filter(pk=orders.pk).update(ident="renamed")
     assert go_on_with_purges() == 0

@@ -127,8 +127,8 @@ def test_a_table_shared_with_a_pipeline_of_the_same_id_elsewhere_gives_only_our_
     assert {entry["ruleId"] for entry in list_entries(theirs.workspace)} == {"theirs"}
 
 
-def test_entries_of_a_run_that_nobody_knows_are_not_shown(alices, orders, warehouse, schema):
-    keep(warehouse, orders, f'{schema}."My Orders"', "r1", "no run of ours")
+def test_entries_of_another_workspace_are_not_shown(alices, orders, warehouse, schema):
+    keep(warehouse, orders, f'{schema}."My Orders"', "r1", tenant="00000000-0000-4000-8000-000000000001")
 
     assert list_entries(alices) == []
 

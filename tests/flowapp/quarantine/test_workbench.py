@@ -203,7 +203,7 @@ def test_viewers_do_not_get_to_the_workbench_and_strangers_not_to_selections(as_
 
 
 def test_purging_says_first_what_would_go(as_, alices, orders, warehouse, table):
-    keep(warehouse, orders, table, "r1", n=2, tenant=str(alices.pk))
+    keep(warehouse, orders, table, "r1", n=2)
     client = as_("admin")
     form = {"pipeline": "orders", "older": "0", "reason": "asked for"}
     page = words(client.post(f"{ERRORS}purge/", form))
@@ -219,7 +219,7 @@ def test_purging_says_first_what_would_go(as_, alices, orders, warehouse, table)
 def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
     as_, alices, orders, warehouse, table, monkeypatch
 ):
-    keep(warehouse, orders, table, "r1", n=2, tenant=str(alices.pk))
+    keep(warehouse, orders, table, "r1", n=2)
     client = as_("admin")
     form = {"pipeline": "orders", "older": "0", "reason": "asked for"}
     for counted, told in ((0, "An unknown number of entries"), (1, "At least 1 entries, and probably more,")):
@@ -235,8 +235,8 @@ def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
 def test_how_long_rows_are_kept_is_set_and_kept_to(as_, alices, orders, warehouse, table):
     from flowapp.quarantine.purging import purge_old_rows
 
-    keep(warehouse, orders, table, "r1", tenant=str(alices.pk))
-    keep(warehouse, orders, table, "old", tenant=str(alices.pk), createdAt="2020-01-01")
+    keep(warehouse, orders, table, "r1")
+    keep(warehouse, orders, table, "old", createdAt="2020-01-01")
     assert purge_old_rows() == 0
     as_("admin").post(f"{ERRORS}purge/", {"keep": "1", "days": "30"})
     assert purge_old_rows() == 1
