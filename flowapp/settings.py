@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "rest_framework",
     "drf_spectacular",
+    "flowapp.home",
     "flowapp.web",
     "flowapp.api",
     "flowapp.accounts",
@@ -80,7 +81,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "flowapp.web.context.shell",
+                "flowapp.accounts.context.shell",
             ],
         },
     }
@@ -140,10 +141,10 @@ VALIDATION_SECONDS = 1.0
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "flowapp.api.authentication.TokenAuthentication",
+        "flowapp.accounts.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["flowapp.api.permissions.WorkspaceRole"],
+    "DEFAULT_PERMISSION_CLASSES": ["flowapp.accounts.permissions.WorkspaceRole"],
     "DEFAULT_PARSER_CLASSES": ["flowapp.api.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["flowapp.api.renderers.AnyTextRenderer"],
     "DEFAULT_PAGINATION_CLASS": "flowapp.api.paging.FlowCursorPagination",

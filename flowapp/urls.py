@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from django.urls import include, path
+from drf_spectacular.views import SpectacularAPIView
+from rest_framework.permissions import AllowAny
 
+from flowapp.health.views import health
+from flowapp.home import views as home
 from flowapp.web import views
 
 workspace_pages = [
-    path("", include("flowapp.web.urls")),
+    path("", include("flowapp.home.urls")),
     path("pipelines/", include("flowapp.pipelines.urls")),
     path("runs/", include("flowapp.runs.urls")),
     path("errors/", include("flowapp.quarantine.urls")),
@@ -21,11 +25,28 @@ workspace_pages = [
     path("watermarks/", include("flowapp.watermarks.urls")),
 ]
 
+api = [
+    path("schema/", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
+    path("health/", health, name="health"),
+    path("", include("flowapp.accounts.api")),
+    path("", include("flowapp.pipelines.api")),
+    path("", include("flowapp.runs.api")),
+    path("", include("flowapp.quarantine.api")),
+    path("", include("flowapp.files.api")),
+    path("", include("flowapp.backups.api")),
+    path("", include("flowapp.health.api")),
+    path("", include("flowapp.channels.api")),
+    path("", include("flowapp.tracing.api")),
+    path("", include("flowapp.suggestions.api")),
+    path("", include("flowapp.connections.api")),
+    path("", include("flowapp.watermarks.api")),
+]
+
 urlpatterns = [
-    path("", views.start, name="start"),
-    path("workspaces/", views.workspaces, name="workspaces"),
-    path("docs/<slug:name>/", views.docs, name="docs"),
-    path("api/", include("flowapp.api.urls")),
+    path("", home.start, name="start"),
+    path("workspaces/", home.workspaces, name="workspaces"),
+    path("docs/<slug:name>/", home.docs, name="docs"),
+    path("api/", include((api, "api"))),
     # Some of these are outside any workspace: login, password.
     path("", include("flowapp.accounts.urls")),
     path("w/<slug:workspace>/", include(workspace_pages)),

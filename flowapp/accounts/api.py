@@ -12,13 +12,13 @@ from rest_framework import generics, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from flowapp.accounts.authentication import author_of
 from flowapp.accounts.errors import AccountError
 from flowapp.accounts.models import EndedCredentials, Membership, Token
+from flowapp.accounts.permissions import workspace_role
 from flowapp.accounts.roles import ROLES
 from flowapp.accounts.selectors import get_workspace_token, list_members, list_tokens
 from flowapp.accounts.services import add_member, add_token, revoke_token
-from flowapp.api.authentication import author_of
-from flowapp.api.permissions import workspace_role
 
 ADMIN_WRITES = [workspace_role(write="admin")]
 ADMIN_ONLY = [workspace_role(read="admin", write="admin")]

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from flowapp.accounts.access import signed_in
 from flowapp.accounts.clients import client_of, remember_client
 from flowapp.accounts.errors import AccountError
 from flowapp.accounts.forms import NewPassword, PasswordLogin
@@ -18,7 +19,6 @@ from flowapp.accounts.models import EndedCredentials, User
 from flowapp.accounts.services import set_password, use_login_link
 from flowapp.accounts.sole_control import see_ended_credentials
 from flowapp.accounts.throttle import TooManyFailures, count_guess, forgive_guess
-from flowapp.web.access import signed_in
 from flowapp.web.htmx import HtmxRequest, render_page
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"

@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from flowapp.accounts.about import about
+from flowapp.accounts.access import page
 from flowapp.accounts.forms import ROLES_EXPLAINED, MemberForm, TokenForm
 from flowapp.accounts.models import Membership, User
 from flowapp.accounts.selectors import get_workspace_token, governs, list_members, list_tokens
@@ -24,7 +25,6 @@ from flowapp.accounts.services import (
     revoke_token,
 )
 from flowapp.runs.janitor import list_retention
-from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.words import counted
 

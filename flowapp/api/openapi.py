@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
+from drf_spectacular.extensions import OpenApiSerializerExtension
 from rest_framework.serializers import BaseSerializer, ListSerializer, Serializer
-
-from flowapp.api.authentication import TokenAuthentication
-
-
-class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    target_class = TokenAuthentication
-    name = "token"
-
-    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "apiKey", "in": "header", "name": "Authorization", "description": "`Token <key>`"}
 
 
 class DocumentSerializer(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]

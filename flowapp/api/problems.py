@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import logging
-from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from flowapp.web.errors import make_error_id, status_of, unstorable_refused
+from flowapp.web.errors import status_of, unstorable_refused
+from flowapp.web.problems import CONTENT_TYPE, problem
 from ir.errors import FlowError
 
-logger = logging.getLogger(__name__)
-
-CONTENT_TYPE = "application/problem+json"
 HINT_BY_STATUS = {401: "Send the header `Authorization: Token KEY`; `flow token add` or the Settings page makes a key."}
-
-
-def problem(status: int, code: str, detail: str, *, hint: str = "", **more: Any) -> dict[str, Any]:
-    """`code` is stable and for programs, `detail` and `hint` are for people."""
-    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    return {**body, "code": code, "detail": detail, "hint": hint, **more}
 
 
 def flow_problem(error: FlowError) -> dict[str, Any]:
@@ -79,10 +69,3 @@ def _body(error: Exception) -> dict[str, Any] | None:
 def _code(error: exceptions.APIException) -> str:
     codes = error.get_codes()
     return codes if isinstance(codes, str) else error.default_code
-
-
-def problem_response(request: HttpRequest, status: int, code: str, detail: str) -> JsonResponse:
-    """For what never reaches a view of the API: unknown addresses, and faults of our own."""
-    body = problem(status, code, detail, id=make_error_id())
-    logger.info("%s %s answered %s (id %s)", request.method, request.path, status, body["id"])
-    return JsonResponse(body, status=status, content_type=CONTENT_TYPE)

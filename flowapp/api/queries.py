@@ -8,16 +8,16 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from flowapp.accounts.models import Workspace
-from flowapp.pipelines.selectors import get_pipeline
-from flowapp.runs.selectors import get_run
 
-_NAMED: dict[str, Callable[[Workspace, Any], Any]] = {"pipeline": get_pipeline, "run": get_run}
+def read_query(
+    request: Request, kind: type[serializers.Serializer[Any]], **finders: Callable[[Any, Any], Any]
+) -> dict[str, Any]:
+    """The parameters that were given; `finders` take a workspace and a parameter, and give what that names.
 
-
-def read_query(request: Request, kind: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """Raises ValidationError for what makes no sense, and FlowError for what is not of this workspace."""
+    Raises ValidationError for what makes no sense, and FlowError for what is not of this workspace.
+    """
     given = kind(data=request.query_params)
     given.is_valid(raise_exception=True)
     wanted = dict(given.validated_data)
-    return wanted | {name: find(request.workspace, wanted[name]) for name, find in _NAMED.items() if name in wanted}
+    found = {name: find(request.workspace, wanted[name]) for name, find in finders.items() if name in wanted}
+    return wanted | found

@@ -22,7 +22,9 @@ from flowapp.api.queries import read_query
 from flowapp.backups.models import Backup
 from flowapp.backups.selectors import NEWEST_FIRST, backup_document, get_backup, list_backups
 from flowapp.backups.services import restore_backup
+from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import Trigger
+from flowapp.runs.selectors import get_run
 
 OBJECT = OpenApiTypes.OBJECT
 
@@ -49,7 +51,9 @@ class Backups(ListAPIView[Backup]):
     pagination_class = BackupPage
 
     def get_queryset(self) -> QuerySet[Backup]:
-        return list_backups(self.request.workspace, **read_query(self.request, BackupsWanted))
+        return list_backups(
+            self.request.workspace, **read_query(self.request, BackupsWanted, pipeline=get_pipeline, run=get_run)
+        )
 
 
 class RestoreBackup(APIView):

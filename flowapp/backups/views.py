@@ -10,12 +10,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
+from flowapp.accounts.access import page
 from flowapp.backups.selectors import KEPT_DAYS, NEWEST_FIRST, get_backup, kept_until, list_backups
 from flowapp.backups.services import restore_backup
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import Trigger
 from flowapp.runs.selectors import get_run
-from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 

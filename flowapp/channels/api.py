@@ -17,9 +17,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from flowapp.api.authentication import author_of
+from flowapp.accounts.authentication import author_of
+from flowapp.accounts.permissions import workspace_role
 from flowapp.api.paging import FlowCursorPagination
-from flowapp.api.permissions import workspace_role
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.kinds.email import SECURITIES
 from flowapp.channels.models import Delivery

@@ -11,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from flowapp.accounts.access import page
 from flowapp.channels.forms import ChangeMailboxForm, EmailForm, FilterForm, SecretForm, WebhookForm
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.models import Channel
@@ -24,7 +25,6 @@ from flowapp.channels.selectors import (
     list_deliveries,
 )
 from flowapp.channels.services import add_channel, change_address, change_filter, remove_channel, send_again, send_test
-from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 from ir.errors import FlowError

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from flowapp.api.permissions import workspace_role
+from flowapp.accounts.permissions import workspace_role
 from flowapp.connections.allowing import LONGEST_NAME, allow
 from flowapp.connections.fields import DEFAULT_PORT, SSL_MODES, ConnectionFields, parse_connection_url
 from flowapp.connections.selectors import connection_document, list_connections

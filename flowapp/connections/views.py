@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from flowapp.accounts.access import page
 from flowapp.connections.allowing import allow, shown_allowance
 from flowapp.connections.embedded import NAME, embedded_server, offers_warehouse, use_warehouse
 from flowapp.connections.fields import InvalidConnection
@@ -17,7 +18,6 @@ from flowapp.connections.forms import AllowanceForm, ConnectionForm, PasswordFor
 from flowapp.connections.models import Connection
 from flowapp.connections.selectors import get_connection, list_connections, pipelines_using
 from flowapp.connections.services import KINDS, add_connection, probe_connection, remove_connection, replace_password
-from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 
 FIELD_OF = {

@@ -24,6 +24,8 @@ from flowapp.files.models import LoadUnit, UnitState
 from flowapp.files.selectors import NEWEST_FIRST, get_unit, list_units, unit_document
 from flowapp.files.services import leave_out, load_file_again
 from flowapp.files.uploads import keep_upload, uploaded_file
+from flowapp.pipelines.selectors import get_pipeline
+from flowapp.runs.selectors import get_run
 
 OBJECT = OpenApiTypes.OBJECT
 
@@ -56,7 +58,9 @@ class Files(ListAPIView[LoadUnit]):
     pagination_class = UnitPage
 
     def get_queryset(self) -> QuerySet[LoadUnit]:
-        return list_units(self.request.workspace, **read_query(self.request, UnitsWanted))
+        return list_units(
+            self.request.workspace, **read_query(self.request, UnitsWanted, pipeline=get_pipeline, run=get_run)
+        )
 
 
 class UploadFile(APIView):

@@ -12,10 +12,10 @@ from django.http import Http404, HttpRequest
 from django.urls import Resolver404, resolve
 from rest_framework.exceptions import APIException
 
+from flowapp.accounts.access import member_access
+from flowapp.accounts.authentication import TokenAuthentication
+from flowapp.accounts.permissions import access_of
 from flowapp.accounts.roles import is_at_least
-from flowapp.api.authentication import TokenAuthentication
-from flowapp.api.permissions import access_of
-from flowapp.web.access import member_access
 from ir.errors import FlowError
 
 UPLOADS = ("files:upload", "api:upload_file")

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from flowapp.accounts.access import page
 from flowapp.files.forms import UnitFilter, UploadForm
 from flowapp.files.models import UnitState, Upload
 from flowapp.files.selectors import (
@@ -27,7 +28,6 @@ from flowapp.files.services import leave_out, load_again, load_file_again
 from flowapp.files.uploads import InvalidUpload, keep_upload, uploaded_file
 from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
 from flowapp.runs.selectors import get_run
-from flowapp.web.access import page
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page

@@ -15,13 +15,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from flowapp.api.authentication import author_of
+from flowapp.accounts.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
 from flowapp.health.alerts import acknowledge, resolve
 from flowapp.health.kinds import ALERT_KINDS, kind_documents
 from flowapp.health.models import Alert, AlertState, Severity
 from flowapp.health.selectors import NEWEST_FIRST, alert_document, get_alert, list_alerts
+from flowapp.pipelines.selectors import get_pipeline
 
 OBJECT = OpenApiTypes.OBJECT
 
@@ -50,7 +51,7 @@ class Alerts(ListAPIView[Alert]):
     pagination_class = AlertPage
 
     def get_queryset(self) -> QuerySet[Alert]:
-        return list_alerts(self.request.workspace, **read_query(self.request, AlertsWanted))
+        return list_alerts(self.request.workspace, **read_query(self.request, AlertsWanted, pipeline=get_pipeline))
 
 
 class AlertKinds(APIView):

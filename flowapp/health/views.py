@@ -15,6 +15,7 @@ from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from flowapp.accounts.access import page
 from flowapp.accounts.models import Workspace
 from flowapp.health.alerts import acknowledge, resolve
 from flowapp.health.forms import AlertFilter
@@ -23,7 +24,6 @@ from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import NEWEST_FIRST, get_alert, get_light, health_document, list_alerts
 from flowapp.health.trends import list_trends
 from flowapp.pipelines.selectors import list_pipeline_names
-from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 

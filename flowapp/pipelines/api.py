@@ -21,12 +21,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from flowapp.accounts.authentication import author_of
+from flowapp.accounts.permissions import workspace_role
 from flowapp.accounts.roles import is_at_least
-from flowapp.api.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.parsers import BoundedJSONParser
-from flowapp.api.permissions import workspace_role
-from flowapp.api.problems import CONTENT_TYPE, flow_problem
+from flowapp.api.problems import flow_problem
 from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.documents import syntax_of
@@ -46,6 +46,7 @@ from flowapp.pipelines.services import (
     restore_version,
     save_version,
 )
+from flowapp.web.problems import CONTENT_TYPE
 from ir.schema import schema_document
 
 MOST_WORDS = 2000

@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
 
+from flowapp.accounts.access import page
 from flowapp.accounts.roles import is_at_least
 from flowapp.files.headers import newest_header
 from flowapp.files.selectors import list_folders
@@ -38,7 +39,6 @@ from flowapp.pipelines.tabs import next_fires, runs_of, violations_of
 from flowapp.runs.models import Purpose, Trigger
 from flowapp.runs.services import QUEUES, read_purpose
 from flowapp.watermarks.selectors import saved_mark
-from flowapp.web.access import page
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, toast, trigger
 from ir.diagnostics import InvalidPipeline

@@ -7,6 +7,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from flowapp.accounts.access import page
 from flowapp.pipelines.forms import NewPipeline
 from flowapp.pipelines.listing import NOT_RUN, Filters, PipelineRow, list_rows, list_tags, newest_runs
 from flowapp.pipelines.models import Pipeline
@@ -15,7 +16,6 @@ from flowapp.pipelines.selectors import get_pipeline, list_pipelines
 from flowapp.pipelines.services import create_pipeline, delete_pipeline, set_enabled, set_paused
 from flowapp.quarantine.purging import retention_of
 from flowapp.runs.models import State
-from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page, toast
 from ir.errors import FlowError
 from ir.load_modes import LOAD_MODES

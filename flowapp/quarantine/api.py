@@ -17,8 +17,8 @@ from rest_framework.views import APIView
 
 from executors.postgres.quarantine_pages import STATUSES
 from flowapp.accounts.models import User
+from flowapp.accounts.permissions import workspace_role
 from flowapp.api.paging import no_cursor
-from flowapp.api.permissions import workspace_role
 from flowapp.api.queries import read_query
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.choosing import MOST_KEYS, choose_alike, choose_by_keys, key_of_entry, keys_of_entries
@@ -295,7 +295,7 @@ class ErrorCounts(APIView):
     @extend_schema(parameters=[CountsWanted], responses=OBJECT)
     def get(self, request: Request) -> Response:
         """Violations counted by pipeline, rule, field or day; no warehouse is asked."""
-        wanted = read_query(request, CountsWanted)
+        wanted = read_query(request, CountsWanted, pipeline=get_pipeline)
         return Response({"results": count_violations(request.workspace, wanted.pop("by"), **wanted)})
 
 

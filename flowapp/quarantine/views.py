@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 
 from executors.errors import Failure
 from executors.postgres.quarantine_pages import STATUSES, WITHOUT_VALUES
+from flowapp.accounts.access import page
 from flowapp.files.selectors import line_of
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.boxes import fields_of, known_rules, names_of_rules, other_fields
@@ -27,7 +28,6 @@ from flowapp.runs.models import Run
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import names_of, rule_name
 from flowapp.runs.selectors import get_run
-from flowapp.web.access import page
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from executors.errors import Failure
 from executors.postgres.quarantine_pages import read_entries
+from flowapp.accounts.access import page
 from flowapp.accounts.models import User
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.deciding import decide, known_fields, reach_parts
@@ -30,7 +31,6 @@ from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
 from flowapp.quarantine.values import GridRow, grid_row, require_values, standing_of
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Run, Trigger
-from flowapp.web.access import page
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.errors import FlowError

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from flowapp.api.authentication import author_of
+from flowapp.accounts.authentication import author_of
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
 from flowapp.pipelines.selectors import get_pipeline
@@ -69,7 +69,7 @@ class Runs(ListAPIView[Run]):
     pagination_class = RunPage
 
     def get_queryset(self) -> QuerySet[Run]:
-        return list_runs(self.request.workspace, **read_query(self.request, RunsWanted))
+        return list_runs(self.request.workspace, **read_query(self.request, RunsWanted, pipeline=get_pipeline))
 
 
 class RunsOfPipeline(APIView):

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
+from flowapp.accounts.access import page
 from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
 from flowapp.quarantine.results import page_results
 from flowapp.quarantine.values import may_see_values
@@ -23,7 +24,6 @@ from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import rule_name
 from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, sum_loads
 from flowapp.runs.services import cancel_run, queue_preview, queue_run
-from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 from ir.errors import FlowError

@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from flowapp.api.authentication import author_of
-from flowapp.api.permissions import workspace_role
+from flowapp.accounts.authentication import author_of
+from flowapp.accounts.permissions import workspace_role
 from flowapp.pipelines import drafts
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.selectors import get_pipeline

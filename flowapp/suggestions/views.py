@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from executors.errors import Failure
 from executors.suggestions.propose import LEAST_ROWS
+from flowapp.accounts.access import page
 from flowapp.pipelines import drafts
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.models import Pipeline
@@ -34,7 +35,6 @@ from flowapp.suggestions.selectors import (
 )
 from flowapp.suggestions.services import accept, take_sample
 from flowapp.suggestions.wording import asks
-from flowapp.web.access import page
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.errors import FlowError

@@ -7,11 +7,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from flowapp.accounts.access import page
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.watermarks.places import Place, place_of
 from flowapp.watermarks.selectors import get_mark
 from flowapp.watermarks.services import reset_mark, set_mark
-from flowapp.web.access import page
 from flowapp.web.htmx import HtmxRequest
 
 

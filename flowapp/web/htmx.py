@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
-from django_htmx.middleware import HtmxDetails
 
-from flowapp.accounts.models import Membership, User, Workspace
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AnonymousUser
+    from django_htmx.middleware import HtmxDetails
+
+    from flowapp.accounts.models import Membership, User, Workspace
 
 ToastKind = Literal["success", "info", "warning", "danger"]
 

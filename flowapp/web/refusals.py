@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.template.loader import render_to_string
 
-from flowapp.api.problems import CONTENT_TYPE, problem
+from flowapp.web.problems import CONTENT_TYPE, problem
 
 logger = logging.getLogger(__name__)
 

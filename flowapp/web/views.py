@@ -1,100 +1,16 @@
-"""Pages that belong to no app: the start, the search, and what is shown when something goes wrong."""
+"""What is shown when something goes wrong before or outside a view."""
 
 from __future__ import annotations
 
 import logging
 
-from django.conf import settings
-from django.contrib import messages
-from django.contrib.auth import update_session_auth_hash
-from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.views.decorators.http import require_http_methods
 
-from flowapp.accounts.forms import WorkspaceForm
-from flowapp.accounts.models import Membership
-from flowapp.accounts.selectors import list_memberships, may_make_workspaces
-from flowapp.accounts.services import AccountError, make_workspace
-from flowapp.accounts.sole_control import see_ended_credentials
-from flowapp.api.problems import problem_response
-from flowapp.web.access import page, signed_in
-from flowapp.web.docs import read_page
 from flowapp.web.errors import is_htmx, make_error_id, show_error, to_messages
-from flowapp.web.htmx import HtmxRequest, render_page
-from flowapp.web.search import find
+from flowapp.web.problems import problem_response
 
 logger = logging.getLogger(__name__)
-
-
-@signed_in
-def start(request: HtmxRequest) -> HttpResponse:
-    """To the only workspace, else the choice among them."""
-    memberships = list_memberships(request.user)
-    if len(memberships) == 1:
-        return redirect("pipelines:list", memberships[0].workspace.slug)
-    return redirect("workspaces")
-
-
-@require_http_methods(["GET", "POST"])
-@signed_in
-def workspaces(request: HtmxRequest) -> HttpResponse:
-    """The choice among one's workspaces; admins of the installation make new ones."""
-    form = WorkspaceForm(request.POST or None) if may_make_workspaces(request.user) else None
-    if request.method == "POST":
-        if form is None:
-            raise PermissionDenied
-        if form.is_valid():
-            try:
-                made = make_workspace(form.cleaned_data["slug"], request.user)
-            except AccountError as error:
-                form.add_error("slug", f"{error.message} {error.hint}")
-            else:
-                messages.success(request, f"Workspace {made.workspace.slug} is made, and you are its admin.")
-                _keep_session(request, made)
-                return redirect("pipelines:list", made.workspace.slug)
-    context = {
-        "memberships": list_memberships(request.user),
-        "form": form,
-        "first_workspace": settings.FLOW_WORKSPACE,
-    }
-    return render_page(request, "web/workspaces.html", context, status=422 if form and form.errors else 200)
-
-
-def _keep_session(request: HtmxRequest, made: Membership) -> None:
-    """Of the maker's credentials, this session alone outlasts those that others may have had."""
-    if made.ended is None:
-        return
-    for ended in see_ended_credentials(made.user):
-        messages.warning(
-            request,
-            f"Others may have had access to your account. The new workspace is yours alone: {ended} ended, other than "
-            "this session. Set your password again.",
-        )
-    update_session_auth_hash(request, made.user)
-
-
-@signed_in
-def docs(request: HtmxRequest, name: str) -> HttpResponse:
-    """A page of the documentation."""
-    text = read_page(name)
-    if text is None:
-        raise Http404("No such page.")
-    return render_page(request, "web/docs.html", {"name": name, "page": text})
-
-
-@page()
-def workspace_home(request: HtmxRequest) -> HttpResponse:
-    return redirect("pipelines:list", request.workspace.slug)
-
-
-@page()
-def search(request: HtmxRequest) -> HttpResponse:
-    """What Ctrl-K lists: pages and actions, and the pipelines whose name holds the words."""
-    words = request.GET.get("q", "").strip()[:100]
-    context = {"words": words, "groups": find(request.workspace, request.role, words)}
-    return render_page(request, "web/search.html", context, fragment="web/_search_results.html")
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

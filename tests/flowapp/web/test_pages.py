@@ -166,7 +166,7 @@ def test_a_fault_of_our_own_shows_an_id_and_nothing_of_the_fault(viewer, monkeyp
     def fail(*args):
         raise RuntimeError("secretword")
 
-    monkeypatch.setattr("flowapp.web.views.find", fail)
+    monkeypatch.setattr("flowapp.home.views.find", fail)
     viewer.raise_request_exception = False
     answer = viewer.get(SEARCH, headers=headers)
     [error_id] = re.findall(r"id <code>(\w+)</code>", answer.content.decode())

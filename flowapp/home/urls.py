@@ -1,11 +1,11 @@
-"""Pages of a workspace that belong to no app."""
+"""Pages of a workspace that belong to no other app."""
 
 from __future__ import annotations
 
 from django.urls import path
 
-from flowapp.web import views
+from flowapp.home import views
 
-app_name = "web"
+app_name = "home"
 
 urlpatterns = [path("", views.workspace_home, name="home"), path("search/", views.search, name="search")]

@@ -1,4 +1,4 @@
-"""The API's half of `flowapp.web.access`: which workspace a request is for, and whether its role allows it."""
+"""The API's half of `flowapp.accounts.access`: which workspace a request is for, and whether its role allows it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
+from flowapp.accounts.access import Access, member_access
 from flowapp.accounts.models import Token
-from flowapp.web.access import Access, member_access
 from ir.errors import FlowError
 
 if TYPE_CHECKING:

@@ -1,0 +1,28 @@
+"""Problem bodies (RFC 9457), as programs are told of what goes wrong."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, JsonResponse
+
+from flowapp.web.errors import make_error_id
+
+logger = logging.getLogger(__name__)
+
+CONTENT_TYPE = "application/problem+json"
+
+
+def problem(status: int, code: str, detail: str, *, hint: str = "", **more: Any) -> dict[str, Any]:
+    """`code` is stable and for programs, `detail` and `hint` are for people."""
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
+    return {**body, "code": code, "detail": detail, "hint": hint, **more}
+
+
+def problem_response(request: HttpRequest, status: int, code: str, detail: str) -> JsonResponse:
+    """For what never reaches a view of the API: unknown addresses, and faults of our own."""
+    body = problem(status, code, detail, id=make_error_id())
+    logger.info("%s %s answered %s (id %s)", request.method, request.path, status, body["id"])
+    return JsonResponse(body, status=status, content_type=CONTENT_TYPE)
