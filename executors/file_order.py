@@ -9,7 +9,8 @@ from typing import Literal
 from executors.errors import Terminal
 from executors.model import FileScan, RunWarning, SourceFile
 from executors.ports import LoadUnits
-from ir.connectors import typed_config
+from ir.connectors import config_of
+from ir.connectors.files import FilesConfig
 from ir.nodes import Source
 
 _COMPARED: dict[str, Literal["name", "mtime_ns"]] = {
@@ -34,8 +35,8 @@ def line_up(source: Source, files: Sequence[SourceFile], units: LoadUnits) -> Qu
 
     Where files are read in place, a failed one still lies among them, unless its sender has taken it back.
     """
-    config = typed_config(source)
-    if config.ordering != "fifo_by_name" or config.atomicity is None:
+    config = config_of(source, FilesConfig)
+    if config.ordering != "fifo_by_name" or not config.moves_files:
         return Queue(tuple(files))
     failed = set(units.failed(source.id)) - {file.name for file in files}
     if not failed:
@@ -69,7 +70,7 @@ def _way_out(queue: Queue) -> str:
 
 def warn_of_late(source: Source, scans: Sequence[FileScan], units: LoadUnits) -> list[RunWarning]:
     """Files that are loaded after one that comes behind them."""
-    compared = _COMPARED.get(typed_config(source).ordering)
+    compared = _COMPARED.get(config_of(source, FilesConfig).ordering)
     if compared is None:
         return []
     newest = units.newest_loaded(source.id, compared, {scan.sha256 for scan in scans})

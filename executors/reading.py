@@ -12,7 +12,8 @@ from executors.formats.clues import clues_of
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField
 from executors.postgres.mark_types import MarkType
-from ir.connectors import typed_config
+from ir.connectors import config_of
+from ir.connectors.files import FilesConfig
 from ir.nodes import Source, SourceColumn
 
 
@@ -117,7 +118,7 @@ def nothing_to_read(origins: Sequence[Origin], units: tuple[str, ...], records: 
 
 def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
     """The rows of files that have been scanned. Raises Terminal where a column's types have no common one."""
-    format = typed_config(source).format
+    format = config_of(source, FilesConfig).format
     files = {scan.file.seq: scan.file for scan in scans}
     return Reading(
         fields=union_of_fields(scans, source.columns or ()),

@@ -22,7 +22,8 @@ from executors.sources import Claimant, FileSource, load_source
 from executors.sources.readers import SourceReaders
 from executors.sources.snapshot_reader import SnapshotSourceReader
 from executors.spark.sampling import sample_rows
-from ir.connectors import typed_config
+from ir.connectors import config_of
+from ir.connectors.files import FilesConfig
 from ir.nodes import Source
 
 MOST_ROWS = 2_000
@@ -107,7 +108,7 @@ class _NewestFiles:
         # Nothing is loaded, so that a file that may still be growing is better than none.
         found = listing.files or listing.unsettled
         if not found:
-            config = typed_config(source)
+            config = config_of(source, FilesConfig)
             raise Terminal(
                 "source.no_files",
                 f"No file in {config.path!r} matches {config.pattern.value!r}.",

@@ -12,7 +12,7 @@ from ir.budget import spend
 from ir.checks.base import Check
 from ir.columns import Columns
 from ir.connectors import CONNECTORS, TARGET_CONNECTORS, check_settings
-from ir.connectors.base import Connector
+from ir.connectors.base import Connector, TargetConnector
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.expressions import ExpressionError, rename_column
@@ -117,7 +117,7 @@ def _check_names(named: Iterator[tuple[str, str, Pointer]]) -> Findings:
             yield _unknown_connector(name, place, _OPEN_FAMILIES[family])
 
 
-def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector]) -> Diagnostic:
+def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector] | KindTable[TargetConnector]) -> Diagnostic:
     if name in ("ftp", "ftps"):
         fix = [{"op": "replace", "path": str(at), "value": "sftp"}]
         return diagnose("connector.use_sftp", at, f"There is no connector {name}, on purpose.", fixes=[fix])

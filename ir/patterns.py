@@ -18,7 +18,7 @@ from ir.regexes import compile_regex
 from ir.timezones import timezone
 
 if TYPE_CHECKING:
-    from ir.connectors.local_fs import Pattern
+    from ir.connectors.files import Pattern
 
 Matcher = Callable[[str], bool]
 

@@ -10,7 +10,7 @@ from ir.allowances import Allowance, Allowances, Name
 from ir.checks import CustomSql
 from ir.checks.custom_sql import STAGED
 from ir.connectors import CONNECTORS, check_settings
-from ir.connectors.postgres import PostgresConfig
+from ir.connectors.base import SourceConfig
 from ir.diagnostics import Diagnostic, Skipped, diagnose, listed, shown
 from ir.graph import Graph
 from ir.hooks.sql import SqlHook
@@ -64,8 +64,9 @@ def _queries(node: DraftNode, graph: Graph) -> Iterator[_Asked]:
     if isinstance(spec, Source) and spec.connector in CONNECTORS:
         parts, _ = check_settings(spec.connector, spec.config, node.at / "config")
         for config in (part.spec for part in parts):
-            if isinstance(config, PostgresConfig) and config.query is not None and spec.connection:
-                yield from _read(node.at / "config" / "query", config.query, (), (spec.connection,))
+            if isinstance(config, SourceConfig) and spec.connection:
+                for place, text in config.queries(node.at / "config"):
+                    yield from _read(place, text, (), (spec.connection,))
     elif isinstance(spec, Validate):
         targets = tuple(dict.fromkeys(_connections_below(node, graph)))
         for part in node.parts:

@@ -17,7 +17,8 @@ from executors.postgres import meta
 from executors.reading import Reading, read_files
 from executors.runs.target_run import TargetRun
 from executors.sources import Claimant, FileSource, Listing, load_source
-from ir.connectors import typed_config
+from ir.connectors import config_of
+from ir.connectors.files import FilesConfig
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
 from ir.words import counted
@@ -257,7 +258,7 @@ class FileSourceReader:
         """What has stood still long enough; waits once for files that may be growing."""
         listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
         if listing.unsettled:
-            seconds = typed_config(source).wait_policy.settle_seconds
+            seconds = config_of(source, FilesConfig).wait_policy.settle_seconds
             self._ports.events.log(
                 "info",
                 f"{counted(len(listing.unsettled), 'file')} may still be growing: waiting {seconds:g} s.",
@@ -295,13 +296,15 @@ class FileSourceReader:
 
     def _tell_if_empty(self, source: Source, scans: Sequence[FileScan]) -> None:
         """Files without rows are no miss, but who wants to hear of a miss wants to hear of them too."""
-        if typed_config(source).wait_policy.on_miss_action == "alert" and not any(scan.records for scan in scans):
+        if config_of(source, FilesConfig).wait_policy.on_miss_action == "alert" and not any(
+            scan.records for scan in scans
+        ):
             text = f"{counted(len(scans), 'file')} came, and none holds a row."
             self._alert(self._opened[source.id], "source.empty", text, "Look whether the sender has lost its data.")
 
     def _missed(self, source: Source, handler: FileSource, listing: Listing) -> _Opened:
         """No file came: wait if the policy says so, else do what `onMissAction` says."""
-        config = typed_config(source)
+        config = config_of(source, FilesConfig)
         policy, waited = config.wait_policy, self._job.waited
         text = f"No file in {config.path!r} matches {config.pattern.value!r}."
         if listing.claimed_by:

@@ -16,8 +16,9 @@ from executors.errors import Terminal, Transient
 from executors.model import SourceFile
 from executors.sources import ArrivedWhole, Claimant, Listing
 from executors.sources.moving import in_folder, move_if_free, move_to_first_free, take, with_suffix
-from ir.connectors import typed_config
-from ir.connectors.local_fs import Atomicity
+from ir.connectors import config_of
+from ir.connectors.files import Atomicity
+from ir.connectors.local_fs import LocalFsConfig
 from ir.nodes import Source
 from ir.patterns import compile_pattern, expand_tokens
 from ir.timezones import timezone
@@ -37,7 +38,7 @@ class LocalFs:
 
     def __init__(self, source: Source, folder: Path, claimant: Claimant) -> None:
         self._node, self._claimant = source.id, claimant
-        self._config = typed_config(source)
+        self._config = config_of(source, LocalFsConfig)
         self._root = folder.resolve()
         self._path = self._inside(self._root / self._config.path)
 

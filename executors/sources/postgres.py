@@ -31,8 +31,8 @@ from executors.postgres.roles import refuse_server_rights
 from executors.reading import Bound, Origin, Reading
 from executors.secrets import seal
 from ir.allowances import why_not_read
-from ir.connectors import postgres_config
-from ir.connectors.postgres import SourceTable
+from ir.connectors import config_of
+from ir.connectors.postgres import PostgresConfig, SourceTable
 from ir.nodes import Source
 from ir.queries import QueryRefused, read_query
 from ir.types import ColumnType
@@ -72,7 +72,7 @@ class PostgresSource:
     ) -> None:
         """`only_looks` is for previews and samples: people see rows that no version loads."""
         self._source, self._session, self._connection = source, session, connection
-        self._config = postgres_config(source)
+        self._config = config_of(source, PostgresConfig)
         self._kind = "query"
         self._held = stack.enter_context(ExitStack())
         with as_source(source.id):

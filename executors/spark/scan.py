@@ -14,7 +14,8 @@ from executors.model import FileScan, SourceField, SourceFile, Split
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.session import RunSession
-from ir.connectors import typed_config
+from ir.connectors import config_of
+from ir.connectors.files import FilesConfig
 from ir.nodes import Source, SourceColumn
 from ir.types import ColumnType
 
@@ -29,7 +30,7 @@ def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile])
     """
     if not files:
         return []
-    task = ScanTask(typed_config(source).format, tuple(source.columns or ()), tuple(files))
+    task = ScanTask(config_of(source, FilesConfig).format, tuple(source.columns or ()), tuple(files))
     with translate(source.id):
         numbers = frame_of_numbers(session.start(), len(files), MOST_TASKS)
         rows = run_job(map_task(numbers, task, "scan string"))

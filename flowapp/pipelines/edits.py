@@ -10,9 +10,10 @@ from django.http import QueryDict
 
 from flowapp.pipelines.checking import nodes_of
 from flowapp.pipelines.json_edits import Patch, PatchRefused, resolve_pointer, value_at
-from flowapp.pipelines.skeletons import CONFIGS, NEW_RULE, new_node
+from flowapp.pipelines.skeletons import NEW_RULE, new_node
 from flowapp.web.schema_form import read_lines, read_map, read_value
 from flowapp.web.schema_tree import MISSING, Schema, SchemaTree
+from ir.connectors import CONNECTORS
 from ir.errors import FlowError
 from ir.nodes import NODES
 from ir.pointers import Pointer
@@ -81,7 +82,7 @@ def _set(document: Any, path: str, data: QueryDict) -> Patch:
     schema, value, steps = _schema_at(document, path)
     found = document_tree().resolve(schema, value)
     new = _posted(found.schema, data)
-    if len(steps) == 3 and steps[-1] == "connector" and new != value and new in CONFIGS:
+    if len(steps) == 3 and steps[-1] == "connector" and new != value and new in CONNECTORS:
         return [*put(document, steps, new), *_new_config(document, steps[:2], str(new))]
     if new is MISSING:
         return [] if value is MISSING else [{"op": "remove", "path": path}]
@@ -90,7 +91,10 @@ def _set(document: Any, path: str, data: QueryDict) -> Patch:
 
 def _new_config(document: Any, node: list[str | int], connector: str) -> Patch:
     """The settings of another connector mean nothing to this one."""
-    return put(document, [*node, "config"], CONFIGS[connector]) if _is_there(document, [*node, "config"]) else []
+    settings = CONNECTORS[connector].starts_with
+    return (
+        put(document, [*node, "config"], dict(settings)) if settings and _is_there(document, [*node, "config"]) else []
+    )
 
 
 def _posted(schema: Schema, data: QueryDict) -> Any:

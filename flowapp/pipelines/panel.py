@@ -260,7 +260,7 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
         known = of_hooks if HOOK_FIELDS & set(at) else tables
         return [Option(o.value, o.label, disabled=o.disabled) for o in known[name]] if name in known else None
 
-    labels = LABELS | ({"config": "Rows"} if _needs_connection(node) else {})
+    labels = LABELS | ({"config": "Rows"} if _reads_snapshot(node) else {})
     help_texts = HELP | HELP_OF.get(str(node.get("kind")), {})
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
     fold = FOLDED.get(str(node.get("kind")), ("", frozenset()))
@@ -298,6 +298,12 @@ def _needs_connection(node: dict[str, Any]) -> bool:
         return node.get("kind") == "source"
     connector = CONNECTORS[node["connector"]]
     return connector.needs_connection or connector.config is None
+
+
+def _reads_snapshot(node: dict[str, Any]) -> bool:
+    """Whether this is a source of rows and not of files; so it may be where nobody knows."""
+    connector = CONNECTORS.get(str(node.get("connector")))
+    return node.get("kind") == "source" and (connector is None or connector.reads == "snapshot")
 
 
 def _written(node: dict[str, Any]) -> set[str]:

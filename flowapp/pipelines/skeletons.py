@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ir.connectors import CONNECTORS
 from ir.kinds import KindTable
 
 Skeleton = Callable[[str, str], dict[str, Any]]
 """Makes a node's fields from the name of a connection and the id of the pipeline, either of them perhaps empty."""
 
 
-CONFIGS: dict[str, dict[str, Any]] = {
-    "local_fs": {"path": "", "pattern": {"type": "glob", "value": "*.csv"}, "format": {"type": "csv", "header": True}},
-    "postgres": {"table": {"schema": "public", "name": ""}},
-}
-"""By source connector: the settings to begin with."""
+FIRST_CONNECTOR = next(iter(CONNECTORS.values()))
+"""What a new source reads from."""
 NEW_RULE = {"onFail": "skip"}
 """What a rule begins with that a form adds: the first bad row is put aside, and does not stop the whole load."""
 
 
 def _source(connection: str, pipeline: str) -> dict[str, Any]:
-    return {"connector": "local_fs", "config": CONFIGS["local_fs"]}
+    return {"connector": FIRST_CONNECTOR.name, "config": dict(FIRST_CONNECTOR.starts_with)}
 
 
 def _transform(connection: str, pipeline: str) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
+from ir.connectors import config_of
+from ir.connectors.base import SourceConfig
 from ir.nodes import Source
 from ir.pipeline import Pipeline as Document
 
@@ -15,7 +16,7 @@ def summary_of(document: Document) -> dict[str, str]:
     return {
         "name": document.metadata.name or "",
         "tags": join_tags(document.metadata.tags),
-        "source": ", ".join(_place_of(node) for node in document.nodes if isinstance(node, Source)),
+        "source": ", ".join(_location_of(node) for node in document.nodes if isinstance(node, Source)),
         "target": ", ".join(f"{target.schema_}.{target.table}" for target in targets),
         "load_mode": ", ".join(dict.fromkeys(target.load_mode for target in targets)),
     }
@@ -40,9 +41,5 @@ def join_tags(tags: Iterable[str]) -> str:
     return "\n" + "\n".join(dict.fromkeys(lines)) + "\n" if lines else ""
 
 
-def _place_of(source: Source) -> str:
-    return _first_text(source.config, ("path", "table", "query", "url", "bucket")) or source.connector
-
-
-def _first_text(config: dict[str, Any], names: tuple[str, ...]) -> str:
-    return next((value for name in names if isinstance(value := config.get(name), str)), "")
+def _location_of(source: Source) -> str:
+    return config_of(source, SourceConfig).location or source.connector

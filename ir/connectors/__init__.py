@@ -1,25 +1,24 @@
-"""Connectors, one file each for those whose settings have a type. `typed_config` turns a source's settings into it."""
+"""Source connectors, one file each, and their table. `config_of` gives a source's settings in their own type."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from jsonschema.protocols import Validator
 from pydantic import ValidationError
 
-from ir.base import Spec
 from ir.config_schema import check_config
 from ir.connectors import local_fs, postgres
-from ir.connectors.base import Connector
-from ir.connectors.local_fs import LocalFsConfig
-from ir.connectors.postgres import PostgresConfig
+from ir.connectors.base import Connector, SourceConfig, TargetConnector
 from ir.diagnostics import Diagnostic, diagnose
 from ir.json_schema import schema_of, validator_for
 from ir.kinds import KindTable
 from ir.nodes.source import Source
 from ir.pointers import Pointer
 from ir.salvage import SoundPart, sound_parts
+
+Config = TypeVar("Config", bound=SourceConfig)
 
 CONNECTOR_KINDS = (
     local_fs.CONNECTOR,
@@ -32,8 +31,8 @@ CONNECTOR_KINDS = (
 )
 CONNECTORS: KindTable[Connector] = KindTable("source connector", ((kind.name, kind) for kind in CONNECTOR_KINDS))
 
-TARGET_CONNECTOR_KINDS = (Connector("postgres", "A table of a PostgreSQL database."),)
-TARGET_CONNECTORS: KindTable[Connector] = KindTable(
+TARGET_CONNECTOR_KINDS = (TargetConnector("postgres", "A table of a PostgreSQL database."),)
+TARGET_CONNECTORS: KindTable[TargetConnector] = KindTable(
     "target connector", ((kind.name, kind) for kind in TARGET_CONNECTOR_KINDS)
 )
 
@@ -68,24 +67,13 @@ def check_settings(connector: str, config: Any, at: Pointer) -> tuple[list[Sound
     return parts, []
 
 
-def _read(source: Source) -> Spec:
-    config = CONNECTORS[source.connector].config
-    if config is None:
+def config_of(source: Source, kind: type[Config]) -> Config:
+    """The settings of a source that was parsed, in their own type. Raises TypeError for those of another connector, and
+    KeyError for a connector that is unknown or cannot run."""
+    declared = CONNECTORS[source.connector].config
+    if declared is None:
         raise KeyError(f"the settings of {source.connector} have no type yet")
-    return config.read(source.config)
-
-
-def typed_config(source: Source) -> LocalFsConfig:
-    """The settings of a file source that was parsed, in their own type."""
-    config = _read(source)
-    if not isinstance(config, LocalFsConfig):
-        raise KeyError(f"{source.connector} is not a source of local files")
-    return config
-
-
-def postgres_config(source: Source) -> PostgresConfig:
-    """The settings of a `postgres` source that was parsed, in their own type."""
-    config = _read(source)
-    if not isinstance(config, PostgresConfig):
-        raise KeyError(f"{source.connector} is not a source of database rows")
+    config = declared.read(source.config)
+    if not isinstance(config, kind):
+        raise TypeError(f"the settings of {source.connector} are no {kind.__name__}")
     return config

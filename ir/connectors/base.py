@@ -1,23 +1,51 @@
-"""What a connector declares: where rows come from, and the settings it takes."""
+"""What a source connector declares: the settings it takes, and what the other layers need to know of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from ir.base import Spec
+from ir.pointers import Pointer
+
+
+class SourceConfig(Spec):
+    """The settings of a source. Each connector derives its own type from this one or from `FilesConfig`."""
+
+    @property
+    def location(self) -> str:
+        """Where the rows come from, in one line for lists of pipelines."""
+        raise NotImplementedError
+
+    def queries(self, at: Pointer) -> Iterator[tuple[Pointer, str]]:
+        """The SQL queries that the source sends over its connection, each with its place; `at` is that of the
+        settings."""
+        yield from ()
 
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A kind of system. `config` is the type of its settings, None while there is none to check them against.
+    """A kind of system that rows come from. `config` is the type of its settings, None while the connector cannot run.
 
-    `keeps_order` says whether its rows come in an order of their own, in which the last one may win, `keeps_empty`
-    that an empty text in it is one that somebody meant.
+    `reads` says whether it gives files, each a load unit, or the rows of a database as of one moment. `keeps_order`
+    says whether its rows come in an order of their own, in which the last one may win, `keeps_empty` that an empty
+    text in it is one that somebody meant. `starts_with` are the settings of a new node.
     """
 
     name: str
     sentence: str
-    config: type[Spec] | None = None
+    config: type[SourceConfig] | None = None
+    reads: Literal["files", "snapshot"] = "files"
     needs_connection: bool = False
     keeps_order: bool = True
     keeps_empty: bool = False
+    starts_with: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetConnector:
+    """A kind of system that rows are loaded into."""
+
+    name: str
+    sentence: str

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ir.base import Spec, Text
-from ir.connectors.base import Connector
+from ir.connectors.base import Connector, SourceConfig
 from ir.diagnostics import Diagnostic, diagnose
 from ir.names import check_identifier, check_readable
 from ir.pointers import Pointer
@@ -26,7 +26,7 @@ class SourceTable(Spec):
         yield from check_identifier(self.name, at / "name", "table")
 
 
-class PostgresConfig(Spec):
+class PostgresConfig(SourceConfig):
     """The rows of a table, or those of a query: one plain SELECT. All of them are read as of one moment."""
 
     table: SourceTable | None = None
@@ -39,12 +39,22 @@ class PostgresConfig(Spec):
         if self.query is not None:
             yield from check_query(self.query, at / "query")
 
+    @property
+    def location(self) -> str:
+        return f"{self.table.schema_}.{self.table.name}" if self.table is not None else str(self.query)
+
+    def queries(self, at: Pointer) -> Iterator[tuple[Pointer, str]]:
+        if self.query is not None:
+            yield at / "query", self.query
+
 
 CONNECTOR = Connector(
     "postgres",
     "A table or query of a PostgreSQL database.",
     PostgresConfig,
+    reads="snapshot",
     needs_connection=True,
     keeps_order=False,
     keeps_empty=True,
+    starts_with={"table": {"schema": "public", "name": ""}},
 )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ir.connectors.local_fs import Pattern
+from ir.connectors.files import Pattern
 from ir.patterns import compile_pattern, expand, expand_tokens, glob_matcher
 from ir.pointers import ROOT
 
