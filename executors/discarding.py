@@ -1,4 +1,4 @@
-"""Archiving what a discarded load has left: its staging, and the files that it had claimed."""
+"""Archiving the files that a discarded load had claimed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from executors.model import Connection
-from executors.postgres.client import connect
-from executors.postgres.staging import drop_staging, staging_tables
 from executors.sources import SOURCES, Claimant, load_source
 from ir.nodes import Source
 from ir.pipeline import Pipeline
-
-
-def drop_kept(connection: Connection, run_id: str, node: str, attempt: int) -> None:
-    """Drop what an attempt has staged. Raises Failure."""
-    with connect(connection, autocommit=True) as conn:
-        drop_staging(conn, staging_tables(run_id, node, attempt))
 
 
 class ClaimedFile(NamedTuple):

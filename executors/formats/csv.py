@@ -76,7 +76,7 @@ def scan(
     return scan.with_checksums(blocks.checksums)
 
 
-def names_of(file: SourceFile, fmt: Delimited) -> list[str]:
+def read_header(file: SourceFile, fmt: Delimited) -> list[str]:
     """The columns that a file's first record names. Raises as `scan` does for what cannot be read."""
     with open_unchanged(file) as stream:
         return _names(stream, file, fmt, ())[0]

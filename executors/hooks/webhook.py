@@ -30,6 +30,15 @@ def send(call: HookCall) -> str:
     return f"The receiver answered {status}."
 
 
+def post_webhook(connection: WebhookConnection, key: str, body: bytes) -> int:
+    """POST a signed body to a connection; returns the status of the answer. Raises Failure unless it was accepted.
+
+    `key` stays the same when the same body is sent again, so that a receiver can tell."""
+    status = Posting(connection.url, body, headers_of(connection, key, body, int(time.time()))).send()
+    require_accepted(status)
+    return status
+
+
 def headers_of(connection: WebhookConnection | None, key: str, body: bytes, now: int) -> dict[str, str]:
     """The connection's own headers cannot take the place of those that make a request what it is."""
     given = {} if connection is None else connection.headers

@@ -98,7 +98,7 @@ def _storable(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRow:
+class SampleRow:
     """A row of a sample. `kind` is `source` or `load`."""
 
     run_id: str
@@ -110,7 +110,7 @@ class KeptRow:
 
 
 @translate()
-def read_samples(conn: Conn, tenant: str, pipeline: str, node: str) -> list[KeptRow]:
+def read_samples(conn: Conn, tenant: str, pipeline: str, node: str) -> list[SampleRow]:
     """All that is kept for a target, the oldest first. The values of a row stand in the order of its sample's columns,
     which the first row of each sample keeps: a jsonb has an order of its own."""
     with conn.transaction():
@@ -123,7 +123,7 @@ def read_samples(conn: Conn, tenant: str, pipeline: str, node: str) -> list[Kept
         ).fetchall()
     columns = {(run_id, kind): names for run_id, kind, *_, names in rows if names}
     return [
-        KeptRow(run_id, kind, file, record, _in_order(row, columns[run_id, kind]), taken_at)
+        SampleRow(run_id, kind, file, record, _in_order(row, columns[run_id, kind]), taken_at)
         for run_id, kind, file, record, row, taken_at, _ in rows
     ]
 

@@ -13,7 +13,6 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
 
-from executors.errors import Failure
 from executors.model import Destination
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
@@ -162,8 +161,3 @@ def _has_index(conn: Conn, dest: Destination, name: TableName, key: Mapping[str,
             [name.schema, name.table, list(key)],
         ).fetchone()
     return bool(found and found[0])
-
-
-def trouble_of(failure: Failure) -> SearchResult:
-    """A database that cannot be asked."""
-    return SearchResult(trouble=failure.message)

@@ -10,8 +10,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from executors.model import BackupRef
-from executors.postgres.backups import drop_backups as drop_snapshots
-from executors.postgres.client import connect, translate
+from executors.target_database import drop_backups as drop_snapshots
 from flowapp.accounts.models import User
 from flowapp.backups.models import Backup, Restore
 from flowapp.backups.selectors import KEPT_DAYS, list_kept
@@ -75,8 +74,7 @@ def drop_backups(backups: Iterable[Backup]) -> int:
 def _drop(connection: str, backups: list[Backup]) -> int:
     try:
         stored = get_connection(backups[0].workspace, connection)
-        with translate(), connect(resolve(stored), autocommit=True) as target:
-            drop_snapshots(target, [BackupRef(str(backup.run_id), backup.node) for backup in backups])
+        drop_snapshots(resolve(stored), [BackupRef(str(backup.run_id), backup.node) for backup in backups])
     except FlowError as error:
         logger.info("Backups behind connection %s were not dropped: %s", connection, error.code)
         return 0

@@ -71,7 +71,7 @@ def shown_engine(title: str, purpose: Purpose) -> Iterator[Engine]:
         task = progress.add_task("starting Spark", total=None, title=title)
 
         def engine(job: RunJob, ports: Ports) -> RunReport:
-            run_engine = PURPOSES[purpose].load_engine()
+            run_engine = PURPOSES[purpose].engine
             return run_engine(job, replace(ports, events=ShownEvents(ports.events, progress, task)))
 
         yield engine

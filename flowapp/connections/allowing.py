@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from executors.postgres.roles import in_words
+from executors.target_database import in_words
 from flowapp.accounts.models import Workspace
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.models import Connection

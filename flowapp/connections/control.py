@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
 from ipaddress import ip_address
 
-import psycopg
 from django.db import connection as control
 
+from executors.model import Connection
+from executors.target_database import ServerIdentity, read_identity
 from flowapp.connections.fields import InvalidConnection
 
 THIS_MACHINE = "this machine"
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """Who answered: the cluster's identity, the database and the role."""
-
-    system: str
-    database: str
-    role: str
 
 
 def refuse_control_address(host: str, port: int, database: str, user: str) -> None:
@@ -33,20 +24,17 @@ def refuse_control_address(host: str, port: int, database: str, user: str) -> No
         raise _is_control()
 
 
-def refuse_control(reached: psycopg.Connection) -> None:
-    """Refuse an open connection that has turned out to be the control database or its role."""
+def refuse_control(connection: Connection) -> None:
+    """Refuse a connection that reaches the control database, or its role, by whatever address; raises
+    InvalidConnection, and Failure where it does not answer."""
     if control.vendor != "postgresql":
         return
     with control.cursor() as cursor:
-        own, other = identify(cursor), identify(reached.cursor())
+        cursor.execute(ServerIdentity.QUERY)
+        own = ServerIdentity(*cursor.fetchone())
+    other = read_identity(connection)
     if own.system == other.system and (own.database == other.database or own.role == other.role):
         raise _is_control()
-
-
-def identify(cursor: psycopg.Cursor) -> Server:
-    cursor.execute("SELECT (SELECT system_identifier FROM pg_control_system())::text, current_database(), session_user")
-    system, database, role = cursor.fetchone()
-    return Server(system, database, role)
 
 
 def _addresses_of(host: str) -> set[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from executors.postgres.client import connect, translate
-from executors.postgres.load_modes.blue_green import look_closely
+from executors.target_database import TableName, inspect_tables
 from flowapp.accounts.models import Workspace
 from flowapp.connections.services import resolve_connections
 from ir.destinations import Destinations
@@ -15,7 +14,7 @@ def find_destinations(workspace: Workspace, pipeline: Pipeline) -> Destinations:
     resolved = resolve_connections(workspace, pipeline)
     found = {}
     for target in pipeline.targets():
-        with connect(resolved[target.connection], autocommit=True) as reached, translate(target.id):
-            key = (target.connection, target.schema_, target.table)
-            found[key] = look_closely(reached, target.schema_, target.table)
+        table = TableName(target.schema_, target.table)
+        for _, destination in inspect_tables(resolved[target.connection], [table], node=target.id):
+            found[target.connection, target.schema_, target.table] = destination
     return found

@@ -16,7 +16,6 @@ from django.views.decorators.debug import sensitive_variables
 from executors.errors import Failure
 from executors.model import Connection as Resolved
 from executors.model import WebhookConnection
-from executors.postgres.client import connect, translate
 from flowapp.accounts.models import Workspace
 from flowapp.channels.models import Channel
 from flowapp.connections.control import refuse_control, refuse_control_address
@@ -127,8 +126,8 @@ def refuse_control_databases(connections: Iterable[Resolved]) -> None:
     """Pipelines neither read nor load the audit database, by whatever address it answers; raises InvalidConnection. A
     connection that does not answer is left to the run, which says so."""
     for connection in connections:
-        with suppress(Failure), connect(connection, autocommit=True) as reached, translate():
-            refuse_control(reached)
+        with suppress(Failure):
+            refuse_control(connection)
 
 
 def resolve_webhooks(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, WebhookConnection]:

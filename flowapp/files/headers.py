@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
-from executors.formats.csv import names_of
+from executors.api import read_header
 from executors.model import SourceFile
 from flowapp.accounts.models import Workspace
 from ir.connectors import CONNECTORS
@@ -33,7 +33,7 @@ def newest_header(workspace: Workspace, node: Mapping[str, Any]) -> list[str]:
     try:
         config = LocalFsConfig.read(node.get("config"))
         file = _newest(settings.FILES_ROOT / workspace.slug, config)
-        return names_of(file, config.format) if file and isinstance(config.format, Csv | Tsv) else []
+        return read_header(file, config.format) if file and isinstance(config.format, Csv | Tsv) else []
     except (FlowError, ValueError, OSError):
         return []  # what is wrong with the draft or the file, its diagnostics or its run will say
 

@@ -18,7 +18,7 @@ from django.core.files.uploadhandler import SkipFile, StopUpload, TemporaryFileU
 from django.db import transaction
 from django.http import HttpRequest
 
-from executors.formats.signatures import HEAD_BYTES, unreadable_kind
+from executors.api import HEAD_BYTES, unreadable_kind
 from flowapp.accounts.models import User, Workspace
 from flowapp.files.models import Upload
 from ir.errors import FlowError

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
 
-from executors.spark.address import server_name
+from executors.api import server_name
 from flowapp.accounts.models import User, Workspace
 from flowapp.clock import from_now
 from flowapp.health.heartbeats import spark_name

@@ -12,10 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.core.cache import cache
-from psycopg import Connection as Session
 
-from executors.postgres.client import connect, translate
-from executors.postgres.load_modes.blue_green import look_closely
+from executors.target_database import TableName, inspect_tables
 from flowapp.accounts.models import Workspace
 from flowapp.connections.allowing import allowance_of
 from flowapp.connections.models import Connection
@@ -99,11 +97,9 @@ def _ask(found: Found, connection: Connection, wanted: list[Table]) -> str:
 
 
 def _inspect(connection: Connection, wanted: Iterable[Table]) -> Iterator[tuple[Table, Destination | None]]:
-    session: Session[Any]
-    with connect(resolve(connection), autocommit=True, timeout=TIMEOUT_SECONDS) as session, translate():
-        session.execute(f"SET statement_timeout = '{TIMEOUT_SECONDS}s'")
-        for table in wanted:
-            yield table, look_closely(session, table.schema, table.table)
+    tables = [TableName(table.schema, table.table) for table in wanted]
+    for table, destination in inspect_tables(resolve(connection), tables, timeout=TIMEOUT_SECONDS):
+        yield Table(connection.name, table.schema, table.table), destination
 
 
 def _key(connection: Connection, table: Table | None = None) -> str:

@@ -12,11 +12,8 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
 from executors.model import BackupRef
-from executors.postgres.backups import drop_backups
-from executors.postgres.client import connect, translate
-from executors.postgres.ddl import Conn
-from executors.postgres.forgetting import forget_marks, forget_samples, sampled_runs
-from executors.postgres.staging import sweep_leftovers
+from executors.model import Connection as Resolved
+from executors.target_database import Owner, clear_pipeline, delete_watermarks
 from flowapp.backups.models import Backup
 from flowapp.backups.selectors import list_kept
 from flowapp.clock import from_now
@@ -112,8 +109,7 @@ def _clear_up(remains: Remains) -> bool:
     except UnknownConnection:
         return _let_go(remains)
     try:
-        with translate(), connect(resolve(stored), autocommit=True) as target:
-            _forget(target, remains)
+        _forget(resolve(stored), remains)
     except FlowError as error:
         logger.info(
             "What %s left behind connection %s is not cleared up yet: %s", remains.ident, remains.connection, error.code
@@ -148,16 +144,13 @@ def _let_go(remains: Remains) -> bool:
     return is_over
 
 
-def _forget(target: Conn, remains: Remains) -> None:
+def _forget(connection: Resolved, remains: Remains) -> None:
     """A pipeline that was made under the same id since keeps what is its own: samples of its runs, and the mark."""
-    whose = str(remains.workspace_id), remains.ident
-    dead = set(remains.runs)
-    drop_backups(target, [BackupRef(run, node) for run, node in remains.backups])
-    sweep_leftovers(target, lambda run, _: run in dead)
-    sampled = sampled_runs(target, *whose)
-    forget_samples(target, *whose, sorted(set(sampled) - _known(sampled)))
+    owner = Owner(str(remains.workspace_id), remains.ident)
+    backups = [BackupRef(run, node) for run, node in remains.backups]
+    clear_pipeline(connection, owner, backups_taken=backups, runs=set(remains.runs), list_known=_known)
     if not Pipeline.objects.filter(workspace=remains.workspace_id, ident=remains.ident).exists():
-        forget_marks(target, *whose)
+        delete_watermarks(connection, owner)
 
 
 def _known(runs: Iterable[str]) -> set[str]:

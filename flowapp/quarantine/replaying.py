@@ -9,9 +9,9 @@ from typing import Any
 
 from django.db import transaction
 
+from executors.api import require_replayable
 from executors.errors import Terminal
 from executors.postgres.quarantined import KeptRow
-from executors.replay_path import require_replayable
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline

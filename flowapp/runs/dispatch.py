@@ -34,7 +34,7 @@ LOOK_AGAIN_SECONDS = 0.5
 
 def engine_for(run: Run) -> Engine:
     """The real engine of what the run is for."""
-    return purpose_of(run).load_engine()
+    return purpose_of(run).engine
 
 
 def execute_claimed(

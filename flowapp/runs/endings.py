@@ -10,12 +10,9 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
+from executors.api import UNDONE, Held, report_commits
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transient, WaitForFiles
-from executors.holding import Held
-from executors.markers import add_hook, tell
-from executors.model import LoadCommit, RunReport, RunWarning
-from executors.restore import UNDONE, hooks_not_run
-from executors.target_hooks import undone_hooks
+from executors.model import LoadCommit, RunReport
 from flowapp.clock import from_now
 from flowapp.files.models import UnitState
 from flowapp.files.services import finish_units, release_units, undo_units
@@ -225,16 +222,14 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
     if not run.finishing:
         put_back(claim, run, error, 0, finishing=True)
         return
-    report = RunReport()
-    for commit in commits:
-        tell(report, commit)
-    if "post_hooks" not in purpose_of(run).skips:
-        for hook in undone_hooks(read_document(run.document), commits, f"Not run: {error.message}"):
-            add_hook(report, hook)
-    if restored := purpose_of(run).backup(run):
-        document = read_document(run.document)
-        report.warnings += hooks_not_run(next(t for t in document.targets() if t.id == restored.node))
-    report.warnings.append(RunWarning(error.code, error.node, f"Loaded, but not finished cleanly: {error.message}"))
+    purpose = purpose_of(run)
+    report = report_commits(
+        read_document(run.document),
+        commits,
+        error,
+        runs_post_hooks="post_hooks" not in purpose.skips,
+        restored=purpose.backup(run),
+    )
     with transaction.atomic():
         claim.guard()
         for commit in commits:

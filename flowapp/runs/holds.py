@@ -15,8 +15,8 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from executors.discarding import ClaimedFile, archive_discarded, drop_kept
-from executors.holding import Held, Kept
+from executors.api import ClaimedFile, Held, Kept, archive_discarded
+from executors.target_database import drop_staged_load
 from flowapp.accounts.models import User
 from flowapp.batches import in_batches
 from flowapp.clock import from_now
@@ -214,7 +214,7 @@ def drop_staged(run: Run, hold: HeldLoad) -> None:
     document = read_document(run.document)
     target = next(target for target in document.targets() if target.id == hold.node)
     connection = resolve_connections(run.workspace, document)[target.connection]
-    drop_kept(connection, str(run.pk), hold.node, hold.kept["attempt"])
+    drop_staged_load(connection, str(run.pk), hold.node, hold.kept["attempt"])
 
 
 def drop_approved(run: Run) -> None:

@@ -16,11 +16,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from executors.hooks.base import Interruption
+from executors.api import Interruption, rerun_hook
 from executors.model import RunJob
-from executors.postgres import meta
-from executors.postgres.client import connect
-from executors.target_hooks import run_hook
 from flowapp.clock import from_now
 from flowapp.connections.services import resolve_connections, resolve_webhooks
 from flowapp.health.alerts import resolve_by
@@ -150,9 +147,11 @@ def _execute(run: Run, hook: Hook) -> Hook:
         target, placed = _placed(job, hook["id"])
         commit = CommitRecord.objects.get(run=run, node=target.id)
         with _interruptible() as interruption:
-            report, _ = run_hook(job, target, placed, commit.counts["node"], interruption)
+            report = rerun_hook(job, target, placed, commit.counts["node"], interruption)
         if report.state == "succeeded":
-            _note_done(job, target, placed, commit)
+            # After the marker in the target, which is what counts.
+            commit.hooks_done = [*commit.hooks_done, placed.id]
+            commit.save(update_fields=["hooks_done"])
     except FlowError as error:
         return {**hook, "state": "failed", "message": redact(f"{error.message} [{error.code}] {error.hint}")}
     return hook_document(report)
@@ -177,14 +176,6 @@ def _job(run: Run) -> RunJob:
         files_folder=settings.FILES_ROOT / run.workspace.slug,
         webhooks=resolve_webhooks(run.workspace, document),
     )
-
-
-def _note_done(job: RunJob, target: Target, placed: PlacedHook, commit: CommitRecord) -> None:
-    """In the target first: its marker is what counts."""
-    with connect(job.connections[target.connection], autocommit=True) as conn:
-        meta.add_hook_done(conn, job.run_id, target.id, placed.id)
-    commit.hooks_done = [*commit.hooks_done, placed.id]
-    commit.save(update_fields=["hooks_done"])
 
 
 def _state_with(run: Run, hooks: list[Hook]) -> State:

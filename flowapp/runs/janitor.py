@@ -10,12 +10,8 @@ from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import Model, Q
 
-from executors.postgres.client import connect, translate
-from executors.postgres.replay_results import KEPT_DAYS as RESULTS_KEPT_DAYS
-from executors.postgres.replay_results import drop_old_results
-from executors.postgres.samples import KEPT_DAYS as SAMPLES_KEPT_DAYS
-from executors.postgres.samples import drop_old_samples
-from executors.postgres.staging import sweep_leftovers
+from executors import target_database
+from executors.target_database import RESULTS_KEPT_DAYS, SAMPLES_KEPT_DAYS
 from flowapp.accounts.clients import KNOWN_DAYS
 from flowapp.accounts.models import EndedCredentials, KnownNetwork, LoginFailures, LoginLink, Token
 from flowapp.backups.selectors import KEPT_DAYS
@@ -127,8 +123,7 @@ def drop_old_row_samples() -> int:
     dropped = 0
     for connection in Connection.objects.filter(kind=POSTGRES).order_by("pk"):
         try:
-            with connect(resolve(connection), autocommit=True) as target:
-                dropped += drop_old_samples(target) + drop_old_results(target)
+            dropped += target_database.drop_expired_rows(resolve(connection))
         except FlowError as error:
             logger.info("Rows kept behind connection %s were not dropped: %s", connection.name, error.code)
     return dropped
@@ -139,8 +134,7 @@ def sweep_staging() -> list[str]:
     swept: list[str] = []
     for connection in Connection.objects.filter(kind=POSTGRES).order_by("pk"):
         try:
-            with translate(), connect(resolve(connection), autocommit=True) as target:
-                names = sweep_leftovers(target, is_dead)
+            names = target_database.sweep_staging(resolve(connection), is_dead)
         except FlowError as error:
             logger.info("Connection %s was not swept: %s", connection.name, error.code)
             continue

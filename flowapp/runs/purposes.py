@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
+from functools import partial
 
+from executors.api import run as run_attempt
 from executors.model import BackupRef, RowsRef, RunJob, RunReport
 from executors.ports import Ports
 from flowapp.backups.records import restored_by
@@ -34,7 +35,7 @@ class OverRows:
 
 @dataclass(frozen=True, slots=True)
 class PurposeSpec:
-    """`engine` is named by dotted path, for it brings Spark. `page` is a template, `fragment` the part of it that
+    """`page` is a template, `fragment` the part of it that
     changes while the run goes on. `skips` are the engine's steps that are never entered.
 
     `loads` says that it loads what comes from the source: it goes through all nodes, and its success says that the
@@ -45,7 +46,6 @@ class PurposeSpec:
     """
 
     purpose: Purpose
-    engine: str
     page: str
     fragment: str
     skips: frozenset[str]
@@ -64,16 +64,14 @@ class PurposeSpec:
         """Whether it counts as a run of its pipeline."""
         return self.purpose in COUNTED
 
-    def load_engine(self) -> Engine:
-        module, _, name = self.engine.partition(":")
-        engine: Engine = getattr(import_module(module), name)
-        return engine
+    @property
+    def engine(self) -> Engine:
+        return partial(run_attempt, self.purpose.value)
 
 
 _SPECS = (
     PurposeSpec(
         Purpose.LOAD,
-        "executors.engine:run_pipeline",
         "runs/detail.html",
         "runs/_live.html",
         skips=frozenset({"effect"}),
@@ -81,7 +79,6 @@ _SPECS = (
     ),
     PurposeSpec(
         Purpose.PREVIEW,
-        "executors.preview:preview_pipeline",
         "runs/preview.html",
         "runs/_preview.html",
         skips=frozenset({"hooks", "load", "post_hooks", "finish"}),
@@ -89,7 +86,6 @@ _SPECS = (
     ),
     PurposeSpec(
         Purpose.RESTORE,
-        "executors.restore:restore_pipeline",
         "runs/detail.html",
         "runs/_live.html",
         skips=frozenset({"list", "scan", "probe", "pass", "check", "guard", "effect", "hooks", "post_hooks"}),
@@ -99,7 +95,6 @@ _SPECS = (
     ),
     PurposeSpec(
         Purpose.REPLAY,
-        "executors.replay:replay_rows",
         "quarantine/run.html",
         "quarantine/_run.html",
         skips=frozenset({"list", "scan", "guard", "effect"}),
@@ -110,7 +105,6 @@ _SPECS = (
     ),
     PurposeSpec(
         Purpose.RECHECK,
-        "executors.replay:recheck_rows",
         "quarantine/run.html",
         "quarantine/_run.html",
         skips=frozenset({"list", "scan", "guard", "hooks", "load", "post_hooks", "finish"}),
@@ -121,7 +115,6 @@ _SPECS = (
     ),
     PurposeSpec(
         Purpose.MEND,
-        "executors.mend:mend_rows",
         "quarantine/run.html",
         "quarantine/_run.html",
         skips=frozenset({"list", "scan", "probe", "guard", "check", "effect", "hooks", "post_hooks"}),
@@ -132,7 +125,6 @@ _SPECS = (
     ),
     PurposeSpec(
         Purpose.SAMPLE,
-        "executors.sampling:sample_pipeline",
         "runs/detail.html",
         "runs/_live.html",
         skips=frozenset({"probe", "check", "guard", "effect", "hooks", "load", "post_hooks", "finish"}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean
 
-from executors.markers import add_warnings
+from executors.api import add_warnings
 from executors.model import RunReport, RunWarning
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from uuid import UUID
 
 from django.db import transaction
 
-from executors.errors import LeaseLost
 from executors.model import LoadCommit
-from executors.postgres import meta
-from executors.postgres.client import connect, translate
-from executors.postgres.fences import raise_fence
+from executors.target_database import Owner, fence_and_find_commits
 from flowapp.connections.services import resolve_connections
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.leases import next_token
@@ -23,22 +19,14 @@ from flowapp.runs.purposes import purpose_of
 def fence_and_find(run: Run) -> list[LoadCommit]:
     """The run's commits in all its targets, none of which can change after this.
 
-    A load that is just committing holds the fence's row, so raising the fence waits for it, then ends its session.
     Raises a FlowError when a target cannot be asked.
     """
     document = read_document(run.document)
     connections = resolve_connections(run.workspace, document)
-    token = _new_token(run.pipeline_id)
+    owner, token = Owner(str(run.workspace_id), document.id), _new_token(run.pipeline_id)
     found: list[LoadCommit] = []
     for target in document.targets():
-        with translate(target.id), connect(connections[target.connection], autocommit=True) as connection:
-            # Shorter than a lease: a load that a stopped process holds open is asked for again later.
-            connection.execute("SET lock_timeout = '5s'")
-            meta.ensure_meta(connection)
-            # A newer token than ours bars the run's loads just as well.
-            with suppress(LeaseLost):
-                raise_fence(connection, str(run.workspace_id), document.id, target.id, token)
-            found += [c for c in meta.find_commits(connection, str(run.pk)) if c.node == target.id]
+        found += fence_and_find_commits(connections[target.connection], owner, target.id, str(run.pk), token)
     return found
 
 

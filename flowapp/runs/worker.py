@@ -11,6 +11,7 @@ from celery.signals import setup_logging, worker_init, worker_shutdown, worker_s
 from celery.worker import state as worker_state
 from django.conf import settings
 
+from executors.api import spark_answers, warm_up_spark
 from flowapp.health.alerts import resolve_by
 from flowapp.health.heartbeats import HeartbeatThread, process_name, spark_name
 from flowapp.runs.broker import send_held
@@ -48,15 +49,13 @@ def keep_logging(**_: Any) -> None:
 @worker_init.connect
 def start(**_: Any) -> None:
     """Heard of first, warm second: a worker that warms up is no missing worker."""
-    from executors.spark.session import answers, warm_up
-
     # Spark's heart has a thread of its own: a Java process that hangs must not silence its worker.
-    for thread in (HeartbeatThread(owner(), "worker"), HeartbeatThread(spark_name(owner()), "spark", answers)):
+    for thread in (HeartbeatThread(owner(), "worker"), HeartbeatThread(spark_name(owner()), "spark", spark_answers)):
         thread.start()
         _heartbeats.append(thread)
     resolve_by("worker.seen")
     if settings.WARM_SPARK:
-        warm_up()
+        warm_up_spark()
 
 
 @worker_shutting_down.connect

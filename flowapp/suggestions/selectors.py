@@ -10,9 +10,8 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from executors.postgres.client import connect
-from executors.postgres.samples import KeptRow, read_samples
-from executors.suggestions import Proposal, Trial, propose, try_rule
+from executors.api import Proposal, Trial, propose, try_rule
+from executors.target_database import Owner, SampleRow, read_samples
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
@@ -35,7 +34,7 @@ class Sample:
     """Rows that were kept together: of the source as it was sampled last, or of one load."""
 
     kind: str
-    rows: tuple[KeptRow, ...]
+    rows: tuple[SampleRow, ...]
     run: Run | None
 
     @property
@@ -59,7 +58,7 @@ class SampleTrial:
     trial: Trial
 
     @property
-    def examples(self) -> list[KeptRow]:
+    def examples(self) -> list[SampleRow]:
         return [self.sample.rows[place] for place in self.trial.examples]
 
 
@@ -84,9 +83,9 @@ def _saved_target(pipeline: Pipeline, node: str) -> Target | None:
 def list_samples(pipeline: Pipeline, target: Target) -> list[Sample]:
     """The sample of the source first, then those of loads, the newest first. Raises Failure where the target's database
     does not answer."""
-    with connect(resolve(get_connection(pipeline.workspace, target.connection)), autocommit=True) as reached:
-        rows = read_samples(reached, str(pipeline.workspace_id), pipeline.ident, target.id)
-    grouped: dict[tuple[str, str], list[KeptRow]] = {}
+    connection = resolve(get_connection(pipeline.workspace, target.connection))
+    rows = read_samples(connection, Owner(str(pipeline.workspace_id), pipeline.ident), target.id)
+    grouped: dict[tuple[str, str], list[SampleRow]] = {}
     for row in rows:
         grouped.setdefault((row.kind, row.run_id), []).append(row)
     runs = Run.objects.filter(workspace=pipeline.workspace_id, pk__in=[UUID(run_id) for _, run_id in grouped])

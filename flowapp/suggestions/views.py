@@ -12,8 +12,8 @@ from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
+from executors.api import LEAST_ROWS
 from executors.errors import Failure
-from executors.suggestions.propose import LEAST_ROWS
 from flowapp.accounts.access import page
 from flowapp.pipelines import drafts
 from flowapp.pipelines.drafts import DraftView

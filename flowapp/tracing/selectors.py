@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -11,23 +10,16 @@ from uuid import UUID
 
 from django.db.models import Sum
 
-from executors.errors import Failure
-from executors.postgres.client import connect
-from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName
-from executors.postgres.plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
-from executors.postgres.quarantined import Owner
-from executors.postgres.samples import KEPT_DAYS
-from executors.postgres.tracing import (
-    SECONDS,
-    Origin,
+from executors.target_database import (
+    SAMPLES_KEPT_DAYS,
+    LoadedRow,
+    Owner,
     Row,
+    RowSearch,
     SearchResult,
-    look_in_quarantine,
-    look_in_samples,
-    look_in_table,
-    trouble_of,
+    TableName,
 )
+from executors.target_database import trace_row as search_row
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.files.models import LoadUnit
@@ -135,30 +127,19 @@ def _document(pipeline: Pipeline) -> Document:
 
 
 def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[str, str]) -> TargetTrace:
-    table = TableName(target.schema_, target.table)
-    at_source = _source_key(document, target, key)
-    with _reaching(pipeline, target) as reached:
-        look = _Looking(pipeline, target, reached)
-        rows = look.place(f"table {table}", "table", lambda conn: look_in_table(conn, table, key), look.row)
-        origins = [Origin(s.run_id, s.record) for s in rows.found if s.run_id and s.record is not None]
-        rejects = [
-            look.place(
-                f"rejected rows in {kept}",
-                "rejects",
-                lambda conn, kept=kept: look_in_quarantine(
-                    conn, kept, Owner(str(pipeline.workspace_id), pipeline.ident), target.id, at_source or {}, origins
-                ),
-                look.entry,
-                "" if at_source else "Only by the row's place: its key is computed on the way.",
-            )
-            for kept in _quarantines(pipeline, document, target)
-        ]
-        samples = look.place(
-            f"samples of recent loads, kept {KEPT_DAYS} days",
-            "samples",
-            lambda conn: look_in_samples(conn, str(pipeline.workspace_id), pipeline.ident, target.id, key),
-            look.sample,
-        )
+    table, kept_in = TableName(target.schema_, target.table), _quarantines(pipeline, document, target)
+    owner, at_source = Owner(str(pipeline.workspace_id), pipeline.ident), _source_key(document, target, key)
+    connection = resolve(get_connection(pipeline.workspace, target.connection))
+    trace = search_row(connection, RowSearch(owner, target.id, table, key, at_source, kept_in))
+    describe = _Describing(pipeline)
+    note = "" if at_source else "Only by the row's place: its key is computed on the way."
+    rows = describe.place(f"table {table}", "table", trace.table, describe.row)
+    rejects = [
+        describe.place(f"rejected rows in {kept}", "rejects", found, describe.entry, note)
+        for kept, found in zip(kept_in, trace.rejects, strict=True)
+    ]
+    what = f"samples of recent loads, kept {SAMPLES_KEPT_DAYS} days"
+    samples = describe.place(what, "samples", trace.samples, describe.sample)
     return TargetTrace(target.id, (rows, *rejects, samples), tuple(_left_out(pipeline, target)))
 
 
@@ -188,46 +169,25 @@ def _quarantines(pipeline: Pipeline, document: Document, target: Target) -> list
     return list(dict.fromkeys([*here, *(table for table in older if (target.connection, table) not in now)]))
 
 
-@contextmanager
-def _reaching(pipeline: Pipeline, target: Target) -> Iterator[Conn | Failure]:
-    """A session of the target's database, or why there is none."""
-    stored = get_connection(pipeline.workspace, target.connection)
-    try:
-        session = connect(resolve(stored), autocommit=True)
-        reached = session.__enter__()
-    except Failure as failure:
-        yield failure
-        return
-    try:
-        yield reached
-    finally:
-        session.__exit__(None, None, None)
+class _Describing:
+    """Says of what was found at one target which run and file it came from."""
 
-
-class _Looking:
-    """Looks in the places of one target, and says of what it finds which run and file it came from."""
-
-    def __init__(self, pipeline: Pipeline, target: Target, reached: Conn | Failure) -> None:
-        self._pipeline, self._target, self._reached = pipeline, target, reached
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
         self._run = cache(self._find_run)
         self._file = cache(self._find_file)
         self._rule = cache(self._find_rule_name)
 
-    def place(self, what: str, kind: str, look: Any, as_found: Any, note: str = "") -> Place:
-        if isinstance(self._reached, Failure):
-            found = trouble_of(self._reached)
-        else:
-            try:
-                found = look(self._reached)
-            except Failure as failure:
-                found = trouble_of(failure)
+    def place(
+        self, what: str, kind: str, found: SearchResult, as_found: Callable[[Row], FoundRow], note: str = ""
+    ) -> Place:
         notes = " ".join(filter(None, (note, _lack(found))))
         return Place(what, kind, tuple(map(as_found, found.rows)), found.has_more, found.trouble, notes)
 
     def row(self, row: Row) -> FoundRow:
-        run_id, sha256, record = (row.get(name) for name in (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD))
-        values = {name: v for name, v in row.items() if name not in (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD)}
-        return FoundRow(values, self._run(run_id or ""), run_id or "", self._file(sha256 or ""), sha256 or "", record)
+        loaded = LoadedRow.of(row)
+        run, file = self._run(loaded.run_id), self._file(loaded.sha256)
+        return FoundRow(loaded.values, run, loaded.run_id, file, loaded.sha256, loaded.record)
 
     def entry(self, row: Row) -> FoundRow:
         told = {name: value for name, value in row.items() if name != "row"}
@@ -321,6 +281,3 @@ def _row_document(row: FoundRow) -> dict[str, Any]:
         "record": row.record,
         "rejection": rejected or None,
     }
-
-
-SEARCH_SECONDS = SECONDS

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from executors.postgres.names import TableName
-from executors.postgres.watermarks import MarkKey
+from executors.target_database import MarkKey, TableName
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,20 +9,13 @@ from typing import Any
 from django.utils import timezone
 
 from executors.errors import Failure
-from executors.postgres import watermarks
-from executors.postgres.client import connect, translate
-from executors.postgres.ddl import Conn
-from executors.postgres.inspect import inspect_target
-from executors.postgres.mark_doubts import MarkDoubt, list_doubts
-from executors.postgres.names import TableName
-from executors.postgres.watermarks import MarkChange
+from executors.model import Connection
+from executors.target_database import MarkChange, MarkDoubt, TableName, read_watermark
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.models import Pipeline
 from flowapp.watermarks.models import MarkCopy
 from flowapp.watermarks.places import Place, places_of
-
-TIMEOUT_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +34,27 @@ class Mark:
     warnings: list[MarkDoubt] = field(default_factory=list)
 
 
-@contextmanager
-def reached(place: Place) -> Iterator[Conn]:
-    """A session on the target's database; raises Failure."""
-    stored = get_connection(place.pipeline.workspace, place.target.connection)
-    with connect(resolve(stored), autocommit=True, timeout=TIMEOUT_SECONDS) as conn, translate(place.target.id):
-        yield conn
+def connection_of(place: Place) -> Connection:
+    """The connection of the target's database; raises UnknownConnection."""
+    return resolve(get_connection(place.pipeline.workspace, place.target.connection))
 
 
 def get_mark(place: Place) -> Mark:
     """The mark as it stands, which is copied; while its database does not answer, the copy."""
     try:
-        with reached(place) as conn:
-            return _read(conn, place)
+        return _read(place)
     except Failure as failure:
         return _copy(place, failure.message)
 
 
-def _read(conn: Conn, place: Place) -> Mark:
-    known = watermarks.has_marks(conn)
-    stored = watermarks.find_mark(conn, place.key) if known else None
-    changes = watermarks.list_changes(conn, place.key) if known else []
-    table = place.key.table
-    doubts = list_doubts(conn, inspect_target(conn, table.schema, table.table))
-    if stored is None:
-        mark = Mark(place, place.column, "", None, timezone.now(), changes=changes, warnings=doubts)
+def _read(place: Place) -> Mark:
+    found = read_watermark(connection_of(place), place.key, node=place.target.id)
+    changes, doubts, seen_at = found.changes, found.doubts, timezone.now()
+    if found.stored is None:
+        mark = Mark(place, place.column, "", None, seen_at, changes=changes, warnings=doubts)
     else:
-        ties = watermarks.count_ties(conn, stored)
-        seen_at = timezone.now()
-        mark = Mark(place, stored.column, stored.type, stored.value, seen_at, ties, changes, warnings=doubts)
+        column, kind, value = found.stored.column, found.stored.type, found.stored.value
+        mark = Mark(place, column, kind, value, seen_at, found.boundary_rows, changes, warnings=doubts)
     seen = {"column": mark.column, "type": mark.type, "value": mark.value or ""}
     keep_copy(place.pipeline, place.target.id, place.key.table, **seen)
     return mark

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from executors.errors import Terminal
-from executors.model import DestinationColumn, LoadCommit
-from executors.postgres import watermarks
-from executors.postgres.ddl import Conn
-from executors.postgres.inspect import inspect_target
-from executors.postgres.meta import ensure_meta
-from executors.postgres.names import TableName
+from executors.model import LoadCommit
+from executors.target_database import TableName, reset_watermark, set_watermark
 from flowapp.pipelines.models import Pipeline
 from flowapp.watermarks.models import MarkCopy
 from flowapp.watermarks.places import Place
-from flowapp.watermarks.selectors import Mark, get_mark, keep_copy, reached
+from flowapp.watermarks.selectors import Mark, connection_of, get_mark, keep_copy
 from ir.errors import FlowError
 
 
@@ -20,19 +15,24 @@ def set_mark(place: Place, value: str, reason: str, by: str) -> Mark:
     """Let the next load begin at that value. Raises FlowError for a value that is none of the column's type, for want
     of a reason, and Failure when the database cannot be asked or another load holds the table."""
     _require_reason(reason)
-    with reached(place) as conn:
-        ensure_meta(conn)
-        column, lead = _column(conn, place), place.target.watermark_lead
-        watermarks.set_mark(conn, place.key, column, value, by=by, reason=reason.strip(), lead=lead)
+    target = place.target
+    set_watermark(
+        connection_of(place),
+        place.key,
+        place.column,
+        value,
+        node=target.id,
+        by=by,
+        reason=reason.strip(),
+        lead=target.watermark_lead,
+    )
     return get_mark(place)
 
 
 def reset_mark(place: Place, reason: str, by: str) -> Mark:
     """Let the next load begin at the highest value of the table, as a first one does. Raises as `set_mark` does."""
     _require_reason(reason)
-    with reached(place) as conn:
-        ensure_meta(conn)
-        watermarks.reset_mark(conn, place.key, by=by, reason=reason.strip())
+    reset_watermark(connection_of(place), place.key, node=place.target.id, by=by, reason=reason.strip())
     return get_mark(place)
 
 
@@ -48,17 +48,3 @@ def copy_mark(pipeline: Pipeline, commit: LoadCommit) -> None:
 def _require_reason(reason: str) -> None:
     if not reason.strip():
         raise FlowError("watermark.reason_required", "Changing a mark needs a reason.", hint="Say why; it is kept.")
-
-
-def _column(conn: Conn, place: Place) -> DestinationColumn:
-    table = place.key.table
-    dest = inspect_target(conn, table.schema, table.table)
-    column = dest.column(place.column) if dest else None
-    if column is None:
-        raise Terminal(
-            "watermark.column_missing",
-            f"{table} has no column {place.column!r}." if dest else f"The table {table} does not exist.",
-            node=place.target.id,
-            hint="Run the pipeline once to make the table; its first load takes all rows.",
-        )
-    return column

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
+from executors.api import why_unreached
 from executors.errors import Failure, Terminal, Transient
-from executors.unreached import why_unreached
 from flowapp.channels.kinds.base import ChannelKind, InvalidChannel
 from flowapp.channels.messages import Message, subject_of
 from flowapp.connections.fields import require_host
@@ -30,7 +30,7 @@ TOTAL_SECONDS = 10.0
 SILENT_SECONDS = 5.0
 MOST_AT_ONCE = 50
 FINAL = frozenset({"certificate", "no_tls", "tls"})
-"""What of `executors.unreached` waiting does not mend."""
+"""Codes of `why_unreached` that waiting does not mend."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from executors.hooks.posting import Posting, require_accepted
-from executors.hooks.webhook import headers_of
+from executors.api import post_webhook
 from executors.model import WebhookConnection
 from flowapp.channels.kinds.base import ChannelKind, InvalidChannel
 from flowapp.channels.messages import Message
@@ -47,7 +45,7 @@ def send(packed: Mapping[str, Any], messages: Sequence[Message], key: str) -> st
     (message,) = messages
     body = json.dumps(message.document, ensure_ascii=False, separators=(",", ":")).encode()
     connection = WebhookConnection(message.channel, address.url, address.headers, address.secret)
-    require_accepted(Posting(address.url, body, headers_of(connection, key, body, int(time.time()))).send())
+    post_webhook(connection, key, body)
     return ""
 
 

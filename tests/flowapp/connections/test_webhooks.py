@@ -146,7 +146,7 @@ def test_a_test_reaches_no_private_address(connected):
 
 
 def test_the_janitor_asks_databases_only(pager, monkeypatch):
-    monkeypatch.setattr("flowapp.runs.janitor.connect", lambda *_, **__: pytest.fail("asked"))
+    monkeypatch.setattr("executors.target_database.upkeep.open_session", lambda *_, **__: pytest.fail("asked"))
     Connection.objects.filter(kind="postgres").delete()
     sweep_staging()
 

@@ -255,14 +255,14 @@ def test_the_worker_has_a_task_for_it(failed, db_, monkeypatch):
 
 
 def test_a_worker_that_is_to_end_interrupts_hooks_that_run_again(failed, monkeypatch):
-    real, stopped = hooks.run_hook, []
+    real, stopped = hooks.rerun_hook, []
 
     def run_and_end(job, target, placed, counts, interruption):
         with interruption.by(lambda: stopped.append(placed.id)):
             hooks.interrupt_hooks()
         return real(job, target, placed, counts, interruption)
 
-    monkeypatch.setattr(hooks, "run_hook", run_and_end)
+    monkeypatch.setattr(hooks, "rerun_hook", run_and_end)
     again(failed, "load.postHook.1", monkeypatch)
     assert stopped == ["load.postHook.1"]
     hooks.interrupt_hooks()

@@ -1,0 +1,126 @@
+"""The front door of `executors`: runs of every kind, Spark, hooks, webhooks, held loads, files and suggested rules.
+
+The layers above import this module, `executors.model`, `executors.errors`, `executors.ports` and
+`executors.target_database`, and no other. Spark is imported at its first use, so that a web process never loads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Literal
+
+from executors.discarding import ClaimedFile, archive_discarded
+from executors.formats.csv import read_header
+from executors.formats.signatures import HEAD_BYTES, unreadable_kind
+from executors.holding import Held, Kept
+from executors.hooks.base import Interruption
+from executors.hooks.webhook import post_webhook
+from executors.markers import add_hook, add_warnings, tell
+from executors.model import BackupRef, HookReport, LoadCommit, RunJob, RunReport, RunWarning
+from executors.ports import Ports
+from executors.replay_path import require_replayable
+from executors.restore import UNDONE, hooks_not_run
+from executors.spark.address import server_name
+from executors.suggestions import LEAST_ROWS, Proposal, Trial, propose, try_rule
+from executors.target_database.commits import note_hook_done
+from executors.target_hooks import run_hook, undone_hooks
+from executors.unreached import why_unreached
+from ir.errors import FlowError
+from ir.hooks.base import PlacedHook
+from ir.nodes import Target
+from ir.pipeline import Pipeline
+
+__all__ = [
+    "HEAD_BYTES",
+    "LEAST_ROWS",
+    "UNDONE",
+    "ClaimedFile",
+    "Held",
+    "Interruption",
+    "Kept",
+    "Proposal",
+    "RunKind",
+    "Trial",
+    "add_warnings",
+    "archive_discarded",
+    "post_webhook",
+    "propose",
+    "read_header",
+    "report_commits",
+    "require_replayable",
+    "rerun_hook",
+    "run",
+    "server_name",
+    "spark_answers",
+    "try_rule",
+    "unreadable_kind",
+    "warm_up_spark",
+    "why_unreached",
+]
+
+RunKind = Literal["load", "preview", "restore", "replay", "recheck", "mend", "sample"]
+
+_RUNS: Mapping[RunKind, tuple[str, str]] = {
+    "load": ("executors.engine", "run_pipeline"),
+    "preview": ("executors.preview", "preview_pipeline"),
+    "restore": ("executors.restore", "restore_pipeline"),
+    "replay": ("executors.replay", "replay_rows"),
+    "recheck": ("executors.replay", "recheck_rows"),
+    "mend": ("executors.mend", "mend_rows"),
+    "sample": ("executors.sampling", "sample_pipeline"),
+}
+
+
+def run(kind: RunKind, job: RunJob, ports: Ports) -> RunReport:
+    """Run one attempt to its end and return what it did; raises the Failure that ended it."""
+    module, name = _RUNS[kind]
+    report: RunReport = getattr(import_module(module), name)(job, ports)
+    return report
+
+
+def warm_up_spark() -> None:
+    """Start Spark, so that the first run does not wait for it."""
+    from executors.spark.session import warm_up
+
+    warm_up()
+
+
+def spark_answers() -> bool:
+    """Whether Spark was started and answers; takes as long as that answer does."""
+    from executors.spark.session import answers
+
+    return answers()
+
+
+def report_commits(
+    pipeline: Pipeline,
+    commits: Sequence[LoadCommit],
+    error: FlowError,
+    *,
+    runs_post_hooks: bool,
+    restored: BackupRef | None,
+) -> RunReport:
+    """The report of a run whose targets have all committed, though it ended with `error`, from their markers alone.
+    `runs_post_hooks` says whether its kind runs them; `restored` is what a restore put back."""
+    report = RunReport()
+    for commit in commits:
+        tell(report, commit)
+    if runs_post_hooks:
+        for hook in undone_hooks(pipeline, commits, f"Not run: {error.message}"):
+            add_hook(report, hook)
+    if restored:
+        report.warnings += hooks_not_run(next(t for t in pipeline.targets() if t.id == restored.node))
+    report.warnings.append(RunWarning(error.code, error.node, f"Loaded, but not finished cleanly: {error.message}"))
+    return report
+
+
+def rerun_hook(
+    job: RunJob, target: Target, placed: PlacedHook, counts: Mapping[str, int | None], interruption: Interruption
+) -> HookReport:
+    """Run one hook of a committed load again, and write into the commit marker that it is done. What went wrong with
+    the hook is reported; raises Failure where the marker cannot be written."""
+    report, failure = run_hook(job, target, placed, counts, interruption)
+    if failure is None:
+        note_hook_done(job.connections[target.connection], job.run_id, target.id, placed.id)
+    return report

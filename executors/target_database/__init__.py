@@ -1,0 +1,69 @@
+"""Target databases as the layers above see them: inspecting them, and reading and changing what Flow keeps there.
+
+Every function takes a `Connection` and opens its own session; sessions, cursors and SQL stay below. Runs are not here:
+see `executors.api`.
+"""
+
+from executors.postgres.mark_doubts import MarkDoubt
+from executors.postgres.names import TableName
+from executors.postgres.quarantined import Owner
+from executors.postgres.replay_results import KEPT_DAYS as RESULTS_KEPT_DAYS
+from executors.postgres.roles import in_words
+from executors.postgres.samples import KEPT_DAYS as SAMPLES_KEPT_DAYS
+from executors.postgres.samples import SampleRow
+from executors.postgres.tracing import SECONDS as SEARCH_SECONDS
+from executors.postgres.tracing import Row, SearchResult
+from executors.postgres.watermarks import MarkChange, MarkKey
+from executors.target_database.commits import fence_and_find_commits
+from executors.target_database.inspection import (
+    ConnectionCheck,
+    ServerIdentity,
+    check_connection,
+    inspect_tables,
+    read_identity,
+)
+from executors.target_database.samples import read_samples
+from executors.target_database.tracing import LoadedRow, RowSearch, trace_row
+from executors.target_database.upkeep import (
+    clear_pipeline,
+    delete_watermarks,
+    drop_backups,
+    drop_expired_rows,
+    drop_staged_load,
+    sweep_staging,
+)
+from executors.target_database.watermarks import read_watermark, reset_watermark, set_watermark
+
+__all__ = [
+    "RESULTS_KEPT_DAYS",
+    "SAMPLES_KEPT_DAYS",
+    "SEARCH_SECONDS",
+    "ConnectionCheck",
+    "LoadedRow",
+    "MarkChange",
+    "MarkDoubt",
+    "MarkKey",
+    "Owner",
+    "Row",
+    "RowSearch",
+    "SampleRow",
+    "SearchResult",
+    "ServerIdentity",
+    "TableName",
+    "check_connection",
+    "clear_pipeline",
+    "delete_watermarks",
+    "drop_backups",
+    "drop_expired_rows",
+    "drop_staged_load",
+    "fence_and_find_commits",
+    "in_words",
+    "inspect_tables",
+    "read_identity",
+    "read_samples",
+    "read_watermark",
+    "reset_watermark",
+    "set_watermark",
+    "sweep_staging",
+    "trace_row",
+]

@@ -1,0 +1,103 @@
+"""What a connection reaches: the server, the rights of its role, and the tables that targets name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from psycopg import sql
+from psycopg.rows import class_row
+
+from executors.model import Connection
+from executors.postgres.load_modes.blue_green import look_closely
+from executors.postgres.names import TableName
+from executors.postgres.roles import RIGHTS, server_rights
+from executors.target_database.session import CONNECT_SECONDS, open_session
+from ir.destinations import Destination
+
+_FACTS = """
+SELECT current_setting('server_version') AS server_version,
+       coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS is_encrypted,
+       has_database_privilege(current_database(), 'CREATE') AS can_create_schema,
+       (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) AS is_superuser
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerIdentity:
+    """Who answers: the identifier of the database cluster, the database and the role."""
+
+    QUERY: ClassVar[str] = (
+        "SELECT (SELECT system_identifier FROM pg_control_system())::text, current_database(), session_user"
+    )
+
+    system: str
+    database: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    server_version: str
+    is_encrypted: bool
+    can_create_schema: bool
+    is_superuser: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionCheck:
+    """What a test of a connection found. `server_rights` are keys of `RIGHTS`; `notes` say, in words, what the role
+    lacks or has too much of."""
+
+    facts: ServerFacts
+    server_rights: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_identity(connection: Connection) -> ServerIdentity:
+    """Raises Failure."""
+    with open_session(connection) as session:
+        (row,) = session.execute(ServerIdentity.QUERY).fetchall()
+    return ServerIdentity(*row)
+
+
+def check_connection(connection: Connection) -> ConnectionCheck:
+    """Connect, and read what the role may do. Raises Failure."""
+    with open_session(connection) as session:
+        (facts,) = session.cursor(row_factory=class_row(ServerFacts)).execute(_FACTS).fetchall()
+        rights = tuple(server_rights(session))
+    return ConnectionCheck(facts, rights, tuple(_notes(connection, facts, rights)))
+
+
+def inspect_tables(
+    connection: Connection, tables: Iterable[TableName], *, node: str | None = None, timeout: int | None = None
+) -> Iterator[tuple[TableName, Destination | None]]:
+    """Each table as a load would find it, None for one that does not exist, as soon as it is known. `timeout`, in
+    seconds, bounds connecting and each statement. Raises Failure of `node`."""
+    with open_session(connection, node=node, timeout=timeout or CONNECT_SECONDS) as session:
+        if timeout is not None:
+            session.execute("SELECT set_config('statement_timeout', %s, false)", [f"{timeout}s"])
+        for table in tables:
+            yield table, look_closely(session, table.schema, table.table)
+
+
+def _notes(connection: Connection, facts: ServerFacts, rights: tuple[str, ...]) -> Iterator[str]:
+    if not facts.can_create_schema:
+        grant = sql.SQL("GRANT CREATE ON DATABASE {} TO {}").format(
+            sql.Identifier(connection.database), sql.Identifier(connection.user)
+        )
+        yield (
+            "The role may not create schemas; Flow keeps staging and commit markers in schemas of its own. "
+            f"Let the database's owner run: {grant.as_string()}"
+        )
+    if not rights:
+        return
+    has = f"The role {' and '.join(RIGHTS[right] for right in rights)}."
+    if connection.allows_server_rights:
+        yield f"{has} An admin allows queries that editors write to run as it."
+    else:
+        yield (
+            f"{has} Flow loads with it, but refuses queries that editors write and previews of tables. Connect as a "
+            "role that owns only what it reads and loads, or let an admin allow it on the connection."
+        )

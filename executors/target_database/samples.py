@@ -1,0 +1,15 @@
+"""Samples of rows that loads have kept."""
+
+from __future__ import annotations
+
+from executors.model import Connection
+from executors.postgres import samples
+from executors.postgres.quarantined import Owner
+from executors.postgres.samples import SampleRow
+from executors.target_database.session import open_session
+
+
+def read_samples(connection: Connection, owner: Owner, node: str) -> list[SampleRow]:
+    """All that is kept for a target, the oldest first. Raises Failure."""
+    with open_session(connection) as session:
+        return samples.read_samples(session, owner.tenant, owner.pipeline, node)

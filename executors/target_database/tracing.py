@@ -1,0 +1,94 @@
+"""Looking for a row at one target: in its table, among its rejected rows and among the samples of its loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from executors.errors import Failure
+from executors.model import Connection
+from executors.postgres.client import Session
+from executors.postgres.names import TableName
+from executors.postgres.plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
+from executors.postgres.quarantined import Owner
+from executors.postgres.tracing import (
+    Origin,
+    Row,
+    SearchResult,
+    look_in_quarantine,
+    look_in_samples,
+    look_in_table,
+)
+from executors.target_database.session import open_session
+
+
+@dataclass(frozen=True, slots=True)
+class RowSearch:
+    """Which row: `key` gives values of the table's columns, `source_key` the same as the source writes them, None where
+    they are computed. `quarantines` are the tables that may keep rejections of it."""
+
+    owner: Owner
+    node: str
+    table: TableName
+    key: Mapping[str, str]
+    source_key: Mapping[str, str] | None
+    quarantines: Sequence[TableName]
+
+
+@dataclass(frozen=True, slots=True)
+class RowTrace:
+    """What each place holds; `rejects` in the order of the search's `quarantines`."""
+
+    table: SearchResult
+    rejects: tuple[SearchResult, ...]
+    samples: SearchResult
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRow:
+    """A row of a table: its values, and where it says that it came from, as far as it does."""
+
+    values: Mapping[str, Any]
+    run_id: str
+    sha256: str
+    record: int | None
+
+    @classmethod
+    def of(cls, row: Row) -> LoadedRow:
+        marks = (FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD)
+        run_id, sha256, record = (row.get(name) for name in marks)
+        return cls(
+            {name: value for name, value in row.items() if name not in marks}, run_id or "", sha256 or "", record
+        )
+
+
+def trace_row(connection: Connection, search: RowSearch) -> RowTrace:
+    """Look in all places, over one session. What cannot be asked is a result too, and says why."""
+    try:
+        with open_session(connection) as session:
+            return _trace(session, search)
+    except Failure as failure:
+        nowhere = SearchResult(trouble=failure.message)
+        return RowTrace(nowhere, (nowhere,) * len(search.quarantines), nowhere)
+
+
+def _trace(session: Session, search: RowSearch) -> RowTrace:
+    owner, node = search.owner, search.node
+    table = _look(partial(look_in_table, session, search.table, search.key))
+    loaded = map(LoadedRow.of, table.rows)
+    origins = [Origin(row.run_id, row.record) for row in loaded if row.run_id and row.record is not None]
+    rejects = [
+        _look(partial(look_in_quarantine, session, kept, owner, node, search.source_key or {}, origins))
+        for kept in search.quarantines
+    ]
+    samples = _look(partial(look_in_samples, session, owner.tenant, owner.pipeline, node, search.key))
+    return RowTrace(table, tuple(rejects), samples)
+
+
+def _look(look: Callable[[], SearchResult]) -> SearchResult:
+    try:
+        return look()
+    except Failure as failure:
+        return SearchResult(trouble=failure.message)

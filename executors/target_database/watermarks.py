@@ -1,0 +1,80 @@
+"""Watermarks as people see and change them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from executors.errors import Terminal
+from executors.model import Connection, DestinationColumn
+from executors.postgres import watermarks
+from executors.postgres.client import Session
+from executors.postgres.inspect import inspect_target
+from executors.postgres.mark_doubts import MarkDoubt, list_doubts
+from executors.postgres.meta import ensure_meta
+from executors.postgres.watermarks import MarkChange, MarkKey, StoredMark
+from executors.target_database.session import open_session
+
+TIMEOUT_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """A watermark as it stands. `stored` is None before the first load and after a reset; `boundary_rows` are the rows
+    with its value that are known by their hashes. `doubts` are to be known before a person changes it."""
+
+    stored: StoredMark | None
+    boundary_rows: int
+    changes: list[MarkChange]
+    doubts: list[MarkDoubt]
+
+
+def read_watermark(connection: Connection, key: MarkKey, *, node: str) -> Watermark:
+    """Raises Failure of `node`. Makes no table."""
+    with _reach(connection, node) as session:
+        known = watermarks.has_marks(session)
+        stored = watermarks.find_mark(session, key) if known else None
+        return Watermark(
+            stored,
+            watermarks.count_ties(session, stored) if stored else 0,
+            watermarks.list_changes(session, key) if known else [],
+            list_doubts(session, inspect_target(session, key.table.schema, key.table.table)),
+        )
+
+
+def set_watermark(
+    connection: Connection, key: MarkKey, column: str, value: str, *, node: str, by: str, reason: str, lead: str | None
+) -> None:
+    """Let the next load begin at `value`. Raises Failure of `node`: for a missing column, for a value that is none of
+    its type, and when the database cannot be asked or another load holds the table."""
+    with _reach(connection, node) as session:
+        ensure_meta(session)
+        found = _column(session, key, column, node)
+        watermarks.set_mark(session, key, found, value, by=by, reason=reason, lead=lead)
+
+
+def reset_watermark(connection: Connection, key: MarkKey, *, node: str, by: str, reason: str) -> None:
+    """Let the next load begin at the highest value of the table. Raises Failure of `node`, as `set_watermark` does."""
+    with _reach(connection, node) as session:
+        ensure_meta(session)
+        watermarks.reset_mark(session, key, by=by, reason=reason)
+
+
+@contextmanager
+def _reach(connection: Connection, node: str) -> Iterator[Session]:
+    with open_session(connection, node=node, timeout=TIMEOUT_SECONDS) as session:
+        yield session
+
+
+def _column(session: Session, key: MarkKey, name: str, node: str) -> DestinationColumn:
+    dest = inspect_target(session, key.table.schema, key.table.table)
+    column = dest.column(name) if dest else None
+    if column is None:
+        raise Terminal(
+            "watermark.column_missing",
+            f"{key.table} has no column {name!r}." if dest else f"The table {key.table} does not exist.",
+            node=node,
+            hint="Run the pipeline once to make the table; its first load takes all rows.",
+        )
+    return column
