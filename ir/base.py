@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Annotated, Any, Self
@@ -41,6 +42,7 @@ class Spec(BaseModel):
     model_config = ConfigDict(
         alias_generator=to_camel,
         field_title_generator=lambda name, _: name.strip("_").replace("_", " ").capitalize(),
+        model_title_generator=lambda model: re.sub(r"(?<=.)([A-Z])", r" \1", model.__name__).capitalize(),
         populate_by_name=True,
         extra="forbid",
         frozen=True,

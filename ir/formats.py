@@ -18,6 +18,13 @@ from ir.spelling import guess, words
 OnBadRow = Literal["reject", "abort"]
 OneCharacter = Annotated[str, Field(min_length=1, max_length=1)]
 
+BAD_ROW: OnBadRow = Field(
+    "reject",
+    title="On bad row",
+    description="What happens to a row that cannot be read.",
+    json_schema_extra={"labels": {"reject": "reject the row", "abort": "fail the run"}},
+)
+
 ENCODINGS = words(
     """
     utf-8 utf-8-sig utf-16 utf-16-le utf-16-be utf-32 utf-32-le utf-32-be ascii iso8859-1 iso8859-2 iso8859-3 iso8859-4
@@ -41,12 +48,14 @@ class Format(Spec):
 class Delimited(Format):
     """Settings that csv and tsv share."""
 
-    header: bool = True
-    delimiter: OneCharacter = ","
-    quote: OneCharacter = '"'
-    encoding: str = "utf-8"
-    null_values: list[str] = Field(default=[])
-    on_bad_row: OnBadRow = "reject"
+    header: bool = Field(True, description="Whether the first line holds the names of the columns.")
+    delimiter: OneCharacter = Field(",", description="The character between two values.")
+    quote: OneCharacter = Field('"', description="The character around values that hold a delimiter or a line break.")
+    encoding: str = Field("utf-8", description="The text encoding, by its Python name.", examples=["cp1252"])
+    null_values: list[str] = Field(
+        default=[], title="Texts for NULL", description="Texts that are read as NULL.", examples=[["NA", "\\N"]]
+    )
+    on_bad_row: OnBadRow = BAD_ROW
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if self.delimiter == self.quote:
@@ -58,41 +67,53 @@ class Delimited(Format):
 
 
 class Csv(Delimited):
+    """Text with comma-separated values."""
+
     type: Literal["csv"]
 
 
 class Tsv(Delimited):
+    """Text with tab-separated values."""
+
     type: Literal["tsv"]
-    delimiter: OneCharacter = "\t"
+    delimiter: OneCharacter = Field("\t", description="The character between two values.")
 
 
 class Json(Format):
     """One JSON array of objects."""
 
     type: Literal["json"]
-    on_bad_row: OnBadRow = "reject"
+    on_bad_row: OnBadRow = BAD_ROW
 
 
 class Jsonl(Format):
-    """One JSON object a line."""
+    """One JSON object per line."""
 
     type: Literal["jsonl"]
-    on_bad_row: OnBadRow = "reject"
+    on_bad_row: OnBadRow = BAD_ROW
 
 
 class Parquet(Format):
+    """Apache Parquet files."""
+
     type: Literal["parquet"]
 
 
 class Orc(Format):
+    """Apache ORC files."""
+
     type: Literal["orc"]
 
 
 class Avro(Format):
+    """Apache Avro files."""
+
     type: Literal["avro"]
 
 
 class Xml(Format):
+    """XML documents."""
+
     type: Literal["xml"]
 
 

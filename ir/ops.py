@@ -43,10 +43,12 @@ class Op(Spec):
 
 
 class Rename(Op):
-    """Give columns new names; `{old: new}`."""
+    """Gives columns new names."""
 
     op: Literal["rename"]
-    columns: Annotated[dict[Column, Column], Field(min_length=1, max_length=MAX_COLUMNS)]
+    columns: Annotated[dict[Column, Column], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
+        description="The old names with the new names."
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         given: set[str] = set()
@@ -65,10 +67,12 @@ class Rename(Op):
 
 
 class Cast(Op):
-    """Try to turn columns into a type; what does not fit is a violation of the row, never a silent NULL."""
+    """Converts columns to another type. A value that does not fit is a type mismatch, never a silent NULL."""
 
     op: Literal["cast"]
-    columns: Annotated[dict[Column, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)]
+    columns: Annotated[dict[Column, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
+        description="The columns with their new types."
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         for column, type_name in self.columns.items():
@@ -79,10 +83,10 @@ class Cast(Op):
 
 
 class Select(Op):
-    """Keep these columns, in this order."""
+    """Keeps only these columns, in this order."""
 
     op: Literal["select"]
-    columns: ColumnList
+    columns: ColumnList = Field(description="The columns to keep.")
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_repeated(self.columns, at / "columns")
@@ -95,10 +99,10 @@ class Select(Op):
 
 
 class Drop(Op):
-    """Leave these columns out."""
+    """Removes columns."""
 
     op: Literal["drop"]
-    columns: ColumnList
+    columns: ColumnList = Field(description="The columns to remove.")
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_repeated(self.columns, at / "columns")
@@ -111,10 +115,13 @@ class Drop(Op):
 
 
 class Derive(Op):
-    """Add or replace columns by Spark SQL expressions; every expression sees the columns before this op."""
+    """Adds or replaces columns with Spark SQL expressions."""
 
     op: Literal["derive"]
-    columns: Annotated[dict[Column, Text], Field(min_length=1, max_length=MAX_COLUMNS)]
+    columns: Annotated[dict[Column, Text], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
+        description="The columns with their expressions. Every expression sees the columns before this operation.",
+        examples=[{"total": "price * quantity"}],
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         for column, text in self.columns.items():
@@ -130,10 +137,15 @@ class Derive(Op):
 
 
 class Filter(Op):
-    """Keep rows for which the Spark SQL condition is true."""
+    """Keeps only the rows for which a condition is true."""
 
     op: Literal["filter"]
-    where: Text
+    where: Text = Field(
+        title="Condition",
+        description="A Spark SQL condition. Rows for which it is false or NULL are filtered out.",
+        examples=["status <> 'test'"],
+        json_schema_extra={"multiline": True},
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_expression(self.where, at / "where")
@@ -143,20 +155,22 @@ class Filter(Op):
 
 
 class FillNull(Op):
-    """Replace NULL by a value."""
+    """Replaces NULL with a value."""
 
     op: Literal["fillNull"]
-    columns: Annotated[dict[Column, Scalar], Field(min_length=1, max_length=MAX_COLUMNS)]
+    columns: Annotated[dict[Column, Scalar], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
+        description="The columns with the values that replace NULL."
+    )
 
     def reads(self, at: Pointer) -> Reads:
         yield from _keys(self.columns, at)
 
 
 class Trim(Op):
-    """Cut spaces off both ends of text columns."""
+    """Removes spaces from both ends of text columns."""
 
     op: Literal["trim"]
-    columns: ColumnList
+    columns: ColumnList = Field(description="The text columns to trim.")
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_repeated(self.columns, at / "columns")
@@ -166,15 +180,21 @@ class Trim(Op):
 
 
 class Deduplicate(Op):
-    """Keep the last row of each key: by `orderBy` (NULL comes first), without it in the order of the files.
+    """Keeps the last row of each key.
 
-    Rows of a database that are equally last and differ in what is left of them stop the run: to keep one of them would
-    be chance. NULLs in keys are equal to each other. Types that Spark lacks are compared as text.
+    Rows of a database that are equally last but differ in the columns that remain fail the run. NULLs in keys are equal
+    to each other. Types that Spark does not have are compared as text.
     """
 
     op: Literal["deduplicate"]
-    keys: ColumnList
-    order_by: Column | None = None
+    keys: ColumnList = Field(title="Key columns", description="The columns that identify a row.")
+    order_by: Column | None = Field(
+        None,
+        title="Order by",
+        description="The row with the highest value in this column is kept; NULL is lowest. Without it, the last row "
+        "in the "
+        "order of the files is kept.",
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_repeated(self.keys, at / "keys")
@@ -188,10 +208,12 @@ class Deduplicate(Op):
 
 
 class SqlQuery(Op):
-    """Replace the rows by those of a query over `input`."""
+    """Replaces the rows with those of a query."""
 
     op: Literal["sql"]
-    query: Text
+    query: Text = Field(
+        description="One SELECT over input, the rows that arrive.", json_schema_extra={"multiline": True}
+    )
 
     def columns_after(self, columns: Columns) -> Columns:
         return Columns()

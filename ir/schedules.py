@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, ClassVar, Literal
 
 from cronsim import CronSim, CronSimError
+from pydantic import Field
 
 from ir.annotations import ByTag
 from ir.base import Spec
@@ -21,11 +22,20 @@ _LONGEST_EXPRESSION = 200
 
 
 class CronSchedule(Spec):
-    """Five cron fields, read in a time zone."""
+    """Runs at the times of a cron expression."""
 
     kind: Literal["cron"]
-    expression: str
-    timezone: str = "UTC"
+    expression: str = Field(
+        title="Cron expression",
+        description="Five fields: minute, hour, day of the month, month, day of the week.",
+        examples=["0 6 * * 1-5"],
+    )
+    timezone: str = Field(
+        "UTC",
+        title="Time zone",
+        description="The IANA time zone in which the expression is read.",
+        examples=["Europe/Berlin"],
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_timezone(self.timezone, at / "timezone")
@@ -46,10 +56,12 @@ class CronSchedule(Spec):
 
 
 class EverySchedule(Spec):
-    """A fixed interval, at the multiples of it since 1970-01-01T00:00Z, whatever clocks do."""
+    """Runs at a fixed interval, counted from 1970-01-01T00:00Z. Clock changes do not move it."""
 
     kind: Literal["every"]
-    interval: str
+    interval: str = Field(
+        description="The time between two runs: a number with s, m, h, d or w. The shortest is 1m.", examples=["15m"]
+    )
     timezone: ClassVar[str] = "UTC"
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:

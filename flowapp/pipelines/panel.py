@@ -29,108 +29,6 @@ FAMILIES = {
 }
 """The family, as `ir.not_yet` calls it, of what a field chooses from or is."""
 
-GROUPS: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
-    "source": (
-        ("What", ("name", "description")),
-        ("Where", ("connector", "connection", "config")),
-        ("Columns", ("columns",)),
-    ),
-    "transform": (("What", ("name", "description")), ("How", ("ops",))),
-    "validate": (
-        ("What", ("name", "description")),
-        ("Row rules", ("rowLevel",)),
-        ("Dataset checks", ("datasetLevel",)),
-        ("Rejected rows", ("quarantine",)),
-    ),
-    "target": (
-        ("What", ("name", "description")),
-        ("Where", ("connector", "connection", "schema", "table")),
-        ("How", ("loadMode", "upsertKey", "orderBy", "watermarkColumn", "watermarkLag", "watermarkLead", "cdcSource")),
-        (
-            "Guards",
-            (
-                "failOnEmptySource",
-                "failAtRejectedPct",
-                "onTypeMismatch",
-                "emptyAsNull",
-                "backupBeforeLoad",
-                "hold",
-                "expectedRowCountDelta",
-            ),
-        ),
-        ("Hooks", ("preHook", "postHook")),
-        ("Columns of a table that does not exist yet", ("columns",)),
-    ),
-}
-"""By kind of node: its groups of fields in their order. What is named in none comes last, under More."""
-
-HELP = {
-    "upsertKey": "Columns that tell one row from another; a table that is there needs a unique constraint over exactly "
-    "these.",
-    "watermarkColumn": "A column that grows and is never empty. Rows below its highest value so far are not loaded; "
-    "values later than the database's clock do not count for it.",
-    "watermarkLag": "How far below the mark late rows are still taken: 15m or 2d, a number where the mark is one.",
-    "watermarkLead": "How far beyond the clock of the target's database the mark may go: 2h for local times ahead of "
-    "UTC, 400d for plans. Without it, not at all.",
-    "orderBy": "A column. Of rows with the same key the one with its highest value stays; in an upsert the "
-    "table keeps a newer row that it has.",
-    "hold": "A load beyond one of these limits waits, staged, until a person approves or discards it.",
-    "hold.maxDecreasePct": "By how many percent the table may shrink.",
-    "maxKeyLossPct": "How many percent of the table's keys may be gone afterwards.",
-    "maxNullRateIncreasePct": "By how many percentage points more values of a column may be NULL.",
-    "expectedRowCountDelta": "A load much smaller or bigger than those before it is loaded, and told in System Health.",
-    "windowRuns": "How many loads before it make the mean that a load is compared with. Told from the fourth load on.",
-    "expectedRowCountDelta.maxDecreasePct": "By how many percent a load may be smaller than that mean.",
-    "expectedRowCountDelta.maxIncreasePct": "By how many percent a load may be bigger than that mean.",
-    "backupBeforeLoad": "The table is kept before each load for a week; the Backups page puts it back.",
-    "failOnEmptySource": "A source without a row fails the run instead of emptying the table.",
-    "failAtRejectedPct": "With at least this many percent of the rows rejected nothing is loaded; 0 sets no limit.",
-    "onTypeMismatch": "A value that does not fit its column stops the run, rejects its row, or becomes NULL.",
-    "emptyAsNull": "An empty text is loaded as NULL where the column may be NULL.",
-    "statement": "One statement that looks after tables, such as ANALYZE orders; only admins may save it.",
-    "view": 'The materialized view, as schema.view: public."My View".',
-    "concurrently": "Readers are not blocked; the view needs a unique index.",
-    "url": "A bare public https address. One that holds a secret belongs into a webhook connection.",
-    "function": "Registered by an installed package, in the entry-point group flow.hooks.",
-    "when": "pre_swap runs a post-hook of blue_green when the new table is filled and before it takes its place.",
-    "path": "A folder below the workspace's own; the Files page puts files there.",
-    "query": "One SELECT that changes nothing. Write tables with their schema: public.orders.",
-    "quarantine": "Rejected rows go to this table of the target's database.",
-}
-HELP_OF = {
-    "target": {"path": "Behind the URL of the connection, such as /loaded."},
-    "validate": {
-        "when": "A Spark SQL condition, such as country = 'US': the rule looks at the rows for which it is true.",
-        "expression": "A Spark SQL condition, such as ends >= begins: rows for which it is false fail.",
-        "maxViolations": "With more violations than this nothing is loaded.",
-        "maxViolationPct": "With more than this many percent of the rows it looks at nothing is loaded.",
-        "values": "What looks like a number is compared as one; in quotes it is a text.",
-        "pattern": "RE2 syntax, found anywhere in the text unless anchored by ^ and $.",
-        "schema": "A JSON Schema of draft 2020-12; references stay within it.",
-        "withinHours": "Counted from the run's clock in UTC.",
-        "query": "One SELECT over input, the staged rows, that gives the wrong ones. Other tables take their schema.",
-        "message": "What it means if rows come back.",
-        "allowOthers": "Further columns may arrive.",
-    },
-}
-"""By kind of node, where a field of the same name means something else."""
-LABELS = {
-    "rowLevel": "Rules",
-    "datasetLevel": "Checks",
-    "config": "Files",
-    "ops": "Operations",
-    "customSql": "Custom SQL",
-    "failAtRejectedPct": "Fail at rejected rows in %",
-    "fkIntegrity": "Foreign keys",
-    "maxViolationPct": "Max violations in %",
-}
-DOCS = {"Hooks": "hooks"}
-"""By group: the page of `docs/` that says more."""
-FOLDED = {"validate": ("Condition and limits", frozenset({"when", "maxViolations", "maxViolationPct"}))}
-"""By kind of node: which fields of an item stand under a title of their own."""
-CLOSED = ("What", "Columns", "Columns of a table that does not exist yet", "Hooks")
-"""Groups that are opened when they are needed."""
-
 HIDDEN = frozenset({"id", "kind", "inputs", "ui", "loadMode", "$schema", "version", "nodes", "schedule"})
 KEPT = frozenset({"connection"})
 """Fields that are shown before there is anything to choose: they say where to get it."""
@@ -156,11 +54,8 @@ class Group:
 
     @property
     def is_open(self) -> bool:
-        return self.title not in CLOSED or any(map(_has_diagnostics, self.fields))
-
-    @property
-    def docs(self) -> str:
-        return DOCS.get(self.title, "")
+        """A group of advanced fields is opened when it is needed."""
+        return bool(self.cards) or any(not made.is_advanced or _has_diagnostics(made) for made in self.fields)
 
 
 @dataclass
@@ -224,7 +119,7 @@ def node_panel(view: DraftView, ident: str) -> NodePanel:
 
 def settings_panel(view: DraftView) -> SettingsPanel:
     document = view.last_good
-    maker = FormMaker(document_tree(), view.checked.diagnostics, FormRules(hidden=HIDDEN, help=HELP))
+    maker = FormMaker(document_tree(), view.checked.diagnostics, FormRules(hidden=HIDDEN))
     fields = maker.fields(document_tree().document, document, ROOT)
     return SettingsPanel(fields, places(view))
 
@@ -260,11 +155,8 @@ def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
         known = of_hooks if HOOK_FIELDS & set(at) else tables
         return [Option(o.value, o.label, disabled=o.disabled) for o in known[name]] if name in known else None
 
-    labels = LABELS | ({"config": "Rows"} if _reads_snapshot(node) else {})
-    help_texts = HELP | HELP_OF.get(str(node.get("kind")), {})
     suggestions = _source_suggestions if node.get("kind") == "source" else _suggestions
-    fold = FOLDED.get(str(node.get("kind")), ("", frozenset()))
-    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), help_texts, labels, *fold, KEPT)
+    return FormRules(options, suggestions, is_available, HIDDEN | _unused(node), KEPT)
 
 
 def is_available(name: str, tag: str) -> bool:
@@ -300,12 +192,6 @@ def _needs_connection(node: dict[str, Any]) -> bool:
     return connector.needs_connection or connector.config is None
 
 
-def _reads_snapshot(node: dict[str, Any]) -> bool:
-    """Whether this is a source of rows and not of files; so it may be where nobody knows."""
-    connector = CONNECTORS.get(str(node.get("connector")))
-    return node.get("kind") == "source" and (connector is None or connector.reads == "snapshot")
-
-
 def _written(node: dict[str, Any]) -> set[str]:
     checks = node.get("datasetLevel")
     return node.keys() | (checks.keys() if isinstance(checks, dict) else set())
@@ -315,15 +201,14 @@ def _groups(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[Group]:
     schema = document_tree().document["$defs"].get(_type_name(node))
     if schema is None:
         return []
-    cards = _cards(maker, node, at) if "loadMode" in schema["properties"] else []
-    fields = {made.name: made for made in maker.fields(schema, node, at)}
+    properties = schema["properties"]
+    cards = _cards(maker, node, at) if "loadMode" in properties else []
+    fields = maker.fields(schema, node, at)
     groups = []
-    for title, names in GROUPS.get(str(node.get("kind")), ()):
-        found = [fields.pop(name) for name in names if name in fields]
-        if "loadMode" in names:
-            found = _move_to_card(cards, found)
-        groups.append(Group(title, found, cards if "loadMode" in names else []))
-    groups.append(Group("More", list(fields.values())))
+    for title in schema["groups"]:
+        found = [made for made in fields if properties[made.name].get("group") == title]
+        has_cards = properties.get("loadMode", {}).get("group") == title
+        groups.append(Group(title, _move_to_card(cards, found) if has_cards else found, cards if has_cards else []))
     return [group for group in groups if group.fields or group.cards]
 
 

@@ -18,7 +18,6 @@ from ir.pointers import Pointer
 TELLING = ("field", "column", "name")
 """What tells one item of a list from others, beside its kind."""
 
-LONG_TEXT = ("description", "query", "statement", "where")
 MANY_LISTS = 6
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
@@ -33,8 +32,8 @@ class Option:
 
 @dataclass
 class Field:
-    """A field as its template shows it. `template` is that of its widget; `children` are fields below it, `folded`
-    those that are opened under the title `fold`."""
+    """A field as its template shows it. `template` is that of its widget; `children` are fields below it, `folded` the
+    advanced ones among those of a list's item, under the title `fold`. `example` stands in an empty text field."""
 
     name: str
     label: str
@@ -50,6 +49,9 @@ class Field:
     suggestions: str = ""
     number: int = 0
     help: str = ""
+    example: str = ""
+    is_advanced: bool = False
+    group: str = ""
     folded: list[Field] = field(default_factory=list)
     fold: str = ""
 
@@ -60,6 +62,12 @@ class Field:
     @property
     def path(self) -> str:
         return str(self.pointer)
+
+    @property
+    def described_by(self) -> str:
+        """The ids of the texts that describe the field, for `aria-describedby`."""
+        texts = (("help", self.help), ("notes", self.diagnostics))
+        return " ".join(f"{self.ident}-{name}" for name, text in texts if text)
 
     @property
     def ident(self) -> str:
@@ -94,18 +102,13 @@ class Field:
 
 @dataclass(frozen=True)
 class FormRules:
-    """What a schema does not say: which values a text field offers, which kinds cannot be chosen or are hidden, and
-    which fields of an item stand `folded` under a title of their own. Fields that are `kept` are shown while
-    there is nothing to choose, too."""
+    """What a schema does not say: which values a text field offers, and which kinds cannot be chosen or are hidden.
+    Fields that are `kept` are shown while there is nothing to choose, too."""
 
     options: Callable[[Pointer, str], Sequence[Option] | None] = lambda at, name: None
     suggestions: Callable[[str, Schema], str] = lambda name, schema: ""
     is_available: Callable[[str, str], bool] = lambda name, tag: True
     hidden: frozenset[str] = frozenset()
-    help: dict[str, str] = field(default_factory=dict)
-    labels: dict[str, str] = field(default_factory=dict)
-    fold: str = ""
-    folded: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
 
 
@@ -131,29 +134,25 @@ class FormMaker:
         """One field with all below it; None where nothing can be chosen and nothing stands."""
         resolved = self.tree.resolve(schema, value)
         widget = self._widget(name, resolved, value)
+        found = resolved.schema
         made = Field(
             name,
-            self._label(name, resolved),
+            _label(name, found),
             at,
             widget,
             required=required,
             present=value is not MISSING,
-            default=_shown(resolved.schema.get("default", "")),
-            help=self._help(name, at),
+            default=_named(found, found.get("default", "")),
+            help=_first_line(found),
+            example=_example(found),
+            is_advanced=found.get("advanced", False),
+            group=found.get("group", ""),
         )
         MAKERS[widget](self, made, schema, resolved, value)
         if value is MISSING and widget in ("items", "select", "union") and self._is_closed(made):
             return None
         made.diagnostics = self.take(at, below=widget not in ("group", "items", "union"))
         return made
-
-    def _label(self, name: str, resolved: Resolved) -> str:
-        return self.rules.labels.get(name) or resolved.schema.get("title") or name
-
-    def _help(self, name: str, at: Pointer) -> str:
-        """The text for a field, or for a field of just the one that holds it, as `hold.maxDecreasePct`."""
-        texts = self.rules.help
-        return texts.get(".".join(map(str, at[-2:]))) or texts.get(name, "")
 
     def _is_closed(self, made: Field) -> bool:
         return (
@@ -179,7 +178,7 @@ class FormMaker:
                 return "lines" if _is_scalar(self.tree.resolve(found["items"]).type) else "items"
             case "object":
                 return "group" if "properties" in found else "map" if "additionalProperties" in found else "json"
-            case "string" if name in LONG_TEXT:
+            case "string" if found.get("multiline"):
                 return "textarea"
             case _:
                 return "text"
@@ -202,7 +201,7 @@ class FormMaker:
             list(known)
             if known is not None
             else [
-                Option(name, name, disabled=not self.rules.is_available(made.name, name))
+                Option(name, _named(resolved.schema, name), disabled=not self.rules.is_available(made.name, name))
                 for name in resolved.schema["enum"]
             ]
         )
@@ -210,7 +209,7 @@ class FormMaker:
         if shown and shown not in [option.value for option in options]:
             options.append(Option(shown, f"{shown} (unknown)"))
         if not made.required or not shown:
-            options.insert(0, Option("", f"default: {made.default}" if made.default else "– choose –"))
+            options.insert(0, Option("", f"Default: {made.default}" if made.default else "– Choose –"))
         for option in options:
             option.chosen = option.value == shown
             option.disabled = option.disabled and not option.chosen
@@ -241,16 +240,15 @@ class FormMaker:
         made.value = resolved.tag
         made.options = self._alternatives(made.name, resolved, name)
         if name not in resolved.alternatives:
-            made.options.insert(0, Option("", "– choose –" if made.required else "none", chosen=True))
+            made.options.insert(0, Option("", "– Choose –" if made.required else "None", chosen=True))
         elif not made.required:
-            made.options.insert(0, Option("", "none"))
+            made.options.insert(0, Option("", "None"))
         made.children = self.fields(schema, value, made.pointer) if name in resolved.alternatives else []
 
     def _make_items(self, made: Field, schema: Schema, resolved: Resolved, value: Any) -> None:
         item_schema = self.tree.item_of(schema)
         item = self.tree.resolve(item_schema)
         made.options = self._alternatives(made.name, item, None)
-        made.help = made.help or _first_line(item.schema if resolved.or_many else resolved.schema)
         items = value if isinstance(value, list) else [] if value is MISSING else [value]
         for i, one in enumerate(items):
             place = made.pointer / i if isinstance(value, list) else made.pointer
@@ -263,9 +261,9 @@ class FormMaker:
         made = Field(str(number), label, at, "item", number=number, value=tag)
         made.help = _first_line(self.tree.resolve(schema, value).schema)
         children = self.fields(schema, value, at)
-        made.children = [child for child in children if child.name not in self.rules.folded]
-        made.folded = [child for child in children if child.name in self.rules.folded]
-        made.fold = self.rules.fold
+        made.children = [child for child in children if not child.is_advanced]
+        made.folded = [child for child in children if child.is_advanced]
+        made.fold = made.folded[0].group if made.folded else ""
         made.diagnostics = self.take(at, below=False)
         return made
 
@@ -347,6 +345,24 @@ def _read_json(text: str) -> Any:
 
 def _is_scalar(kind: str | list[str]) -> bool:
     return isinstance(kind, list) or kind in ("string", "number", "integer")
+
+
+def _label(name: str, schema: Schema) -> str:
+    """The title with its unit."""
+    title, unit = schema.get("title", name), schema.get("unit")
+    return f"{title} ({unit})" if unit else title
+
+
+def _named(schema: Schema, value: Any) -> str:
+    """What a value is called in the form."""
+    shown = _shown(value)
+    return str(schema.get("labels", {}).get(shown, shown))
+
+
+def _example(schema: Schema) -> str:
+    """The first example, if it fits into one line of text."""
+    example = next(iter(schema.get("examples", ())), "")
+    return f"Example: {example}" if isinstance(example, str) and example else ""
 
 
 def _first_line(schema: Schema) -> str:

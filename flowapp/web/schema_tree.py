@@ -122,7 +122,9 @@ _EMPTY: dict[str, Any] = {"string": "", "array": [], "boolean": False, "integer"
 
 
 def _words(schema: Schema) -> Schema:
-    return {name: schema[name] for name in ("title", "default") if name in schema}
+    """What a use of a schema says for people; it counts before what the schema itself says."""
+    names = ("title", "description", "default", "examples", "group", "advanced")
+    return {name: schema[name] for name in names if name in schema}
 
 
 def _tag_of(schemas: list[Schema]) -> str:

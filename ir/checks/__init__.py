@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from ir.annotations import OneOrMany
 from ir.base import Spec
@@ -38,21 +40,27 @@ CHECK_KINDS = (
 CHECKS: KindTable[type[Check]] = KindTable("dataset check", ((kind.kind, kind) for kind in CHECK_KINDS))
 
 
-class DatasetLevel(Spec):
-    """Checks by kind; each key holds one check or a list of them."""
+def _of(check: type[Check]) -> Any:
+    """An optional field for checks of a kind, with the title and the sentence of that kind."""
+    schema = check.model_json_schema()
+    return Field(None, title=schema["title"], description=schema["description"].partition("\n")[0])
 
-    row_count: Annotated[RowCount | list[RowCount], OneOrMany()] | None = None
-    freshness: Annotated[Freshness | list[Freshness], OneOrMany()] | None = None
-    fk_integrity: Annotated[FkIntegrity | list[FkIntegrity], OneOrMany()] | None = None
-    cardinality: Annotated[Cardinality | list[Cardinality], OneOrMany()] | None = None
-    duplicate_key: Annotated[DuplicateKey | list[DuplicateKey], OneOrMany()] | None = None
-    unique: Annotated[Unique | list[Unique], OneOrMany()] | None = None
-    sum: Annotated[Sum | list[Sum], OneOrMany()] | None = None
-    mean: Annotated[Mean | list[Mean], OneOrMany()] | None = None
-    distinct_ratio: Annotated[DistinctRatio | list[DistinctRatio], OneOrMany()] | None = None
-    null_rate: Annotated[NullRate | list[NullRate], OneOrMany()] | None = None
-    schema_match: Annotated[SchemaMatch | list[SchemaMatch], OneOrMany()] | None = None
-    custom_sql: Annotated[CustomSql | list[CustomSql], OneOrMany()] | None = None
+
+class DatasetLevel(Spec):
+    """What all staged rows together must satisfy before they are loaded. Each key holds one check or a list."""
+
+    row_count: Annotated[RowCount | list[RowCount], OneOrMany()] | None = _of(RowCount)
+    freshness: Annotated[Freshness | list[Freshness], OneOrMany()] | None = _of(Freshness)
+    fk_integrity: Annotated[FkIntegrity | list[FkIntegrity], OneOrMany()] | None = _of(FkIntegrity)
+    cardinality: Annotated[Cardinality | list[Cardinality], OneOrMany()] | None = _of(Cardinality)
+    duplicate_key: Annotated[DuplicateKey | list[DuplicateKey], OneOrMany()] | None = _of(DuplicateKey)
+    unique: Annotated[Unique | list[Unique], OneOrMany()] | None = _of(Unique)
+    sum: Annotated[Sum | list[Sum], OneOrMany()] | None = _of(Sum)
+    mean: Annotated[Mean | list[Mean], OneOrMany()] | None = _of(Mean)
+    distinct_ratio: Annotated[DistinctRatio | list[DistinctRatio], OneOrMany()] | None = _of(DistinctRatio)
+    null_rate: Annotated[NullRate | list[NullRate], OneOrMany()] | None = _of(NullRate)
+    schema_match: Annotated[SchemaMatch | list[SchemaMatch], OneOrMany()] | None = _of(SchemaMatch)
+    custom_sql: Annotated[CustomSql | list[CustomSql], OneOrMany()] | None = _of(CustomSql)
 
     def checks(self) -> list[tuple[str, Check]]:
         """All checks as (kind in the document's spelling, check), in the order of the kinds."""

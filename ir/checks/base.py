@@ -30,7 +30,11 @@ class Check(Spec):
     sketch: ClassVar[str]
     judges_rows: ClassVar[bool] = False
     """Whether it looks at each row, so that it says something of a few of them as well."""
-    on_fail: Literal["abort", "warn"]
+    on_fail: Literal["abort", "warn"] = Field(
+        title="On fail",
+        description="What happens if the check fails.",
+        json_schema_extra={"labels": {"abort": "fail the run", "warn": "load and warn"}},
+    )
 
     @property
     def subject(self) -> str:
@@ -64,7 +68,7 @@ REPEATED = "SELECT {column}, count(*) FROM input WHERE ({column}) IS NOT NULL GR
 class OneColumn(Check):
     """A check of one column."""
 
-    column: str
+    column: str = Field(description="The column to check.")
 
     @property
     def subject(self) -> str:
@@ -80,7 +84,9 @@ class OneColumn(Check):
 class SomeColumns(Check):
     """A check of some columns together."""
 
-    columns: Annotated[list[str], Field(min_length=1, max_length=MAX_COLUMNS)]
+    columns: Annotated[list[str], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
+        description="The columns to check together."
+    )
 
     @property
     def subject(self) -> str:
@@ -100,8 +106,8 @@ class SomeColumns(Check):
 class Amount(OneColumn):
     """A number made of a column that lies within bounds, both included."""
 
-    min: NumberBound | None = None
-    max: NumberBound | None = None
+    min: NumberBound | None = Field(None, title="Minimum", description="The smallest allowed number.")
+    max: NumberBound | None = Field(None, title="Maximum", description="The largest allowed number.")
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_number_bounds(self.min, self.max, at)
@@ -110,8 +116,12 @@ class Amount(OneColumn):
 class Ratio(OneColumn):
     """A part of a column's values between 0 and 1 that lies within bounds, both included."""
 
-    min: Share | None = None
-    max: Share | None = None
+    min: Share | None = Field(
+        None, title="Minimum", description="The smallest allowed ratio, from 0 to 1: 0.25 is a quarter."
+    )
+    max: Share | None = Field(
+        None, title="Maximum", description="The largest allowed ratio, from 0 to 1: 0.25 is a quarter."
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_number_bounds(self.min, self.max, at)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pydantic import ConfigDict, Field
+
 from ir.base import Text
 from ir.checks.base import Check
 from ir.diagnostics import Diagnostic
@@ -15,15 +17,20 @@ STAGED = "input"
 
 
 class CustomSql(Check):
-    """A query over `input`, the staged rows, that gives the rows that are wrong: any row at all fails it.
+    """A query over the staged rows returns no rows. It also runs if there are no staged rows."""
 
-    One SELECT that changes nothing; other tables are written with their schema. With no staged rows it still runs.
-    """
+    model_config = ConfigDict(title="Custom SQL")
 
     kind = "customSql"
     sketch = "{query}"
-    query: Text
-    message: Text | None = None
+    query: Text = Field(
+        description="One SELECT over input, the staged rows, that returns the wrong rows. Write other tables with "
+        "their "
+        "schema.",
+        examples=["SELECT * FROM input WHERE total < 0"],
+        json_schema_extra={"multiline": True},
+    )
+    message: Text | None = Field(None, description="What it means if the query returns rows.")
 
     @property
     def subject(self) -> str:

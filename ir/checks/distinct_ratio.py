@@ -6,9 +6,9 @@ from ir.checks.base import Ratio
 
 
 class DistinctRatio(Ratio):
-    """Distinct values divided by values lie within the bounds: 1 says that none repeats.
+    """The number of distinct values divided by the number of values lies between two bounds.
 
-    NULL does not count; without any value it fails.
+    1 means that no value repeats. NULL does not count. Without any value the check fails.
     """
 
     kind = "distinctRatio"

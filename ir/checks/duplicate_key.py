@@ -6,9 +6,9 @@ from ir.checks.base import REPEATED, SomeColumns
 
 
 class DuplicateKey(SomeColumns):
-    """No two rows share these columns; where rows are added, none shares them with a row of the table either.
+    """No two rows have the same values in these columns. If the load adds rows, the table's rows count too.
 
-    A row with NULL in one of them has no key.
+    Rows with NULL in one of the columns do not count.
     """
 
     kind = "duplicateKey"

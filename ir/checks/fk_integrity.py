@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pydantic import ConfigDict, Field
+
 from ir.checks.base import OneColumn, quoted
 from ir.diagnostics import Diagnostic
 from ir.names import check_identifier, check_table_name
@@ -11,7 +13,9 @@ from ir.pointers import Pointer
 
 
 class FkIntegrity(OneColumn):
-    """Every value that is not NULL stands in the reference column."""
+    """Every value exists in a column of another table. NULL passes."""
+
+    model_config = ConfigDict(title="Foreign keys")
 
     kind = "fkIntegrity"
     judges_rows = True
@@ -19,8 +23,10 @@ class FkIntegrity(OneColumn):
         "SELECT count(*) FROM input AS s WHERE s.{column} IS NOT NULL"
         " AND NOT EXISTS (SELECT FROM {table} AS r WHERE r.{ref_column} = s.{column})"
     )
-    ref_table: str
-    ref_column: str
+    ref_table: str = Field(
+        title="Referenced table", description="The other table, as schema.name.", examples=["public.customers"]
+    )
+    ref_column: str = Field(title="Referenced column", description="The column of the other table.", examples=["id"])
 
     @property
     def subject(self) -> str:

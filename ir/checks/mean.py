@@ -6,7 +6,7 @@ from ir.checks.base import Amount
 
 
 class Mean(Amount):
-    """The mean of a column of numbers lies within the bounds. NULL does not count; without any value it fails."""
+    """The mean of a column lies between two bounds. NULL does not count. Without any value the check fails."""
 
     kind = "mean"
     sketch = "SELECT avg({column}) FROM input"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pydantic import ConfigDict
+
 from ir.checks.base import Ratio
 
 
 class NullRate(Ratio):
-    """The share of rows in which the column is NULL, as it would be loaded, lies within the bounds: 0.25 is a quarter.
+    """The ratio of rows in which the column would be loaded as NULL lies between two bounds.
 
-    Of no rows it is 0.
+    Without rows the ratio is 0.
     """
+
+    model_config = ConfigDict(title="NULL rate")
 
     kind = "nullRate"
     sketch = "SELECT count(*) FILTER (WHERE {column} IS NULL)::numeric / count(*) FROM input"

@@ -16,15 +16,19 @@ from ir.types import TypeName, check_type
 
 
 class SchemaMatch(Check):
-    """The columns that arrive are these and no others (unless allowed), of these types; their order does not matter.
+    """The rows have these columns with these types. The order of the columns does not matter.
 
-    It looks at columns, not at values: of files without rows as well.
+    The check looks at columns, not at values, so that it also applies to files without rows.
     """
 
     kind = "schemaMatch"
     sketch = "-- Columns are compared; nothing is sent."
-    columns: Annotated[dict[Column, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)]
-    allow_others: bool = False
+    columns: Annotated[dict[Column, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)] = Field(
+        description="The expected columns with their types."
+    )
+    allow_others: bool = Field(
+        False, title="Allow other columns", description="Whether the rows may have more columns than these."
+    )
 
     @property
     def subject(self) -> str:

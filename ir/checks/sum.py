@@ -6,7 +6,7 @@ from ir.checks.base import Amount
 
 
 class Sum(Amount):
-    """The sum of a column of numbers lies within the bounds. NULL adds nothing; no rows add up to 0."""
+    """The sum of a column lies between two bounds. NULL adds nothing. Without rows the sum is 0."""
 
     kind = "sum"
     sketch = "SELECT sum({column}) FROM input"

@@ -6,7 +6,7 @@ from ir.checks.base import REPEATED, OneColumn
 
 
 class Unique(OneColumn):
-    """No value of the column stands twice; where rows are added, none stands in the table already. NULL may repeat."""
+    """No value of the column repeats. If the load adds rows, the table's values count too. NULL may repeat."""
 
     kind = "unique"
     judges_rows = True

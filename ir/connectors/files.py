@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ir.base import NonNegativeNumber, PositiveNumber, Spec
 from ir.connectors.base import SourceConfig
@@ -18,11 +18,17 @@ from ir.timezones import check_timezone
 
 
 class Pattern(Spec):
-    """Which file names match: a glob, an RE2 regex over the whole name, or a glob with date tokens."""
+    """Which file names match."""
 
-    type: Literal["glob", "regex", "date_template"]
-    value: Annotated[str, Field(min_length=1, max_length=1000)]
-    timezone: str = "UTC"
+    type: Literal["glob", "regex", "date_template"] = Field(
+        title="Pattern type",
+        description="glob: * and ? stand for any characters. regex: an RE2 expression for the whole name. "
+        "date_template: a glob with the date of the run, such as orders-{YYYY-MM-DD}.csv.",
+    )
+    value: Annotated[str, Field(min_length=1, max_length=1000)] = Field(
+        title="Pattern", description="The pattern for the file names.", examples=["orders-*.csv"]
+    )
+    timezone: str = Field("UTC", title="Time zone", description="The IANA time zone of the dates in a date template.")
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_pattern(self.type, self.value, at / "value")
@@ -30,20 +36,51 @@ class Pattern(Spec):
 
 
 class WaitPolicy(Spec):
-    """How long to wait for files, and what to do when none come."""
+    """How long to wait for files, and what to do if there are none."""
 
-    max_retries: Annotated[int, Field(ge=0, le=1000)] = 0
-    interval_minutes: PositiveNumber = 10
-    settle_seconds: NonNegativeNumber = 5
-    on_miss_action: Literal["alert", "skip", "fail"] = "fail"
+    max_retries: Annotated[int, Field(ge=0, le=1000)] = Field(
+        0, title="Look again", description="How many times to look again if no file is found."
+    )
+    interval_minutes: PositiveNumber = Field(
+        10,
+        title="Wait before looking again",
+        description="The time between two looks.",
+        json_schema_extra={"unit": "min"},
+    )
+    settle_seconds: NonNegativeNumber = Field(
+        5,
+        title="Wait until the file is unchanged",
+        description="A file is read only after its size and time have not changed for this long.",
+        json_schema_extra={"unit": "s"},
+    )
+    on_miss_action: Literal["alert", "skip", "fail"] = Field(
+        "fail",
+        title="If no file is found",
+        description="What the run does if no file is found.",
+        json_schema_extra={
+            "labels": {"alert": "succeed and raise an alert", "skip": "succeed", "fail": "fail the run"}
+        },
+    )
 
 
 class Atomicity(Spec):
-    """Folders (relative to `path`) that a file passes through: claimed, then done or failed."""
+    """Moves each file to another folder when its load begins and when it ends."""
 
-    staging_folder: str
-    success_folder: str
-    failure_folder: str
+    staging_folder: str = Field(
+        title="Folder during the load",
+        description="Relative to the path. Files are moved here when their load begins.",
+        examples=["staging"],
+    )
+    success_folder: str = Field(
+        title="Folder after success",
+        description="Relative to the path. Loaded files are moved here. Date tokens such as {YYYY} are allowed.",
+        examples=["done/{YYYY}-{MM}"],
+    )
+    failure_folder: str = Field(
+        title="Folder after failure",
+        description="Relative to the path. Files that could not be loaded are moved here.",
+        examples=["failed"],
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         seen: set[str] = set()
@@ -67,11 +104,20 @@ _FOLDER_FIELDS = {
 class FilesConfig(SourceConfig):
     """Files below `path` that are read where they are and never moved."""
 
-    path: str
-    pattern: Pattern
-    format: AnyFormat
-    ordering: Literal["latest_by_mtime", "fifo_by_name", "lexicographic", "process_all"] = "process_all"
-    wait_policy: WaitPolicy = WaitPolicy()
+    model_config = ConfigDict(title="Files")
+
+    path: str = Field(title="Folder", description="The folder of the files.", examples=["orders"])
+    pattern: Pattern = Field(title="File names", description="Which file names match.")
+    format: AnyFormat = Field(title="Format", description="How to read the files.")
+    ordering: Literal["latest_by_mtime", "fifo_by_name", "lexicographic", "process_all"] = Field(
+        "process_all",
+        title="Order of files",
+        description="process_all and lexicographic load all new files, by name. fifo_by_name does too, but a failed "
+        "file holds back the files after it. latest_by_mtime loads only the newest file.",
+    )
+    wait_policy: WaitPolicy = Field(
+        WaitPolicy(), title="Waiting", description="How long to wait for files, and what to do if there are none."
+    )
 
     @property
     def location(self) -> str:
@@ -86,7 +132,11 @@ class FilesConfig(SourceConfig):
 class MovableFilesConfig(FilesConfig):
     """Files of a store in which a file can be moved: a run may claim and archive them."""
 
-    atomicity: Atomicity | None = None
+    atomicity: Atomicity | None = Field(
+        None,
+        title="Folders",
+        description="Moves each file to another folder when its load begins and when it ends.",
+    )
 
     @property
     def moves_files(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pydantic import Field
+
 from ir.connectors.base import Connector
 from ir.connectors.files import MovableFilesConfig
 from ir.diagnostics import Diagnostic
@@ -12,7 +14,13 @@ from ir.pointers import Pointer
 
 
 class LocalFsConfig(MovableFilesConfig):
-    """Files under `path`, relative to the workspace's folder."""
+    """Files in a folder of the workspace."""
+
+    path: str = Field(
+        title="Folder",
+        description="A folder below that of the workspace. The Files page puts files there.",
+        examples=["orders"],
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_folder(self.path, at / "path", tokens=False)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ir.base import Spec, Text
 from ir.connectors.base import Connector, SourceConfig
@@ -16,10 +15,10 @@ from ir.queries import check_query
 
 
 class SourceTable(Spec):
-    """A table or view by its exact name."""
+    """A table or view."""
 
-    schema_: Annotated[str, Field(alias="schema")]
-    name: str
+    schema_: str = Field(alias="schema", title="Schema", description="Its schema.", examples=["public"])
+    name: str = Field(title="Table", description="Its exact name.", examples=["orders"])
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_readable(self.schema_, self.name, at / "schema")
@@ -27,10 +26,19 @@ class SourceTable(Spec):
 
 
 class PostgresConfig(SourceConfig):
-    """The rows of a table, or those of a query: one plain SELECT. All of them are read as of one moment."""
+    """The rows of a table or of a query, all read from one snapshot."""
 
-    table: SourceTable | None = None
-    query: Text | None = None
+    model_config = ConfigDict(title="Rows")
+
+    table: SourceTable | None = Field(
+        None, title="Table", description="The table or view to read. Give a table or a query, not both."
+    )
+    query: Text | None = Field(
+        None,
+        description="One SELECT that changes nothing. Write tables with their schema: public.orders.",
+        examples=["SELECT * FROM public.orders"],
+        json_schema_extra={"multiline": True},
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if (self.table is None) == (self.query is None):

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from ir.base import Spec
 from ir.diagnostics import Diagnostic
 from ir.pointers import Pointer
@@ -15,14 +17,16 @@ Stage = Literal["preHook", "preSwap", "postHook"]
 
 
 class BaseHook(Spec):
-    """Something that is done before or after a load. `when: pre_swap` is for post-hooks of blue_green alone.
-
-    `needs_admin` says that only an admin may write such a hook into a version.
-    """
+    """Something that is done before or after a load. `needs_admin`: only an admin may save such a hook."""
 
     needs_admin: ClassVar[bool] = False
     type: str
-    when: Literal["pre_swap"] | None = None
+    when: Literal["pre_swap"] | None = Field(
+        None,
+        description="pre_swap runs a hook of blue_green after the new table is filled and before it replaces the old "
+        "one.",
+        json_schema_extra={"advanced": True, "group": "Advanced"},
+    )
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "hook", self.type, at / "type"

@@ -7,6 +7,8 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Literal
 
+from pydantic import Field
+
 from ir.base import Object, Text
 from ir.diagnostics import Diagnostic, diagnose, listed, shown
 from ir.hooks.base import BaseHook
@@ -23,9 +25,11 @@ def installed_functions() -> tuple[str, ...]:
 
 
 class CustomFunction(BaseHook):
+    """Calls a Python function of an installed package."""
+
     type: Literal["custom_function"]
-    function: Text
-    args: Object | None = None
+    function: Text = Field(description="The name that a package registers in the entry-point group flow.hooks.")
+    args: Object | None = Field(None, title="Arguments", description="A JSON object that is passed to the function.")
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         known = installed_functions()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar, Literal
 
+from pydantic import Field
+
 from ir.base import Text
 from ir.diagnostics import Diagnostic, diagnose
 from ir.hooks.base import BaseHook, Stage
@@ -14,11 +16,15 @@ from ir.sql_guard import StatementRefused, read_hook_statement
 
 
 class SqlHook(BaseHook):
-    """Names without a schema are looked for in the schema of the target."""
+    """Runs one maintenance statement. Names without a schema are looked up in the schema of the target."""
 
     needs_admin: ClassVar[bool] = True
     type: Literal["sql"]
-    statement: Text
+    statement: Text = Field(
+        description="One maintenance statement. Only admins may save it.",
+        examples=["ANALYZE orders"],
+        json_schema_extra={"multiline": True},
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         try:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Literal
 from urllib.parse import urlsplit
 
+from pydantic import Field
+
 from ir.base import Id, Text
 from ir.diagnostics import Diagnostic, diagnose
 from ir.hooks.base import BaseHook
@@ -18,10 +20,19 @@ _PATH = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+/?|/")
 
 
 class Webhook(BaseHook):
+    """Sends an HTTPS POST request."""
+
     type: Literal["webhook"]
-    url: Text | None = None
-    connection: Id | None = None
-    path: Text | None = None
+    url: Text | None = Field(
+        None,
+        title="URL",
+        description="A public https address without a secret. For an address with a secret, use a webhook connection.",
+        examples=["https://example.com/loaded"],
+    )
+    connection: Id | None = Field(
+        None, description="A stored webhook connection. Give a URL or a connection, not both."
+    )
+    path: Text | None = Field(None, description="Added to the URL of the connection.", examples=["/loaded"])
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if (self.url is None) == (self.connection is None):

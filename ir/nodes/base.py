@@ -6,27 +6,38 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import Field
+from pydantic.config import JsonDict
 
 from ir.base import Id, Number, Spec, Text
 from ir.columns import Columns
 from ir.limits import MAX_INPUTS
 from ir.pointers import Pointer
 
+GENERAL: JsonDict = {"group": "General", "advanced": True}
+
 
 class Position(Spec):
-    """Where the canvas draws a node; the runtime ignores it."""
+    """Where the canvas draws the node. Runs do not use it."""
 
-    x: Number
-    y: Number
+    x: Number = Field(title="X", description="Pixels from the left edge of the canvas.")
+    y: Number = Field(title="Y", description="Pixels from the top edge of the canvas.")
 
 
 class NodeSpec(Spec):
     """A node. What it does to the set of columns, and which it must find, it says itself."""
 
-    id: Id
-    name: Text | None = None
-    description: Text | None = None
-    ui: Position | None = None
+    id: Id = Field(
+        title="ID",
+        description="Names the node in its pipeline: lower-case letters, digits, - and _.",
+        json_schema_extra=GENERAL,
+    )
+    name: Text | None = Field(
+        None, description="The name that pages show. Without it they show the ID.", json_schema_extra=GENERAL
+    )
+    description: Text | None = Field(
+        None, description="What the node is for.", json_schema_extra=GENERAL | {"multiline": True}
+    )
+    ui: Position | None = Field(None, title="Position", description="Where the canvas draws the node.")
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         """The columns it needs, where it names them, and what is known of the columns there."""
@@ -40,4 +51,6 @@ class NodeSpec(Spec):
 class InnerNode(NodeSpec):
     """A node that reads from others: from exactly one, until there are nodes that join."""
 
-    inputs: Annotated[list[Id], Field(max_length=MAX_INPUTS)]
+    inputs: Annotated[list[Id], Field(max_length=MAX_INPUTS)] = Field(
+        title="Reads from", description="The ID of the node that the rows come from."
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
+from pydantic import Field
+
 from ir.annotations import JsonScalar
 from ir.base import Spec
 from ir.diagnostics import Diagnostic, diagnose
@@ -14,15 +16,26 @@ Percent = Annotated[int | float, JsonScalar(("number",), ge=0, le=100)]
 
 
 class Hold(Spec):
-    """A load that goes beyond one of these limits waits, staged, until a person approves or discards it.
+    """Limits on what one load may change. A load that exceeds one of them waits, staged, for approval."""
 
-    `maxDecreasePct` and `maxKeyLossPct` are shares of the rows in the table; `maxNullRateIncreasePct` is by how many
-    percentage points more values of a column may be NULL in the rows that come than in the table.
-    """
-
-    max_decrease_pct: Percent | None = None
-    max_key_loss_pct: Percent | None = None
-    max_null_rate_increase_pct: Percent | None = None
+    max_decrease_pct: Percent | None = Field(
+        None,
+        title="Require approval if rows fall by more than",
+        description="Percent of the rows that the table has before the load.",
+        json_schema_extra={"unit": "%"},
+    )
+    max_key_loss_pct: Percent | None = Field(
+        None,
+        title="Require approval if keys disappear by more than",
+        description="Percent of the keys in the table that the load would remove.",
+        json_schema_extra={"unit": "%"},
+    )
+    max_null_rate_increase_pct: Percent | None = Field(
+        None,
+        title="Require approval if NULLs rise by more than",
+        description="Percentage points by which the NULL rate of a column may rise, compared with the table.",
+        json_schema_extra={"unit": "%"},
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if not self.model_fields_set:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ir.base import Id, Object, Spec, Text
 from ir.columns import Columns
@@ -22,15 +22,19 @@ _WITH_FORMAT = ("date", "timestamp", "timestamptz")
 
 
 class SourceColumn(Spec):
-    """A declared column. What is not declared arrives as text (csv, tsv, json, jsonl) or as the file types it.
+    """A column with its type. Other columns arrive as text (csv, tsv, json, jsonl) or with the type in the file."""
 
-    `format` is written as for Python's strptime, for example `%d/%m/%Y`.
-    """
-
-    name: Text
-    type: TypeName
-    nullable: bool = True
-    format: Text | None = None
+    name: Text = Field(title="Column name", description="The name of the column in the source.")
+    type: TypeName = Field(
+        description="The type of its values. A value that cannot be read as this type is a type mismatch.",
+        examples=["integer", "decimal(12,2)", "timestamp"],
+    )
+    nullable: bool = Field(True, description="Whether the column may be NULL.")
+    format: Text | None = Field(
+        None,
+        description="How a date or time is written, as for Python's strptime.",
+        examples=["%d/%m/%Y"],
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         # Names too long for PostgreSQL are allowed: a transform may rename them.
@@ -52,11 +56,28 @@ class SourceColumn(Spec):
 
 
 class Source(NodeSpec):
+    """Reads rows from files or from a database."""
+
+    model_config = ConfigDict(json_schema_extra={"groups": ["General", "Location", "Columns"]})
+
     kind: Literal["source"]
-    connector: str
-    connection: Id | None = None
-    config: Object
-    columns: Annotated[list[SourceColumn], Field(max_length=MAX_COLUMNS)] | None = None
+    connector: str = Field(description="The kind of system to read from.", json_schema_extra={"group": "Location"})
+    connection: Id | None = Field(
+        None,
+        description="The stored connection to read through, for connectors that need one.",
+        json_schema_extra={"group": "Location"},
+    )
+    config: Object = Field(
+        title="Settings",
+        description="What to read. Each connector has its own settings.",
+        json_schema_extra={"group": "Location"},
+    )
+    columns: Annotated[list[SourceColumn], Field(max_length=MAX_COLUMNS)] | None = Field(
+        None,
+        description="Columns with their types. Other columns arrive as text (csv, tsv, json, jsonl) or with the type "
+        "in the file.",
+        json_schema_extra={"group": "Columns", "advanced": True},
+    )
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "source connector", self.connector, at / "connector"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
 
 from ir.annotations import JsonScalar, OneOrMany
 from ir.base import Id, NonNegativeNumber, Spec, Text
@@ -26,13 +27,21 @@ LoadModeName = Literal["append", "truncate", "upsert", "blue_green", "incrementa
 OnTypeMismatch = Literal["abort", "skip", "null"]
 WatermarkLag = Annotated[str | int | float, JsonScalar(("string", "number"))]
 
+NEW_TABLE = "Columns of a new table"
+LOCATION: JsonDict = {"group": "Location"}
+LOAD: JsonDict = {"group": "Load settings"}
+SAFEGUARDS: JsonDict = {"group": "Safeguards"}
+HOOKS_GROUP: JsonDict = {"group": "Hooks", "advanced": True}
+
 
 class TargetColumn(Spec):
     """A column of a table that Flow creates."""
 
-    name: str
-    type: TypeName
-    nullable: bool = True
+    name: str = Field(title="Column name", description="The name of the column in the table.")
+    type: TypeName = Field(
+        description="The type of the column.", examples=["integer", "decimal(12,2)", "timestamp", "pg:inet"]
+    )
+    nullable: bool = Field(True, description="Whether the column may be NULL.")
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from check_column(self.name, at / "name")
@@ -40,11 +49,25 @@ class TargetColumn(Spec):
 
 
 class ExpectedRowCountDelta(Spec):
-    """The band around the mean of the last runs outside which a load raises an alert."""
+    """Raises an alert if a load is much smaller or larger than earlier loads. The rows are loaded anyway."""
 
-    window_runs: Annotated[int, Field(ge=3, le=1000)] = 7
-    max_decrease_pct: NonNegativeNumber | None = None
-    max_increase_pct: NonNegativeNumber | None = None
+    window_runs: Annotated[int, Field(ge=3, le=1000)] = Field(
+        7,
+        title="Earlier loads to compare with",
+        description="A load is compared with the mean of this many earlier loads. Alerts begin with the fourth load.",
+    )
+    max_decrease_pct: NonNegativeNumber | None = Field(
+        None,
+        title="Alert if rows fall by more than",
+        description="Percent by which a load may be smaller than the mean of earlier loads.",
+        json_schema_extra={"unit": "%"},
+    )
+    max_increase_pct: NonNegativeNumber | None = Field(
+        None,
+        title="Alert if rows rise by more than",
+        description="Percent by which a load may be larger than the mean of earlier loads.",
+        json_schema_extra={"unit": "%"},
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if self.max_decrease_pct is None and self.max_increase_pct is None:
@@ -59,28 +82,140 @@ def _check_duration(text: str, at: Pointer) -> Iterator[Diagnostic]:
 
 
 class Target(InnerNode):
+    """Loads rows into a table."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"groups": ["General", "Location", "Load settings", "Safeguards", "Hooks", NEW_TABLE]}
+    )
+
     kind: Literal["target"]
-    connector: str
-    connection: Id
-    schema_: Annotated[str, Field(alias="schema")]
-    table: str
-    columns: Annotated[list[TargetColumn], Field(max_length=MAX_COLUMNS)] | None = None
-    load_mode: LoadModeName
-    upsert_key: Annotated[list[str], Field(max_length=MAX_KEY_COLUMNS)] | None = None
-    order_by: Text | None = None
-    watermark_column: str | None = None
-    watermark_lag: WatermarkLag | None = None
-    watermark_lead: Text | None = None
-    cdc_source: Id | None = None
-    fail_on_empty_source: bool = True
-    fail_at_rejected_pct: Percent = 100
-    backup_before_load: bool = False
-    expected_row_count_delta: ExpectedRowCountDelta | None = None
-    hold: Hold | None = None
-    on_type_mismatch: OnTypeMismatch = "abort"
-    empty_as_null: bool = True
-    pre_hook: Annotated[Hook | list[Hook], OneOrMany()] | None = None
-    post_hook: Annotated[Hook | list[Hook], OneOrMany()] | None = None
+    connector: str = Field(description="The kind of database to load into.", json_schema_extra=LOCATION)
+    connection: Id = Field(description="The stored connection to the database.", json_schema_extra=LOCATION)
+    schema_: str = Field(
+        alias="schema",
+        title="Schema",
+        description="The schema of the table.",
+        examples=["public"],
+        json_schema_extra=LOCATION,
+    )
+    table: str = Field(
+        description="The table to load. Flow creates it if it does not exist.",
+        examples=["orders"],
+        json_schema_extra=LOCATION,
+    )
+    columns: Annotated[list[TargetColumn], Field(max_length=MAX_COLUMNS)] | None = Field(
+        None,
+        description="The columns of a table that Flow creates. Without them, the columns of the rows that arrive.",
+        json_schema_extra={"group": NEW_TABLE, "advanced": True},
+    )
+    load_mode: LoadModeName = Field(
+        title="Load mode",
+        description="How the rows get into the table.",
+        json_schema_extra=LOAD,
+    )
+    upsert_key: Annotated[list[str], Field(max_length=MAX_KEY_COLUMNS)] | None = Field(
+        None,
+        title="Key columns",
+        description="Columns that identify a row. An existing table needs a unique constraint on exactly these "
+        "columns.",
+        json_schema_extra=LOAD,
+    )
+    order_by: Text | None = Field(
+        None,
+        title="Order by",
+        description="A column. Of several rows with the same key, the one with the highest value is loaded. A newer "
+        "row in "
+        "the table is not overwritten.",
+        json_schema_extra=LOAD,
+    )
+    watermark_column: str | None = Field(
+        None,
+        title="Watermark column",
+        description="A column whose values grow and are never NULL. Only rows above the highest loaded value are "
+        "loaded. "
+        "Values later than the database's clock do not raise that value.",
+        json_schema_extra=LOAD,
+    )
+    watermark_lag: WatermarkLag | None = Field(
+        None,
+        title="Watermark lag",
+        description="How far below the watermark late rows are still loaded: a duration such as 15m or 2d, or a "
+        "number if "
+        "the watermark is a number.",
+        examples=["15m"],
+        json_schema_extra=LOAD,
+    )
+    watermark_lead: Text | None = Field(
+        None,
+        title="Watermark lead",
+        description="How far the watermark may be ahead of the database's clock: 2h for local times ahead of UTC, "
+        "400d for "
+        "planned dates. Without it, not at all.",
+        examples=["2h"],
+        json_schema_extra=LOAD,
+    )
+    cdc_source: Id | None = Field(
+        None,
+        title="Change stream",
+        description="The name of the Debezium stream to follow.",
+        json_schema_extra=LOAD,
+    )
+    fail_on_empty_source: bool = Field(
+        True,
+        title="Fail if the source has no rows",
+        description="A source without rows fails the run instead of emptying the table.",
+        json_schema_extra=SAFEGUARDS,
+    )
+    fail_at_rejected_pct: Percent = Field(
+        100,
+        title="Fail if rejected rows reach",
+        description="If at least this percentage of the rows is rejected, nothing is loaded. 0 means no limit.",
+        json_schema_extra=SAFEGUARDS | {"unit": "%"},
+    )
+    on_type_mismatch: OnTypeMismatch = Field(
+        "abort",
+        title="On type mismatch",
+        description="What happens to a value that does not fit the type of its column.",
+        json_schema_extra=SAFEGUARDS
+        | {"labels": {"abort": "fail the run", "skip": "reject the row", "null": "load NULL"}},
+    )
+    empty_as_null: bool = Field(
+        True,
+        title="Load empty text as NULL",
+        description="An empty text becomes NULL where the column may be NULL.",
+        json_schema_extra=SAFEGUARDS,
+    )
+    backup_before_load: bool = Field(
+        False,
+        title="Back up before each load",
+        description="Keeps a copy of the table for 7 days. The Backups page restores it.",
+        json_schema_extra=SAFEGUARDS,
+    )
+    hold: Hold | None = Field(
+        None,
+        title="Approval",
+        description="A load that exceeds one of these limits waits, staged, until a person approves or rejects it.",
+        json_schema_extra=SAFEGUARDS,
+    )
+    expected_row_count_delta: ExpectedRowCountDelta | None = Field(
+        None,
+        title="Alert on unusual row counts",
+        description="Raises an alert if a load is much smaller or larger than earlier loads. The rows are loaded "
+        "anyway.",
+        json_schema_extra=SAFEGUARDS,
+    )
+    pre_hook: Annotated[Hook | list[Hook], OneOrMany()] | None = Field(
+        None,
+        title="Before the load",
+        description="Hooks that run before the load, in order. See docs/hooks.md.",
+        json_schema_extra=HOOKS_GROUP,
+    )
+    post_hook: Annotated[Hook | list[Hook], OneOrMany()] | None = Field(
+        None,
+        title="After the load",
+        description="Hooks that run after the load, in order. See docs/hooks.md.",
+        json_schema_extra=HOOKS_GROUP,
+    )
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:
         yield "target connector", self.connector, at / "connector"

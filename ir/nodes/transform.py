@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ir.columns import Columns
 from ir.nodes.base import InnerNode
@@ -14,8 +14,16 @@ from ir.pointers import Pointer
 
 
 class Transform(InnerNode):
+    """Changes rows and columns, one operation after the other."""
+
+    model_config = ConfigDict(json_schema_extra={"groups": ["General", "Operations"]})
+
     kind: Literal["transform"]
-    ops: Annotated[list[AnyOp], Field(min_length=1)]
+    ops: Annotated[list[AnyOp], Field(min_length=1)] = Field(
+        title="Operations",
+        description="Operations in the order in which they run. Each one sees the result of the one before.",
+        json_schema_extra={"group": "Operations"},
+    )
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         for i, op in enumerate(self.ops):

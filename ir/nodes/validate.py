@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ir.base import Spec
 from ir.checks import Check, DatasetLevel
@@ -19,10 +19,14 @@ from ir.rules.base import RowRule
 
 
 class Quarantine(Spec):
-    """Where violating rows are kept: a table `schema.name` in the target's database."""
+    """Stores rejected rows in a table of the target's database."""
 
-    enabled: bool
-    table: str | None = None
+    enabled: bool = Field(description="Whether rejected rows are stored. Without it they are only counted.")
+    table: str | None = Field(
+        None,
+        description="The table, as schema.name. Flow creates it if it does not exist.",
+        examples=["dlq.orders"],
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if self.table is not None:
@@ -32,10 +36,29 @@ class Quarantine(Spec):
 
 
 class Validate(InnerNode):
+    """Checks rows one by one with rules, and all rows together with checks."""
+
+    model_config = ConfigDict(json_schema_extra={"groups": ["General", "Row rules", "Dataset checks", "Rejected rows"]})
+
     kind: Literal["validate"]
-    row_level: list[Rule] = Field(default=[])
-    dataset_level: DatasetLevel | None = None
-    quarantine: Quarantine | None = None
+    row_level: list[Rule] = Field(
+        default=[],
+        title="Rules",
+        description="What each row must satisfy.",
+        json_schema_extra={"group": "Row rules"},
+    )
+    dataset_level: DatasetLevel | None = Field(
+        None,
+        title="Checks",
+        description="What all staged rows together must satisfy before they are loaded.",
+        json_schema_extra={"group": "Dataset checks"},
+    )
+    quarantine: Quarantine | None = Field(
+        None,
+        title="Quarantine",
+        description="Stores rejected rows in a table of the target's database.",
+        json_schema_extra={"group": "Rejected rows"},
+    )
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
         for i, rule in enumerate(self.row_level):

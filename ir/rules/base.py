@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import rfc8785
 from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
 
 from ir.annotations import JsonScalar
 from ir.base import Id, Spec, Text
@@ -19,6 +20,7 @@ from ir.pointers import Pointer
 
 RowOnFail = Literal["abort", "warn", "skip"]
 Percent = Annotated[int | float, JsonScalar(("number",), ge=0, le=100)]
+LIMITS: JsonDict = {"group": "Condition and limits", "advanced": True}
 _LAST = ("onFail", "when", "maxViolations", "maxViolationPct", "id")
 
 
@@ -29,20 +31,41 @@ def _own_fields_first(schema: dict[str, Any]) -> None:
 
 
 class RowRule(Spec):
-    """What all row rules share. Where `id` is not given, `rule_id` makes one of the content.
-
-    `when` is a Spark SQL condition: the rule says nothing of rows for which it is not true. More violations than
-    `maxViolations`, or than `maxViolationPct` of the rows that the rule looks at, end the run as `abort` does.
-    """
+    """What all row rules share. Where `id` is not given, `rule_id` makes one of the content."""
 
     model_config = ConfigDict(json_schema_extra=_own_fields_first)
 
-    field: str | None = None
-    on_fail: RowOnFail
-    when: Text | None = None
-    max_violations: Annotated[int, Field(ge=0)] | None = None
-    max_violation_pct: Percent | None = None
-    id: Id | None = None
+    field: str | None = Field(None, title="Column", description="The column that is reported as failing.")
+    on_fail: RowOnFail = Field(
+        title="On fail",
+        description="What happens to a row that fails.",
+        json_schema_extra={"labels": {"abort": "fail the run", "warn": "load and warn", "skip": "reject row"}},
+    )
+    when: Text | None = Field(
+        None,
+        title="Condition",
+        description="A Spark SQL condition. The rule applies only to rows for which it is true.",
+        examples=["country = 'US'"],
+        json_schema_extra=LIMITS,
+    )
+    max_violations: Annotated[int, Field(ge=0)] | None = Field(
+        None,
+        title="Fail if violations exceed",
+        description="If more rows than this fail, nothing is loaded.",
+        json_schema_extra=LIMITS | {"unit": "rows"},
+    )
+    max_violation_pct: Percent | None = Field(
+        None,
+        title="Fail if violations exceed",
+        description="If more than this percentage of the rows that the rule applies to fails, nothing is loaded.",
+        json_schema_extra=LIMITS | {"unit": "%"},
+    )
+    id: Id | None = Field(
+        None,
+        title="ID",
+        description="Names the rule in its node. Without it, Flow makes an ID from the content of the rule.",
+        json_schema_extra=LIMITS,
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if self.field == "":
@@ -77,7 +100,7 @@ class RowRule(Spec):
 class FieldRule(RowRule):
     """A rule on the values of one column."""
 
-    field: str
+    field: str = Field(title="Column", description="The column to check.")
 
 
 def rule_id(rule: RowRule) -> str:

@@ -8,6 +8,6 @@ from ir.rules.base import FieldRule
 
 
 class Email(FieldRule):
-    """The text must look like an e-mail address: a name, @, and a domain with at least one dot. '' fails."""
+    """The text must look like an email address: a name, @, and a domain with at least one dot. '' fails."""
 
     type: Literal["email"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from pydantic import Field
+
 from ir.base import Text
 from ir.diagnostics import Diagnostic
 from ir.expressions.checking import check_expression, expression_reads
@@ -13,13 +15,13 @@ from ir.rules.base import RowRule
 
 
 class Expression(RowRule):
-    """A Spark SQL condition over the columns must not be false; where it is NULL the row passes.
-
-    A field, if one is given, is the one that is shown as failing.
-    """
+    """A Spark SQL condition must not be false. If it is NULL, the row passes."""
 
     type: Literal["expression"]
-    expression: Text
+    expression: Text = Field(
+        description="A Spark SQL condition over the columns. Rows for which it is false fail.",
+        examples=["ends >= begins"],
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from super().check(at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,13 +15,14 @@ from ir.rules.base import FieldRule
 
 
 class JsonSchema(FieldRule):
-    """The text must be JSON that follows this JSON Schema (draft 2020-12). What is no JSON fails, and so does ''.
-
-    Patterns are RE2; references stay within the schema.
-    """
+    """The text must be JSON that matches a JSON Schema. '' and text that is not JSON fail."""
 
     type: Literal["jsonSchema"]
-    schema_: Annotated[Object, Field(alias="schema")]
+    schema_: Object = Field(
+        alias="schema",
+        title="JSON Schema",
+        description="A schema of draft 2020-12. Its patterns are RE2, and its references stay within it.",
+    )
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         yield from super().check(at)

@@ -10,7 +10,9 @@ from ir.rules.base import FieldRule
 
 
 class MaxLength(FieldRule):
-    """At most this many code points."""
+    """The text must have at most this many characters."""
 
     type: Literal["maxLength"]
-    max: Annotated[int, Field(ge=0)]
+    max: Annotated[int, Field(ge=0)] = Field(
+        title="Maximum length", description="In Unicode code points.", json_schema_extra={"unit": "characters"}
+    )

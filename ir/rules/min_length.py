@@ -10,7 +10,9 @@ from ir.rules.base import FieldRule
 
 
 class MinLength(FieldRule):
-    """At least this many code points. '' has none; NULL passes."""
+    """The text must have at least this many characters. '' has none. NULL passes."""
 
     type: Literal["minLength"]
-    min: Annotated[int, Field(ge=1)]
+    min: Annotated[int, Field(ge=1)] = Field(
+        title="Minimum length", description="In Unicode code points.", json_schema_extra={"unit": "characters"}
+    )

@@ -8,9 +8,9 @@ from ir.rules.base import FieldRule
 
 
 class NotInFuture(FieldRule):
-    """The date or time must not lie behind the run's clock. What is neither fails.
+    """The date or time must not be later than the start of the run. Other values fail.
 
-    Times without a zone are UTC; a date is its midnight there, so that today's passes.
+    Times without a zone are read as UTC. A date means its midnight in UTC, so that today passes.
     """
 
     type: Literal["notInFuture"]

@@ -8,6 +8,6 @@ from ir.rules.base import FieldRule
 
 
 class NotNull(FieldRule):
-    """NULL fails, and '' too where the target would store it as NULL."""
+    """The value must not be NULL. '' fails too if the target would store it as NULL."""
 
     type: Literal["notNull"]

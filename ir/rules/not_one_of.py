@@ -9,7 +9,7 @@ from ir.rules.one_of import Values
 
 
 class NotOneOf(FieldRule):
-    """The value must be none of these; they are compared as those of `oneOf`."""
+    """The value must be none of these."""
 
     type: Literal["notOneOf"]
     values: Values

@@ -10,14 +10,20 @@ from ir.annotations import JsonScalar
 from ir.rules.base import FieldRule
 
 Value = Annotated[str | int | float, JsonScalar(("string", "number"))]
-Values = Annotated[list[Value], Field(min_length=1, max_length=1000)]
+Values = Annotated[
+    list[Value],
+    Field(
+        min_length=1,
+        max_length=1000,
+        title="Values",
+        description="Texts are compared exactly, numbers by value: 1 equals 1.0. In the form, a number in quotes is a "
+        "text.",
+    ),
+]
 
 
 class OneOf(FieldRule):
-    """The value must be one of these. Texts are compared exactly, numbers by what they are worth: 1 is 1.0.
-
-    '' is a text like any other.
-    """
+    """The value must be one of these. '' is a text like any other."""
 
     type: Literal["oneOf"]
     values: Values

@@ -8,6 +8,6 @@ from ir.rules.base import FieldRule
 
 
 class Url(FieldRule):
-    """The text must look like a whole http or https address, without user information. '' fails."""
+    """The text must look like a complete http or https address without user information. '' fails."""
 
     type: Literal["url"]

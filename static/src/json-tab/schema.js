@@ -2,7 +2,7 @@
 // shapes ($ref, properties, items, oneOf, anyOf, allOf, if/then, const, enum); whether a document is valid is not asked.
 
 /**
- * All schemas for the place `path` (keys and indices) in `value`, without references, the most general first.
+ * All schemas for the place `path` (keys and indices) in `value`, without references, the most specific last.
  * Of alternatives only those are taken whose constants and types `value` does not contradict; all, if that leaves none.
  */
 export function schemasAt(root, value, path) {
@@ -36,11 +36,13 @@ export function valuesOf(schemas) {
   return [...new Set(named)];
 }
 
-/** What the schemas call a place: {title, description, type}, each "" where nothing is said. */
+/** What the schemas call a place: {title, description, type}, each "" where nothing is said. The title names the unit. */
 export function wordsOf(schemas) {
   const last = (name) => schemas.map((schema) => schema[name]).findLast((word) => typeof word === "string") ?? "";
   const types = [...new Set(schemas.flatMap(({ type = [] }) => type))];
-  return { title: last("title"), description: last("description"), type: types.join(" or ") };
+  const unit = last("unit");
+  const title = unit ? `${last("title")} (${unit})` : last("title");
+  return { title, description: last("description"), type: types.join(" or ") };
 }
 
 function resolve(root, schema, value) {
@@ -49,8 +51,8 @@ function resolve(root, schema, value) {
   const named = $ref ? resolve(root, target(root, $ref), value) : [];
   const conditions = schema.if && holds(schema.if, value) ? [schema.then] : [];
   const all = [...allOf, ...conditions].flatMap((part) => resolve(root, part, value));
-  // What stands beside a $ref, such as a title, belongs to this use of it.
-  return [...named, own, ...all, ...choice(root, oneOf, value), ...choice(root, anyOf, value)];
+  // What stands beside a $ref or a choice, such as a title, belongs to this use of it.
+  return [...named, ...all, ...choice(root, oneOf, value), ...choice(root, anyOf, value), own];
 }
 
 function choice(root, branches, value) {

@@ -82,8 +82,8 @@ def test_a_limit_is_explained_by_what_it_limits(web, url, act):
     for field in ("hold", "expectedRowCountDelta"):
         act("set", f"/nodes/1/{field}/maxDecreasePct", value="50")
     page = words(web.get(url(node="load")))
-    assert "By how many percent the table may shrink." in page
-    assert "By how many percent a load may be smaller than that mean." in page
+    assert "Percent of the rows that the table has before the load." in page
+    assert "Percent by which a load may be smaller than the mean of earlier loads." in page
 
 
 def test_a_viewer_sees_forms_that_cannot_be_changed(url, person, sign_in):
@@ -495,7 +495,7 @@ def test_groups_of_one_kind_of_node_are_not_taken_for_those_of_another(web, url)
     """The browser keeps what a person opened or closed, by the group's id."""
     target, source = (web.get(url(node=node)).content.decode() for node in ("load", "files"))
 
-    assert 'id="group-target-how" open' in target
+    assert 'id="group-target-load-settings" open' in target
     assert "group-target" not in source
 
 
