@@ -24,7 +24,7 @@ from flowapp.accounts.services import (
     remove_member,
     revoke_token,
 )
-from flowapp.runs.janitor import list_retention
+from flowapp.processes.retention import list_retention
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.words import counted
 

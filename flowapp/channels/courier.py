@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import UUID
 
-from django.db import DatabaseError, connections, transaction
+from django.db import connections, transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 from django.views.decorators.debug import sensitive_variables
@@ -36,31 +35,6 @@ BUSY_SECONDS = 60.0
 REST_SECONDS = 15.0
 MOST_ATTEMPTS = 8
 FIRST_WAIT, LONGEST_WAIT = 30.0, 3600.0
-LOOKS_EVERY = 1.0
-
-
-class DeliveryThread(threading.Thread):
-    """Sends until `stop` is called. No trouble ends it: it is what tells of trouble."""
-
-    def __init__(self) -> None:
-        super().__init__(name="courier", daemon=True)
-        self._stopped = threading.Event()
-
-    def run(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                deliver_due()
-            except DatabaseError as error:
-                logger.warning("Nothing could be delivered: %s", type(error).__name__)
-            except Exception:
-                logger.exception("Delivering failed")
-            finally:
-                connections.close_all()
-            self._stopped.wait(LOOKS_EVERY)
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self.join(timeout=5)
 
 
 def deliver_due() -> int:

@@ -1,4 +1,4 @@
-"""Alerts, and who is alive."""
+"""Alerts."""
 
 from __future__ import annotations
 
@@ -73,17 +73,3 @@ class Alert(models.Model):
         """What has resolved it, in words."""
         by = self.resolved_by.email if self.resolved_by else "a person"
         return by if self.resolved_how == "person" else EVENTS.get(cast(Event, self.resolved_how), "")
-
-
-class Heartbeat(models.Model):
-    """A worker or scheduler process that says that it lives."""
-
-    name = models.CharField(max_length=200, primary_key=True)
-    role = models.CharField(max_length=20)
-    seen_at = models.DateTimeField()
-
-    class Meta:
-        indexes = (models.Index(fields=["role", "-seen_at"], name="heartbeat_newest"),)
-
-    def __str__(self) -> str:
-        return f"{self.role} {self.name}"

@@ -1,30 +1,21 @@
-"""Reading alerts and the state of the installation's parts. What cannot be told is said to be so, never green."""
+"""Reading alerts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
-import redis
-from django.conf import settings
-from django.db import DatabaseError, connection
-from django.db.models import BooleanField, Count, ExpressionWrapper, Q, QuerySet
+from django.db.models import Count, QuerySet
 
-from executors.api import server_name
 from flowapp.accounts.models import User, Workspace
-from flowapp.clock import from_now
-from flowapp.health.heartbeats import spark_name
 from flowapp.health.kinds import ended_by, title_of
-from flowapp.health.models import Alert, AlertState, Heartbeat, Severity
+from flowapp.health.models import Alert, AlertState, Severity
 from flowapp.pipelines.models import Pipeline
+from flowapp.processes.parts import Part, health_document
 from ir.errors import FlowError
-from ir.words import counted
 
-Status = Literal["ok", "down", "cannot tell"]
-Part = dict[str, str | int]
 NEWEST_FIRST = ("-last_seen_at", "id")
 
 
@@ -116,85 +107,3 @@ def alert_document(alert: Alert) -> dict[str, Any]:
 
 def _act(at: datetime | None, by: User | None, **more: str) -> dict[str, Any] | None:
     return {"at": at.isoformat(), "by": by.email if by else None, **more} if at else None
-
-
-def count_alive(role: str) -> int:
-    """How many processes of that role were heard of lately."""
-    return Heartbeat.objects.filter(role=role, seen_at__gt=from_now(-settings.HEARTBEAT_SECONDS)).count()
-
-
-def part(status: Status, detail: str, **more: int) -> Part:
-    return {"status": status, "detail": detail, **more}
-
-
-def database_health() -> Part:
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
-        return part("down", "The control database does not answer.")
-    return part("ok", "The control database answers.")
-
-
-def broker_health() -> Part:
-    if not settings.REDIS_URL:
-        return part("cannot tell", "No broker is configured (FLOW_REDIS_URL).")
-    try:
-        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
-            client.ping()
-    except redis.RedisError:
-        return part("down", "The broker does not answer.")
-    return part("ok", "The broker answers.")
-
-
-def process_health(role: str) -> Part:
-    try:
-        alive = count_alive(role)
-    except DatabaseError:
-        return part("cannot tell", "The control database does not answer.")
-    seconds = f"{settings.HEARTBEAT_SECONDS:g}"
-    if not alive:
-        return part("down", f"No {role} was heard of within {seconds} s.", alive=0)
-    return part("ok", f"{alive} heard of within {seconds}\u00a0s.", alive=alive)
-
-
-def spark_health() -> Part:
-    """Only workers hold Spark: without one nobody can tell."""
-    try:
-        is_fresh = ExpressionWrapper(Q(seen_at__gt=from_now(-settings.HEARTBEAT_SECONDS)), BooleanField())
-        found = Heartbeat.objects.filter(role__in=("worker", "spark")).annotate(is_fresh=is_fresh)
-        beats = list(found.values_list("role", "name", "is_fresh"))
-    except DatabaseError:
-        return part("cannot tell", "The control database does not answer.")
-    sparks = {name: fresh for role, name, fresh in beats if role == "spark"}
-    states = [sparks.get(spark_name(name)) for role, name, fresh in beats if role == "worker" and fresh]
-    return _spark_part(states)
-
-
-def _spark_part(states: Sequence[bool | None]) -> Part:
-    """`states` are those of the living workers' Sparks: None was never heard of."""
-    answering = states.count(True)
-    if not states:
-        return part("cannot tell", "No worker answers, and only workers hold Spark.", alive=0)
-    if answering:
-        return part("ok", f"Answers in {counted(answering, 'worker')}.", alive=answering)
-    if server := server_name():
-        text = f"The Spark Connect server {server} answers no worker. See that it runs and that workers reach it."
-        return part("down", text, alive=0)
-    if False in states:
-        return part("down", "Spark has answered before and is silent now. Start the worker again.", alive=0)
-    return part("cannot tell", "No worker has started Spark yet; it does within a minute.", alive=0)
-
-
-PARTS: dict[str, Callable[[], Part]] = {
-    "database": database_health,
-    "broker": broker_health,
-    "workers": lambda: process_health("worker"),
-    "scheduler": lambda: process_health("scheduler"),
-    "spark": spark_health,
-}
-
-
-def health_document() -> dict[str, Part]:
-    """The state of every part, each with a word for people."""
-    return {name: look() for name, look in PARTS.items()}

@@ -21,9 +21,10 @@ from flowapp.health.alerts import acknowledge, resolve
 from flowapp.health.forms import AlertFilter
 from flowapp.health.kinds import kind_documents
 from flowapp.health.models import Alert, AlertState
-from flowapp.health.selectors import NEWEST_FIRST, get_alert, get_light, health_document, list_alerts
+from flowapp.health.selectors import NEWEST_FIRST, get_alert, get_light, list_alerts
 from flowapp.health.trends import list_trends
 from flowapp.pipelines.selectors import list_pipeline_names
+from flowapp.processes.parts import health_document
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 

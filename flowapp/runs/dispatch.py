@@ -15,9 +15,9 @@ from flowapp.accounts.models import User
 from flowapp.backups.models import Backup
 from flowapp.backups.services import restore_backup
 from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_webhooks
-from flowapp.health.heartbeats import process_name
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
+from flowapp.processes.heartbeats import process_name
 from flowapp.runs.endings import cancelled, end_badly, end_well
 from flowapp.runs.holds import kept_of
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run

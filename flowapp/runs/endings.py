@@ -17,9 +17,9 @@ from flowapp.clock import from_now
 from flowapp.files.models import UnitState
 from flowapp.files.services import finish_units, release_units, undo_units
 from flowapp.health.alerts import raise_alert, resolve_by
-from flowapp.health.heartbeats import process_name
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
+from flowapp.processes.heartbeats import process_name
 from flowapp.runs.broker import send_next_of
 from flowapp.runs.holds import drop_approved, hold_run, kept_of
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
@@ -308,14 +307,3 @@ class RunLog(models.Model):
 
     def __str__(self) -> str:
         return f"{self.level}: {self.message}"
-
-
-class Chore(models.Model):
-    """A periodic task of the schedulers; whoever moves `due_at` forward does it."""
-
-    name = models.CharField(max_length=60, primary_key=True)
-    due_at = models.DateTimeField()
-    objects: ClassVar[models.Manager[Chore]]
-
-    def __str__(self) -> str:
-        return self.name

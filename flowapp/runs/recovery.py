@@ -10,8 +10,8 @@ from django.db.models.functions import Now
 
 from executors.errors import Failure, LeaseLost, Terminal, Transient
 from flowapp.clock import from_now
-from flowapp.health.heartbeats import process_name
 from flowapp.pipelines.models import Pipeline
+from flowapp.processes.heartbeats import process_name
 from flowapp.runs.endings import cancelled, end_lost, settle
 from flowapp.runs.leases import Claim, take_over
 from flowapp.runs.models import Run, State

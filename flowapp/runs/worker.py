@@ -13,7 +13,7 @@ from django.conf import settings
 
 from executors.api import spark_answers, warm_up_spark
 from flowapp.health.alerts import resolve_by
-from flowapp.health.heartbeats import HeartbeatThread, process_name, spark_name
+from flowapp.processes.heartbeats import HeartbeatThread, process_name, spark_name
 from flowapp.runs.broker import send_held
 from flowapp.runs.endings import is_loss
 from flowapp.runs.hooks import interrupt_hooks

@@ -269,7 +269,7 @@ def keep(picture: bytes, path: Path) -> None:
 @pytest.fixture
 def alive(transactional_db: None) -> Iterator[None]:
     """The runs are run in this process, which answers for worker, Spark and scheduler."""
-    from flowapp.health.heartbeats import HeartbeatThread, spark_name
+    from flowapp.processes.heartbeats import HeartbeatThread, spark_name
 
     beating = [HeartbeatThread("worker", "worker"), HeartbeatThread(spark_name("worker"), "spark")]
     beating.append(HeartbeatThread("scheduler", "scheduler"))

@@ -7,12 +7,13 @@ import time
 import pytest
 
 from flowapp.channels import courier
-from flowapp.channels.courier import DeliveryThread, deliver_due, wait_after
+from flowapp.channels.courier import deliver_due, wait_after
 from flowapp.channels.models import Delivery
 from flowapp.clock import from_now
 from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.health.models import Alert
-from flowapp.runs.janitor import delete_old_rows
+from flowapp.processes.periodic import Task, TasksThread
+from flowapp.processes.retention import delete_old_rows
 from tests.receivers import drip
 
 
@@ -33,9 +34,8 @@ def test_all_channels_are_served_and_a_silent_receiver_holds_up_itself_alone(wor
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_courier_sends_until_it_is_stopped_and_survives_trouble(workspace, pager, receiver, monkeypatch):
+def test_the_courier_sends_until_it_is_stopped_and_survives_trouble(workspace, pager, receiver):
     pager()
-    monkeypatch.setattr(courier, "LOOKS_EVERY", 0.05)
     good, calls = deliver_due, []
 
     def deliver() -> int:
@@ -44,8 +44,7 @@ def test_the_courier_sends_until_it_is_stopped_and_survives_trouble(workspace, p
             raise RuntimeError("boom")
         return good()
 
-    monkeypatch.setattr(courier, "deliver_due", deliver)
-    thread = DeliveryThread()
+    thread = TasksThread("courier", [Task("send messages", lambda _: deliver())], 0.05)
     thread.start()
     raise_alert("run.failed", "error", "m", "n", workspace=workspace)
     deadline = time.monotonic() + 10

@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from flowapp.health.heartbeats import HeartbeatThread, beat, spark_name
-from flowapp.health.models import Heartbeat
+from flowapp.processes.heartbeats import HeartbeatThread, beat, spark_name
+from flowapp.processes.models import Heartbeat
 
 URL = "/api/health/"
 

@@ -12,8 +12,8 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from flowapp.health.alerts import raise_alert
-from flowapp.health.heartbeats import beat, spark_name
 from flowapp.health.models import Alert, AlertState
+from flowapp.processes.heartbeats import beat, spark_name
 from flowapp.runs.models import CommitRecord, NodeRun, Purpose, Run, State, Trigger
 from flowapp.runs.services import queue_run
 from tests.flowapp.conftest import make_document
@@ -55,7 +55,7 @@ def test_the_light_is_green_only_if_all_parts_answer(workspace, alive, widget):
 
 @pytest.mark.parametrize("role", ["worker", "scheduler"])
 def test_a_silent_worker_or_scheduler_means_that_nobody_can_tell(workspace, alive, widget, role):
-    from flowapp.health.models import Heartbeat
+    from flowapp.processes.models import Heartbeat
 
     Heartbeat.objects.filter(role=role).delete()
     text = words(widget())

@@ -16,7 +16,7 @@ from celery.worker import state as worker_state
 import executors
 from executors.errors import Transient
 from flowapp.celery import RUN_TASK, app
-from flowapp.health.models import Heartbeat
+from flowapp.processes.models import Heartbeat
 from flowapp.runs import broker, dispatch, leases, tasks
 from flowapp.runs import worker as worker_process
 from flowapp.runs.leases import claim_run

@@ -19,8 +19,10 @@ from flowapp.connections.services import resolve
 from flowapp.files.models import LoadUnit
 from flowapp.health.alerts import raise_alert
 from flowapp.health.models import Alert
+from flowapp.processes.retention import delete_old_rows, list_retention
 from flowapp.quarantine.models import RowJob
-from flowapp.runs.janitor import delete_old_rows, list_retention, sweep_staging
+from flowapp.quarantine.retained import forget_row_ids
+from flowapp.runs.janitor import sweep_staging
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, RunLog, State, Trigger
 from flowapp.runs.services import queue_run
@@ -103,7 +105,7 @@ def test_which_rows_a_replay_was_about_is_forgotten_and_what_it_was_to_do_stays(
     )
     for days, left in ((6, [["dlq", "orders", [1, 2]]]), (8, [])):
         Run.objects.update(ended_at=timezone.now() - timedelta(days=days))
-        delete_old_rows()
+        forget_row_ids()
         job.refresh_from_db()
         assert (job.tables, job.reason) == (left, "mended")
 

@@ -10,11 +10,12 @@ from executors.errors import Terminal
 from executors.model import NodeReport, RunReport
 from flowapp.health.models import Alert
 from flowapp.pipelines.listing import Filters, list_rows
+from flowapp.processes.retention import delete_old_rows
 from flowapp.runs.dispatch import execute_claimed, preview_inline, run_to_end
-from flowapp.runs.janitor import delete_old_rows, delete_old_samples
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import EffectSample, Run, State, Trigger
 from flowapp.runs.recovery import adopt_inline
+from flowapp.runs.retained import SAMPLES
 from flowapp.runs.selectors import last_states, list_runs, run_document
 from flowapp.runs.services import queue_preview, queue_run
 from tests.flowapp.reading import words
@@ -87,9 +88,9 @@ def test_a_preview_whose_process_is_gone_is_never_taken_up_as_a_run(pipeline):
 
 def test_values_are_stored_sealed_and_go_within_the_hour(previewed):
     assert "Bobby" not in EffectSample.objects.get().sealed
-    assert delete_old_samples() == 0
+    assert SAMPLES.delete() == 0
     EffectSample.objects.update(at=timezone.now() - timezone.timedelta(hours=2))
-    assert delete_old_samples() == 1
+    assert SAMPLES.delete() == 1
     (effect,) = run_document(previewed, sees_values=True)["effects"]
     assert (effect["samples"], effect["rowsInserted"]) == (None, 2)
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from flowapp.health.models import Heartbeat
+from flowapp.processes.models import Heartbeat
 from flowapp.runs.models import ENDED, Run, State, Trigger
 from flowapp.runs.services import queue_run
 

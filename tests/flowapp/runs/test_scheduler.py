@@ -12,23 +12,15 @@ from django.db.models.functions import Now
 
 from flowapp.clock import from_now
 from flowapp.health.alerts import raise_alert
-from flowapp.health.heartbeats import beat
 from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import set_enabled, set_paused
-from flowapp.runs import scheduler
+from flowapp.processes import periodic
+from flowapp.processes.heartbeats import beat
+from flowapp.processes.periodic import ON_TIME, Task, TasksThread, claim, tasks_by_thread, tick
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, State, Trigger
-from flowapp.runs.scheduler import (
-    BESIDE,
-    ON_TIME,
-    StepsThread,
-    claim_chore,
-    resend_queued,
-    tick,
-    watch_queue,
-    watch_workers,
-)
+from flowapp.runs.queue_watch import resend_queued, watch_queue, watch_workers
 from flowapp.runs.schedules import fire_due
 from flowapp.runs.services import queue_run
 from tests.flowapp.together import at_once
@@ -173,7 +165,7 @@ def test_runs_without_a_worker_are_told_until_one_is_heard_of(pipeline, sent):
 
 
 def test_a_worker_long_silent_is_no_worker(pipeline, sent):
-    from flowapp.health.models import Heartbeat
+    from flowapp.processes.models import Heartbeat
 
     queue_run(pipeline, Trigger.MANUAL)
     Run.objects.update(due_at=from_now(-10))
@@ -207,7 +199,7 @@ def test_each_workspace_hears_of_its_own_runs_and_the_first_one_that_there_are_s
     for _ in range(2):
         queue_run(pipeline, Trigger.MANUAL)
     Run.objects.update(due_at=from_now(-601))
-    monkeypatch.setattr("flowapp.runs.scheduler.count_alive", lambda _: watch is watch_queue)
+    monkeypatch.setattr("flowapp.runs.queue_watch.count_alive", lambda _: watch is watch_queue)
     watch(NOON)
     told = dict(Alert.objects.values_list("workspace__slug", "message"))
     assert set(told) == {settings.FLOW_WORKSPACE, "alices-team"}
@@ -245,9 +237,9 @@ def test_a_run_that_waits_for_the_pipelines_running_one_is_not_stuck(pipeline, s
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_chore_is_done_by_one_of_many():
-    assert sorted(at_once(*[lambda: claim_chore("sweep", 60)] * 4)) == [False, False, False, True]
-    assert not claim_chore("sweep", 60)
+def test_a_periodic_task_is_done_by_one_of_many():
+    assert sorted(at_once(*[lambda: claim("sweep", 60)] * 4)) == [False, False, False, True]
+    assert not claim("sweep", 60)
 
 
 def test_a_step_that_fails_does_not_keep_the_others_from_being_done(hourly, monkeypatch, caplog):
@@ -255,10 +247,10 @@ def test_a_step_that_fails_does_not_keep_the_others_from_being_done(hourly, monk
         raise DatabaseError("no answer")
 
     done = []
-    monkeypatch.setattr(scheduler.connections, "close_all", lambda: None)
-    tick((("broken", broken), ("next", done.append)), NOON)
+    monkeypatch.setattr(periodic.connections, "close_all", lambda: None)
+    tick((Task("broken", broken), Task("next", done.append)), NOON)
     assert done == [NOON]
-    assert "Scheduler step broken failed" in caplog.text
+    assert "The periodic task 'broken' failed" in caplog.text
 
 
 def test_a_whole_tick_does_every_step_and_schedules_fire_without_any_target(hourly, caplog, monkeypatch):
@@ -268,18 +260,19 @@ def test_a_whole_tick_does_every_step_and_schedules_fire_without_any_target(hour
         asked.append(address)
         raise psycopg.OperationalError("no answer")
 
-    monkeypatch.setattr(psycopg, "connect", unreachable)
-    tick(ON_TIME, NOON)
+    monkeypatch.setattr("executors.postgres.client.Session.connect", unreachable)
+    tasks = tasks_by_thread()
+    tick(tasks.pop(ON_TIME), NOON)
     assert (Run.objects.count(), asked) == (1, [])
-    for steps in BESIDE.values():
-        tick(steps, NOON)
+    for beside in tasks.values():
+        tick(beside, NOON)
     assert asked
     assert "failed" not in caplog.text
 
 
 def test_what_takes_long_has_a_thread_that_ends_when_it_is_told_to():
     done = threading.Event()
-    thread = StepsThread("beside", (("step", lambda _: done.set()),), 60)
+    thread = TasksThread("beside", [Task("task", lambda _: done.set())], 60)
     thread.start()
     assert done.wait(5)
     thread.stop()

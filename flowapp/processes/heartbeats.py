@@ -14,7 +14,7 @@ from django.db import DatabaseError, connections
 from django.db.models.functions import Now
 
 from flowapp.clock import from_now
-from flowapp.health.models import Heartbeat
+from flowapp.processes.models import Heartbeat
 
 logger = logging.getLogger(__name__)
 FORGET_AFTER = 24 * 3600.0
@@ -32,6 +32,11 @@ def spark_name(process: str) -> str:
 
 def beat(name: str, role: str) -> None:
     Heartbeat.objects.update_or_create(name=name, defaults={"role": role, "seen_at": Now()})
+
+
+def count_alive(role: str) -> int:
+    """How many processes of that role were heard of lately."""
+    return Heartbeat.objects.filter(role=role, seen_at__gt=from_now(-settings.HEARTBEAT_SECONDS)).count()
 
 
 def forget_dead() -> None:

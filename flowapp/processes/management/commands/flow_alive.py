@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from flowapp.clock import from_now
-from flowapp.health.models import Heartbeat
+from flowapp.processes.models import Heartbeat
 
 
 class Command(BaseCommand):

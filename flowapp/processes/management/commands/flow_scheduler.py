@@ -8,9 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from flowapp.channels.courier import DeliveryThread
-from flowapp.health.heartbeats import HeartbeatThread, process_name
-from flowapp.runs.scheduler import BESIDE, ON_TIME, StepsThread, tick
+from flowapp.processes.heartbeats import HeartbeatThread, process_name
+from flowapp.processes.periodic import ON_TIME, TasksThread, tasks_by_thread, tick
 
 TICK_SECONDS = 1.0
 
@@ -22,19 +21,18 @@ class Command(BaseCommand):
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
+        tasks = tasks_by_thread()
+        on_time = tasks.pop(ON_TIME)
         heartbeat = HeartbeatThread(process_name(), "scheduler")
-        deliveries = DeliveryThread()
-        beside = [StepsThread(name, steps, TICK_SECONDS) for name, steps in BESIDE.items()]
+        beside = [TasksThread(name, own, TICK_SECONDS) for name, own in tasks.items()]
         heartbeat.start()
-        deliveries.start()
         for thread in beside:
             thread.start()
         try:
             while not stopped.is_set():
-                tick(ON_TIME)
+                tick(on_time)
                 stopped.wait(TICK_SECONDS)
         finally:
             for thread in beside:
                 thread.stop()
-            deliveries.stop()
             heartbeat.stop()

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from flowapp.clock import from_now
-from flowapp.health.heartbeats import beat, process_name
-from flowapp.health.models import Heartbeat
+from flowapp.processes.heartbeats import beat, process_name
+from flowapp.processes.models import Heartbeat
 
 pytestmark = pytest.mark.django_db
 

@@ -1,0 +1,18 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class BackupsConfig(AppConfig):
+    name = "flowapp.backups"
+
+    def ready(self) -> None:
+        from flowapp.backups.selectors import KEPT_DAYS
+        from flowapp.backups.services import drop_old_backups
+        from flowapp.processes import periodic, retention
+        from ir.words import counted
+
+        retention.describe("Backups of tables", lambda: counted(KEPT_DAYS, "day"))
+        periodic.register(periodic.Task("drop old backups", lambda _: drop_old_backups(), 3600, periodic.CLEARING_UP))

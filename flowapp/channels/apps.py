@@ -1,0 +1,21 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ChannelsConfig(AppConfig):
+    name = "flowapp.channels"
+
+    def ready(self) -> None:
+        from django.db.models import Q
+
+        from flowapp.channels.courier import deliver_due
+        from flowapp.channels.models import Delivery, DeliveryState
+        from flowapp.channels.selectors import KEPT_DAYS
+        from flowapp.processes import periodic, retention
+
+        sent = ~Q(state=DeliveryState.PENDING)
+        retention.register(retention.Retention("Messages to channels, as logged", Delivery, "made_at", KEPT_DAYS, sent))
+        periodic.register(periodic.Task("send messages", lambda _: deliver_due(), thread="courier"))

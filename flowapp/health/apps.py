@@ -1,0 +1,19 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class HealthConfig(AppConfig):
+    name = "flowapp.health"
+
+    def ready(self) -> None:
+        from django.db.models import Q
+
+        from flowapp.health.models import Alert, AlertState
+        from flowapp.processes import retention
+
+        retention.register(
+            retention.Retention("Alerts, once resolved", Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED))
+        )

@@ -1,0 +1,17 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class PipelinesConfig(AppConfig):
+    name = "flowapp.pipelines"
+
+    def ready(self) -> None:
+        from flowapp.pipelines.remains import clear_up_remains
+        from flowapp.processes import periodic
+
+        periodic.register(
+            periodic.Task("clear up after deleted pipelines", lambda _: clear_up_remains(), 3600, periodic.CLEARING_UP)
+        )

@@ -1,0 +1,19 @@
+"""Django's name of this app, and its own periodic tasks."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ProcessesConfig(AppConfig):
+    name = "flowapp.processes"
+
+    def ready(self) -> None:
+        from flowapp.processes import periodic
+        from flowapp.processes.heartbeats import forget_dead
+        from flowapp.processes.retention import delete_old_rows
+
+        periodic.register(
+            periodic.Task("delete old rows", lambda _: delete_old_rows(), 3600),
+            periodic.Task("forget dead processes", lambda _: forget_dead(), 3600),
+        )

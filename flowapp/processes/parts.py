@@ -1,0 +1,97 @@
+"""The state of the installation's parts. What cannot be told is said to be so, never green."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import redis
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models import BooleanField, ExpressionWrapper, Q
+
+from executors.api import server_name
+from flowapp.clock import from_now
+from flowapp.processes.heartbeats import count_alive, spark_name
+from flowapp.processes.models import Heartbeat
+from ir.words import counted
+
+Status = Literal["ok", "down", "cannot tell"]
+Part = dict[str, str | int]
+
+
+def part(status: Status, detail: str, **more: int) -> Part:
+    return {"status": status, "detail": detail, **more}
+
+
+def database_health() -> Part:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return part("down", "The control database does not answer.")
+    return part("ok", "The control database answers.")
+
+
+def broker_health() -> Part:
+    if not settings.REDIS_URL:
+        return part("cannot tell", "No broker is configured (FLOW_REDIS_URL).")
+    try:
+        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
+            client.ping()
+    except redis.RedisError:
+        return part("down", "The broker does not answer.")
+    return part("ok", "The broker answers.")
+
+
+def process_health(role: str) -> Part:
+    try:
+        alive = count_alive(role)
+    except DatabaseError:
+        return part("cannot tell", "The control database does not answer.")
+    seconds = f"{settings.HEARTBEAT_SECONDS:g}"
+    if not alive:
+        return part("down", f"No {role} was heard of within {seconds} s.", alive=0)
+    return part("ok", f"{alive} heard of within {seconds}\u00a0s.", alive=alive)
+
+
+def spark_health() -> Part:
+    """Only workers hold Spark: without one nobody can tell."""
+    try:
+        is_fresh = ExpressionWrapper(Q(seen_at__gt=from_now(-settings.HEARTBEAT_SECONDS)), BooleanField())
+        found = Heartbeat.objects.filter(role__in=("worker", "spark")).annotate(is_fresh=is_fresh)
+        beats = list(found.values_list("role", "name", "is_fresh"))
+    except DatabaseError:
+        return part("cannot tell", "The control database does not answer.")
+    sparks = {name: fresh for role, name, fresh in beats if role == "spark"}
+    states = [sparks.get(spark_name(name)) for role, name, fresh in beats if role == "worker" and fresh]
+    return _spark_part(states)
+
+
+def _spark_part(states: Sequence[bool | None]) -> Part:
+    """`states` are those of the living workers' Sparks: None was never heard of."""
+    answering = states.count(True)
+    if not states:
+        return part("cannot tell", "No worker answers, and only workers hold Spark.", alive=0)
+    if answering:
+        return part("ok", f"Answers in {counted(answering, 'worker')}.", alive=answering)
+    if server := server_name():
+        text = f"The Spark Connect server {server} answers no worker. See that it runs and that workers reach it."
+        return part("down", text, alive=0)
+    if False in states:
+        return part("down", "Spark has answered before and is silent now. Start the worker again.", alive=0)
+    return part("cannot tell", "No worker has started Spark yet; it does within a minute.", alive=0)
+
+
+PARTS: dict[str, Callable[[], Part]] = {
+    "database": database_health,
+    "broker": broker_health,
+    "workers": lambda: process_health("worker"),
+    "scheduler": lambda: process_health("scheduler"),
+    "spark": spark_health,
+}
+
+
+def health_document() -> dict[str, Part]:
+    """The state of every part, each with a word for people."""
+    return {name: look() for name, look in PARTS.items()}

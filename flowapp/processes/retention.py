@@ -1,0 +1,61 @@
+"""How long things are kept: each app registers what it throws away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Model, Q
+
+from flowapp.clock import from_now
+from ir.words import counted
+
+DAY = 24 * 3600.0
+AT_ONCE = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Rows of a model whose `age` field is older than `days`, and which `only` matches, go. `what` names them."""
+
+    what: str
+    model: type[Model]
+    age: str
+    days: float
+    only: Q = field(default_factory=Q)
+
+    def delete(self) -> int:
+        """Delete what is past its time, in small transactions; returns how many rows went."""
+        model: type[Any] = self.model
+        rows = model._default_manager.filter(self.only, **{f"{self.age}__lt": from_now(-self.days * DAY)})
+        total = 0
+        while keys := list(rows.values_list("pk", flat=True)[:AT_ONCE]):
+            model._default_manager.filter(pk__in=keys).delete()
+            total += len(keys)
+        return total
+
+
+_rules: list[Retention] = []
+_told: list[tuple[str, Callable[[], str]]] = []
+
+
+def register(*rules: Retention) -> None:
+    """Delete such rows every hour, and say so."""
+    _rules.extend(rules)
+
+
+def describe(what: str, how_long: Callable[[], str]) -> None:
+    """Say how long something is kept that its app throws away itself."""
+    _told.append((what, how_long))
+
+
+def list_retention() -> list[tuple[str, str]]:
+    """What is kept for how long, in words."""
+    rules = [(rule.what, counted(int(rule.days), "day")) for rule in _rules]
+    return [*rules, *((what, how_long()) for what, how_long in _told)]
+
+
+def delete_old_rows() -> int:
+    """Delete what is past its time; returns how many rows went."""
+    return sum(rule.delete() for rule in _rules)

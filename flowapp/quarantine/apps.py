@@ -1,0 +1,24 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class QuarantineConfig(AppConfig):
+    name = "flowapp.quarantine"
+
+    def ready(self) -> None:
+        from flowapp.processes import periodic, retention
+        from flowapp.quarantine import purging, retained
+        from ir.words import counted
+
+        retention.register(*retained.RETENTION)
+        retention.describe(
+            "Rejected rows that a replay was about, by their ids", lambda: counted(retained.ROW_IDS_DAYS, "day")
+        )
+        periodic.register(
+            periodic.Task("forget row ids", lambda _: retained.forget_row_ids(), 3600),
+            periodic.Task("purge rejected rows", lambda _: purging.purge_old_rows(), 3600, periodic.CLEARING_UP),
+            periodic.Task("go on with purges", lambda _: purging.go_on_with_purges(), 30, periodic.CLEARING_UP),
+        )

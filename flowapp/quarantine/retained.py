@@ -1,0 +1,22 @@
+"""How long it is kept what was done with rejected rows."""
+
+from __future__ import annotations
+
+from flowapp.clock import from_now
+from flowapp.processes.retention import AT_ONCE, DAY, Retention
+from flowapp.quarantine.models import RowDecision, RowJob, Selection
+
+RETENTION = (
+    Retention("Rejected rows as chosen for work, by their ids", Selection, "made_at", 7),
+    Retention("Who decided what about rejected rows", RowDecision, "at", 730),
+)
+ROW_IDS_DAYS = 7
+"""How long it is kept which rows a replay was about, by their ids."""
+
+
+def forget_row_ids() -> None:
+    """A run that has ended needs them no more: what became of each row is told beside its table. What stays says what
+    the run was to do, and why."""
+    over = RowJob.objects.exclude(tables=[]).filter(run__ended_at__lt=from_now(-ROW_IDS_DAYS * DAY))
+    while keys := list(over.values_list("pk", flat=True)[:AT_ONCE]):
+        RowJob.objects.filter(pk__in=keys).update(tables=[], overwrite=[], hashes=[])

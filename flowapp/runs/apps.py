@@ -1,0 +1,35 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+ENDING_RUNS = "runs' ends"
+"""The thread of what asks the targets of runs that others wait for."""
+
+
+class RunsConfig(AppConfig):
+    name = "flowapp.runs"
+
+    def ready(self) -> None:
+        from flowapp.processes import periodic, retention
+        from flowapp.runs import janitor, retained
+        from flowapp.runs.holds import expire_holds
+        from flowapp.runs.queue_watch import resend_queued, watch_queue, watch_workers
+        from flowapp.runs.recovery import take_back_lost
+        from flowapp.runs.schedules import fire_due
+
+        retention.register(*retained.RETENTION)
+        for what, how_long in retained.DESCRIBED:
+            retention.describe(what, how_long)
+        periodic.register(
+            periodic.Task("fire schedules", fire_due),
+            periodic.Task("send queued runs again", resend_queued),
+            periodic.Task("watch workers", watch_workers, 10),
+            periodic.Task("watch the queue", watch_queue, 60),
+            periodic.Task("delete old samples", lambda _: retained.SAMPLES.delete(), 300),
+            periodic.Task("take back lost runs", lambda _: take_back_lost(), thread=ENDING_RUNS),
+            periodic.Task("expire holds", lambda _: expire_holds(), 60, ENDING_RUNS),
+            periodic.Task("drop old row samples", lambda _: janitor.drop_old_row_samples(), 3600, periodic.CLEARING_UP),
+            periodic.Task("sweep staging", lambda _: janitor.sweep_staging(), 3600, periodic.CLEARING_UP),
+        )

@@ -1,0 +1,94 @@
+"""What schedulers do for queued runs: they send them again, and tell when nobody takes them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import Now
+
+from flowapp.accounts.models import Workspace
+from flowapp.clock import from_now
+from flowapp.health.alerts import raise_alert, resolve_by
+from flowapp.health.models import Alert, AlertState
+from flowapp.processes.heartbeats import count_alive
+from flowapp.runs.broker import send_run
+from flowapp.runs.models import CLAIMABLE, COUNTED, OCCUPYING, Run, State
+from ir.words import counted
+
+AT_ONCE = 500
+STUCK_SECONDS = 600.0
+
+
+def resend_queued(_: datetime) -> int:
+    """Send again what is due and was not sent for a while: messages may be lost, and waiting runs come due.
+
+    What waits for its pipeline's running run is sent when that ends.
+    """
+    unsent = Q(sent_at=None, queued_at__lt=from_now(-settings.RESEND_SECONDS)) | Q(
+        sent_at__lt=from_now(-settings.RESEND_SECONDS)
+    )
+    due = Run.objects.filter(state__in=CLAIMABLE, due_at__lte=Now()).filter(unsent).exclude(_is_held_back())
+    sent = 0
+    for run in due.order_by("due_at").only("pk", "sent_at")[:AT_ONCE]:
+        if Run.objects.filter(pk=run.pk, sent_at=run.sent_at, state__in=CLAIMABLE).update(sent_at=Now()):
+            send_run(run.pk)
+            sent += 1
+    return sent
+
+
+def _is_held_back() -> Q:
+    """A run that counts and whose pipeline has a running one, or one that is held or just approved."""
+    busy = Run.counted.filter(state__in=OCCUPYING).values("pipeline")
+    return Q(pipeline__in=busy, purpose__in=COUNTED) & ~Q(state=State.APPROVED)
+
+
+def watch_workers(_: datetime) -> None:
+    """Tell when runs wait and nobody is there to take them."""
+    if count_alive("worker"):
+        resolve_by("worker.seen")
+        return
+    sent = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-5)).exclude(sent_at=None)
+    for workspace, own in _concerned(sent):
+        wait = f"{counted(own, 'run')} waiting" if own else "runs of other workspaces wait"
+        raise_alert(
+            "workers.none",
+            "error",
+            f"No worker is alive; {wait}.",
+            f"Start a worker (`flow up` does){_OR_TELL}",
+            workspace=workspace,
+        )
+
+
+def watch_queue(_: datetime) -> None:
+    """Tell when workers live and yet a run that nothing holds back is not taken."""
+    stuck = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-STUCK_SECONDS)).exclude(sent_at=None)
+    concerned = _concerned(stuck.exclude(_is_held_back()))
+    told = Alert.objects.filter(kind="queue.stuck").exclude(state=AlertState.RESOLVED)
+    for over in told.exclude(workspace__in=[workspace for workspace, _ in concerned]):
+        resolve_by("queue.empty", workspace_id=over.workspace_id)
+    if not count_alive("worker"):
+        return
+    for workspace, own in concerned:
+        who = counted(own, "run") if own else "Runs of other workspaces are"
+        raise_alert(
+            "queue.stuck",
+            "warning",
+            f"{who} waiting for over {STUCK_SECONDS / 60:g} minutes.",
+            f"All workers may be busy: add one or look at the broker{_OR_TELL}",
+            workspace=workspace,
+        )
+
+
+_OR_TELL = ", or tell whoever runs this installation."
+
+
+def _concerned(waiting: QuerySet[Run]) -> list[tuple[Workspace, int]]:
+    """Each workspace of which runs wait, with how many of its own; and, for it can mend it, the one that the
+    installation began with. None is told anything of another's runs but that there are some."""
+    counts = dict(waiting.order_by().values_list("workspace").annotate(Count("pk")))
+    if not counts:
+        return []
+    named = Workspace.objects.filter(Q(pk__in=counts) | Q(slug=settings.FLOW_WORKSPACE)).order_by("slug")
+    return [(workspace, counts.get(workspace.pk, 0)) for workspace in named]

@@ -1,0 +1,32 @@
+"""How long runs and what they have counted are kept.
+
+Runs that loaded something, commits and committed files are kept: what was loaded is to be answered for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db.models import Q
+
+from executors.target_database import RESULTS_KEPT_DAYS, SAMPLES_KEPT_DAYS
+from flowapp.processes.retention import Retention
+from flowapp.runs.models import COUNTED, EffectSample, Run, RunLog
+from ir.words import counted
+
+SAMPLE_HOURS = 1
+"""How long the values that a preview has shown are kept."""
+SAMPLES = Retention("Row values that a preview has shown", EffectSample, "at", SAMPLE_HOURS / 24)
+"""Deleted more often than all else, for they are the data itself."""
+RETENTION = (
+    Retention("Lines of runs' logs", RunLog, "at", 30),
+    Retention("Previews and what they counted", Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
+)
+DESCRIBED: tuple[tuple[str, Callable[[], str]], ...] = (
+    ("Runs that loaded, their numbers, versions and loaded files", lambda: "for good"),
+    ("Samples of loaded rows, beside their table", lambda: counted(SAMPLES_KEPT_DAYS, "day")),
+    ("What replays did with each row, beside their table", lambda: counted(RESULTS_KEPT_DAYS, "day")),
+    ("Held loads without a decision", lambda: f"{settings.HOLD_HOURS:g} hours"),
+    (SAMPLES.what, lambda: counted(SAMPLE_HOURS, "hour")),
+)
