@@ -11,7 +11,6 @@ from importlib import import_module
 from typing import Literal
 
 from executors.discarding import ClaimedFile, archive_discarded
-from executors.formats.csv import read_header
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
 from executors.holding import Held, Kept
 from executors.hooks.base import Interruption
@@ -21,6 +20,7 @@ from executors.model import BackupRef, HookReport, LoadCommit, RunJob, RunReport
 from executors.ports import Ports
 from executors.replay_path import require_replayable
 from executors.restore import UNDONE, hooks_not_run
+from executors.sources.peek import peek_columns
 from executors.spark.address import server_name
 from executors.suggestions import LEAST_ROWS, Proposal, Trial, propose, try_rule
 from executors.target_database.commits import note_hook_done
@@ -44,9 +44,9 @@ __all__ = [
     "Trial",
     "add_warnings",
     "archive_discarded",
+    "peek_columns",
     "post_webhook",
     "propose",
-    "read_header",
     "report_commits",
     "require_replayable",
     "rerun_hook",

@@ -7,7 +7,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from executors.sources import SOURCES, Claimant, load_source
+from executors.sources import load_file_source
+from executors.sources.base import Claimant, SourceContext
+from ir.connectors import CONNECTORS
 from ir.nodes import Source
 from ir.pipeline import Pipeline
 
@@ -24,9 +26,9 @@ class ClaimedFile(NamedTuple):
 def archive_discarded(pipeline: Pipeline, source: Source, folder: Path, files: Collection[ClaimedFile]) -> None:
     """Move these claimed files to the failed ones, so that the next run does not read them again. Files that are read
     in place stay where they are. Raises Failure."""
-    if source.connector not in SOURCES:
+    if CONNECTORS[source.connector].reads != "files":
         return
-    handler = load_source(source, folder, Claimant.of(pipeline))
+    handler = load_file_source(source, SourceContext(folder, Claimant.of(pipeline)))
     for file in handler.list_claimed(time.time()):
         if ClaimedFile(file.name, file.size, file.mtime_ns) in files:
             handler.archive(file, succeeded=False)

@@ -11,6 +11,7 @@ from executors.approved_load import ApprovedLoad
 from executors.columnless import ColumnlessLoad, blank_warning, names_no_column, with_columns_of, without_columns
 from executors.destination import refuse_unloadable
 from executors.errors import Failure, InvalidContent, LeaseLost, Terminal, Transient
+from executors.formats.files import FileStore
 from executors.holding import Held
 from executors.markers import add_warnings, put_share, tell
 from executors.model import FileScan, LoadCommit, NodeReport, RunJob, RunReport, Share, SourceFile
@@ -22,8 +23,7 @@ from executors.postgres.names import TableName
 from executors.postgres.table_lock import refuse_busy
 from executors.reading import Reading
 from executors.runs.target_run import TargetRun
-from executors.sources import load_source
-from executors.sources.file_reader import FileSourceReader, Opener
+from executors.sources.file_reader import FileSourceReader
 from executors.sources.readers import SourceReader, SourceReaders
 from executors.sources.snapshot_reader import SnapshotSourceReader
 from executors.spark.scan import scan_files
@@ -64,21 +64,20 @@ def carry_out(kind: type[PipelineRun], job: RunJob, ports: Ports) -> RunReport:
 
 
 class PipelineRun:
-    """One attempt. `opener` gives the connectors of files."""
+    """One attempt."""
 
     nothing_words = "Nothing new for"
     only_looks = False
     """Whether it shows rows that it does not load."""
 
-    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, opener: Opener = load_source) -> None:
+    def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
         self.job, self.ports, self.report = job, ports, RunReport()
         self.lanes: list[TargetRun] = []
         self._stack = stack
         self._session = stack.enter_context(RunSession())
-        files = FileSourceReader(job, ports, self._scan, opener)
-        self._source_reader: SourceReader = SourceReaders(
-            files, SnapshotSourceReader(job, ports, stack, only_looks=self.only_looks)
-        )
+        files = FileSourceReader(job, ports, self._scan, only_looks=self.only_looks)
+        snapshots = SnapshotSourceReader(job, ports, stack, only_looks=self.only_looks)
+        self._source_reader: SourceReader = SourceReaders(files, snapshots)
 
     # --- before anything is read ------------------------------------------------------------------------------
 
@@ -146,8 +145,8 @@ class PipelineRun:
         with suppress(Failure):
             self._source_reader.interrupt()
 
-    def _scan(self, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
-        return scan_files(self._session, source, files)
+    def _scan(self, source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
+        return scan_files(self._session, source, files, store)
 
     # --- one target -------------------------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal
 
 from executors.columnless import (
@@ -24,9 +23,7 @@ from executors.ports import Events, LoadUnits, NewestFile, Ports
 from executors.postgres import meta
 from executors.reading import Reading
 from executors.runs.target_run import TargetRun
-from executors.sources import ArrivedWhole, Claimant, FileSource, Listing, load_source
 from executors.target_preview import TargetPreview
-from ir.nodes import Source
 
 
 def preview_pipeline(job: RunJob, ports: Ports) -> RunReport:
@@ -47,7 +44,7 @@ class PipelinePreview(PipelineRun):
     only_looks = True
 
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack) -> None:
-        super().__init__(job, without_effects(ports), stack, _read_in_place)
+        super().__init__(job, without_effects(ports), stack)
 
     def _prepare(self, lane: TargetRun) -> None:
         meta.ensure_meta(lane.connection)
@@ -122,27 +119,3 @@ class _NoAlerts:
         self, kind: str, severity: Literal["warning", "error"], message: str, next_step: str, node: str | None = None
     ) -> None:
         self.log(severity, message, node)
-
-
-def _read_in_place(source: Source, folder: Path, claimant: Claimant) -> FileSource:
-    return _InPlace(load_source(source, folder, replace(claimant, token=None)))
-
-
-class _InPlace(FileSource):
-    """A connector whose files stay where they are."""
-
-    def __init__(self, handler: FileSource) -> None:
-        self._handler = handler
-
-    def list_files(self, now: float, arrived_whole: ArrivedWhole, seen: Sequence[SourceFile] = ()) -> Listing:
-        return self._handler.list_files(now, arrived_whole, seen)
-
-    def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
-        return self._handler.list_claimed(now)
-
-    def claim(self, file: SourceFile) -> SourceFile:
-        return file
-
-    def requeue(self, file: SourceFile) -> None: ...
-
-    def archive(self, file: SourceFile, succeeded: bool) -> None: ...

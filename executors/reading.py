@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 from executors.formats import FORMATS
 from executors.formats.batches import Batches
 from executors.formats.clues import clues_of
+from executors.formats.files import FileStore
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField
 from executors.postgres.mark_types import MarkType
@@ -93,13 +94,14 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class FileReader:
-    """Reads splits of files of one format."""
+    """Reads splits of files of one format, which `store` opens."""
 
     format: Any
     declared: tuple[SourceColumn, ...]
+    store: FileStore
 
     def read(self, part: Any, fields: Sequence[SourceField]) -> Batches:
-        return FORMATS[self.format.type].read(part, self.format, fields, self.declared)
+        return FORMATS[self.format.type].read(part, self.format, fields, self.declared, store=self.store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def nothing_to_read(origins: Sequence[Origin], units: tuple[str, ...], records: 
     return Reading((), known, (), NoReader(), records)
 
 
-def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
+def read_files(source: Source, scans: Sequence[FileScan], store: FileStore) -> Reading:
     """The rows of files that have been scanned. Raises Terminal where a column's types have no common one."""
     format = config_of(source, FilesConfig).format
     files = {scan.file.seq: scan.file for scan in scans}
@@ -124,9 +126,9 @@ def read_files(source: Source, scans: Sequence[FileScan]) -> Reading:
         fields=union_of_fields(scans, source.columns or ()),
         origins=tuple(Origin(scan.file.seq, scan.file.name, scan.sha256, records=scan.records) for scan in scans),
         parts=tuple(split for scan in scans for split in scan.splits),
-        reader=FileReader(format, tuple(source.columns or ())),
+        reader=FileReader(format, tuple(source.columns or ()), store),
         records=sum(scan.records for scan in scans),
         on_bad_row=getattr(format, "on_bad_row", "reject"),
         is_blank=all(scan.is_blank for scan in scans),
-        find_clues=lambda origins: clues_of((files[origin.seq] for origin in origins), format),
+        find_clues=lambda origins: clues_of((files[origin.seq] for origin in origins), format, store),
     )

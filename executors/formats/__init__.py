@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from executors.formats import csv, json_array, jsonl, parquet
 from executors.formats.batches import Batches
+from executors.formats.files import LOCAL_FILES, FileStore
 from executors.model import FileScan, SourceField, SourceFile, Split
 from ir.kinds import KindTable
 from ir.nodes import SourceColumn
@@ -15,10 +16,18 @@ from ir.nodes import SourceColumn
 class FormatHandler(Protocol):
     """What reads one kind of file."""
 
-    def scan(self, file: SourceFile, fmt: Any, declared: Sequence[SourceColumn] = ()) -> FileScan: ...
+    def scan(
+        self, file: SourceFile, fmt: Any, declared: Sequence[SourceColumn] = (), *, store: FileStore = LOCAL_FILES
+    ) -> FileScan: ...
 
     def read(
-        self, split: Split, fmt: Any, fields: Sequence[SourceField], declared: Sequence[SourceColumn] = ()
+        self,
+        split: Split,
+        fmt: Any,
+        fields: Sequence[SourceField],
+        declared: Sequence[SourceColumn] = (),
+        *,
+        store: FileStore = LOCAL_FILES,
     ) -> Batches: ...
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Any
 
 from executors.errors import Failure, InvalidContent, Terminal
-from executors.formats.files import first_bytes
+from executors.formats.files import FileStore, first_bytes
 from executors.model import SourceFile
 from ir.formats import Delimited, Json, Jsonl
 
@@ -56,13 +56,13 @@ def find_clues(head: bytes, fmt: Any) -> tuple[str, ...]:
     return tuple(clues)
 
 
-def clues_of(files: Iterable[SourceFile], fmt: Any) -> tuple[str, ...]:
+def clues_of(files: Iterable[SourceFile], fmt: Any, store: FileStore) -> tuple[str, ...]:
     """The clues in some files of a format, each once; none where the files are gone, or no text."""
     found: dict[str, None] = {}
     if isinstance(fmt, Delimited | Json | Jsonl):
         for file in islice(files, _FILES):
             with suppress(Failure):
-                found |= dict.fromkeys(find_clues(first_bytes(file, HEAD_BYTES), fmt))
+                found |= dict.fromkeys(find_clues(first_bytes(file, HEAD_BYTES, store), fmt))
     return tuple(found)
 
 

@@ -17,11 +17,12 @@ from executors.formats.clues import HEAD_BYTES, blaming_settings, find_clues
 from executors.formats.encodings import bom_length, escaped, is_utf8, is_valid, to_utf8
 from executors.formats.files import (
     BLOCK_BYTES,
+    LOCAL_FILES,
     SPLIT_BYTES,
+    FileStore,
     HashedBlocks,
     blocks_of,
     head_of,
-    open_unchanged,
     open_verified,
 )
 from executors.formats.limits import refuse_too_many_columns
@@ -43,6 +44,7 @@ def scan(
     fmt: Delimited,
     declared: Sequence[SourceColumn] = (),
     *,
+    store: FileStore = LOCAL_FILES,
     split_bytes: int = SPLIT_BYTES,
     block_bytes: int = BLOCK_BYTES,
 ) -> FileScan:
@@ -51,7 +53,7 @@ def scan(
     Raises Terminal for a missing declared column, an unusable setting, another encoding and a quote left open.
     """
     finder = _finder(fmt)
-    with open_unchanged(file) as stream:
+    with store.open(file) as stream:
         position = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
         clues = find_clues(b"".join(blocks_of(stream, 0, HEAD_BYTES)), fmt)
         with blaming_settings(clues):
@@ -76,9 +78,9 @@ def scan(
     return scan.with_checksums(blocks.checksums)
 
 
-def read_header(file: SourceFile, fmt: Delimited) -> list[str]:
+def read_header(file: SourceFile, fmt: Delimited, store: FileStore) -> list[str]:
     """The columns that a file's first record names. Raises as `scan` does for what cannot be read."""
-    with open_unchanged(file) as stream:
+    with store.open(file) as stream:
         return _names(stream, file, fmt, ())[0]
 
 
@@ -88,6 +90,7 @@ def read(
     fields: Sequence[SourceField],
     declared: Sequence[SourceColumn] = (),
     *,
+    store: FileStore = LOCAL_FILES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Batches:
     """The records of a split as text, with one batch for about each block of bytes.
@@ -95,7 +98,7 @@ def read(
     A record with another number of cells than the header, or with text that its encoding does not allow, comes as a bad
     row with its number and raw text. Raises Transient `source.changed`.
     """
-    with open_verified(split) as stream:
+    with open_verified(split, store) as stream:
         names, _ = _names(stream, split.file, fmt, declared)
         framer = Framer(split, text_schema(fields))
         parser = _CellReader(fmt, names, [f.name for f in fields if f.name in names], split.file.name)

@@ -7,9 +7,9 @@ import hashlib
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import BinaryIO
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import BinaryIO, Protocol
 
 from executors.errors import Terminal, Transient
 from executors.formats.verified import ByteStream, Checksums, VerifiedStream
@@ -22,30 +22,40 @@ SPLIT_BYTES = 24 << 20
 """About how much one task reads."""
 
 
+class FileStore(Protocol):
+    """Opens files that were listed. It is sent to Spark's tasks, so it holds plain data and no secret in the clear."""
+
+    def open(self, file: SourceFile) -> AbstractContextManager[BinaryIO]:
+        """The file from its first byte on, if it is the one that was listed; looked at again when the reading is done.
+        The stream can `seek`. What the listing does not tell of the file is not compared.
+
+        Raises Transient `source.changed`, also for a file that is gone, and Terminal `source.unreadable`.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFiles:
+    """Files of a file system that this machine and Spark's share."""
+
+    @contextmanager
+    def open(self, file: SourceFile) -> Iterator[BinaryIO]:
+        with _opened(file) as stream:
+            now = _require_unchanged(stream.fileno(), file)
+            yield stream
+            _require_unchanged(stream.fileno(), now if file.ctime_ns else replace(now, ctime_ns=None))
+
+
+LOCAL_FILES = LocalFiles()
+
+
 @contextmanager
-def open_unchanged(file: SourceFile) -> Iterator[BinaryIO]:
-    """The file, open for reading, if it is the one that was listed; looked at again when the reading is done.
-
-    Raises Transient `source.changed`, also for a file that is gone, and Terminal `source.unreadable`.
-    """
-    with _opened(file) as stream:
-        before = _require_unchanged(stream.fileno(), file)
-        yield stream
-        _require_unchanged(stream.fileno(), before)
-
-
-@contextmanager
-def open_verified(split: Split) -> Iterator[VerifiedStream]:
+def open_verified(split: Split, store: FileStore) -> Iterator[VerifiedStream]:
     """The file of a split, open for reading, with every byte compared with what was scanned. Raises as
-    `open_unchanged`."""
+    `FileStore.open`."""
     file = split.file
     # Its change time may move while its bytes stay: a link or other permissions are no reason to read it again.
-    listed = replace(file, ctime_ns=None)
-    with _opened(file) as stream:
-        _require_unchanged(stream.fileno(), listed)
-        verified = VerifiedStream(stream, file.size, split.checksums, lambda: _changed(file, "changed after the scan"))
-        yield verified
-        _require_unchanged(stream.fileno(), listed)
+    with store.open(replace(file, ctime_ns=None)) as stream:
+        yield VerifiedStream(stream, file.size, split.checksums, lambda: changed(file, "changed after the scan"))
 
 
 @contextmanager
@@ -54,10 +64,10 @@ def _opened(file: SourceFile) -> Iterator[BinaryIO]:
         # The path was resolved when it was listed: a link there now would be another file.
         stream = os.fdopen(os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb", buffering=0)
     except FileNotFoundError as error:
-        raise _changed(file, "is gone") from error
+        raise changed(file, "is gone") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise _changed(file, "is a link now") from error
+            raise changed(file, "is a link now") from error
         raise Terminal(
             "source.unreadable",
             f"{file.name} cannot be read: {error.strerror}.",
@@ -71,11 +81,12 @@ def _require_unchanged(descriptor: int, file: SourceFile) -> SourceFile:
     """The file as it is now."""
     now = SourceFile.found(file.seq, file.path, file.name, os.fstat(descriptor))
     if not file.is_same(now):
-        raise _changed(file, "changed after it was listed")
+        raise changed(file, "changed after it was listed")
     return now
 
 
-def _changed(file: SourceFile, what: str) -> Transient:
+def changed(file: SourceFile, what: str) -> Transient:
+    """What a store raises for a file that is not the one that was listed; `what` says why, such as `is gone`."""
     return Transient(
         "source.changed",
         f"{file.name} {what}.",
@@ -83,9 +94,9 @@ def _changed(file: SourceFile, what: str) -> Transient:
     )
 
 
-def first_bytes(file: SourceFile, most: int) -> bytes:
-    """As many bytes as there are, up to `most`. Raises as `open_unchanged`."""
-    with open_unchanged(file) as stream:
+def first_bytes(file: SourceFile, most: int, store: FileStore) -> bytes:
+    """As many bytes as there are, up to `most`. Raises as `FileStore.open`."""
+    with store.open(file) as stream:
         return b"".join(blocks_of(stream, 0, most))
 
 
@@ -130,7 +141,10 @@ class HashedBlocks:
         return self._digest.hexdigest()
 
 
-def sha256_of(file: SourceFile) -> str:
-    """The hash of a file's bytes as they are now. Raises FileNotFoundError."""
-    with open(file.path, "rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
+def sha256_of(file: SourceFile, store: FileStore) -> str:
+    """The hash of a file's bytes. Raises as `FileStore.open`."""
+    digest = hashlib.sha256()
+    with store.open(file) as stream:
+        for block in blocks_of(stream, 0, file.size):
+            digest.update(block)
+    return digest.hexdigest()

@@ -9,7 +9,7 @@ from executors.errors import InvalidContent
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
 from executors.formats.columns import declared_fields, require_columns
 from executors.formats.encodings import UNDECODABLE, bom_length, decoded, escaped
-from executors.formats.files import BLOCK_BYTES, HashedBlocks, blocks_of, head_of, open_unchanged, open_verified
+from executors.formats.files import BLOCK_BYTES, LOCAL_FILES, FileStore, HashedBlocks, blocks_of, head_of, open_verified
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
 from executors.formats.limits import refuse_too_many_columns, rows_for_cells
 from executors.formats.records import MOST_RECORD_BYTES, record_too_long
@@ -28,11 +28,16 @@ _SKIM = json.JSONDecoder(
 
 
 def scan(
-    file: SourceFile, fmt: Json, declared: Sequence[SourceColumn] = (), *, block_bytes: int = BLOCK_BYTES
+    file: SourceFile,
+    fmt: Json,
+    declared: Sequence[SourceColumn] = (),
+    *,
+    store: FileStore = LOCAL_FILES,
+    block_bytes: int = BLOCK_BYTES,
 ) -> FileScan:
     """Stream a file once. One split. Raises Terminal `source.malformed` where the array is broken or cut off."""
     found, records = FieldsFound(), 0
-    with open_unchanged(file) as stream:
+    with store.open(file) as stream:
         bom_length(head_of(stream), file.name)
         blocks = HashedBlocks(stream, block_bytes)
         for text in elements(decoded(blocks), file.name):
@@ -54,11 +59,12 @@ def read(
     fields: Sequence[SourceField],
     declared: Sequence[SourceColumn] = (),
     *,
+    store: FileStore = LOCAL_FILES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Batches:
     """The elements as text columns; one that is no object is a bad row. Raises Transient `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
-    with open_verified(split) as stream:
+    with open_verified(split, store) as stream:
         blocks = blocks_of(stream, 0, split.file.size, block_bytes)
         for texts in _grouped(elements(decoded(blocks), split.file.name), block_bytes, rows_for_cells(len(names))):
             good, bad = [], BadRecords()

@@ -9,11 +9,12 @@ from executors.formats.columns import declared_fields, require_columns
 from executors.formats.encodings import bom_length, escaped, to_utf8
 from executors.formats.files import (
     BLOCK_BYTES,
+    LOCAL_FILES,
     SPLIT_BYTES,
+    FileStore,
     HashedBlocks,
     blocks_of,
     head_of,
-    open_unchanged,
     open_verified,
 )
 from executors.formats.json_rows import BadRecordError, FieldsFound, Row, columns_of, read_row
@@ -30,12 +31,13 @@ def scan(
     fmt: Jsonl,
     declared: Sequence[SourceColumn] = (),
     *,
+    store: FileStore = LOCAL_FILES,
     split_bytes: int = SPLIT_BYTES,
     block_bytes: int = BLOCK_BYTES,
 ) -> FileScan:
     """Stream a file once; every line is read for its keys. Raises Terminal for a missing declared column."""
     found, planner, finder = FieldsFound(), SplitPlanner(file.size, split_bytes), RecordFinder()
-    with open_unchanged(file) as stream:
+    with store.open(file) as stream:
         position = bom_length(head_of(stream), file.name)
         blocks = HashedBlocks(stream, block_bytes)
         for chunk in whole_records(to_utf8(blocks, "utf-8"), finder, file.name):
@@ -59,11 +61,12 @@ def read(
     fields: Sequence[SourceField],
     declared: Sequence[SourceColumn] = (),
     *,
+    store: FileStore = LOCAL_FILES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Batches:
     """The lines of a split as text columns; one that is no object is a bad row. Raises Transient `source.changed`."""
     framer, names = Framer(split, text_schema(fields)), [f.name for f in fields]
-    with open_verified(split) as stream:
+    with open_verified(split, store) as stream:
         blocks = blocks_of(stream, split.start, split.end, block_bytes)
         chunks = whole_records(blocks, RecordFinder(), split.file.name)
         for chunk in (piece for whole in chunks for piece in whole.pieces(rows_for_cells(len(names)))):

@@ -15,7 +15,7 @@ from executors.errors import InvalidContent, Transient
 from executors.formats.arrow_types import carry, carry_as_text, column_type, shown_value
 from executors.formats.batches import BadRecords, Batches, Framer, typed_schema
 from executors.formats.columns import require_columns
-from executors.formats.files import BLOCK_BYTES, SPLIT_BYTES, HashedBlocks, open_unchanged, open_verified
+from executors.formats.files import BLOCK_BYTES, LOCAL_FILES, SPLIT_BYTES, FileStore, HashedBlocks, open_verified
 from executors.formats.limits import BATCH_BYTES, MOST_ROW_BYTES
 from executors.formats.parquet_limits import dictionary_columns, refuse_large_footer, refuse_unbounded, rows_per_batch
 from executors.formats.row_bytes import bounded, row_sizes
@@ -29,10 +29,15 @@ _MOST_ROWS = 1 << 16
 
 
 def scan(
-    file: SourceFile, fmt: Parquet, declared: Sequence[SourceColumn] = (), *, split_bytes: int = SPLIT_BYTES
+    file: SourceFile,
+    fmt: Parquet,
+    declared: Sequence[SourceColumn] = (),
+    *,
+    store: FileStore = LOCAL_FILES,
+    split_bytes: int = SPLIT_BYTES,
 ) -> FileScan:
     """Hash a file and read its footer. Raises Terminal for a type without counterpart and a missing declared column."""
-    with open_unchanged(file) as stream:
+    with store.open(file) as stream:
         blocks = HashedBlocks(stream)
         for _ in blocks:
             pass
@@ -70,11 +75,12 @@ def read(
     fields: Sequence[SourceField],
     declared: Sequence[SourceColumn] = (),
     *,
+    store: FileStore = LOCAL_FILES,
     block_bytes: int = BLOCK_BYTES,
 ) -> Batches:
     """The rows of a split, typed. A value that its column type cannot hold, such as nanoseconds, makes a bad row."""
     framer = Framer(split, typed_schema(fields))
-    with open_verified(split) as stream:
+    with open_verified(split, store) as stream:
         with _opened(stream, split.file) as opened:
             footer = opened.metadata
             kept = dictionary_columns(stream, opened, range(split.start, split.end), split.file.name)

@@ -6,25 +6,24 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from executors.errors import Terminal, Transient, WaitForFiles
+from executors.errors import Failure, Terminal, Transient, WaitForFiles
 from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
-from executors.formats.files import sha256_of
+from executors.formats.files import FileStore, sha256_of
 from executors.model import FileScan, LoadCommit, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.reading import Reading, read_files
 from executors.runs.target_run import TargetRun
-from executors.sources import Claimant, FileSource, Listing, load_source
+from executors.sources import load_file_source
+from executors.sources.base import FileSource, Listing, SourceContext
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
 from ir.words import counted
 
-Scanner = Callable[[Source, Sequence[SourceFile]], list[FileScan]]
-Opener = Callable[[Source, Path, Claimant], FileSource]
+Scanner = Callable[[Source, Sequence[SourceFile], FileStore], list[FileScan]]
 
 
 @dataclass(slots=True)
@@ -48,10 +47,11 @@ class _Opened:
 
 
 class FileSourceReader:
-    """Opens each source of a run once and remembers what it gave. `opener` gives the connector of a source."""
+    """Opens each source of a run once and remembers what it gave. One that `only_looks` leaves all files where they
+    are."""
 
-    def __init__(self, job: RunJob, ports: Ports, scan: Scanner, opener: Opener = load_source) -> None:
-        self._job, self._ports, self._scan, self._open_source = job, ports, scan, opener
+    def __init__(self, job: RunJob, ports: Ports, scan: Scanner, *, only_looks: bool = False) -> None:
+        self._job, self._ports, self._scan, self._only_looks = job, ports, scan, only_looks
         self._opened: dict[str, _Opened] = {}
 
     def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
@@ -66,7 +66,7 @@ class FileSourceReader:
         if not scans:
             return None
         self._want(opened, scans)
-        return read_files(opened.source, scans)
+        return read_files(opened.source, scans, opened.handler.store)
 
     def warnings_of(self, source: Source) -> list[RunWarning]:
         return self._opened[source.id].warnings
@@ -92,7 +92,7 @@ class FileSourceReader:
             self._archive(opened, loaded=False)
 
     def requeue(self, source: Source) -> None:
-        if opened := self._opened.get(source.id):
+        if (opened := self._opened.get(source.id)) and not self._only_looks:
             while opened.claimed:
                 opened.handler.requeue(opened.claimed.pop())
 
@@ -182,8 +182,12 @@ class FileSourceReader:
     def _archive(self, opened: _Opened, *, loaded: bool) -> None:
         """What was archived before stays there."""
         while opened.claimed:
-            opened.handler.archive(opened.claimed[0], loaded)
-            del opened.claimed[0]
+            self._archive_one(opened, opened.claimed[0], loaded=loaded)
+
+    def _archive_one(self, opened: _Opened, file: SourceFile, *, loaded: bool) -> None:
+        if not self._only_looks:
+            opened.handler.archive(file, loaded)
+        opened.claimed.remove(file)
 
     def _skip_unwanted(self, opened: _Opened) -> None:
         for scan in opened.scans:
@@ -194,9 +198,9 @@ class FileSourceReader:
         """Archive what an earlier attempt of this run had claimed and loaded when it died."""
         if source.id in self._opened:
             return
-        handler = self._open_source(source, self._job.files_folder, self._claimant())
+        handler = self._load(source)
         for file in handler.list_claimed(time.time()):
-            if sha256_of(file) in loaded:
+            if sha256_of(file, handler.store) in loaded:
                 handler.archive(file, True)
         self._ports.units.finish(loaded)
 
@@ -207,15 +211,15 @@ class FileSourceReader:
             return {scan.sha256: scan.file for scan in opened.scans}
         found: dict[str, SourceFile] = {}
         for file in opened.claimed:
-            with suppress(OSError):
-                found[sha256_of(file)] = file
+            with suppress(Failure):
+                found[sha256_of(file, opened.handler.store)] = file
         return found
 
-    def _claimant(self) -> Claimant:
-        return Claimant.of(self._job.pipeline, self._job.run_id, self._job.token)
+    def _load(self, source: Source) -> FileSource:
+        return load_file_source(source, SourceContext.of(self._job, source, only_looks=self._only_looks))
 
     def _discover(self, source: Source) -> None:
-        handler = self._open_source(source, self._job.files_folder, self._claimant())
+        handler = self._load(source)
         self._ports.events.step("list", source.id)
         listing = self._settled(source, handler)
         if not listing.files:
@@ -233,13 +237,15 @@ class FileSourceReader:
         if queue.waiting:
             opened.warnings.append(held_back(source, queue))
         self._ports.events.step("scan", source.id)
-        scans = self._scan(source, claimed)
+        scans = self._scan(source, claimed, handler.store)
         self._ports.cancellation.check()
         self._keep_first_of_each(opened, scans)
         self._tell_if_empty(source, scans)
 
     def _claim(self, source: Source, handler: FileSource, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Those of the files that nobody else has taken since they were listed."""
+        if self._only_looks:
+            return list(files)
         claimed: list[SourceFile] = []
         for file in files:
             if taken := handler.claim(file):
@@ -286,8 +292,7 @@ class FileSourceReader:
                         f"{scan.file.name} holds the same bytes as {first} and is read once.",
                     )
                 )
-                opened.handler.archive(scan.file, True)
-                opened.claimed.remove(scan.file)
+                self._archive_one(opened, scan.file, loaded=True)
                 continue
             seen[scan.sha256] = scan.file.name
             opened.scans.append(scan)

@@ -6,15 +6,17 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 from executors.errors import Terminal, Transient
+from executors.formats.files import LOCAL_FILES, FileStore
 from executors.model import SourceFile
-from executors.sources import ArrivedWhole, Claimant, Listing
+from executors.sources.base import FileSource, SourceContext
 from executors.sources.moving import in_folder, move_if_free, move_to_first_free, take, with_suffix
 from ir.connectors import config_of
 from ir.connectors.files import Atomicity
@@ -27,8 +29,8 @@ _CLAIMS = re.compile(r"(?P<pipeline>[a-z][a-z0-9_-]*)\.(?P<source>[a-z][a-z0-9_-
 """The name of a folder of claimed files: whose they are."""
 
 
-class LocalFs:
-    """Files of one source node; `folder` is the workspace's.
+class LocalFs(FileSource):
+    """Files of one source node.
 
     With `atomicity` a file is claimed by moving it into a folder of the attempt's own below the staging folder, which
     names pipeline, source, fence token and run. Claims of others are left alone. Those of earlier attempts of this
@@ -36,27 +38,45 @@ class LocalFs:
     `atomicity` files are read in place and never moved. Folders below `path` are not searched.
     """
 
-    def __init__(self, source: Source, folder: Path, claimant: Claimant) -> None:
-        self._node, self._claimant = source.id, claimant
+    def __init__(self, source: Source, context: SourceContext) -> None:
+        super().__init__(source, context)
         self._config = config_of(source, LocalFsConfig)
-        self._root = folder.resolve()
+        self._root = context.folder.resolve()
         self._path = self._inside(self._root / self._config.path)
 
-    def list_files(self, now: float, arrived_whole: ArrivedWhole, seen: Sequence[SourceFile] = ()) -> Listing:
+    @property
+    def store(self) -> FileStore:
+        return LOCAL_FILES
+
+    def find_files(self, now: float) -> Iterator[SourceFile]:
         """Raises Terminal if the path is missing, or a matching name leads out of the workspace's folder."""
-        found = sorted(self._matching(now), key=lambda file: (Path(file.name).name, file.path))
-        stood_still = {file.path: file for file in seen}
-        young = [file for file in found if not self._is_settled(file, now, stood_still.get(file.path))]
-        whole = arrived_whole(young) if young else ()
-        growing = {file.path: file for file in young if file.path not in whole}
-        settled = [file for file in found if file.path not in growing]
-        if self._config.ordering == "latest_by_mtime":
-            settled = sorted(settled, key=lambda file: file.mtime_ns)[-1:]
-        files = tuple(replace(file, seq=seq) for seq, file in enumerate(settled))
-        return Listing(files, tuple(growing.values()), () if found else self._claimed_by(now))
+        matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))
+        for folder in self._folders():
+            for entry in self._entries(folder):
+                if matches(entry) and (file := self._file(folder / entry)) is not None:
+                    yield file
+
+    def newest_file(self, most: int) -> SourceFile | None:
+        with os.scandir(self._path) as entries:
+            few = list(islice(entries, most + 1))
+        if len(few) > most:
+            return None
+        matches = compile_pattern(self._config.pattern, datetime.now(UTC))
+        names = [entry.name for entry in few if matches(entry.name) and entry.is_file(follow_symlinks=False)]
+        files = filter(None, (self._file(self._path / name) for name in names))
+        return max(files, key=lambda file: file.mtime_ns, default=None)
 
     def list_claimed(self, now: float) -> tuple[SourceFile, ...]:
-        return tuple(file for file in self._matching(now) if self._is_staged(Path(file.path)))
+        return tuple(file for file in self.find_files(now) if self._is_staged(Path(file.path)))
+
+    def claimed_by(self, now: float) -> tuple[str, ...]:
+        matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))
+        owners = {
+            claims["pipeline"]
+            for folder, claims in self._claims()
+            if claims["pipeline"] != self.context.claimant.pipeline and any(map(matches, self._entries(folder)))
+        }
+        return tuple(sorted(owners))
 
     def claim(self, file: SourceFile) -> SourceFile | None:
         """Raises Transient `source.changed` if the file is not what was listed."""
@@ -76,7 +96,7 @@ class LocalFs:
                 "source.changed",
                 f"{file.name} changed after it was listed.",
                 hint="Let writers finish under another name and rename, or raise settleSeconds.",
-                node=self._node,
+                node=self.node,
             )
         return now
 
@@ -112,7 +132,7 @@ class LocalFs:
                 "source.path_outside",
                 f"{path.relative_to(self._root)} leads out of the workspace's folder.",
                 hint="Put files into the workspace's folder itself; links must not lead out of it.",
-                node=self._node,
+                node=self.node,
             )
         return real
 
@@ -128,8 +148,8 @@ class LocalFs:
         return atomicity is not None and self._staging(atomicity) in path.parents
 
     def _own_claims(self, atomicity: Atomicity) -> Path:
-        who = self._claimant
-        return self._inside(self._staging(atomicity) / f"{who.pipeline}.{self._node}.{who.token}.{who.run_id}")
+        who = self.context.claimant
+        return self._inside(self._staging(atomicity) / f"{who.pipeline}.{self.node}.{who.token}.{who.run_id}")
 
     def _claims(self) -> Iterator[tuple[Path, re.Match[str]]]:
         """Every folder of claimed files, whosever."""
@@ -142,19 +162,12 @@ class LocalFs:
     def _may_take_over(self, claims: re.Match[str]) -> bool:
         """Whether claims are this source's own: of this attempt or of an earlier one, which is dead, for each claims
         with a higher token. What a source held that the pipeline no longer has goes to whom its names match."""
-        who, node = self._claimant, claims["source"]
-        if claims["pipeline"] != who.pipeline or (node != self._node and node in who.sources):
+        who, node = self.context.claimant, claims["source"]
+        if claims["pipeline"] != who.pipeline or (node != self.node and node in who.sources):
             return False
         return who.token is None or int(claims["token"]) <= who.token
 
     # --- listing ----------------------------------------------------------------------------------------------
-
-    def _matching(self, now: float) -> Iterator[SourceFile]:
-        matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))
-        for folder in self._folders():
-            for entry in self._entries(folder):
-                if matches(entry) and (file := self._file(folder / entry)) is not None:
-                    yield file
 
     def _folders(self) -> Iterator[Path]:
         yield self._path
@@ -166,16 +179,6 @@ class LocalFs:
         yield folder
         yield from (folder / name for name in self._entries(folder) if name.isdecimal())
 
-    def _claimed_by(self, now: float) -> tuple[str, ...]:
-        """The other pipelines that have claimed files with names that match."""
-        matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))
-        owners = {
-            claims["pipeline"]
-            for folder, claims in self._claims()
-            if claims["pipeline"] != self._claimant.pipeline and any(map(matches, self._entries(folder)))
-        }
-        return tuple(sorted(owners))
-
     def _entries(self, folder: Path) -> list[str]:
         if not folder.is_dir():
             if folder != self._path:
@@ -184,7 +187,7 @@ class LocalFs:
                 "source.path_missing",
                 f"The folder {self._config.path!r} does not exist in the workspace's folder.",
                 hint="Create it, or correct the source's path.",
-                node=self._node,
+                node=self.node,
             )
         try:
             return os.listdir(folder)
@@ -193,7 +196,7 @@ class LocalFs:
                 "source.unreadable",
                 f"The folder {self._config.path!r} cannot be listed: {error.strerror}.",
                 hint="Give the user that runs the worker the right to read it.",
-                node=self._node,
+                node=self.node,
             ) from error
 
     def _file(self, entry: Path) -> SourceFile | None:
@@ -205,7 +208,7 @@ class LocalFs:
                 "source.link_not_movable",
                 f"{shown} is a link; files that are moved when they are claimed cannot be links.",
                 hint="Put the file itself into the source's path, or leave atomicity out.",
-                node=self._node,
+                node=self.node,
             )
         try:
             status = real.stat()
@@ -218,14 +221,3 @@ class LocalFs:
         if not stat.S_ISREG(status.st_mode):
             return None
         return SourceFile.found(0, str(real), shown, status)
-
-    def _is_settled(self, file: SourceFile, now: float, before: SourceFile | None) -> bool:
-        """Whether size and times have stood still long enough.
-
-        A time stamp may be anything: a file that is copied with its time looks old, or lies in the future, while it
-        grows. The change time is the kernel's own. Where either is young or ahead, only standing still between two
-        looks counts, whose distance this machine's clock has measured.
-        """
-        newest = max(file.mtime_ns, file.ctime_ns or 0) / 1e9
-        settle_seconds = self._config.wait_policy.settle_seconds
-        return not settle_seconds or now - newest >= settle_seconds or (before is not None and before.is_same(file))

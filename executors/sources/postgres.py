@@ -12,7 +12,7 @@ from psycopg import sql
 from executors.errors import Failure, Terminal
 from executors.formats.columns import require_columns
 from executors.formats.files import SPLIT_BYTES
-from executors.model import Connection, Destination, DestinationColumn, SourceField
+from executors.model import Destination, DestinationColumn, SourceField
 from executors.postgres.client import charset_of, translate
 from executors.postgres.flow_columns import not_of_flow, relations_of_query
 from executors.postgres.inspect import inspect_query, inspect_target
@@ -30,6 +30,7 @@ from executors.postgres.read import (
 from executors.postgres.roles import refuse_server_rights
 from executors.reading import Bound, Origin, Reading
 from executors.secrets import seal
+from executors.sources.base import SnapshotSource, SourceContext
 from ir.allowances import why_not_read
 from ir.connectors import config_of
 from ir.connectors.postgres import PostgresConfig, SourceTable
@@ -57,61 +58,70 @@ FROM tree JOIN pg_class c ON c.oid = tree.oid LEFT JOIN pg_am a ON a.oid = c.rel
 HAVING bool_and(a.amname IS NOT DISTINCT FROM 'heap')"""
 
 
-class PostgresSource:
-    """One source node. Its session keeps the snapshot alive until the last reading is released, at the latest until
-    `stack` is left. As long it holds the locks of a reader, which keep a load of the same table from replacing it."""
+_LONGEST_SECONDS = 2_000_000
+"""PostgreSQL counts a statement's time in milliseconds that fit in 32 bits."""
 
-    def __init__(
-        self,
-        source: Source,
-        session: ReadSession,
-        connection: Connection,
-        stack: ExitStack,
-        *,
-        only_looks: bool = False,
-    ) -> None:
-        """`only_looks` is for previews and samples: people see rows that no version loads."""
-        self._source, self._session, self._connection = source, session, connection
+
+class PostgresSource(SnapshotSource):
+    """One source node. Its session keeps the snapshot alive until the last reading is released, at the latest until the
+    stack is left. As long it holds the locks of a reader, which keep a load of the same table from replacing it."""
+
+    snapshot = ""
+
+    def __init__(self, source: Source, context: SourceContext) -> None:
+        super().__init__(source, context)
+        if context.connection is None:
+            raise TypeError(f"{source.connector} reads through a connection")
+        self._source, self._connection = source, context.connection
         self._config = config_of(source, PostgresConfig)
+        seconds = min(context.most_seconds or _LONGEST_SECONDS, _LONGEST_SECONDS)
+        self._session = ReadSession(context.claimant.run_id, max(1, int(seconds)))
         self._kind = "query"
+
+    def open(self, stack: ExitStack) -> None:
         self._held = stack.enter_context(ExitStack())
-        with as_source(source.id):
-            self._conn = self._held.enter_context(session.open(connection))
+        with as_source(self.node):
+            self._conn = self._held.enter_context(self._session.open(self._connection))
             with translate():
                 if self._config.query is not None:
                     self._require_allowed(self._config.query)
-                elif only_looks:
-                    refuse_server_rights(self._conn, connection, "A preview")
+                elif self.context.only_looks:
+                    refuse_server_rights(self._conn, self._connection, "A preview")
                 self._columns = self._inspect()
                 self._rows = self._from()
                 self._require_readable()
                 self._fields = self._choose_types()
                 self.snapshot = self._export()
 
+    def interrupt(self) -> None:
+        self._session.interrupt(self._connection)
+
     @property
     def name(self) -> str:
-        """As people see it beside a row's number."""
         table = self._config.table
         return f"{table.schema_}.{table.name}" if table else "query"
 
     @property
     def is_shared(self) -> bool:
-        """Whether other sessions can read the same snapshot. Behind some poolers they cannot."""
+        """Behind some poolers other sessions cannot read the same snapshot."""
         return bool(self.snapshot)
 
-    def reading(self, run_id: str, bound: Bound | None = None, *, is_last: bool = False) -> Reading:
-        """All rows, or those from a bound on; nothing is read after the last."""
-        with as_source(self._source.id), translate():
+    def reading(self, *, is_last: bool = False) -> Reading:
+        return self._reading(None, is_last)
+
+    def _reading(self, bound: Bound | None, is_last: bool) -> Reading:
+        """All rows, or those from a bound on."""
+        with as_source(self.node), translate():
             parts = tuple(self._parts(bound))
-        identity = f"{run_id}\n{self._source.id}\n{self.snapshot or self._conn.info.backend_pid}"
+        identity = f"{self.context.claimant.run_id}\n{self.node}\n{self.snapshot or self._conn.info.backend_pid}"
         return Reading(
             fields=self._fields,
             origins=(Origin(0, self.name, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False),),
             parts=parts,
-            reader=SnapshotReader(seal(self._connection), self._session, self.snapshot, self._source.id),
+            reader=SnapshotReader(seal(self._connection), self._session, self.snapshot, self.node),
             records=None,
             keeps_order=False,
-            narrow=lambda bound: self.reading(run_id, bound, is_last=is_last),
+            narrow=lambda bound: self._reading(bound, is_last),
             release=self._held.close if is_last else lambda: None,
         )
 

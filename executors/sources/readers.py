@@ -8,7 +8,7 @@ from typing import Protocol
 from executors.model import RunWarning
 from executors.reading import Reading
 from executors.runs.target_run import TargetRun
-from executors.sources import SNAPSHOT_SOURCES
+from ir.connectors import CONNECTORS
 from ir.nodes import Source
 
 
@@ -44,7 +44,7 @@ class SourceReaders:
         self._files, self._snapshots = files, snapshots
 
     def _of(self, source: Source) -> SourceReader:
-        return self._snapshots if source.connector in SNAPSHOT_SOURCES else self._files
+        return self._snapshots if CONNECTORS[source.connector].reads == "snapshot" else self._files
 
     def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
         return self._of(lane.path.source).read(lane, lanes)

@@ -9,19 +9,16 @@ from dataclasses import dataclass, field
 from executors.errors import Failure, Terminal
 from executors.model import RunJob, RunWarning
 from executors.ports import Ports
-from executors.postgres.read import ReadSession
 from executors.reading import Reading
 from executors.runs.target_run import TargetRun
-from executors.sources.postgres import PostgresSource
+from executors.sources import load_snapshot_source
+from executors.sources.base import SnapshotSource, SourceContext
 from ir.nodes import Source
-
-_LONGEST_SECONDS = 2_000_000
-"""PostgreSQL counts a statement's time in milliseconds that fit in 32 bits."""
 
 
 @dataclass(slots=True)
 class _Opened:
-    handler: PostgresSource
+    handler: SnapshotSource
     warnings: list[RunWarning] = field(default_factory=list)
 
 
@@ -31,8 +28,6 @@ class SnapshotSourceReader:
 
     def __init__(self, job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool = False) -> None:
         self._job, self._ports, self._stack = job, ports, stack
-        seconds = max(1, min(int(job.pipeline.error_handling.max_minutes * 60), _LONGEST_SECONDS))
-        self._session = ReadSession(job.run_id, seconds)
         self._only_looks = only_looks
         self._opened: dict[str, _Opened] = {}
 
@@ -49,14 +44,16 @@ class SnapshotSourceReader:
             )
         self._warn_of_newer(source, opened, [other for other in lanes if other.commit])
         still_to_load = [other for other in lanes if other.commit is None]
-        return opened.handler.reading(self._job.run_id, is_last=lane is still_to_load[-1])
+        return opened.handler.reading(is_last=lane is still_to_load[-1])
 
     def _open(self, source: Source) -> _Opened:
         if source.id not in self._opened:
             self._ports.events.step("list", source.id)
-            connection = self._job.connections[str(source.connection)]
-            handler = PostgresSource(source, self._session, connection, self._stack, only_looks=self._only_looks)
+            context = SourceContext.of(self._job, source, only_looks=self._only_looks)
+            handler = load_snapshot_source(source, context)
+            # Known before it is open, for opening it may take long and must end when the run is interrupted.
             self._opened[source.id] = _Opened(handler)
+            handler.open(self._stack)
         return self._opened[source.id]
 
     def _warn_of_newer(self, source: Source, opened: _Opened, loaded: Sequence[TargetRun]) -> None:
@@ -88,7 +85,6 @@ class SnapshotSourceReader:
         """Nothing was claimed."""
 
     def interrupt(self) -> None:
-        names = {node.connection for node in self._job.pipeline.nodes if isinstance(node, Source) and node.connection}
-        for name in names:
+        for opened in list(self._opened.values()):
             with suppress(Failure):
-                self._session.interrupt(self._job.connections[name])
+                opened.handler.interrupt()

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from executors.formats import FORMATS
+from executors.formats.files import FileStore
 from executors.model import FileScan, SourceField, SourceFile, Split
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
@@ -23,14 +24,14 @@ MOST_TASKS = 64
 """Tasks of a scan; many small files share them, for each task costs more than a small file."""
 
 
-def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
+def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
     """Scan files where Spark runs; the answers are small and come in the order asked for.
 
     Raises what the format raises (`source.changed`, `source.column_missing`, …) and what `translate` tells of Spark.
     """
     if not files:
         return []
-    task = ScanTask(config_of(source, FilesConfig).format, tuple(source.columns or ()), tuple(files))
+    task = ScanTask(config_of(source, FilesConfig).format, tuple(source.columns or ()), tuple(files), store)
     with translate(source.id):
         numbers = frame_of_numbers(session.start(), len(files), MOST_TASKS)
         rows = run_job(map_task(numbers, task, "scan string"))
@@ -44,6 +45,7 @@ class ScanTask:
     format: Any
     declared: tuple[SourceColumn, ...]
     files: tuple[SourceFile, ...]
+    store: FileStore
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
@@ -51,7 +53,7 @@ class ScanTask:
                 yield pa.RecordBatch.from_pydict({"scan": [encode_scan(self.scan(self.files[number]))]})
 
     def scan(self, file: SourceFile) -> FileScan:
-        return FORMATS[self.format.type].scan(file, self.format, self.declared)
+        return FORMATS[self.format.type].scan(file, self.format, self.declared, store=self.store)
 
 
 def encode_scan(scan: FileScan) -> str:

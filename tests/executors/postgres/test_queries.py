@@ -17,6 +17,7 @@ from executors.model import Connection
 from executors.postgres.client import connect
 from executors.postgres.queries import require_allowed
 from executors.postgres.read import ReadSession
+from executors.sources.base import Claimant, SourceContext
 from executors.sources.postgres import PostgresSource
 from ir import InvalidPipeline, parsePipelineIR
 from ir.nodes import Source
@@ -31,6 +32,11 @@ def source_of(query: str) -> Source:
     return Source.model_construct(
         id="src", kind="source", connector="postgres", connection="w", config={"query": query}, columns=None
     )
+
+
+def open_source(source: Source, connection: Connection, stack: ExitStack, *, only_looks: bool = False) -> None:
+    context = SourceContext(Path(), Claimant("p", frozenset(), "a-run"), connection, 60, only_looks)
+    PostgresSource(source, context).open(stack)
 
 
 def require(connection: Connection, text: str | Query, *functions: str) -> None:
@@ -91,7 +97,7 @@ def test_no_query_runs_a_program_on_the_database_server(
     connection = replace(powerful, allows_server_rights=allows)
     for query in attacks(schema, trace, powerful):
         with ExitStack() as stack, pytest.raises((Terminal, InvalidPipeline)) as raised:
-            PostgresSource(source_of(query), SESSION, connection, stack).reading("a-run")
+            open_source(source_of(query), connection, stack)
         assert getattr(raised.value, "code", "").startswith(("query.", "pipeline."))
     assert not trace.exists()
 
@@ -248,7 +254,7 @@ def test_what_leads_to_tables_of_flow_is_refused_as_table_and_in_queries(
         }
     )
     with ExitStack() as stack, pytest.raises(Terminal, match="flow_meta"):
-        PostgresSource(table, SESSION, warehouse, stack)
+        open_source(table, warehouse, stack)
 
 
 @pytest.mark.usefixtures("encryption_keys", "conn")
@@ -263,7 +269,7 @@ def test_a_table_of_flow_is_no_source_whatever_was_saved(warehouse: Connection, 
         config={"table": {"schema": schema_, "name": name}},
     )
     with ExitStack() as stack, pytest.raises(Terminal, match=r"^query\.not_allowed"):
-        PostgresSource(table, SESSION, warehouse, stack)
+        open_source(table, warehouse, stack)
 
 
 # --- roles -------------------------------------------------------------------------------------------------------
@@ -318,7 +324,7 @@ def test_as_a_superuser_tables_are_loaded_and_neither_queried_nor_previewed(
         }
     )
     with ExitStack() as stack:
-        PostgresSource(table, SESSION, powerful, stack)
-        PostgresSource(table, SESSION, replace(powerful, allows_server_rights=True), stack, only_looks=True)
+        open_source(table, powerful, stack)
+        open_source(table, replace(powerful, allows_server_rights=True), stack, only_looks=True)
         with pytest.raises(Terminal, match=r"^query\.role_not_allowed: A preview"):
-            PostgresSource(table, SESSION, powerful, stack, only_looks=True)
+            open_source(table, powerful, stack, only_looks=True)

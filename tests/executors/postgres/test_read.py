@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,19 +13,25 @@ import pytest
 from executors.errors import Failure
 from executors.formats.batches import take_trailers
 from executors.model import Connection
-from executors.postgres.read import ReadSession
 from executors.reading import Reading
 from executors.sources import postgres
+from executors.sources.base import Claimant, SourceContext
 from executors.sources.postgres import PostgresSource
 from ir.nodes import Source
 
 MILLION = 1_000_000
-SESSION = ReadSession("a-run", 60)
 
 
 def source(schema: str, table: str = "s") -> Source:
     config = {"table": {"schema": schema, "name": table}}
     return Source.read({"id": "src", "kind": "source", "connector": "postgres", "connection": "w", "config": config})
+
+
+def opened(source: Source, connection: Connection, stack: ExitStack) -> PostgresSource:
+    """The source as of now."""
+    handler = PostgresSource(source, SourceContext(Path(), Claimant("p", frozenset(), "a-run"), connection, 60))
+    handler.open(stack)
+    return handler
 
 
 def secret_of(connection: Connection) -> str:
@@ -60,7 +67,7 @@ def test_a_million_rows_are_read_in_little_memory(
         f" now() as at from generate_series(1, {MILLION}) g"
     )
     conn.commit()
-    reading = PostgresSource(source(schema), SESSION, warehouse, stack).reading("a-run")
+    reading = opened(source(schema), warehouse, stack).reading()
     assert len(reading.parts) == 1
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert rows_of(reading)[:2] == (MILLION, MILLION)
@@ -75,7 +82,7 @@ def test_parts_have_all_rows_once_under_numbers_of_their_own(
     conn.execute(f'create table "{schema}".s as select null::int as n from generate_series(1, 20000)')
     conn.execute(f"delete from \"{schema}\".s where ctid >= '(20,0)' and ctid < '(40,0)'")
     conn.commit()
-    reading = PostgresSource(source(schema), SESSION, warehouse, stack).reading("a-run")
+    reading = opened(source(schema), warehouse, stack).reading()
     (left,) = conn.execute(f'select count(*) from "{schema}".s').fetchone() or (0,)
     came, told, records = rows_of(reading)
     assert len(reading.parts) > 5
@@ -110,7 +117,7 @@ def test_rows_of_tables_made_of_others_have_numbers_of_their_own(
 ) -> None:
     monkeypatch.setattr(postgres, "SPLIT_BYTES", 64 << 10)
     conn.execute(PARENTS[made].format(schema).encode())
-    reading = PostgresSource(source(schema), SESSION, warehouse, stack).reading("a-run")
+    reading = opened(source(schema), warehouse, stack).reading()
     (rows,) = conn.execute(f"select count(*) from {schema}.s".encode()).fetchone() or (0,)
     assert (len(reading.parts) > 5) is (made in ("small", "large"))
     came, told, records = rows_of(reading)
@@ -123,13 +130,13 @@ def test_a_password_stands_in_nothing_that_goes_to_tasks(
 ) -> None:
     conn.execute(f'create table "{schema}".s (id int)')
     conn.commit()
-    reading = PostgresSource(source(schema), SESSION, warehouse, stack).reading("a-run")
+    reading = opened(source(schema), warehouse, stack).reading()
     assert secret_of(warehouse) not in repr(reading)
 
 
 def test_a_source_that_cannot_be_reached_is_told_as_one(schema: str, warehouse: Connection, stack: ExitStack) -> None:
     wrong = Connection("w", warehouse.host, warehouse.port, "nowhere", warehouse.user, warehouse.password)
     with pytest.raises(Failure) as stopped:
-        PostgresSource(source(schema), SESSION, wrong, stack)
+        opened(source(schema), wrong, stack)
     assert (stopped.value.code, stopped.value.node) == ("source.database_unknown", "src")
     assert secret_of(warehouse) not in str(stopped.value)

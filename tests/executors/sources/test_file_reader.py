@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from executors.errors import Terminal
-from executors.formats.files import sha256_of
+from executors.formats.files import FileStore, sha256_of
 from executors.model import FileScan, SourceFile
 from executors.sources import file_reader
 from executors.sources.file_reader import FileSourceReader
@@ -33,17 +33,17 @@ class Ports:
     def step(self, name: str, node: str | None = None) -> None: ...
 
 
-def refuse(source: Source, files: Sequence[SourceFile]) -> list[FileScan]:
+def refuse(source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
     raise Terminal("source.unreadable", "in/a.csv cannot be read: Permission denied.")
 
 
 def test_a_file_that_cannot_be_read_keeps_no_other_from_being_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def hashed(file: SourceFile) -> str:
+    def hashed(file: SourceFile, store: FileStore) -> str:
         if file.name == "in/a.csv":
-            raise PermissionError(13, "Permission denied")
-        return sha256_of(file)
+            raise Terminal("source.unreadable", "in/a.csv cannot be read: Permission denied.")
+        return sha256_of(file, store)
 
     (tmp_path / "in").mkdir()
     for name in ("a.csv", "b.csv"):
@@ -56,7 +56,7 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_told(
         "waitPolicy": {"settleSeconds": 0},
     }
     source = Source(id="src", kind="source", connector="local_fs", config=config)
-    pipeline = SimpleNamespace(id="orders", targets=lambda: [])
+    pipeline = SimpleNamespace(id="orders", targets=lambda: [], error_handling=SimpleNamespace(max_minutes=1))
     job: Any = SimpleNamespace(files_folder=tmp_path, waited=None, pipeline=pipeline, run_id="run", token=1)
     ports: Any = Ports()
     reader, lane = FileSourceReader(job, ports, refuse), SimpleNamespace(path=SimpleNamespace(source=source))

@@ -15,7 +15,8 @@ import pytest
 
 from executors.errors import Terminal, Transient
 from executors.model import SourceFile
-from executors.sources import SOURCES, ArrivedWhole, Claimant, Listing, load_source
+from executors.sources import load_file_source
+from executors.sources.base import ArrivedWhole, Claimant, Listing, SourceContext
 from executors.sources.local_fs import LocalFs
 from ir.nodes import Source
 
@@ -54,7 +55,7 @@ def none_whole(files: Sequence[SourceFile]) -> Collection[str]:
 
 
 def files_of(workspace: Path, node: Source, token: int | None = 1, pipeline: str = "orders") -> LocalFs:
-    return LocalFs(node, workspace, Claimant(pipeline, frozenset(["src", "other"]), "run", token))
+    return LocalFs(node, SourceContext(workspace, Claimant(pipeline, frozenset(["src", "other"]), "run", token)))
 
 
 def listed(workspace: Path, node: Source, arrived_whole: ArrivedWhole = none_whole) -> Listing:
@@ -371,7 +372,7 @@ def test_another_source_of_the_pipeline_leaves_claims_alone_unless_their_source_
     node = source(atomicity=FOLDERS)
     other = node.model_copy(update={"id": "other"})
     assert names(files_of(workspace, other, token=2).list_files(NOW, none_whole)) == []
-    renamed = LocalFs(other, workspace, Claimant("orders", frozenset(["other"]), "run", 2))
+    renamed = LocalFs(other, SourceContext(workspace, Claimant("orders", frozenset(["other"]), "run", 2)))
     assert names(renamed.list_files(NOW, none_whole)) == ["a.csv"]
 
 
@@ -393,11 +394,10 @@ def test_links_that_lead_to_one_another_are_no_files(workspace: Path) -> None:
 # --- the table -----------------------------------------------------------------------------------------------
 
 
-def test_every_listed_connector_loads(workspace: Path) -> None:
-    assert isinstance(load_source(source(), workspace, CLAIMANT), LocalFs)
-    assert list(SOURCES) == ["local_fs"]
+def test_the_connector_of_a_source_is_loaded(workspace: Path) -> None:
+    assert isinstance(load_file_source(source(), SourceContext(workspace, CLAIMANT)), LocalFs)
 
 
 def test_a_connector_that_cannot_run_yet_is_named(workspace: Path) -> None:
     node = Source(id="src", kind="source", connector="s3", config={})
-    assert refusal(lambda: load_source(node, workspace, CLAIMANT)) == "kind.not_available"
+    assert refusal(lambda: load_file_source(node, SourceContext(workspace, CLAIMANT))) == "kind.not_available"

@@ -11,6 +11,7 @@ from typing import Any
 
 from psycopg import sql
 
+from executors.formats.files import LOCAL_FILES
 from executors.model import Connection, FileScan, PassResult, RulePlan, SourceFile, StageColumn
 from executors.postgres.client import connect
 from executors.postgres.meta import ensure_meta
@@ -45,6 +46,7 @@ def scan_paths(run_session: RunSession, path: Path, files: Sequence[FilePath]) -
         run_session,
         path.source,
         [SourceFile(seq, str(f), f.name, stat.st_size, stat.st_mtime_ns) for seq, (f, stat) in enumerate(found)],
+        LOCAL_FILES,
     )
 
 
@@ -58,7 +60,7 @@ def stage(
     way: Way | None = None,
 ) -> Staged:
     """Scan, plan and run one pass; staging has the working columns with their types unless told otherwise."""
-    reading = read_files(path.source, scan_paths(run_session, path, files))
+    reading = read_files(path.source, scan_paths(run_session, path, files), LOCAL_FILES)
     compiled = compile_path(run_session, path, reading.fields)
     columns = stage_columns or [StageColumn(field.name, field.type) for field in compiled.fields]
     rules = tuple(RulePlan(v.id, f"r{n}", rule) for v in path.validates for n, rule in enumerate(v.row_level))

@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 
 from executors.errors import Terminal
+from executors.formats.files import LOCAL_FILES
 from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import read_files
@@ -119,7 +120,9 @@ def test_a_file_without_records_gives_no_rows(
 def test_no_splits_need_no_job(run_session: RunSession) -> None:
     path = make_path()
     compiled = compile_path(run_session, path, ())
-    plan = PassPlan(path, read_files(path.source, ()), compiled, (), (), "abort", StagingTables("g", "r"), "", "run")
+    plan = PassPlan(
+        path, read_files(path.source, (), LOCAL_FILES), compiled, (), (), "abort", StagingTables("g", "r"), "", "run"
+    )
     assert run_pass(run_session, plan).tasks == ()
 
 

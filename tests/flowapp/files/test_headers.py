@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from flowapp.files import headers
+from executors.sources import peek
 from flowapp.files.headers import newest_header
 from tests.flowapp.files.test_pages import root
 
@@ -73,7 +73,7 @@ def test_a_link_is_not_followed(workspace, root, put, tmp_path_factory):
 
 
 def test_no_page_waits_for_a_folder_of_many_files(workspace, put, monkeypatch):
-    monkeypatch.setattr(headers, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(peek, "MOST_FILES", 1)
     put("a.csv", "id\n")
     put("b.csv", "id\n")
 

@@ -11,7 +11,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from executors.model import SourceFile
-from executors.sources import Claimant, load_source
+from executors.sources import load_file_source
+from executors.sources.base import Claimant, SourceContext
 from flowapp.files.selectors import uploaded_whole
 from flowapp.files.uploads import InvalidUpload, keep_upload
 from ir.nodes import Source
@@ -35,7 +36,7 @@ def upload(workspace, root) -> Callable[[str], Path]:
 
 def listed(workspace, root: Path) -> tuple[list[str], tuple[str, ...]]:
     """What a run of the source would take at once, and what it would wait for."""
-    handler = load_source(SOURCE, root, Claimant("orders", frozenset(["files"])))
+    handler = load_file_source(SOURCE, SourceContext(root, Claimant("orders", frozenset(["files"]))))
     listing = handler.list_files(time.time(), lambda files: uploaded_whole(workspace, files))
     return [file.name for file in listing.files], tuple(file.name for file in listing.unsettled)
 

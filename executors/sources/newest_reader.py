@@ -1,0 +1,76 @@
+"""The newest files of a source, for samples."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from executors.errors import Terminal
+from executors.model import RunJob, RunWarning, SourceFile
+from executors.ports import Ports
+from executors.reading import Reading, read_files
+from executors.runs.target_run import TargetRun
+from executors.sources import load_file_source
+from executors.sources.base import SourceContext
+from executors.sources.file_reader import Scanner
+from ir.connectors import config_of
+from ir.connectors.files import FilesConfig
+from ir.nodes import Source
+
+ENOUGH_BYTES = 64 << 20
+"""Of the newest files so many are looked at, and always one."""
+
+
+class NewestFilesReader:
+    """The newest files of a source, wherever they stand with their loads; nothing is claimed."""
+
+    def __init__(self, job: RunJob, ports: Ports, scan: Scanner) -> None:
+        self._job, self._ports, self._scan = job, ports, scan
+
+    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
+        source = lane.path.source
+        handler = load_file_source(source, SourceContext.of(self._job, source, only_looks=True))
+        self._ports.events.step("list", source.id)
+        listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
+        # Nothing is loaded, so that a file that may still be growing is better than none.
+        found = listing.files or listing.unsettled
+        if not found:
+            config = config_of(source, FilesConfig)
+            raise Terminal(
+                "source.no_files",
+                f"No file in {config.path!r} matches {config.pattern.value!r}.",
+                node=source.id,
+                hint="Put a file there or upload one. Files that were put away after their load are not looked at.",
+            )
+        self._ports.events.step("scan", source.id)
+        return read_files(source, self._scan(source, _newest(found), handler.store), handler.store)
+
+    def warnings_of(self, source: Source) -> Sequence[RunWarning]:
+        return ()
+
+    def nothing_new(self, source: Source) -> str:
+        return "There was nothing to read."
+
+    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
+        """Nothing was claimed."""
+
+    def archive_failed(self, source: Source, reason: str) -> None:
+        """Nothing was claimed."""
+
+    def requeue(self, source: Source) -> None:
+        """Nothing was claimed."""
+
+    def interrupt(self) -> None:
+        """Listing and scanning end with their job."""
+
+
+def _newest(files: Sequence[SourceFile]) -> list[SourceFile]:
+    chosen: list[SourceFile] = []
+    size = 0
+    for file in sorted(files, key=lambda file: -file.mtime_ns):
+        if chosen and size + file.size > ENOUGH_BYTES:
+            break
+        chosen.append(file)
+        size += file.size
+    return [replace(file, seq=seq) for seq, file in enumerate(chosen)]
