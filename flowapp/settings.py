@@ -57,6 +57,7 @@ INSTALLED_APPS = [
     "flowapp.backups",
     "flowapp.watermarks",
     "flowapp.quarantine",
+    "flowapp.suggestions",
     "flowapp.home",
 ]
 MIDDLEWARE = [

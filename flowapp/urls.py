@@ -12,7 +12,7 @@ from flowapp.web import views
 
 workspace_pages = [
     path("", include("flowapp.home.urls")),
-    path("pipelines/", include("flowapp.pipelines.urls")),
+    path("pipelines/", include("flowapp.editor.urls")),
     path("runs/", include("flowapp.runs.urls")),
     path("errors/", include("flowapp.quarantine.urls")),
     path("files/", include("flowapp.files.urls")),

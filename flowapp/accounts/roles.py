@@ -5,6 +5,8 @@ from __future__ import annotations
 from ir.errors import FlowError
 
 ROLES = ("viewer", "editor", "admin")
+ROWS_VIEW = "editor"
+"""The lowest role that sees the values of rows: they are raw source data."""
 
 
 class UnknownRole(FlowError):
@@ -27,3 +29,17 @@ def is_at_least(role: str, needed: str) -> bool:
 def weaker(one: str, other: str) -> str:
     """The role of the two that may do less."""
     return min(one, other, key=ROLES.index)
+
+
+def may_see_values(role: str) -> bool:
+    return is_at_least(role, ROWS_VIEW)
+
+
+def require_values(role: str) -> None:
+    """Raises FlowError for a role that sees no values: who may look for them would see them."""
+    if not may_see_values(role):
+        raise FlowError(
+            "role.too_low",
+            f"This needs the role {ROWS_VIEW}, which sees the values of rejected rows; yours is {role}.",
+            hint="An admin of the workspace can change your role on its Settings page.",
+        )

@@ -12,10 +12,12 @@ class ChannelsConfig(AppConfig):
         from django.db.models import Q
 
         from flowapp.channels.courier import deliver_due
-        from flowapp.channels.models import Delivery, DeliveryState
+        from flowapp.channels.models import Channel, Delivery, DeliveryState
         from flowapp.channels.selectors import KEPT_DAYS
+        from flowapp.connections.rotation import register_encrypted
         from flowapp.processes import periodic, retention
 
+        register_encrypted(Channel, "secret")
         sent = ~Q(state=DeliveryState.PENDING)
         retention.register(retention.Retention("Messages to channels, as logged", Delivery, "made_at", KEPT_DAYS, sent))
         periodic.register(periodic.Task("send messages", lambda _: deliver_due(), thread="courier"))

@@ -62,7 +62,7 @@ def _row(document: dict[str, Any], before: str) -> dict[str, Any]:
 
 def restore_backup(args: Namespace) -> Outcome:
     from flowapp.backups import selectors, services
-    from flowapp.runs.dispatch import restore_inline
+    from flowapp.backups.inline import restore_inline
     from flowapp.runs.models import Purpose, Trigger
     from flowapp.runs.selectors import run_document
 

@@ -296,8 +296,8 @@ def replay(args: Namespace) -> Outcome:
 
 def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
     from flowapp.cli.progress import shown_engine
+    from flowapp.quarantine.inline import rows_inline
     from flowapp.quarantine.replaying import ask_for_runs
-    from flowapp.runs.dispatch import rows_inline
     from flowapp.runs.holds import Decider
     from flowapp.runs.models import Trigger
     from flowapp.runs.selectors import run_document

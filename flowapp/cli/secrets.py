@@ -17,7 +17,7 @@ def add_parser(commands: Any) -> None:
 
 def rotate(args: Namespace) -> Outcome:
     """In every workspace: keys are the installation's."""
-    from flowapp.connections.services import rotate_secrets
+    from flowapp.connections.rotation import rotate_secrets
 
     done = rotate_secrets()
     return said(

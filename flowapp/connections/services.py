@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.views.decorators.debug import sensitive_variables
 
@@ -17,13 +16,13 @@ from executors.errors import Failure
 from executors.model import Connection as Resolved
 from executors.model import WebhookConnection
 from flowapp.accounts.models import Workspace
-from flowapp.channels.models import Channel
 from flowapp.connections.control import refuse_control, refuse_control_address
 from flowapp.connections.fields import ConnectionFields, InvalidConnection, require_host
 from flowapp.connections.models import Connection
 from flowapp.connections.probes import Report, probe_postgres, probe_webhook
-from flowapp.connections.secrets import decrypt, encrypt, rotate
-from flowapp.connections.selectors import get_connection, runs_needing
+from flowapp.connections.secrets import decrypt, encrypt
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.usage import before_removal
 from flowapp.connections.webhooks import (
     WEBHOOK,
     WebhookFields,
@@ -31,13 +30,10 @@ from flowapp.connections.webhooks import (
     replace_signing_secret,
     resolve_webhook,
 )
-from flowapp.runs.models import EffectSample, Run
-from ir.errors import FlowError
 from ir.kinds import KindTable
 from ir.pipeline import Pipeline
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
-MOST_SHOWN = 3
 POSTGRES = "postgres"
 
 
@@ -93,18 +89,8 @@ def replace_password(workspace: Workspace, name: str, password: str) -> Connecti
 def remove_connection(workspace: Workspace, name: str) -> None:
     """Forget a connection and its secret; raises UnknownConnection, and FlowError while a run needs it."""
     connection = get_connection(workspace, name)
-    if runs := runs_needing(workspace, name):
-        raise FlowError(
-            "connection.busy",
-            f"{name} is needed by {_shown(runs)}. Without it nobody can find out what they have loaded.",
-            hint="Wait until they have ended, or cancel them.",
-        )
+    before_removal(connection)
     connection.delete()
-
-
-def _shown(runs: Sequence[Run]) -> str:
-    named = ", ".join(f"run {run.number} of {run.pipeline.ident} ({run.state})" for run in runs[:MOST_SHOWN])
-    return named if len(runs) <= MOST_SHOWN else f"{named} and {len(runs) - MOST_SHOWN:,} more"
 
 
 def probe_connection(workspace: Workspace, name: str) -> Connection:
@@ -163,33 +149,6 @@ def resolve(connection: Connection) -> Resolved:
         allowed_functions=tuple(connection.settings.get("allowedFunctions", ())),
         allows_server_rights=bool(connection.settings.get("allowsServerRights")),
     )
-
-
-def rotate_secrets() -> int:
-    """Encrypt all that is stored encrypted under the first key, so that older keys can go; returns how many there are.
-
-    Raises FlowError `secret.unreadable` where no key fits; what came before stays encrypted anew.
-    """
-    return sum(
-        _rotate(rows, name)
-        for rows, name in (
-            (Connection.objects.exclude(secret=""), "secret"),
-            (Channel.objects.exclude(secret=""), "secret"),
-            (EffectSample.objects.all(), "sealed"),
-            (Run.objects.exclude(error_detail=""), "error_detail"),
-        )
-    )
-
-
-def _rotate(rows: QuerySet[Any], name: str) -> int:
-    """One at a time: samples are big. What somebody replaces meanwhile is encrypted anew already."""
-    keys = list(rows.order_by("pk").values_list("pk", flat=True))
-    for key in keys:
-        for row in rows.filter(pk=key):
-            sealed = getattr(row, name)
-            anew = rotate(sealed, f"{row._meta.verbose_name} {row}")
-            rows.filter(pk=key, **{name: sealed}).update(**{name: anew})
-    return len(keys)
 
 
 @dataclass(frozen=True, slots=True)

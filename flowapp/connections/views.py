@@ -16,8 +16,9 @@ from flowapp.connections.embedded import NAME, embedded_server, offers_warehouse
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.forms import AllowanceForm, ConnectionForm, PasswordForm, WebhookForm
 from flowapp.connections.models import Connection
-from flowapp.connections.selectors import get_connection, list_connections, pipelines_using
+from flowapp.connections.selectors import get_connection, list_connections
 from flowapp.connections.services import KINDS, add_connection, probe_connection, remove_connection, replace_password
+from flowapp.connections.usage import pipelines_using
 from flowapp.web.htmx import HtmxRequest, render_page
 
 FIELD_OF = {

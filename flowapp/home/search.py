@@ -9,10 +9,9 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from flowapp.accounts.models import Workspace
-from flowapp.accounts.roles import is_at_least
+from flowapp.accounts.roles import ROWS_VIEW, is_at_least
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import list_pipelines
-from flowapp.quarantine.values import ROWS_VIEW
 from flowapp.web.navigation import ACTIONS, ENTRIES
 
 MOST_PIPELINES = 10

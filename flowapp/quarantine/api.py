@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 from executors.postgres.quarantine_pages import STATUSES
 from flowapp.accounts.models import User
 from flowapp.accounts.permissions import workspace_role
+from flowapp.accounts.roles import require_values
 from flowapp.api.paging import no_cursor
 from flowapp.api.queries import read_query
 from flowapp.pipelines.selectors import get_pipeline
@@ -30,7 +31,7 @@ from flowapp.quarantine.purging import SECONDS, counted_document, purge, rows_to
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
 from flowapp.quarantine.results import USUAL, page_results, result_document
 from flowapp.quarantine.selectors import Wanted, find_entries, page_wanted, read_cursor
-from flowapp.quarantine.values import entry_document, require_values
+from flowapp.quarantine.values import entry_document
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Trigger
 from flowapp.runs.selectors import get_run

@@ -11,8 +11,13 @@ class QuarantineConfig(AppConfig):
     def ready(self) -> None:
         from flowapp.processes import periodic, retention
         from flowapp.quarantine import purging, retained
+        from flowapp.quarantine.purposes import OVER_ROWS
+        from flowapp.quarantine.records import note_results
+        from flowapp.runs import events, purposes
         from ir.words import counted
 
+        purposes.register(*OVER_ROWS)
+        events.rows_counted.register(note_results)
         retention.register(*retained.RETENTION)
         retention.describe(
             "Rejected rows that a replay was about, by their ids", lambda: counted(retained.ROW_IDS_DAYS, "day")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import date
 
 from executors.postgres.quarantine_pages import STATUSES
+from flowapp.accounts.roles import require_values
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.selectors import Wanted
-from flowapp.quarantine.values import require_values
 from flowapp.runs.selectors import get_run
 from flowapp.web.htmx import HtmxRequest
 from ir.errors import FlowError

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from flowapp.accounts.models import Workspace
 from flowapp.quarantine.models import RowDecision
+from flowapp.quarantine.purposes import DECIDED
 from flowapp.quarantine.records import BECAME, BROKE_OFF, LEFT
 from flowapp.runs.models import LOADED
-from flowapp.runs.purposes import DECIDED
 
 DONE = frozenset({"loaded", "mended"})
 KEPT_BACK = frozenset({"fails", "exists", "older", "read_again", "filtered"})

@@ -1,4 +1,4 @@
-"""Who may see what stands in rejected rows: they are raw source data."""
+"""What stands in rejected rows, for those who may see it: they are raw source data."""
 
 from __future__ import annotations
 
@@ -10,12 +10,8 @@ from typing import Any
 
 from executors.postgres.quarantined import KeptRow
 from executors.postgres.superseding import SUPERSEDED
-from flowapp.accounts.roles import is_at_least
+from flowapp.accounts.roles import may_see_values
 from flowapp.quarantine.selectors import Entry
-from ir.errors import FlowError
-
-ROWS_VIEW = "editor"
-"""The lowest role that sees values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,20 +92,6 @@ def _lines(text: str) -> str:
 
 def grid_row(entry: Entry) -> GridRow:
     return GridRow(entry, f"{entry['runId']}:{entry['rowId']}", entry["field"])
-
-
-def may_see_values(role: str) -> bool:
-    return is_at_least(role, ROWS_VIEW)
-
-
-def require_values(role: str) -> None:
-    """Raises FlowError for a role that sees no values: who may look for them would see them."""
-    if not may_see_values(role):
-        raise FlowError(
-            "role.too_low",
-            f"This needs the role {ROWS_VIEW}, which sees the values of rejected rows; yours is {role}.",
-            hint="An admin of the workspace can change your role on its Settings page.",
-        )
 
 
 def entry_document(entry: Entry, role: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from executors.errors import Failure
 from executors.postgres.quarantine_pages import read_entries
 from flowapp.accounts.access import page
 from flowapp.accounts.models import User
+from flowapp.accounts.roles import require_values
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.deciding import decide, known_fields, reach_parts
 from flowapp.quarantine.exporting import FORMATS, export_response
@@ -28,7 +29,7 @@ from flowapp.quarantine.journal import list_journal
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import MOST_DAYS, SECONDS, purge, retention_of, rows_to_purge, set_retention
 from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
-from flowapp.quarantine.values import GridRow, grid_row, require_values, standing_of
+from flowapp.quarantine.values import GridRow, grid_row, standing_of
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Run, Trigger
 from flowapp.web.errors import status_of

@@ -16,10 +16,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.authentication import author_of
+from flowapp.accounts.roles import may_see_values
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.quarantine.values import may_see_values
 from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.hooks import ask_for_hook
 from flowapp.runs.models import Purpose, Run, State, Trigger

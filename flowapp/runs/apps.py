@@ -12,13 +12,20 @@ class RunsConfig(AppConfig):
     name = "flowapp.runs"
 
     def ready(self) -> None:
+        from flowapp.connections import usage
+        from flowapp.connections.rotation import register_encrypted
         from flowapp.processes import periodic, retention
         from flowapp.runs import janitor, retained
+        from flowapp.runs.connection_use import refuse_removal
         from flowapp.runs.holds import expire_holds
+        from flowapp.runs.models import EffectSample, Run
         from flowapp.runs.queue_watch import resend_queued, watch_queue, watch_workers
         from flowapp.runs.recovery import take_back_lost
         from flowapp.runs.schedules import fire_due
 
+        usage.before_removal.register(refuse_removal)
+        register_encrypted(EffectSample, "sealed")
+        register_encrypted(Run, "error_detail")
         retention.register(*retained.RETENTION)
         for what, how_long in retained.DESCRIBED:
             retention.describe(what, how_long)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
@@ -12,8 +12,6 @@ from django.db import InterfaceError, OperationalError, connections
 from executors.errors import Cancelled, Terminal, Transient
 from executors.model import RunJob
 from flowapp.accounts.models import User
-from flowapp.backups.models import Backup
-from flowapp.backups.services import restore_backup
 from flowapp.connections.services import refuse_control_databases, resolve_connections, resolve_webhooks
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
@@ -128,13 +126,14 @@ def run_inline(
 
     Runs that an earlier such process left behind when it was killed are finished first. Raises as `queue_run` does.
     """
-    _finish_left_behind(pipeline, Purpose.LOAD, engine)
+    finish_left_behind(pipeline, Purpose.LOAD, engine)
     run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
     return run_to_end(run, engine)
 
 
-def _finish_left_behind(pipeline: Pipeline, purpose: Purpose, engine: Engine | None) -> None:
-    """`engine` is for runs of that purpose; others need their own."""
+def finish_left_behind(pipeline: Pipeline, purpose: Purpose, engine: Engine | None) -> None:
+    """Finish the runs of a pipeline that an earlier process left when it was killed, before one that this process is to
+    execute. `engine` is for runs of that purpose; others need their own."""
     take_back_lost(pipeline)
     for left_behind in adopt_inline(pipeline):
         run_to_end(left_behind, engine if left_behind.purpose == purpose else None)
@@ -143,19 +142,6 @@ def _finish_left_behind(pipeline: Pipeline, purpose: Purpose, engine: Engine | N
 def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine: Engine | None = None) -> Run:
     """Find out in this process what a run would change. Raises as `queue_preview` does."""
     return run_to_end(queue_preview(pipeline, trigger, send=False), engine)
-
-
-def restore_inline(backup: Backup, reason: str, *, engine: Engine | None = None) -> Run:
-    """Put a backup back in this process, after the runs that are under way. Raises as `restore_backup` does."""
-    _finish_left_behind(backup.pipeline, Purpose.RESTORE, engine)
-    return run_to_end(restore_backup(backup, reason, Trigger.CLI, send=False), engine)
-
-
-def rows_inline(runs: Sequence[Run], engine: Engine | None = None) -> list[Run]:
-    """Execute runs over rejected rows, all for one purpose, in this process, after those that are under way."""
-    if runs:
-        _finish_left_behind(runs[0].pipeline, Purpose(runs[0].purpose), engine)
-    return [run_to_end(run, engine) for run in runs]
 
 
 def run_to_end(run: Run, engine: Engine | None = None) -> Run:

@@ -8,7 +8,6 @@ from typing import Any
 from django.utils import timezone
 
 from flowapp.pipelines.documents import read_document
-from flowapp.pipelines.statements import sent_by
 from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.equation import Equation, equation_of
 from flowapp.runs.hooks import can_run_again, hooks_of
@@ -16,6 +15,7 @@ from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State
 from flowapp.runs.previews import present_effects
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.selectors import list_log, run_ahead, run_document
+from flowapp.runs.sent_statements import sent_by
 from ir.errors import FlowError
 from ir.load_modes import load_mode
 

@@ -1,17 +1,17 @@
-"""What runs are for: one table from purpose to what executes it and where its page is."""
+"""What runs are for: one table from purpose to what executes it and where its page is. Apps above add theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from executors.api import run as run_attempt
 from executors.model import BackupRef, RowsRef, RunJob, RunReport
 from executors.ports import Ports
-from flowapp.backups.records import restored_by
-from flowapp.quarantine.records import rows_of
 from flowapp.runs.models import COUNTED, Purpose, Run
+from flowapp.web.htmx import HtmxRequest
 
 Engine = Callable[[RunJob, Ports], RunReport]
 
@@ -40,7 +40,8 @@ class PurposeSpec:
 
     `loads` says that it loads what comes from the source: it goes through all nodes, and its success says that the
     pipeline works again. `tells_effects` says that the result is what a load would change; `backup` gives what a run
-    puts back, `rows` the rejected rows that it is about, and `over_rows` how its page speaks of them. `mends` says that
+    puts back, `rows` the rejected rows that it is about, `over_rows` how its page speaks of them, and
+    `page_context` what its page shows beside what every run's shows. `mends` says that
     it computes an expression for them, `only_tells` that it changes nothing anywhere. `tag` marks it in
     lists, and `again` is what the button says that runs the pipeline after it.
     """
@@ -58,6 +59,7 @@ class PurposeSpec:
     backup: Callable[[Run], BackupRef | None] = lambda run: None
     rows: Callable[[Run], RowsRef | None] = lambda run: None
     over_rows: OverRows | None = None
+    page_context: Callable[[HtmxRequest, Run], dict[str, Any]] = lambda request, run: {}
 
     @property
     def counts(self) -> bool:
@@ -84,59 +86,21 @@ _SPECS = (
         skips=frozenset({"hooks", "load", "post_hooks", "finish"}),
         tells_effects=True,
     ),
-    PurposeSpec(
-        Purpose.RESTORE,
-        "runs/detail.html",
-        "runs/_live.html",
-        skips=frozenset({"list", "scan", "probe", "pass", "check", "guard", "effect", "hooks", "post_hooks"}),
-        backup=restored_by,
-        tag="restore",
-        again="Run the pipeline",
-    ),
-    PurposeSpec(
-        Purpose.REPLAY,
-        "quarantine/run.html",
-        "quarantine/_run.html",
-        skips=frozenset({"list", "scan", "guard", "effect"}),
-        rows=rows_of,
-        tag="replay",
-        again="Run the pipeline",
-        over_rows=OverRows("Replay of rejected rows", loads=True, decides=True),
-    ),
-    PurposeSpec(
-        Purpose.RECHECK,
-        "quarantine/run.html",
-        "quarantine/_run.html",
-        skips=frozenset({"list", "scan", "guard", "hooks", "load", "post_hooks", "finish"}),
-        rows=rows_of,
-        tag="recheck",
-        only_tells=True,
-        over_rows=OverRows("Check of rejected rows", lists=True, note="Nothing is loaded or changed."),
-    ),
-    PurposeSpec(
-        Purpose.MEND,
-        "quarantine/run.html",
-        "quarantine/_run.html",
-        skips=frozenset({"list", "scan", "probe", "guard", "check", "effect", "hooks", "post_hooks"}),
-        rows=rows_of,
-        tag="fix",
-        mends=True,
-        over_rows=OverRows("Fix of rejected rows", decides=True, note="Nothing is loaded; the originals stay."),
-    ),
-    PurposeSpec(
-        Purpose.SAMPLE,
-        "runs/detail.html",
-        "runs/_live.html",
-        skips=frozenset({"probe", "check", "guard", "effect", "hooks", "load", "post_hooks", "finish"}),
-        tag="sample",
-        again="Run the pipeline",
-    ),
 )
-PURPOSES = {spec.purpose: spec for spec in _SPECS}
-LOADS = tuple(spec.purpose for spec in _SPECS if spec.loads)
+PURPOSES: dict[Purpose, PurposeSpec] = {}
+LOADS = (Purpose.LOAD,)
 """Purposes of runs that load what comes from the source."""
-DECIDED = frozenset(spec.purpose for spec in _SPECS if spec.over_rows and spec.over_rows.decides)
-"""Purposes of runs that do to rejected rows what somebody has decided."""
+
+
+def register(*specs: PurposeSpec) -> None:
+    """Let runs be for these. Raises ValueError for a purpose that is taken."""
+    for spec in specs:
+        if spec.purpose in PURPOSES:
+            raise ValueError(f"There are runs for {spec.purpose} already.")
+        PURPOSES[spec.purpose] = spec
+
+
+register(*_SPECS)
 
 
 def purpose_of(run: Run) -> PurposeSpec:

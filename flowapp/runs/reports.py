@@ -9,13 +9,11 @@ from typing import Any
 from django.db.models.functions import Now
 
 from executors.model import HookReport, LoadCommit, NodeReport, RuleCount, RunReport
-from flowapp.backups.records import note_backup
 from flowapp.connections.secrets import encrypt
 from flowapp.logs import redact
-from flowapp.quarantine.records import note_results
 from flowapp.runs import models
+from flowapp.runs.events import load_committed, rows_counted
 from flowapp.runs.models import CommitRecord, EffectSample, NodeRun, Run
-from flowapp.watermarks.services import copy_mark
 
 
 def save_report(run: Run, report: RunReport) -> dict[str, Any]:
@@ -65,7 +63,7 @@ def _save_rows(run: Run, report: RunReport) -> dict[str, Any]:
         EffectSample.objects.update_or_create(run=run, node=ROWS, defaults=values)
     if not report.row_counts:
         return {}
-    note_results(run, report.row_counts)
+    rows_counted(run, report.row_counts)
     return {"rows": report.row_counts}
 
 
@@ -96,8 +94,7 @@ def save_commit(run: Run, commit: LoadCommit) -> None:
         **known,
     }
     CommitRecord.objects.update_or_create(run=run, node=commit.node, defaults=known, create_defaults=first)
-    copy_mark(run.pipeline, commit)
-    note_backup(run, commit)
+    load_committed(run, commit)
 
 
 def _rule(run: Run, position: int, rule: RuleCount) -> models.RuleCount:

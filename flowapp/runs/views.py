@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
 from django.contrib import messages
@@ -11,14 +11,13 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from flowapp.accounts.access import page
+from flowapp.accounts.roles import may_see_values
 from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
-from flowapp.quarantine.results import page_results
-from flowapp.quarantine.values import may_see_values
 from flowapp.runs.durations import seconds_of
 from flowapp.runs.forms import RunFilter
 from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.hooks import ask_for_hook
-from flowapp.runs.models import Run, Trigger
+from flowapp.runs.models import Trigger
 from flowapp.runs.presenting import present_run
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import rule_name
@@ -26,7 +25,6 @@ from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, sum_loads
 from flowapp.runs.services import cancel_run, queue_preview, queue_run
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
-from ir.errors import FlowError
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import User
@@ -60,20 +58,8 @@ def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
     context = present_run(found, whole_log=request.GET.get("log") == "all", sees_values=sees_values)
     names = {r["rule"]: rule_name(r["rule"], r["type"], r["field"]) for r in context["document"]["rules"]}
     context |= {"fragment": spec.fragment, "sees_values": sees_values, "rule_names": names}
-    if spec.over_rows and spec.over_rows.loads and "rows" in context["document"]:
-        context |= _row_results(request, found)
+    context |= spec.page_context(request, found)
     return render_page(request, spec.page, context, fragment=spec.fragment)
-
-
-def _row_results(request: HtmxRequest, run: Run) -> dict[str, Any]:
-    """A page of the rows of a replay; an `error` where their database cannot be asked, for the run's numbers stand."""
-    result = request.GET.get("result", "")
-    wanted = result if result in run.report["rows"] else None
-    try:
-        found = page_results(run, result=wanted, cursor=request.GET.get("cursor", ""))
-    except FlowError as error:
-        return {"row_results_error": error}
-    return {"row_results": found, "result": wanted}
 
 
 @require_POST

@@ -14,10 +14,10 @@ from rest_framework.views import APIView
 
 from flowapp.accounts.authentication import author_of
 from flowapp.accounts.permissions import workspace_role
+from flowapp.accounts.roles import ROWS_VIEW
 from flowapp.pipelines import drafts
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.quarantine.values import ROWS_VIEW
 from flowapp.runs.models import Trigger
 from flowapp.suggestions.drafted import draft_to_sample
 from flowapp.suggestions.selectors import (

@@ -15,11 +15,11 @@ from django.views.decorators.http import require_GET, require_POST
 from executors.api import LEAST_ROWS
 from executors.errors import Failure
 from flowapp.accounts.access import page
+from flowapp.accounts.roles import ROWS_VIEW
 from flowapp.pipelines import drafts
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.quarantine.values import ROWS_VIEW
 from flowapp.runs.models import Trigger
 from flowapp.suggestions.drafted import draft_to_sample
 from flowapp.suggestions.selectors import (

@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.permissions import workspace_role
+from flowapp.accounts.roles import ROWS_VIEW
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.quarantine.values import ROWS_VIEW
 from flowapp.tracing.selectors import trace_document, trace_row
 
 

@@ -10,8 +10,8 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from executors.target_database import SEARCH_SECONDS
 from flowapp.accounts.access import page
+from flowapp.accounts.roles import ROWS_VIEW
 from flowapp.pipelines.selectors import find_pipeline, get_pipeline, list_pipeline_names
-from flowapp.quarantine.values import ROWS_VIEW
 from flowapp.tracing.forms import TraceForm
 from flowapp.tracing.selectors import list_targets, trace_row
 from flowapp.web.htmx import HtmxRequest, render_page

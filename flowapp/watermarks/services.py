@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from executors.model import LoadCommit
 from executors.target_database import TableName, reset_watermark, set_watermark
-from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import Run
 from flowapp.watermarks.models import MarkCopy
 from flowapp.watermarks.places import Place
 from flowapp.watermarks.selectors import Mark, connection_of, get_mark, keep_copy
@@ -36,13 +36,13 @@ def reset_mark(place: Place, reason: str, by: str) -> Mark:
     return get_mark(place)
 
 
-def copy_mark(pipeline: Pipeline, commit: LoadCommit) -> None:
+def copy_mark(run: Run, commit: LoadCommit) -> None:
     """Copy where a load has left its mark, if it has one; or where a restore has put it, which may be nowhere."""
     mark = commit.counts.get("mark")
     if mark:
-        keep_copy(pipeline, commit.node, TableName(*commit.counts["table"]["name"]), **mark)
+        keep_copy(run.pipeline, commit.node, TableName(*commit.counts["table"]["name"]), **mark)
     elif "restored" in commit.counts:
-        MarkCopy.objects.filter(pipeline=pipeline, node=commit.node).delete()
+        MarkCopy.objects.filter(pipeline=run.pipeline_id, node=commit.node).delete()
 
 
 def _require_reason(reason: str) -> None:

@@ -14,7 +14,7 @@ from flowapp.channels.kinds.base import InvalidChannel
 from flowapp.channels.kinds.email import Mailbox
 from flowapp.channels.selectors import channel_document
 from flowapp.channels.services import add_channel, change_address, send_test
-from flowapp.connections.services import rotate_secrets
+from flowapp.connections.rotation import rotate_secrets
 from flowapp.health.alerts import raise_alert
 from tests.flowapp.channels.mail_server import PASSWORD, USER, serving
 

@@ -12,9 +12,10 @@ from flowapp.cli import main
 from flowapp.connections.embedded import follow_server
 from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
+from flowapp.connections.rotation import rotate_secrets
 from flowapp.connections.secrets import SecretUnreadable
 from flowapp.connections.selectors import UnknownConnection, connection_document, get_connection, list_connections
-from flowapp.connections.services import add_connection, remove_connection, resolve, resolve_connections, rotate_secrets
+from flowapp.connections.services import add_connection, remove_connection, resolve, resolve_connections
 from flowapp.runs.models import Trigger
 from flowapp.runs.services import cancel_run, queue_run
 from ir.errors import FlowError

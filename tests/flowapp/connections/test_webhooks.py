@@ -10,7 +10,7 @@ from executors.hooks import posting
 from flowapp.cli.connection import add_connection as add_by_command
 from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
-from flowapp.connections.selectors import connection_document, pipelines_using
+from flowapp.connections.selectors import connection_document
 from flowapp.connections.services import (
     add_connection,
     probe_connection,
@@ -18,6 +18,7 @@ from flowapp.connections.services import (
     resolve_connections,
     resolve_webhooks,
 )
+from flowapp.connections.usage import pipelines_using
 from flowapp.connections.webhooks import WebhookFields, resolve_webhook
 from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.services import save_version

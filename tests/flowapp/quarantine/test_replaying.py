@@ -13,11 +13,11 @@ from flowapp.files.models import LoadUnit
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
+from flowapp.quarantine.inline import rows_inline
 from flowapp.quarantine.models import RowJob
 from flowapp.quarantine.records import rows_of
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
 from flowapp.quarantine.selectors import Wanted
-from flowapp.runs import dispatch
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Run, Trigger
 from flowapp.runs.targets import has_loaded_all
@@ -128,8 +128,8 @@ def test_a_replay_that_a_killed_command_left_behind_is_finished_by_its_own_engin
     def engine_of(purpose):
         return lambda job, ports: (ran.append((purpose, job.run_id)), RunReport())[1]
 
-    monkeypatch.setattr(dispatch, "engine_for", lambda run: engine_of(run.purpose))
-    dispatch.rows_inline([checked], engine_of("recheck"))
+    monkeypatch.setattr("flowapp.runs.dispatch.engine_for", lambda run: engine_of(run.purpose))
+    rows_inline([checked], engine_of("recheck"))
     assert ran == [("replay", str(left.pk)), ("recheck", str(checked.pk))]
 
 

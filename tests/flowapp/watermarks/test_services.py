@@ -6,6 +6,7 @@ import pytest
 
 from executors.errors import Failure, Terminal
 from executors.model import LoadCommit
+from flowapp.runs.models import Run
 from flowapp.watermarks.models import MarkCopy
 from flowapp.watermarks.places import place_of, places_of
 from flowapp.watermarks.selectors import get_mark, mark_document, saved_mark
@@ -101,21 +102,21 @@ def test_nobody_changes_a_mark_that_cannot_be_reached(place, down):
 def test_a_commit_brings_its_mark_along(following, place, schema):
     mark = {"column": "upd", "type": "timestamp without time zone", "value": "2026-01-01 10:00:00"}
     counts = {"mark": mark, "table": {"name": [schema, "numbers"], "oid": 1}}
-    copy_mark(following, LoadCommit("r", "load", 1, counts))
+    copy_mark(Run(pipeline=following), LoadCommit("r", "load", 1, counts))
     assert saved_mark(following, "load").copy.value == "2026-01-01 10:00:00"
 
 
 @pytest.mark.parametrize("counts", [{}, {"mark": None, "table": {"name": ["s", "t"], "oid": 1}}])
 def test_a_commit_without_a_mark_leaves_no_copy(following, counts):
-    copy_mark(following, LoadCommit("r", "load", 1, counts))
+    copy_mark(Run(pipeline=following), LoadCommit("r", "load", 1, counts))
     assert not MarkCopy.objects.exists()
 
 
 def test_a_restore_to_before_the_first_mark_takes_the_copy_away(following, schema):
     mark = {"column": "upd", "type": "timestamp without time zone", "value": "2026-01-01 10:00:00"}
     table = {"name": [schema, "numbers"], "oid": 1}
-    copy_mark(following, LoadCommit("r", "load", 1, {"mark": mark, "table": table}))
-    copy_mark(following, LoadCommit("s", "load", 1, {"mark": None, "table": table, "restored": {}}))
+    copy_mark(Run(pipeline=following), LoadCommit("r", "load", 1, {"mark": mark, "table": table}))
+    copy_mark(Run(pipeline=following), LoadCommit("s", "load", 1, {"mark": None, "table": table, "restored": {}}))
     assert not MarkCopy.objects.exists()
 
 

@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from flowapp.accounts.access import page
-from flowapp.pipelines.forms import NewPipeline
-from flowapp.pipelines.listing import NOT_RUN, Filters, PipelineRow, list_rows, list_tags, newest_runs
+from flowapp.editor.forms import NewPipeline
+from flowapp.editor.listing import NOT_RUN, Filters, PipelineRow, list_rows, list_tags, newest_runs
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.remains import what_goes
 from flowapp.pipelines.selectors import get_pipeline, list_pipelines

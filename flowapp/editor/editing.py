@@ -19,6 +19,9 @@ from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefre
 
 from flowapp.accounts.access import page
 from flowapp.accounts.roles import is_at_least
+from flowapp.editor.listing import newest_runs
+from flowapp.editor.statements import checks_of, expressions_of, targets_of
+from flowapp.editor.tabs import next_fires, runs_of, violations_of
 from flowapp.files.headers import newest_header
 from flowapp.files.selectors import list_folders
 from flowapp.pipelines import drafts
@@ -29,13 +32,10 @@ from flowapp.pipelines.edits import form_patch
 from flowapp.pipelines.history import history
 from flowapp.pipelines.json_edits import PatchRefused, UnreadableText
 from flowapp.pipelines.lineage import pictures_of
-from flowapp.pipelines.listing import newest_runs
 from flowapp.pipelines.models import Draft, Pipeline
 from flowapp.pipelines.panel import node_panel, places, schedule_fields, settings_panel
 from flowapp.pipelines.selectors import get_pipeline, get_version
 from flowapp.pipelines.services import VersionConflict, restore_version
-from flowapp.pipelines.statements import checks_of, expressions_of, targets_of
-from flowapp.pipelines.tabs import next_fires, runs_of, violations_of
 from flowapp.runs.models import Purpose, Trigger
 from flowapp.runs.services import QUEUES, read_purpose
 from flowapp.watermarks.selectors import saved_mark

@@ -8,7 +8,7 @@ from typing import Any
 
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import CommitRecord, Run
+from flowapp.runs.sent_statements import Sent, newest_sent
 from ir.expressions import parse_expression
 from ir.load_modes import LOAD_MODE_KINDS, LoadMode
 from ir.nodes import Node, Target, Transform, Validate
@@ -21,15 +21,6 @@ EXPRESSIONS: dict[type[Op], Callable[[Any], dict[str, str]]] = {
     Filter: lambda op: {"": op.where},
 }
 """The expressions of an op, by the column that each makes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """The statements that a run sent to load one target."""
-
-    run: Run
-    node: str
-    statements: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +56,9 @@ def targets_of(pipeline: Pipeline, view: DraftView) -> list[TargetSql]:
     document = view.checked.pipeline
     if document is None:
         return []
-    return [TargetSql(target, MODES[target.load_mode], _newest(pipeline, target.id)) for target in document.targets()]
+    return [
+        TargetSql(target, MODES[target.load_mode], newest_sent(pipeline, target.id)) for target in document.targets()
+    ]
 
 
 def expressions_of(view: DraftView) -> list[SparkSql]:
@@ -103,17 +96,3 @@ def checks_of(view: DraftView) -> list[CheckSql]:
         if level is not None
         for kind, check in level.checks()
     ]
-
-
-def sent_by(run: Run) -> list[Sent]:
-    """What a run sent to its targets, as far as it was noted."""
-    commits = CommitRecord.objects.filter(run=run).order_by("committed_at", "id")
-    return [Sent(run, commit.node, commit.counts["sql"]) for commit in commits if commit.counts.get("sql")]
-
-
-def _newest(pipeline: Pipeline, node: str) -> Sent | None:
-    commits = CommitRecord.objects.filter(pipeline=pipeline, node=node).select_related("run__version")
-    commit = commits.order_by("-committed_at").first()
-    if commit is None or not commit.counts.get("sql"):
-        return None
-    return Sent(commit.run, node, commit.counts["sql"])

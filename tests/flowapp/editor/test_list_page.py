@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from flowapp.accounts.services import ensure_workspace
-from flowapp.pipelines.listing import draw_chart
+from flowapp.editor.listing import draw_chart
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.services import create_pipeline, set_enabled
 from flowapp.runs.models import NodeRun, Purpose, Run, State, Trigger

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from flowapp.pipelines import editing, views
+from flowapp.editor import editing, views
 
 app_name = "pipelines"
 

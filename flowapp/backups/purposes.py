@@ -1,0 +1,17 @@
+"""Runs that put a backup back."""
+
+from __future__ import annotations
+
+from flowapp.backups.records import restored_by
+from flowapp.runs.models import Purpose
+from flowapp.runs.purposes import PurposeSpec
+
+RESTORE = PurposeSpec(
+    Purpose.RESTORE,
+    "runs/detail.html",
+    "runs/_live.html",
+    skips=frozenset({"list", "scan", "probe", "pass", "check", "guard", "effect", "hooks", "post_hooks"}),
+    backup=restored_by,
+    tag="restore",
+    again="Run the pipeline",
+)

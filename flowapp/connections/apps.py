@@ -1,0 +1,15 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ConnectionsConfig(AppConfig):
+    name = "flowapp.connections"
+
+    def ready(self) -> None:
+        from flowapp.connections.models import Connection
+        from flowapp.connections.rotation import register_encrypted
+
+        register_encrypted(Connection, "secret")

@@ -1,0 +1,32 @@
+"""Which connections documents name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import F
+
+from flowapp.accounts.models import Workspace
+from flowapp.pipelines.documents import syntax_of
+from flowapp.pipelines.models import PipelineVersion
+from ir.documents import read_document
+
+
+def pipelines_naming(workspace: Workspace, name: str) -> list[str]:
+    """The ids of pipelines whose newest version names the connection."""
+    newest = PipelineVersion.objects.filter(pipeline__workspace=workspace, number=F("pipeline__latest_number"))
+    found = newest.order_by("pipeline__ident").values_list("pipeline__ident", "document")
+    return [ident for ident, text in found.iterator() if name in connections_in(text)]
+
+
+def connections_in(text: str) -> set[str]:
+    """The connections that a document names; also one that this release cannot read as a pipeline."""
+    value = read_document(text, syntax_of(text)).value
+    nodes = _dicts(value.get("nodes")) if isinstance(value, dict) else []
+    holders = [*nodes, *(hook for node in nodes for name in ("preHook", "postHook") for hook in _dicts(node.get(name)))]
+    return {holder["connection"] for holder in holders if isinstance(holder.get("connection"), str)}
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list, or the one that stands in its place."""
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)]

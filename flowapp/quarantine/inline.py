@@ -1,0 +1,16 @@
+"""Runs over rejected rows in this process, without a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowapp.runs.dispatch import finish_left_behind, run_to_end
+from flowapp.runs.models import Purpose, Run
+from flowapp.runs.purposes import Engine
+
+
+def rows_inline(runs: Sequence[Run], engine: Engine | None = None) -> list[Run]:
+    """Execute runs over rejected rows, all for one purpose, after those that are under way."""
+    if runs:
+        finish_left_behind(runs[0].pipeline, Purpose(runs[0].purpose), engine)
+    return [run_to_end(run, engine) for run in runs]

@@ -1,0 +1,62 @@
+"""Runs over rejected rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flowapp.quarantine.records import rows_of
+from flowapp.quarantine.results import page_results
+from flowapp.runs.models import Purpose, Run
+from flowapp.runs.purposes import OverRows, PurposeSpec
+from flowapp.web.htmx import HtmxRequest
+from ir.errors import FlowError
+
+
+def row_results(request: HtmxRequest, run: Run) -> dict[str, Any]:
+    """A page of the rows of a replay; an `error` where their database cannot be asked, for the run's numbers stand."""
+    if "rows" not in (run.report or {}):
+        return {}
+    result = request.GET.get("result", "")
+    wanted = result if result in run.report["rows"] else None
+    try:
+        found = page_results(run, result=wanted, cursor=request.GET.get("cursor", ""))
+    except FlowError as error:
+        return {"row_results_error": error}
+    return {"row_results": found, "result": wanted}
+
+
+OVER_ROWS = (
+    PurposeSpec(
+        Purpose.REPLAY,
+        "quarantine/run.html",
+        "quarantine/_run.html",
+        skips=frozenset({"list", "scan", "guard", "effect"}),
+        rows=rows_of,
+        tag="replay",
+        again="Run the pipeline",
+        over_rows=OverRows("Replay of rejected rows", loads=True, decides=True),
+        page_context=row_results,
+    ),
+    PurposeSpec(
+        Purpose.RECHECK,
+        "quarantine/run.html",
+        "quarantine/_run.html",
+        skips=frozenset({"list", "scan", "guard", "hooks", "load", "post_hooks", "finish"}),
+        rows=rows_of,
+        tag="recheck",
+        only_tells=True,
+        over_rows=OverRows("Check of rejected rows", lists=True, note="Nothing is loaded or changed."),
+    ),
+    PurposeSpec(
+        Purpose.MEND,
+        "quarantine/run.html",
+        "quarantine/_run.html",
+        skips=frozenset({"list", "scan", "probe", "guard", "check", "effect", "hooks", "post_hooks"}),
+        rows=rows_of,
+        tag="fix",
+        mends=True,
+        over_rows=OverRows("Fix of rejected rows", decides=True, note="Nothing is loaded; the originals stay."),
+    ),
+)
+DECIDED = frozenset(spec.purpose for spec in OVER_ROWS if spec.over_rows and spec.over_rows.decides)
+"""Purposes of runs that do to rejected rows what somebody has decided."""

@@ -1,0 +1,14 @@
+"""What apps above hear of runs. All is called in the transaction that writes it down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from executors.model import LoadCommit
+from flowapp.hook import Hook
+from flowapp.runs.models import Run
+
+load_committed: Hook[[Run, LoadCommit], None] = Hook()
+"""A load transaction is known to have committed; it is told again when more is known of it."""
+rows_counted: Hook[[Run, Mapping[str, int]], None] = Hook()
+"""A run over rejected rows has counted what became of them."""

@@ -1,0 +1,32 @@
+"""The statements that runs have sent to their targets, word for word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.models import CommitRecord, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The statements that a run sent to load one target."""
+
+    run: Run
+    node: str
+    statements: list[str]
+
+
+def sent_by(run: Run) -> list[Sent]:
+    """What a run sent to its targets, as far as it was noted."""
+    commits = CommitRecord.objects.filter(run=run).order_by("committed_at", "id")
+    return [Sent(run, commit.node, commit.counts["sql"]) for commit in commits if commit.counts.get("sql")]
+
+
+def newest_sent(pipeline: Pipeline, node: str) -> Sent | None:
+    """What the newest load of a target sent, if that was noted."""
+    commits = CommitRecord.objects.filter(pipeline=pipeline, node=node).select_related("run__version")
+    commit = commits.order_by("-committed_at").first()
+    if commit is None or not commit.counts.get("sql"):
+        return None
+    return Sent(commit.run, node, commit.counts["sql"])

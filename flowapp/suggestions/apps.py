@@ -1,0 +1,15 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class SuggestionsConfig(AppConfig):
+    name = "flowapp.suggestions"
+
+    def ready(self) -> None:
+        from flowapp.runs import purposes
+        from flowapp.suggestions.purposes import SAMPLE
+
+        purposes.register(SAMPLE)

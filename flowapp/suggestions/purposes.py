@@ -1,0 +1,15 @@
+"""Runs that look at rows of the source, so that rules can be suggested."""
+
+from __future__ import annotations
+
+from flowapp.runs.models import Purpose
+from flowapp.runs.purposes import PurposeSpec
+
+SAMPLE = PurposeSpec(
+    Purpose.SAMPLE,
+    "runs/detail.html",
+    "runs/_live.html",
+    skips=frozenset({"probe", "check", "guard", "effect", "hooks", "load", "post_hooks", "finish"}),
+    tag="sample",
+    again="Run the pipeline",
+)

@@ -1,0 +1,15 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class WatermarksConfig(AppConfig):
+    name = "flowapp.watermarks"
+
+    def ready(self) -> None:
+        from flowapp.runs import events
+        from flowapp.watermarks.services import copy_mark
+
+        events.load_committed.register(copy_mark)
