@@ -14,7 +14,7 @@ from executors.model import RowsRef, RunJob, RunWarning, SourceField
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.kept_rows import MARKS, PART_ROWS, KeptPart, KeptReader
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantine_table import require_quarantine
 from executors.postgres.quarantined import KeptRow, Owner, find_rows
 from executors.postgres.repeated_rejects import StandIns, find_repeats
@@ -225,7 +225,7 @@ def names_in(conn: Conn, table: TableName, ids: Collection[int]) -> set[str]:
     """The fields that these entries hold."""
     query = sql.SQL(
         'SELECT DISTINCT k FROM {}, jsonb_object_keys(coalesce("fixedRow", row)) AS k WHERE id = ANY({}::bigint[])'
-    ).format(table.identifier, sql.Literal(list(ids)))
+    ).format(identifier_of(table), sql.Literal(list(ids)))
     return {name for (name,) in conn.execute(query).fetchall()} - MARKS
 
 

@@ -9,7 +9,7 @@ from psycopg import errors, sql
 from executors.errors import Terminal
 from executors.hooks.base import HookCall, HookHandler
 from executors.hooks.sql import execute, hook_session
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from ir.hooks.base import BaseHook
 from ir.hooks.refresh_mat_view import RefreshMatView
 
@@ -20,7 +20,7 @@ def _statement(hook: BaseHook) -> str:
 
 def _command(hook: RefreshMatView) -> sql.Composed:
     form = "REFRESH MATERIALIZED VIEW CONCURRENTLY {}" if hook.concurrently else "REFRESH MATERIALIZED VIEW {}"
-    return sql.SQL(form).format(TableName.parse(hook.view).identifier)
+    return sql.SQL(form).format(identifier_of(TableName.parse(hook.view)))
 
 
 def refresh(call: HookCall) -> str:

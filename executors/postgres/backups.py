@@ -24,7 +24,7 @@ from executors.postgres.inspect import inspect_target
 from executors.postgres.load_modes.blue_green.in_place import rows_replaced
 from executors.postgres.load_modes.blue_green.obstacles import find_obstacles
 from executors.postgres.meta import BACKUPS, RunRef
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.postgres.staging import one_number
 from ir.words import counted
 
@@ -48,7 +48,7 @@ def backup_table(ref: BackupRef) -> sql.Identifier:
 def require_restorable(conn: Conn, table: TableName) -> None:
     """Refuse a table of whose rows a backup could not tell in which table they stand."""
     with conn.transaction():
-        heirs = conn.execute(_HEIRS, [table.identifier.as_string(conn)]).fetchall()
+        heirs = conn.execute(_HEIRS, [identifier_of(table).as_string(conn)]).fetchall()
     if heirs:
         raise Terminal(
             "backup.not_possible",
@@ -65,11 +65,11 @@ def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:
     """
     ref = BackupRef(run.run_id, run.node)
     columns = _stored_columns(conn, table)
-    conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table.identifier))
+    conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(table)))
     # A policy would keep rows out of the snapshot; with this it is an error.
     conn.execute("SET LOCAL row_security = off")
     place = backup_table(ref)
-    conn.execute(sql.SQL("CREATE TABLE {} AS SELECT {} FROM {}").format(place, _list(columns), table.identifier))
+    conn.execute(sql.SQL("CREATE TABLE {} AS SELECT {} FROM {}").format(place, _list(columns), identifier_of(table)))
     conn.execute("SET LOCAL row_security = on")
     conn.execute(sql.SQL("REVOKE ALL ON {} FROM PUBLIC").format(place))
     backup = Backup(ref.run_id, ref.node, table.schema, table.table, _count(conn, place))
@@ -115,7 +115,7 @@ def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) ->
     # A policy would hide rows, which would then stay beside those of the backup; with this it is an error.
     conn.execute("SET LOCAL row_security = off")
     # Writers wait from here on, so that what is refused below cannot come about before the rows are replaced.
-    conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table.identifier))
+    conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(table)))
     _require_columns(conn, table, columns)
     _require_no_later_values(conn, table, columns)
     others = others_since(conn, ref, table)
@@ -140,7 +140,7 @@ def drop_backups(conn: Conn, refs: Collection[BackupRef]) -> None:
 
 
 def _stored_columns(conn: Conn, table: TableName) -> dict[str, str]:
-    return dict(conn.execute(_COLUMNS, [table.identifier.as_string(conn)]).fetchall())
+    return dict(conn.execute(_COLUMNS, [identifier_of(table).as_string(conn)]).fetchall())
 
 
 def _find(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> tuple[dict[str, str], int]:
@@ -184,7 +184,7 @@ def _require_no_later_values(conn: Conn, table: TableName, columns: Collection[s
     if not later:
         return
     counts = [sql.SQL("count({})").format(sql.Identifier(name)) for name in later]
-    query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(counts), table.identifier)
+    query = sql.SQL("SELECT {} FROM {}").format(sql.SQL(", ").join(counts), identifier_of(table))
     found = conn.execute(query).fetchone() or ()
     if lost := [f"{name} ({counted(n, 'value')})" for name, n in zip(later, found, strict=True) if n]:
         raise Terminal(
@@ -197,12 +197,12 @@ def _require_no_later_values(conn: Conn, table: TableName, columns: Collection[s
 
 def _replace_rows(conn: Conn, run: RunRef, ref: BackupRef, table: TableName, columns: dict[str, str], rows: int) -> int:
     insert = sql.SQL("INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE SELECT {} FROM {}").format(
-        table.identifier, _list(columns), _list(columns), backup_table(ref)
+        identifier_of(table), _list(columns), _list(columns), backup_table(ref)
     )
-    before = _count(conn, table.identifier)
+    before = _count(conn, identifier_of(table))
     if find_obstacles(conn, table).against_delete:
         # Refused by the database where other tables refer to this one.
-        conn.execute(sql.SQL("TRUNCATE TABLE {}").format(table.identifier))
+        conn.execute(sql.SQL("TRUNCATE TABLE {}").format(identifier_of(table)))
         inserted = conn.execute(insert).rowcount
     else:
         with rows_replaced(conn, table, run.node):
@@ -225,7 +225,7 @@ def _require_same(conn: Conn, ref: BackupRef, table: TableName, columns: Collect
         return
     values = sql.SQL(", ").join(sql.SQL("{}::text").format(sql.Identifier(name)) for name in columns)
     query = sql.SQL("SELECT count(*) FROM (SELECT {0} FROM {1} EXCEPT ALL SELECT {0} FROM {2}) AS d")
-    if changed := one_number(conn, query.format(values, backup_table(ref), table.identifier)):
+    if changed := one_number(conn, query.format(values, backup_table(ref), identifier_of(table))):
         raise Terminal(
             "backup.rows_changed",
             f"A trigger of {table} changes {counted(changed, 'row')} on their way back. Nothing was changed.",

@@ -16,7 +16,7 @@ from psycopg import sql
 from executors.postgres.ddl import Conn
 from executors.postgres.generated import over_row
 from executors.postgres.load_plan import LoadPlan, column_list
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of, own_rows_of
 from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.unique_keys import KeyColumn
 
@@ -117,7 +117,7 @@ def make_twin(conn: Conn, plan: LoadPlan, one: Exclusive) -> None:
         sql.SQL(
             "CREATE TEMPORARY TABLE {} ON COMMIT DROP AS SELECT 0 AS {}, 0::bigint AS {}, {} FROM {} WITH NO DATA"
         ).format(
-            one.twin, sql.Identifier(FILE), sql.Identifier(RECORD), column_list(one.columns), plan.target.identifier
+            one.twin, sql.Identifier(FILE), sql.Identifier(RECORD), column_list(one.columns), identifier_of(plan.target)
         )
     )
     conn.execute(one.define.encode())
@@ -153,7 +153,7 @@ def _meets_target(plan: LoadPlan, one: Exclusive, values: Mapping[str, sql.Compo
     if one.predicate is not None:
         conditions += [sql.SQL("({})").format(sql.SQL(one.predicate)), over_row(one.predicate, one.columns, values)]
     return sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {})").format(
-        plan.target.own_rows(plan.dest.kind), sql.SQL(" AND ").join(conditions)
+        own_rows_of(plan.target, plan.dest.kind), sql.SQL(" AND ").join(conditions)
     )
 
 

@@ -17,7 +17,7 @@ from executors.grammar import convert_column
 from executors.model import SourceField
 from executors.postgres.client import connect, translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantined import TEXT_KEY
 from executors.secrets import unseal
 from executors.types import travel_of
@@ -62,7 +62,7 @@ class KeptReader:
 
 def _find(conn: Conn, part: KeptPart) -> dict[int, tuple[str, str]]:
     query = sql.SQL('SELECT id, coalesce("fixedRow", row)::text, message FROM {} WHERE id = ANY({}::bigint[])').format(
-        part.table.identifier, sql.Literal([row[0] for row in part.rows])
+        identifier_of(part.table), sql.Literal([row[0] for row in part.rows])
     )
     return {entry: (text, why) for entry, text, why in conn.execute(query).fetchall()}
 

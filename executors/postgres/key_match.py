@@ -9,6 +9,7 @@ from psycopg import sql
 from executors.model import RecordRef, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.load_plan import LoadPlan, staged_value, winning_rows
+from executors.postgres.names import own_rows_of
 from executors.postgres.staging import FILE, RECORD
 from executors.postgres.unique_keys import UniqueKey
 from executors.verdicts.tally import MOST_REFS
@@ -105,7 +106,7 @@ def stored_value(plan: LoadPlan, column: StageColumn) -> sql.Composed:
 
 
 def own_rows(plan: LoadPlan) -> sql.Composed:
-    return plan.target.own_rows(plan.dest.kind)
+    return own_rows_of(plan.target, plan.dest.kind)
 
 
 def same_key(plan: LoadPlan, key: UniqueKey) -> sql.Composed:

@@ -31,21 +31,22 @@ class TableName:
             ) from error
 
     @property
-    def identifier(self) -> sql.Identifier:
-        return sql.Identifier(self.schema, self.table)
-
-    def own_rows(self, kind: str) -> sql.Composed:
-        """The table of that kind without those that inherit from it: their rows are not its own, and no index or key
-        of its own knows of them. The rows of a partitioned table are in its partitions."""
-        return sql.SQL("{}{}").format(sql.SQL("ONLY " if kind == "table" else ""), self.identifier)
-
-    @property
     def written(self) -> str:
         """As documents write it: what `parse` reads back, in quotes only where it must be."""
         return ".".join(part if _BARE.fullmatch(part) else quoted(part) for part in (self.schema, self.table))
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.table}"
+
+
+def identifier_of(table: TableName) -> sql.Identifier:
+    return sql.Identifier(table.schema, table.table)
+
+
+def own_rows_of(table: TableName, kind: str) -> sql.Composed:
+    """The table of that kind without those that inherit from it: their rows are not its own, and no index or key
+    of its own knows of them. The rows of a partitioned table are in its partitions."""
+    return sql.SQL("{}{}").format(sql.SQL("ONLY " if kind == "table" else ""), identifier_of(table))
 
 
 def quoted(*parts: str) -> str:

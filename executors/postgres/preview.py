@@ -15,6 +15,7 @@ from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.inspect import require_privileges
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadPlan
+from executors.postgres.names import identifier_of
 from executors.postgres.refusals import Refusal, prepare
 from executors.postgres.repeats import list_repeats
 from executors.postgres.staging import is_winner, one_number, require_staging
@@ -43,7 +44,7 @@ def evaluate_locked(conn: Conn, plan: LoadPlan, *, compares_nulls: bool) -> tupl
     """
     handler = load_handler(plan.load_mode)
     if {"DELETE", "TRUNCATE", "UPDATE"}.intersection(handler.privileges):
-        conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(plan.target.identifier))
+        conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(plan.target)))
     return handler.effect(conn, plan), effects.null_rates(conn, plan) if compares_nulls else {}
 
 

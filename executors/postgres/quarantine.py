@@ -10,7 +10,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.fences import require_fence
 from executors.postgres.meta import RunRef, find_commit
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantine_table import ensure_quarantine, probe_quarantine
 from executors.postgres.staging import StagingTables, is_winner, one_number
 from executors.postgres.valid_input import is_valid_input
@@ -76,7 +76,7 @@ def _count_rows(conn: Conn, rejects: sql.Composed) -> int:
 def _replace(conn: Conn, run: RunRef, name: TableName, rejects: sql.Composed, disposition: str | None) -> int:
     conn.execute(
         sql.SQL('DELETE FROM {} WHERE "pipelineId" = {} AND "runId" = {} AND "targetNode" = {}').format(
-            name.identifier, sql.Literal(run.pipeline), sql.Literal(run.run_id), sql.Literal(run.node)
+            identifier_of(name), sql.Literal(run.pipeline), sql.Literal(run.run_id), sql.Literal(run.node)
         )
     )
     values = {
@@ -98,7 +98,7 @@ def _replace(conn: Conn, run: RunRef, name: TableName, rejects: sql.Composed, di
         "tenant": sql.Literal(run.tenant),
     }
     statement = sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY r.file, r.record, r.node, r.rule_id").format(
-        name.identifier,
+        identifier_of(name),
         sql.SQL(", ").join(map(sql.Identifier, values)),
         sql.SQL(", ").join(values.values()),
         rejects,
@@ -127,7 +127,7 @@ def close_not_loaded(conn: Conn, run: RunRef, kept: Mapping[str, str], files: Se
                 " AND \"sourceFile\" = ANY({}::text[]) AND disposition = 'not_loaded' AND status = 'open'"
                 ' AND "runId" <> {}'
             ).format(
-                TableName.parse(table).identifier,
+                identifier_of(TableName.parse(table)),
                 sql.Literal(f"run {run.run_id}"),
                 sql.Literal(run.tenant),
                 sql.Literal(run.pipeline),
@@ -165,7 +165,7 @@ def close_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iter
 def _change_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str], change: str) -> None:
     for name in map(TableName.parse, tables):
         if exists(conn, name.schema, name.table):
-            conn.execute(sql.SQL(change).format(name.identifier, *_of_runs(run, run_ids)))
+            conn.execute(sql.SQL(change).format(identifier_of(name), *_of_runs(run, run_ids)))
 
 
 def _of_runs(run: RunRef, run_ids: Sequence[str]) -> list[sql.Literal]:
@@ -184,7 +184,7 @@ def count_as_not_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables:
                 sql.SQL(
                     "UPDATE {} SET disposition = 'not_loaded' WHERE tenant = {} AND \"pipelineId\" = {}"
                     ' AND "targetNode" = {} AND "runId" = ANY({}::text[]) AND {}'
-                ).format(name.identifier, *_of_runs(run, run_ids), _UNDECIDED)
+                ).format(identifier_of(name), *_of_runs(run, run_ids), _UNDECIDED)
             )
 
 
@@ -203,10 +203,10 @@ def count_as_loaded(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Ite
     """Let the open entries of loads that count again be what they were: of a row that a rule skipped, dropped. The
     entry that says so may stand in another of their tables."""
     names = [name for name in map(TableName.parse, tables) if exists(conn, name.schema, name.table)]
-    is_skipped = sql.SQL(" OR ").join(sql.SQL(_IS_SKIPPED).format(name.identifier) for name in names)
+    is_skipped = sql.SQL(" OR ").join(sql.SQL(_IS_SKIPPED).format(identifier_of(name)) for name in names)
     for name in names:
         whose = _of_runs(run, run_ids)
-        conn.execute(sql.SQL(_COUNT_AS_LOADED).format(name.identifier, is_skipped, *whose, _UNDECIDED))
+        conn.execute(sql.SQL(_COUNT_AS_LOADED).format(identifier_of(name), is_skipped, *whose, _UNDECIDED))
 
 
 @translate()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from psycopg import sql
 
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName, shortened
+from executors.postgres.names import TableName, identifier_of, shortened
 
 _INDEXES = {
     "_pipeline_idx": '("pipelineId", "runId")',
@@ -26,4 +26,6 @@ def create_indexes(conn: Conn, name: TableName) -> None:
     for kind, indexes in (("INDEX", _INDEXES), ("UNIQUE INDEX", _UNIQUE)):
         for suffix, on in indexes.items():
             index = sql.Identifier(shortened(name.table, suffix))
-            conn.execute(sql.SQL("CREATE {} {} ON {} {}").format(sql.SQL(kind), index, name.identifier, sql.SQL(on)))
+            conn.execute(
+                sql.SQL("CREATE {} {} ON {} {}").format(sql.SQL(kind), index, identifier_of(name), sql.SQL(on))
+            )

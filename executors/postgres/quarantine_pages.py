@@ -16,8 +16,8 @@ from psycopg.rows import dict_row
 from executors.errors import Terminal
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
-from executors.postgres.names import TableName
-from executors.postgres.quarantined import Owner
+from executors.postgres.names import TableName, identifier_of
+from executors.postgres.quarantined import Owner, is_owned
 
 STATUSES = ("open", "fixed", "ignored", "replayed", "superseded")
 
@@ -73,7 +73,7 @@ COUNT_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class EntryQuery:
     """Which entries of an owner. `runs` are those to look into, all if None; `search` is text in the row."""
 
     runs: tuple[str, ...] | None = None
@@ -97,7 +97,7 @@ def read_page(
     conn: Conn,
     owner: Owner,
     table: TableName,
-    narrowed: Narrowed,
+    narrowed: EntryQuery,
     before: int | None,
     limit: int,
     columns: Sequence[str] = EVERY,
@@ -134,7 +134,7 @@ def in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
         ) from error
 
 
-def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> Iterator[dict[str, Any]]:
+def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: EntryQuery) -> Iterator[dict[str, Any]]:
     """Every entry, oldest first, by a cursor of the server: none of them is held here for long.
 
     As long as it is open nothing that goes in the whole database can be cleared away. So the server ends the session of
@@ -145,7 +145,7 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed) -> 
         return
     query = sql.SQL("SELECT {} FROM {} AS q WHERE {} ORDER BY q.id").format(
         sql.SQL(", ").join(sql.Identifier("q", name) for name in EVERY),
-        table.identifier,
+        identifier_of(table),
         sql.SQL(" AND ").join(_conditions(owner, narrowed)),
     )
     until = time.monotonic() + EXPORT_SECONDS
@@ -173,13 +173,13 @@ class Counted:
 
 @translate()
 def count_older(
-    conn: Conn, owner: Owner, table: TableName, narrowed: Narrowed, before: datetime, seconds: float = COUNT_SECONDS
+    conn: Conn, owner: Owner, table: TableName, narrowed: EntryQuery, before: datetime, seconds: float = COUNT_SECONDS
 ) -> Counted:
     """How many entries are older than that, counted for so long at the most."""
     if not exists(conn, table.schema, table.table):
         return Counted(0, is_whole=True)
     query = sql.SQL("DECLARE flow_count NO SCROLL CURSOR FOR SELECT FROM {} AS q WHERE {}").format(
-        table.identifier, _older(owner, narrowed, before)
+        identifier_of(table), _older(owner, narrowed, before)
     )
     found, until = 0, time.monotonic() + seconds
     with suppress(errors.QueryCanceled), conn.transaction():
@@ -216,7 +216,7 @@ def delete_older(
     conn: Conn,
     owner: Owner,
     table: TableName,
-    narrowed: Narrowed,
+    narrowed: EntryQuery,
     before: datetime,
     *,
     after: int = -1,
@@ -236,7 +236,7 @@ def delete_older(
     )
     gone, older = 0, _older(owner, narrowed, before)
     while (most is None or gone < most) and (until is None or time.monotonic() < until):
-        values = (table.identifier, older, sql.Literal(after), sql.Literal(AT_ONCE))
+        values = (identifier_of(table), older, sql.Literal(after), sql.Literal(AT_ONCE))
         count, last = conn.execute(statement.format(*values)).fetchone() or (0, None)
         if last is None:
             return Swept(gone, None)
@@ -244,16 +244,16 @@ def delete_older(
     return Swept(gone, after)
 
 
-def _older(owner: Owner, narrowed: Narrowed, before: datetime) -> sql.Composed:
+def _older(owner: Owner, narrowed: EntryQuery, before: datetime) -> sql.Composed:
     older = sql.SQL('q."createdAt" < {}').format(sql.Literal(before))
     return sql.SQL(" AND ").join([*_conditions(owner, narrowed), older])
 
 
-def _conditions(owner: Owner, narrowed: Narrowed) -> list[sql.Composable]:
+def _conditions(owner: Owner, narrowed: EntryQuery) -> list[sql.Composable]:
     """The same in one go, for who reads all of it."""
     n = narrowed
     named = {"ruleId": n.rule, "field": n.field, "status": n.status, "replayRun": n.replay_run}
-    conditions: list[sql.Composable] = [owner.holds("q")]
+    conditions: list[sql.Composable] = [is_owned(owner, "q")]
     conditions += [
         sql.SQL("q.{} = {}").format(sql.Identifier(name), sql.Literal(value))
         for name, value in named.items()
@@ -281,13 +281,13 @@ def read_entries(conn: Conn, table: TableName, ids: Sequence[int]) -> list[dict[
 def _search(conn: Conn, table: TableName, ids: Sequence[int], text: str, limit: int) -> list[int]:
     query = sql.SQL(
         "SELECT q.id FROM {} AS q WHERE q.id = ANY({}::bigint[]) AND (q.row::text ILIKE {}) ORDER BY q.id DESC LIMIT {}"
-    ).format(table.identifier, sql.Literal(list(ids)), sql.Literal(like(text)), sql.Literal(limit))
+    ).format(identifier_of(table), sql.Literal(list(ids)), sql.Literal(like(text)), sql.Literal(limit))
     return [row[0] for row in conn.execute(query).fetchall()]
 
 
 def _entries(conn: Conn, table: TableName, ids: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
     query = sql.SQL("SELECT {} FROM {} WHERE id = ANY({}::bigint[]) ORDER BY id DESC").format(
-        sql.SQL(", ").join(map(sql.Identifier, columns)), table.identifier, sql.Literal(list(ids))
+        sql.SQL(", ").join(map(sql.Identifier, columns)), identifier_of(table), sql.Literal(list(ids))
     )
     return conn.cursor(row_factory=dict_row).execute(query).fetchall()
 
@@ -299,7 +299,7 @@ class _Query:
 
     owner: Owner
     table: TableName
-    narrowed: Narrowed
+    narrowed: EntryQuery
     before: int | None
     most: int
 
@@ -329,7 +329,7 @@ class _Query:
         ends = (
             sql.SQL(
                 '(SELECT x.id FROM {} AS x WHERE x."pipelineId" = {} AND x."runId" = u.run ORDER BY x.id {} LIMIT 1)'
-            ).format(self.table.identifier, sql.Literal(self.owner.pipeline), sql.SQL(order))
+            ).format(identifier_of(self.table), sql.Literal(self.owner.pipeline), sql.SQL(order))
             for order in ("ASC", "DESC")
         )
         return sql.SQL("(SELECT u.run, {} AS lo, {} AS hi FROM unnest({}::text[]) AS u(run)) AS r").format(
@@ -341,7 +341,7 @@ class _Query:
         that the id alone gives the order, and walk through the primary key past whatever is not wanted."""
         n, leads = self.narrowed, self._leads()
         columns = sql.SQL(", ").join(sql.Identifier("q", name) for name in (*leads, "id"))
-        conditions: list[sql.Composable] = [self.owner.holds("q")]
+        conditions: list[sql.Composable] = [is_owned(self.owner, "q")]
         for sign, end in ((">=", self._least()), ("<=", self._most())):
             ends = sql.SQL(", ").join([*leads.values(), end])
             conditions.append(sql.SQL("({}) {} ({})").format(columns, sql.SQL(sign), ends))
@@ -357,7 +357,7 @@ class _Query:
         ]
         order = sql.SQL(", ").join(sql.SQL("q.{} DESC").format(sql.Identifier(name)) for name in (*leads, "id"))
         return sql.SQL("SELECT q.id FROM {} AS q WHERE {} ORDER BY {} LIMIT {}").format(
-            self.table.identifier, sql.SQL(" AND ").join(conditions), order, sql.Literal(self.most)
+            identifier_of(self.table), sql.SQL(" AND ").join(conditions), order, sql.Literal(self.most)
         )
 
     def _leads(self) -> dict[str, sql.Composable]:

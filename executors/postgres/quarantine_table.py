@@ -14,7 +14,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.failures import failure_of
 from executors.postgres.inspect import inspect_target
-from executors.postgres.names import TableName, quoted
+from executors.postgres.names import TableName, identifier_of, quoted
 from executors.postgres.quarantine_indexes import create_indexes
 
 _COLUMNS = {
@@ -115,7 +115,7 @@ def _create(conn: Conn, name: TableName) -> None:
         if exists(conn, name.schema, name.table):
             return
         ensure_schema(conn, name.schema)
-        create_table(conn, name.identifier, sql.SQL("id bigserial PRIMARY KEY, {}").format(body(_COLUMNS)))
+        create_table(conn, identifier_of(name), sql.SQL("id bigserial PRIMARY KEY, {}").format(body(_COLUMNS)))
         create_indexes(conn, name)
 
 
@@ -142,7 +142,7 @@ def _require_columns(name: TableName, have: Mapping[str, str]) -> None:
 def _require_writable(conn: Conn, name: TableName) -> None:
     """Insert a row and take it back: only so are triggers, constraints and privileges known to agree."""
     statement = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
-        name.identifier,
+        identifier_of(name),
         sql.SQL(", ").join(map(sql.Identifier, _PROBE)),
         sql.SQL(", ").join(map(sql.Literal, _PROBE.values())),
     )
@@ -150,7 +150,7 @@ def _require_writable(conn: Conn, name: TableName) -> None:
         with conn.transaction(force_rollback=True):
             conn.execute(statement)
             conn.execute(
-                sql.SQL("DELETE FROM {} WHERE {} = 'probe'").format(name.identifier, sql.Identifier("pipelineId"))
+                sql.SQL("DELETE FROM {} WHERE {} = 'probe'").format(identifier_of(name), sql.Identifier("pipelineId"))
             )
     except psycopg.Error as error:
         failure = failure_of(error)

@@ -17,7 +17,7 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from executors.postgres.ddl import Conn, exists
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.verdicts.rows import ESCAPED_KEY, RAW_KEY
 
 TEXT_KEY = "_flow_text"
@@ -33,10 +33,11 @@ class Owner:
     tenant: str
     pipeline: str
 
-    def holds(self, entry: str) -> sql.Composed:
-        """A condition on an entry."""
-        mine = sql.SQL('{0}."pipelineId" = {1} AND {0}.tenant = {2}')
-        return mine.format(sql.Identifier(entry), sql.Literal(self.pipeline), sql.Literal(self.tenant))
+
+def is_owned(owner: Owner, entry: str) -> sql.Composed:
+    """A condition on an entry."""
+    mine = sql.SQL('{0}."pipelineId" = {1} AND {0}.tenant = {2}')
+    return mine.format(sql.Identifier(entry), sql.Literal(owner.pipeline), sql.Literal(owner.tenant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def find_rows(conn: Conn, owner: Owner, table: TableName, ids: Collection[int]) 
     """The rows of these entries, each once, in the order in which they were rejected."""
     query = sql.SQL(
         'SELECT DISTINCT ON (q."runId", q."rowId") {} FROM {} AS q WHERE q.id = ANY({}::bigint[]) AND {}'
-    ).format(sql.SQL(_ROW), table.identifier, sql.Literal(list(ids)), owner.holds("q"))
+    ).format(sql.SQL(_ROW), identifier_of(table), sql.Literal(list(ids)), is_owned(owner, "q"))
     found = conn.cursor(row_factory=class_row(KeptRow)).execute(query).fetchall()
     return sorted(found, key=lambda row: row.id)
 
@@ -90,7 +91,10 @@ def texts_of(conn: Conn, table: TableName, ids: Collection[int], field: str) -> 
         'SELECT id, b.base ->> {field} FROM {table} CROSS JOIN LATERAL (SELECT coalesce("fixedRow", row) AS base) AS b'
         " WHERE id = ANY ({ids}::bigint[]) AND NOT coalesce(b.base -> {escaped} ? {field}, false)"
     ).format(
-        field=sql.Literal(field), table=table.identifier, ids=sql.Literal(list(ids)), escaped=sql.Literal(ESCAPED_KEY)
+        field=sql.Literal(field),
+        table=identifier_of(table),
+        ids=sql.Literal(list(ids)),
+        escaped=sql.Literal(ESCAPED_KEY),
     )
     return dict(conn.execute(query).fetchall())
 
@@ -100,7 +104,7 @@ def mended_in(conn: Conn, table: TableName, ids: Collection[int], field: str) ->
     query = sql.SQL(
         'SELECT id FROM {table} WHERE id = ANY ({ids}::bigint[]) AND "fixedRow" IS NOT NULL'
         ' AND "fixedRow" -> {field} IS DISTINCT FROM row -> {field}'
-    ).format(table=table.identifier, ids=sql.Literal(list(ids)), field=sql.Literal(field))
+    ).format(table=identifier_of(table), ids=sql.Literal(list(ids)), field=sql.Literal(field))
     return {entry for (entry,) in conn.execute(query).fetchall()}
 
 
@@ -130,7 +134,9 @@ def entry_ids(
         "attempts": max(attempts, 1),
     }
     query = sql.SQL("SELECT q.id" + _OF_KEYS + " ORDER BY q.id").format(
-        table=table.identifier, owned=owner.holds("q"), **{name: sql.Literal(value) for name, value in values.items()}
+        table=identifier_of(table),
+        owned=is_owned(owner, "q"),
+        **{name: sql.Literal(value) for name, value in values.items()},
     )
     return [row[0] for row in conn.execute(query).fetchall()]
 
@@ -217,10 +223,10 @@ def _update(owner: Owner, table: TableName, change: Change, values: Mapping[str,
         " AND q.revision = k.revision AND {owned} AND q.status = ANY ({before}) AND {dropped}"
         ' RETURNING q."runId", q."rowId"'
     ).format(
-        table=table.identifier,
+        table=identifier_of(table),
         sets=sets,
         step=sql.Literal(0 if change.is_note else 1),
-        owned=owner.holds("q"),
+        owned=is_owned(owner, "q"),
         before=sql.Literal(list(change.before)),
         dropped=sql.SQL("q.disposition = 'dropped'" if change.only_dropped else "true"),
         **{name: sql.Literal(value) for name, value in values.items()},

@@ -13,7 +13,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.exact_input import is_exact_input
 from executors.postgres.generated import generated_values, row_of
 from executors.postgres.load_plan import LoadPlan, staged_value
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, own_rows_of
 from executors.postgres.valid_input import is_valid_input
 from executors.types import travel_of
 
@@ -150,7 +150,7 @@ def _foreign_key(row: tuple[Any, ...], values: dict[str, sql.Composed]) -> Refus
             )
         )
     condition = sql.SQL("{} AND NOT EXISTS (SELECT FROM {} AS r WHERE {})").format(
-        given, TableName(schema, table).own_rows(kind), sql.SQL(" AND ").join(same)
+        given, own_rows_of(TableName(schema, table), kind), sql.SQL(" AND ").join(same)
     )
     field = columns[0] if len(columns) == 1 else None
     return Refusal("foreignKey", name, field, f"refers to no row of {schema}.{table}", condition)

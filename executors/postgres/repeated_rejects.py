@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from psycopg import sql
 
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName
-from executors.postgres.quarantined import KeptRow, Owner
+from executors.postgres.names import TableName, identifier_of
+from executors.postgres.quarantined import KeptRow, Owner, is_owned
 
 _CONTENT = sql.SQL("md5(q.row::text)")
 
@@ -53,7 +53,7 @@ def find_repeats(
 def contents_of(conn: Conn, table: TableName, ids: Collection[int]) -> dict[int, str]:
     """What tells the rows of these entries from rows that are not equal to them, by entry."""
     query = sql.SQL("SELECT q.id, {} FROM {} AS q WHERE q.id = ANY({}::bigint[])").format(
-        _CONTENT, table.identifier, sql.Literal(list(ids))
+        _CONTENT, identifier_of(table), sql.Literal(list(ids))
     )
     return dict(conn.execute(query).fetchall())
 
@@ -66,8 +66,8 @@ def _replayed(
         ' AND q.status = {replayed} AND q."targetNode" = {node} AND {content} = ANY({wanted}::text[])'
     ).format(
         content=_CONTENT,
-        table=table.identifier,
-        owned=owner.holds("q"),
+        table=identifier_of(table),
+        owned=is_owned(owner, "q"),
         replayed=sql.Literal("replayed"),
         node=sql.Literal(node),
         wanted=sql.Literal(list(contents)),
@@ -84,8 +84,8 @@ def runs_with(
         " AND {content} = ANY({wanted}::text[])"
     ).format(
         content=_CONTENT,
-        table=table.identifier,
-        owned=owner.holds("q"),
+        table=identifier_of(table),
+        owned=is_owned(owner, "q"),
         node=sql.Literal(node),
         wanted=sql.Literal(list(contents)),
     )

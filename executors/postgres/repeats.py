@@ -9,6 +9,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.exclusive import Exclusive, fill_twin, is_not_in_twin, list_exclusive, make_twin
 from executors.postgres.generated import generated_values
 from executors.postgres.load_plan import LoadPlan, staged_value
+from executors.postgres.names import own_rows_of
 from executors.postgres.refusals import Refusal
 from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.unique_keys import UniqueKey, list_unique_keys
@@ -86,4 +87,4 @@ def _repeats_target(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
         column.equals(sql.Identifier("x", column.name), staged_value(plan, plan.stage_column(column.name)))
         for column in key.columns
     )
-    return sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {})").format(plan.target.own_rows(plan.dest.kind), same)
+    return sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {})").format(own_rows_of(plan.target, plan.dest.kind), same)

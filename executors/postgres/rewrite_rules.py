@@ -8,7 +8,7 @@ from executors.errors import Terminal
 from executors.model import Destination
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 
 _INSTEAD_OF_INSERT = "r.ev_type = '3' AND r.is_instead AND r.ev_qual::text = '<>'"
 _ANY = "r.ev_type IN ('2', '3')"
@@ -31,7 +31,7 @@ def _refuse(conn: Conn, dest: Destination, which: str, why: str) -> Destination:
     table = TableName(dest.schema, dest.table)
     with conn.transaction():
         query = sql.SQL(_RULES).format(sql.SQL(which))
-        rules = [name for (name,) in conn.execute(query, [table.identifier.as_string(conn)]).fetchall()]
+        rules = [name for (name,) in conn.execute(query, [identifier_of(table).as_string(conn)]).fetchall()]
     if rules:
         raise Terminal(
             "target.rules",

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantine_pages import SECONDS, in_time
 from executors.verdicts.rows import ESCAPED_KEY
 
@@ -66,7 +66,7 @@ def read_previews(conn: Conn, table: TableName, ids: Sequence[int], order: Seque
     """Of each of these entries; `order` is that of the fields in their source, as far as it is known. Raises Terminal
     `errors.gave_up` when it would take too long."""
     query = sql.SQL(_PREVIEWS).format(
-        table=table.identifier,
+        table=identifier_of(table),
         escaped=sql.Literal(ESCAPED_KEY),
         most=sql.Literal(LONGEST + 1),
         fields=sql.Literal(FIELDS),

@@ -10,7 +10,7 @@ from psycopg import sql
 
 from executors.postgres.ddl import Conn
 from executors.postgres.meta import RunRef
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantined import Change, KeptRow, Owner, change_rows
 
 SUPERSEDED = "superseded"
@@ -77,7 +77,7 @@ def _of(run: RunRef, table: str, statement: str, **values: object) -> sql.Compos
     """As literals: beside parameters a % in the name of a table would be taken for another one."""
     whose = {"tenant": run.tenant, "pipeline": run.pipeline, "node": run.node, "superseded": SUPERSEDED, **values}
     literals = {name: sql.Literal(value) for name, value in whose.items()}
-    return sql.SQL(statement).format(table=TableName.parse(table).identifier, **literals)
+    return sql.SQL(statement).format(table=identifier_of(TableName.parse(table)), **literals)
 
 
 def _tables_before(conn: Conn, run: RunRef) -> list[str]:
@@ -97,6 +97,6 @@ def _can_note(conn: Conn, name: TableName) -> bool:
     row = conn.execute(
         "SELECT has_table_privilege(a.attrelid, 'UPDATE') FROM pg_attribute AS a"
         " WHERE a.attrelid = to_regclass(%s) AND a.attname = 'supersededBy' AND NOT a.attisdropped",
-        [name.identifier.as_string(conn)],
+        [identifier_of(name).as_string(conn)],
     ).fetchone()
     return bool(row and row[0])

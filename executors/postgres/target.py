@@ -13,7 +13,7 @@ from executors.model import DestinationColumn, SourceField
 from executors.postgres.client import charset_of, translate
 from executors.postgres.ddl import Conn, create_table, ddl, exists
 from executors.postgres.flow_columns import comment_filled
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.postgres.plan import FILLED, require_no_system_name
 from executors.types import postgres_type
 from ir.names import MAX_BYTES
@@ -85,10 +85,10 @@ def create_target(
         if exists(conn, schema, table):
             return None
         require_schema(conn, schema)
-        create_table(conn, name.identifier, _body(conn, columns, primary_key))
-        conn.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(name.identifier, sql.Literal(comment)))
-        comment_filled(conn, name.identifier, FILLED.keys() - {column.name for column in columns})
-        row = conn.execute("SELECT %s::regclass::oid", [name.identifier.as_string(conn)]).fetchone()
+        create_table(conn, identifier_of(name), _body(conn, columns, primary_key))
+        conn.execute(sql.SQL("COMMENT ON TABLE {} IS {}").format(identifier_of(name), sql.Literal(comment)))
+        comment_filled(conn, identifier_of(name), FILLED.keys() - {column.name for column in columns})
+        row = conn.execute("SELECT %s::regclass::oid", [identifier_of(name).as_string(conn)]).fetchone()
     return CreatedTable(schema, table, row[0]) if row else None
 
 
@@ -100,11 +100,11 @@ def drop_target_if_ours(conn: Conn, created: CreatedTable) -> bool:
         with ddl(conn):
             if not _is_ours(conn, created):
                 return False
-            conn.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(name.identifier))
-            row = conn.execute(sql.SQL("SELECT EXISTS (SELECT 1 FROM {})").format(name.identifier)).fetchone()
+            conn.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(identifier_of(name)))
+            row = conn.execute(sql.SQL("SELECT EXISTS (SELECT 1 FROM {})").format(identifier_of(name))).fetchone()
             if not _is_ours(conn, created) or row is None or row[0]:
                 return False
-            conn.execute(sql.SQL("DROP TABLE {}").format(name.identifier))
+            conn.execute(sql.SQL("DROP TABLE {}").format(identifier_of(name)))
     except psycopg.errors.DependentObjectsStillExist:
         return False
     return True

@@ -18,9 +18,9 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.inspect import inspect_target
 from executors.postgres.meta import META
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.postgres.plan import FILLED
-from executors.postgres.quarantined import Owner
+from executors.postgres.quarantined import Owner, is_owned
 
 SECONDS, MOST_FOUND = 5, 20
 EXACT = partial(json.loads, parse_float=str)
@@ -79,7 +79,7 @@ def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Search
         for n, value in key.items()
     ]
     query = sql.SQL("SELECT to_json(t.*) AS row FROM {} AS t WHERE {}").format(
-        name.identifier, sql.SQL(" AND ").join(wanted)
+        identifier_of(name), sql.SQL(" AND ").join(wanted)
     )
     found = _look(conn, query)
     if found.trouble and not _has_index(conn, dest, name, key):
@@ -105,8 +105,8 @@ def look_in_quarantine(
         return SearchResult()
     query = sql.SQL('SELECT {} FROM {} AS q WHERE {} AND "targetNode" = {} AND ({}) ORDER BY id DESC').format(
         sql.SQL(", ").join(map(sql.Identifier, _ENTRY)),
-        name.identifier,
-        owner.holds("q"),
+        identifier_of(name),
+        is_owned(owner, "q"),
         sql.Literal(target),
         sql.SQL(" OR ").join(either),
     )

@@ -12,7 +12,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.inspect import inspect_target
 from executors.postgres.mark_types import MarkType, mark_type
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of, own_rows_of
 from executors.postgres.watermarks import MarkKey, StoredMark, find_mark
 from ir.nodes import Target
 from ir.watermarks import Lag, lag_fault, parse_lag
@@ -75,7 +75,9 @@ def open_window(conn: Conn, tenant: str, pipeline: str, target: Target) -> Windo
         if stored is not None:
             _require_same(stored, kind, target)
         column = str(target.watermark_column)
-        mark = stored.value if stored is not None else _first_mark(conn, key.table.own_rows(dest.kind), column, kind)
+        mark = (
+            stored.value if stored is not None else _first_mark(conn, own_rows_of(key.table, dest.kind), column, kind)
+        )
         bound, is_known = _bound(conn, kind, mark, lag, stored.known_from if stored is not None else None)
         may_miss_rows = not is_known and _has_row_security(conn, key.table)
         is_ahead = stored is not None and _is_ahead(conn, kind, stored.value)
@@ -103,7 +105,7 @@ def require_unmoved(conn: Conn, window: Window) -> None:
 
 
 def _has_row_security(conn: Conn, table: TableName) -> bool:
-    row = conn.execute("SELECT row_security_active(%s)", [table.identifier.as_string(conn)]).fetchone()
+    row = conn.execute("SELECT row_security_active(%s)", [identifier_of(table).as_string(conn)]).fetchone()
     return bool(row and row[0])
 
 

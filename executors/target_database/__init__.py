@@ -4,13 +4,26 @@ Every function takes a `Connection` and opens its own session; sessions, cursors
 see `executors.api`.
 """
 
+from executors.postgres.kept_rows import MARKS
 from executors.postgres.mark_doubts import MarkDoubt
 from executors.postgres.names import TableName
-from executors.postgres.quarantined import Owner
+from executors.postgres.quarantine_pages import (
+    COUNT_SECONDS,
+    EVERY,
+    HIGHEST,
+    STATUSES,
+    WITHOUT_VALUES,
+    Counted,
+    EntryQuery,
+)
+from executors.postgres.quarantined import KeptRow, Owner, Verb
 from executors.postgres.replay_results import KEPT_DAYS as RESULTS_KEPT_DAYS
+from executors.postgres.replay_results import ToldResult
 from executors.postgres.roles import in_words
+from executors.postgres.row_previews import Cut, RowPreview
 from executors.postgres.samples import KEPT_DAYS as SAMPLES_KEPT_DAYS
 from executors.postgres.samples import SampleRow
+from executors.postgres.superseding import SUPERSEDED
 from executors.postgres.tracing import SECONDS as SEARCH_SECONDS
 from executors.postgres.tracing import Row, SearchResult
 from executors.postgres.watermarks import MarkChange, MarkKey
@@ -22,48 +35,68 @@ from executors.target_database.inspection import (
     inspect_tables,
     read_identity,
 )
+from executors.target_database.rejects import Entry, Rejects, open_rejects
+from executors.target_database.replays import read_replay_results
 from executors.target_database.samples import read_samples
 from executors.target_database.tracing import LoadedRow, RowSearch, trace_row
 from executors.target_database.upkeep import (
     clear_pipeline,
     delete_watermarks,
     drop_backups,
+    drop_dead_staging,
     drop_expired_rows,
     drop_staged_load,
-    sweep_staging,
 )
 from executors.target_database.watermarks import read_watermark, reset_watermark, set_watermark
 
 __all__ = [
+    "COUNT_SECONDS",
+    "EVERY",
+    "HIGHEST",
+    "MARKS",
     "RESULTS_KEPT_DAYS",
     "SAMPLES_KEPT_DAYS",
     "SEARCH_SECONDS",
+    "STATUSES",
+    "SUPERSEDED",
+    "WITHOUT_VALUES",
     "ConnectionCheck",
+    "Counted",
+    "Cut",
+    "Entry",
+    "EntryQuery",
+    "KeptRow",
     "LoadedRow",
     "MarkChange",
     "MarkDoubt",
     "MarkKey",
     "Owner",
+    "Rejects",
     "Row",
+    "RowPreview",
     "RowSearch",
     "SampleRow",
     "SearchResult",
     "ServerIdentity",
     "TableName",
+    "ToldResult",
+    "Verb",
     "check_connection",
     "clear_pipeline",
     "delete_watermarks",
     "drop_backups",
+    "drop_dead_staging",
     "drop_expired_rows",
     "drop_staged_load",
     "fence_and_find_commits",
     "in_words",
     "inspect_tables",
+    "open_rejects",
     "read_identity",
+    "read_replay_results",
     "read_samples",
     "read_watermark",
     "reset_watermark",
     "set_watermark",
-    "sweep_staging",
     "trace_row",
 ]

@@ -32,7 +32,7 @@ def drop_expired_rows(connection: Connection) -> int:
         return drop_old_samples(session) + drop_old_results(session)
 
 
-def sweep_staging(connection: Connection, is_dead: Callable[[str, int], bool]) -> list[str]:
+def drop_dead_staging(connection: Connection, is_dead: Callable[[str, int], bool]) -> list[str]:
     """Drop the staging tables of attempts (run, number) that are over; returns their names. Raises Failure."""
     with open_session(connection) as session:
         return sweep_leftovers(session, is_dead)

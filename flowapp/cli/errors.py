@@ -21,7 +21,7 @@ from ir.words import counted
 if TYPE_CHECKING:
     from flowapp.quarantine.models import Selection
     from flowapp.quarantine.results import RowResults
-    from flowapp.quarantine.selectors import Wanted
+    from flowapp.quarantine.selectors import EntryFilter
     from flowapp.runs.models import Purpose, Run
 
 COLUMNS = {
@@ -105,13 +105,13 @@ def _chosen(command: ArgumentParser) -> None:
     _narrowed(command)
 
 
-def _wanted(args: Namespace) -> Wanted:
+def _wanted(args: Namespace) -> EntryFilter:
     from flowapp.pipelines.selectors import get_pipeline
-    from flowapp.quarantine.selectors import Wanted
+    from flowapp.quarantine.selectors import EntryFilter
     from flowapp.runs.selectors import find_run
 
     workspace = current_workspace()
-    return Wanted(
+    return EntryFilter(
         pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
         run=find_run(workspace, args.run) if args.run else None,
         rule=args.rule,

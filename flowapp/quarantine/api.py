@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from executors.postgres.quarantine_pages import STATUSES
+from executors.target_database import STATUSES
 from flowapp.accounts.models import User
 from flowapp.accounts.permissions import workspace_role
 from flowapp.accounts.roles import require_values
@@ -30,7 +30,7 @@ from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import SECONDS, counted_document, purge, rows_to_purge
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
 from flowapp.quarantine.results import USUAL, page_results, result_document
-from flowapp.quarantine.selectors import Wanted, find_entries, page_wanted, read_cursor
+from flowapp.quarantine.selectors import EntryFilter, find_entries, page_wanted, read_cursor
 from flowapp.quarantine.values import entry_document
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Trigger
@@ -52,8 +52,8 @@ class Narrowing(serializers.Serializer[Any]):
     replay = serializers.UUIDField(required=False, help_text="The run that replayed them last.")
     search = serializers.CharField(required=False, max_length=200, help_text="Text in the row; needs rows.view.")
 
-    def wanted(self, request: Request, given: dict[str, Any]) -> Wanted:
-        names = {name: given[name] for name in self.fields if name in given and name in Wanted.__slots__}
+    def wanted(self, request: Request, given: dict[str, Any]) -> EntryFilter:
+        names = {name: given[name] for name in self.fields if name in given and name in EntryFilter.__slots__}
         for name, find in (("pipeline", get_pipeline), ("run", get_run)):
             if name in names:
                 names[name] = find(request.workspace, names[name])
@@ -61,7 +61,7 @@ class Narrowing(serializers.Serializer[Any]):
             names["replay"] = str(names["replay"])
         if names.get("search"):
             require_values(request.role)
-        return Wanted(**names)
+        return EntryFilter(**names)
 
 
 class EntriesWanted(Narrowing):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from flowapp.accounts.models import Workspace
-from flowapp.quarantine.selectors import Wanted
+from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.models import RuleCount, Run
 from flowapp.runs.purposes import LOADS
 from flowapp.runs.rule_names import rule_name
@@ -26,7 +26,7 @@ class KnownRule:
     field: str | None
 
 
-def known_rules(workspace: Workspace, wanted: Wanted) -> list[KnownRule]:
+def known_rules(workspace: Workspace, wanted: EntryFilter) -> list[KnownRule]:
     """The violated rules of the run in question, or of the newest runs of the pipeline or the workspace, by name."""
     counted = RuleCount.objects.filter(workspace=workspace, run__in=_runs(workspace, wanted), violations__gt=0)
     found = counted.values_list("rule", "type", "field").distinct()
@@ -34,7 +34,7 @@ def known_rules(workspace: Workspace, wanted: Wanted) -> list[KnownRule]:
     return sorted(rules, key=lambda known: (known.name, known.rule, known.field or ""))
 
 
-def _runs(workspace: Workspace, wanted: Wanted) -> list[object]:
+def _runs(workspace: Workspace, wanted: EntryFilter) -> list[object]:
     if wanted.run is not None:
         return [wanted.run.pk]
     runs = Run.objects.filter(workspace=workspace, purpose__in=LOADS)
@@ -55,7 +55,7 @@ def fields_of(rules: Iterable[KnownRule]) -> list[str]:
     return sorted({known.field for known in rules if known.field})
 
 
-def other_fields(rules: Sequence[KnownRule], wanted: Wanted) -> list[str]:
+def other_fields(rules: Sequence[KnownRule], wanted: EntryFilter) -> list[str]:
     """The fields that the wanted rule is about, where the wanted field is none of them. Nothing is both then, and
     finding that out would take a walk through every entry of the rule."""
     if wanted.rule is None or wanted.field is None:

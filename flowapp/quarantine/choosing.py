@@ -7,13 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db.models.functions import Now
 
-from executors.postgres.ddl import exists
-from executors.postgres.quarantine_pages import HIGHEST, read_entries
+from executors.target_database import HIGHEST
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.places import places_of
-from flowapp.quarantine.selectors import KEYS, Entry, Wanted, find_entries_of_runs, page_wanted, reach, runs_here
+from flowapp.quarantine.selectors import KEYS, Entry, EntryFilter, find_entries_of_runs, page_wanted, reach, runs_here
 from flowapp.runs.holds import Decider
 from flowapp.runs.selectors import get_run
 from ir.errors import FlowError
@@ -55,7 +54,7 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
     return _freeze(workspace, runs[0].pipeline, entries, {"keys": len(found)}, by, is_whole=True)
 
 
-def choose_alike(workspace: Workspace, wanted: Wanted, by: Decider) -> Selection:
+def choose_alike(workspace: Workspace, wanted: EntryFilter, by: Decider) -> Selection:
     """The rows of one pipeline that have something in common, the newest first, within bounds."""
     pipeline = wanted.run.pipeline if wanted.run else wanted.pipeline
     if pipeline is None:
@@ -115,14 +114,13 @@ def _unknown(ident: str) -> FlowError:
 
 def _keys_of_numbers(workspace: Workspace, numbers: Sequence[int]) -> dict[int, dict[str, str]]:
     found: dict[int, dict[str, str]] = defaultdict(dict)
-    for place, reached in reach(workspace, places_of(workspace, None, None)):
-        if exists(reached, place.table.schema, place.table.table):
-            entries = read_entries(reached, place.table, numbers)
-            mine = [entry for entry in entries if entry["pipelineId"] == place.pipeline]
-            ours = runs_here(workspace, {entry["runId"] for entry in mine})
-            for entry in mine:
-                if entry["runId"] in ours:
-                    found[entry["id"]][f"{entry['runId']}:{entry['rowId']}"] = place.pipeline
+    for place, rejects in reach(workspace, places_of(workspace, None, None)):
+        entries = rejects.entries(place.table, numbers)
+        mine = [entry for entry in entries if entry["pipelineId"] == place.pipeline]
+        ours = runs_here(workspace, {entry["runId"] for entry in mine})
+        for entry in mine:
+            if entry["runId"] in ours:
+                found[entry["id"]][f"{entry['runId']}:{entry['rowId']}"] = place.pipeline
     return found
 
 

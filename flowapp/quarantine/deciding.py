@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from psycopg import Connection
-
-from executors.postgres.client import connect, translate
-from executors.postgres.names import TableName
-from executors.postgres.quarantine_table import require_quarantine
-from executors.postgres.quarantined import KeptRow, Owner, Verb, change_of, change_rows, find_rows
-from executors.rejected_rows import fields_of_runs, names_in, tables_of_runs
+from executors.target_database import KeptRow, Owner, Rejects, TableName, Verb, open_rejects
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.quarantine.models import Selection
@@ -74,7 +68,7 @@ def decide(
 class Part:
     """The rows of a selection in one table, as they stand now, and their revisions as they were chosen."""
 
-    conn: Connection
+    rejects: Rejects
     owner: Owner
     tables: tuple[TableName, ...]
     table: TableName
@@ -91,21 +85,19 @@ def reach_parts(selection: Selection) -> Iterator[Part]:
     for part in selection.parts:
         table = TableName(part["schema"], part["table"])
         connection = resolve(get_connection(selection.workspace, part["connection"]))
-        with connect(connection, autocommit=True) as conn, translate():
-            require_quarantine(conn, table)
+        with open_rejects(connection) as rejects:
             seen = dict(zip(part["ids"], part["revisions"], strict=True))
-            rows = find_rows(conn, owner, table, part["ids"])
+            rows = rejects.find_rows(owner, table, part["ids"])
             others = [place.table for place in places if place.connection == part["connection"]]
-            others += tables_of_runs(conn, {row.run_id for row in rows})
-            yield Part(conn, owner, (table, *others), table, rows, seen, part["connection"])
+            others += rejects.tables_of_runs({row.run_id for row in rows})
+            yield Part(rejects, owner, (table, *others), table, rows, seen, part["connection"])
 
 
 def _decide(part: Part, verb: Verb, by: Decider, reason: str, cells: Mapping[Key, Cells] | None) -> int:
     rows = [replace(row, revision=part.seen[row.id]) for row in part.rows if cells is None or row.key in cells]
     if cells:
         _require_fields(part, rows, cells)
-    with part.conn.transaction():
-        return len(change_rows(part.conn, part.owner, part.tables, rows, change_of(verb, by.words, reason), cells))
+    return part.rejects.change(part.owner, part.tables, rows, verb, by.words, reason, cells)
 
 
 def _require_cells(cells: Mapping[Key, Cells]) -> None:
@@ -119,23 +111,15 @@ def _require_cells(cells: Mapping[Key, Cells]) -> None:
                 )
 
 
-def _require_fields(part: Part, rows: Iterable[KeptRow], cells: Mapping[Key, Cells]) -> None:
+def _require_fields(part: Part, rows: Collection[KeptRow], cells: Mapping[Key, Cells]) -> None:
     wanted = {name for row in rows for name in cells.get(row.key, ())}
-    known = known_fields(part, rows)
+    known = part.rejects.field_names(part.table, rows)
     if known and (strange := sorted(wanted - set(known))):
         raise FlowError(
             "fix.field_unknown",
             f"These rows have no field {strange[0]!r}.",
             hint=f"Their fields are {', '.join(sorted(known))}.",
         )
-
-
-def known_fields(part: Part, rows: Iterable[KeptRow]) -> list[str]:
-    """The fields that the source of these rows had: in its order as their runs tell, then what else they hold."""
-    rows = list(rows)
-    runs, nodes = {row.run_id for row in rows}, sorted({row.node for row in rows})
-    told = [field.name for node in nodes for field in fields_of_runs(part.conn, runs, node)]
-    return list(dict.fromkeys((*told, *sorted(names_in(part.conn, part.table, [row.id for row in rows])))))
 
 
 def keys_of(selection: Selection) -> list[Key]:

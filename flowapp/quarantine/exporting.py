@@ -19,14 +19,12 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import connections
 from django.http import HttpRequest, StreamingHttpResponse
 
-from executors.postgres.kept_rows import MARKS
-from executors.postgres.quarantine_pages import read_all, read_page
-from executors.rejected_rows import fields_of_runs
+from executors.target_database import MARKS
 from flowapp.accounts.models import Workspace
 from flowapp.batches import in_batches
 from flowapp.quarantine.places import places_of
 from flowapp.quarantine.records import note_decision, note_sent
-from flowapp.quarantine.selectors import Entry, Wanted, narrow, owner_of, reach
+from flowapp.quarantine.selectors import Entry, EntryFilter, narrow, owner_of, reach
 from flowapp.quarantine.values import text_of
 from flowapp.runs.holds import Decider
 
@@ -67,7 +65,7 @@ _OF_FIELDS = ("id", "runId", "targetNode", "row", "fixedRow")
 
 
 def export_response(
-    request: HttpRequest, workspace: Workspace, wanted: Wanted, kind: str, by: Decider
+    request: HttpRequest, workspace: Workspace, wanted: EntryFilter, kind: str, by: Decider
 ) -> StreamingHttpResponse:
     """A download of all that is wanted. Raises FlowError, and Failure where a database does not answer at once."""
     write, content_type = FORMATS[kind]
@@ -87,7 +85,7 @@ def export_response(
 class Sending:
     """The note of an export: made before the first row goes out, its number added once the last one has."""
 
-    def __init__(self, workspace: Workspace, wanted: Wanted, kind: str, by: Decider) -> None:
+    def __init__(self, workspace: Workspace, wanted: EntryFilter, kind: str, by: Decider) -> None:
         pipeline = wanted.pipeline or (wanted.run and wanted.run.pipeline)
         details = {"wanted": wanted.words(), "format": kind}
         self._decision = note_decision(workspace, pipeline, "export", by, rows=-1, details=details)
@@ -108,24 +106,23 @@ class Sending:
             note_sent(self._decision, self._rows, is_whole=is_whole)
 
 
-def list_all(workspace: Workspace, wanted: Wanted) -> Iterator[Entry]:
+def list_all(workspace: Workspace, wanted: EntryFilter) -> Iterator[Entry]:
     """Every entry, the oldest of a table first."""
     narrowed = narrow(workspace, wanted)
     places = places_of(workspace, wanted.pipeline, wanted.run)
-    for place, reached in reach(workspace, places):
-        for some in in_batches(read_all(reached, owner_of(workspace, place), place.table, narrowed)):
+    for place, rejects in reach(workspace, places):
+        for some in in_batches(rejects.export(owner_of(workspace, place), place.table, narrowed)):
             yield from some
 
 
-def fields_of(workspace: Workspace, wanted: Wanted) -> list[str]:
+def fields_of(workspace: Workspace, wanted: EntryFilter) -> list[str]:
     """The fields of the newest rows, in the order of their source where their runs have noted it."""
     # A search may take as long as the export; which fields there are must not.
     narrowed, found = narrow(workspace, replace(wanted, search=None)), dict[str, None]()
-    for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
-        page = read_page(reached, owner_of(workspace, place), place.table, narrowed, None, _LOOKED_AT, _OF_FIELDS)
+    for place, rejects in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+        page = rejects.page(owner_of(workspace, place), place.table, narrowed, None, _LOOKED_AT, _OF_FIELDS)
         for node in sorted({entry["targetNode"] for entry in page.entries}):
-            told = fields_of_runs(reached, {entry["runId"] for entry in page.entries}, node)
-            found |= dict.fromkeys(field.name for field in told)
+            found |= dict.fromkeys(rejects.source_fields({entry["runId"] for entry in page.entries}, [node]))
         for entry in page.entries:
             found |= dict.fromkeys(_row_now(entry))
     return [name for name in found if name not in MARKS]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date
 
-from executors.postgres.quarantine_pages import STATUSES
+from executors.target_database import STATUSES
 from flowapp.accounts.roles import require_values
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.quarantine.selectors import Wanted
+from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.selectors import get_run
 from flowapp.web.htmx import HtmxRequest
 from ir.errors import FlowError
@@ -16,7 +16,7 @@ from ir.errors import FlowError
 LONGEST_SEARCH = 200
 
 
-def wanted_of(request: HtmxRequest, given: Mapping[str, str]) -> Wanted:
+def wanted_of(request: HtmxRequest, given: Mapping[str, str]) -> EntryFilter:
     """Raises FlowError for a pipeline or run that is not of this workspace, for a search by who sees no values, and for
     a status or day that cannot be read: all rows would be shown, exported or deleted instead of those asked for."""
     ident, run = given.get("pipeline"), given.get("run")
@@ -24,7 +24,7 @@ def wanted_of(request: HtmxRequest, given: Mapping[str, str]) -> Wanted:
     if search:
         require_values(request.role)
     replay = given.get("replay")
-    return Wanted(
+    return EntryFilter(
         pipeline=get_pipeline(request.workspace, ident) if ident else None,
         run=get_run(request.workspace, run) if run else None,
         rule=given.get("rule") or None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
-from executors.postgres.names import TableName
+from executors.target_database import TableName
 from flowapp.accounts.models import Workspace
 from flowapp.connections.models import Connection
 from flowapp.pipelines.models import Pipeline, PipelineVersion, Remains

@@ -13,13 +13,13 @@ from typing import Any
 from django.utils import timezone
 
 from executors.errors import Failure
-from executors.postgres.quarantine_pages import COUNT_SECONDS, Counted, count_older, delete_older
+from executors.target_database import COUNT_SECONDS, Counted
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.models import Retention, RowDecision
 from flowapp.quarantine.places import Place, places_left, places_of
 from flowapp.quarantine.records import BROKE_OFF, LEFT, note_decision, note_purged
-from flowapp.quarantine.selectors import Wanted, narrow, owner_of, reach
+from flowapp.quarantine.selectors import EntryFilter, narrow, owner_of, reach
 from flowapp.runs.holds import Decider
 from flowapp.runs.selectors import get_run
 from ir.errors import FlowError
@@ -35,13 +35,13 @@ MOST_BY_TIME = 500_000
 """Entries of one table that go at once when they are past their time: whoever does it has other chores."""
 
 
-def rows_to_purge(workspace: Workspace, wanted: Wanted, days: int) -> Counted:
+def rows_to_purge(workspace: Workspace, wanted: EntryFilter, days: int) -> Counted:
     """How many entries would go. However many tables there are, whoever waits for it does not wait for longer."""
     before, narrowed, until = _before(days), narrow(workspace, wanted), time.monotonic() + COUNT_SECONDS
     found = 0
-    for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+    for place, rejects in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
         left = until - time.monotonic()
-        counted = count_older(reached, owner_of(workspace, place), place.table, narrowed, before, left)
+        counted = rejects.count_older(owner_of(workspace, place), place.table, narrowed, before, left)
         found += counted.entries
         if not counted.is_whole:
             return Counted(found, is_whole=False)
@@ -64,7 +64,7 @@ class Purged:
 
 
 def purge(
-    workspace: Workspace, wanted: Wanted, days: int, by: Decider, reason: str, *, seconds: float | None = None
+    workspace: Workspace, wanted: EntryFilter, days: int, by: Decider, reason: str, *, seconds: float | None = None
 ) -> Purged:
     """Delete what is older, for so many seconds. What nobody has decided about goes as well. Raises FlowError, and
     Failure where a database does not answer."""
@@ -146,7 +146,7 @@ class _Sweep:
     `left` are the places that are not done, by key, with the id behind which to go on."""
 
     workspace: Workspace
-    wanted: Wanted
+    wanted: EntryFilter
     before: datetime
     until: float | None = None
     most: int | None = None
@@ -156,9 +156,8 @@ class _Sweep:
     def over(self, places: Sequence[Place]) -> None:
         narrowed = narrow(self.workspace, self.wanted)
         self.left = {place.key: self.left.get(place.key, -1) for place in places}
-        for place, reached in reach(self.workspace, places):
-            swept = delete_older(
-                reached,
+        for place, rejects in reach(self.workspace, places):
+            swept = rejects.delete_older(
                 owner_of(self.workspace, place),
                 place.table,
                 narrowed,
@@ -174,10 +173,10 @@ class _Sweep:
                 self.left[place.key] = swept.reached
 
 
-def _wanted(workspace: Workspace, words: Mapping[str, Any]) -> Wanted:
+def _wanted(workspace: Workspace, words: Mapping[str, Any]) -> EntryFilter:
     """What was asked for, from what the note of it keeps. Raises FlowError where a pipeline or run is gone."""
     pipeline, run, day = (words.get(name) for name in ("pipeline", "run", "day"))
-    return Wanted(
+    return EntryFilter(
         pipeline=get_pipeline(workspace, pipeline) if pipeline else None,
         run=get_run(workspace, run) if run else None,
         day=date.fromisoformat(day) if day else None,
@@ -223,7 +222,7 @@ def purge_old_rows() -> int:
 
 def _throw_away_old(kept: Retention, connection: str, places: list[Place]) -> int:
     why = f"Older than {kept.days} days."
-    sweep = _Sweep(kept.workspace, Wanted(), _before(kept.days), most=MOST_BY_TIME)
+    sweep = _Sweep(kept.workspace, EntryFilter(), _before(kept.days), most=MOST_BY_TIME)
     try:
         _throw_away(sweep, places, kept.days, BY_TIME, why, goes_on=False)
     except FlowError as error:

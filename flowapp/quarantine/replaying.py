@@ -11,7 +11,7 @@ from django.db import transaction
 
 from executors.api import require_replayable
 from executors.errors import Terminal
-from executors.postgres.quarantined import KeptRow
+from executors.target_database import KeptRow
 from flowapp.files.models import LoadUnit, UnitState
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline

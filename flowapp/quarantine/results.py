@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from executors.postgres.client import connect
-from executors.postgres.replay_results import ToldResult, count_results, read_results
+from executors.target_database import ToldResult, read_replay_results
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
@@ -72,13 +71,12 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
         )
     target = next(t for t in read_document(run.document).targets() if t.id == run.row_job.node)
     after = int(cursor) if cursor.isdecimal() and len(cursor) < 10 else 0
-    with connect(resolve(get_connection(run.workspace, target.connection)), autocommit=True) as conn:
-        told = read_results(conn, str(run.pk), target.id, result=result, after=after, limit=limit + 1)
-        listed = count_results(conn, str(run.pk), target.id)
-    shown = told[:limit]
+    connection = resolve(get_connection(run.workspace, target.connection))
+    found = read_replay_results(connection, str(run.pk), target.id, result=result, after=after, limit=limit + 1)
+    shown = found.rows[:limit]
     now = _standing(run, shown)
     rows = [RowResult(one, now.get((one.row_run, one.row_id))) for one in shown]
-    return RowResults(rows, counted, listed, str(shown[-1].place) if len(told) > limit else "")
+    return RowResults(rows, counted, found.counts, str(shown[-1].place) if len(found.rows) > limit else "")
 
 
 def _standing(run: Run, told: Sequence[ToldResult]) -> dict[tuple[str | None, str | None], str]:

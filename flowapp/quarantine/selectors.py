@@ -17,14 +17,8 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
-from psycopg import Connection
 
-from executors.postgres.client import connect, translate
-from executors.postgres.ddl import exists as table_exists
-from executors.postgres.quarantine_pages import EVERY, STATUSES, Narrowed, read_entries, read_page
-from executors.postgres.quarantined import Owner, entry_ids
-from executors.postgres.row_previews import read_previews
-from executors.rejected_rows import fields_of_runs
+from executors.target_database import EVERY, STATUSES, Entry, EntryQuery, Owner, Rejects, open_rejects
 from flowapp.accounts.models import Workspace
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
@@ -34,14 +28,13 @@ from flowapp.quarantine.places import Place, places_of
 from flowapp.runs.models import Run
 from ir.errors import FlowError
 
-Entry = dict[str, Any]
 MOST_RUNS_OF_A_DAY = 2000
 KEYS = ("id", "runId", "rowId", "createdAt", "revision")
 """By which entries are put in order and told apart."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EntryFilter:
     """Which entries: all those of a pipeline or run, or of the workspace. `day` is the day on which their run was asked
     for; `search` is text in the row, which only those may look for who see values."""
 
@@ -80,17 +73,17 @@ class Entries:
 
 
 def page_entries(workspace: Workspace, *, cursor: str = "", limit: int = 50, **wanted: Any) -> Entries:
-    """A page of the entries that `Wanted` says, of all their tables together.
+    """A page of the entries that `EntryFilter` says, of all their tables together.
 
     Raises Failure when one of their databases cannot be asked: a part is never shown as the whole. A cursor that makes
     no sense gives the first page.
     """
-    return page_wanted(workspace, Wanted(**wanted), cursor=cursor, limit=limit)
+    return page_wanted(workspace, EntryFilter(**wanted), cursor=cursor, limit=limit)
 
 
 def page_wanted(
     workspace: Workspace,
-    wanted: Wanted,
+    wanted: EntryFilter,
     *,
     cursor: str = "",
     limit: int = 50,
@@ -134,8 +127,8 @@ def list_entries_of_row(workspace: Workspace, run: Run, row_id: str) -> list[Ent
 def find_entries(workspace: Workspace, run: Run, row_ids: Collection[str]) -> Iterator[Entry]:
     """All entries of rows of a run, by their row ids."""
     nodes = _nodes_of(run)
-    for place, reached, entries in _entries_at(workspace, {run: row_ids}):
-        fields = [field.name for node in nodes for field in fields_of_runs(reached, [str(run.pk)], node)]
+    for place, rejects, entries in _entries_at(workspace, {run: row_ids}):
+        fields = rejects.source_fields([str(run.pk)], nodes)
         yield from _told(place, [_in_order(entry, fields) for entry in entries])
 
 
@@ -147,16 +140,14 @@ def find_entries_of_runs(workspace: Workspace, rows: Mapping[Run, Collection[str
 
 def _entries_at(
     workspace: Workspace, rows: Mapping[Run, Collection[str]]
-) -> Iterator[tuple[Place, Connection, list[Entry]]]:
+) -> Iterator[tuple[Place, Rejects, list[Entry]]]:
     by_version = {run.version_id: run for run in rows}
     places_by_version = {version: places_of(workspace, None, run) for version, run in by_version.items()}
     nodes = sorted({node for run in by_version.values() for node in _nodes_of(run)})
-    for place, reached in reach(workspace, {place for places in places_by_version.values() for place in places}):
-        if table_exists(reached, place.table.schema, place.table.table):
-            here = [run for run in rows if place in places_by_version[run.version_id]]
-            keys, attempts = [(str(run.pk), row) for run in here for row in rows[run]], max(r.attempt for r in here)
-            ids = entry_ids(reached, owner_of(workspace, place), place.table, keys, nodes, attempts)
-            yield place, reached, read_entries(reached, place.table, ids)
+    for place, rejects in reach(workspace, {place for places in places_by_version.values() for place in places}):
+        here = [run for run in rows if place in places_by_version[run.version_id]]
+        keys, attempts = [(str(run.pk), row) for run in here for row in rows[run]], max(r.attempt for r in here)
+        yield place, rejects, rejects.entries_of_rows(owner_of(workspace, place), place.table, keys, nodes, attempts)
 
 
 def _nodes_of(run: Run) -> list[str]:
@@ -183,7 +174,7 @@ class _Found:
 
 def _read_all(
     workspace: Workspace,
-    wanted: Wanted,
+    wanted: EntryFilter,
     positions: Mapping[str, int],
     limit: int,
     columns: Sequence[str],
@@ -191,19 +182,11 @@ def _read_all(
     previews: bool,
 ) -> Iterator[_Found]:
     narrowed = narrow(workspace, wanted)
-    for place, reached in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+    for place, rejects in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
         owner = owner_of(workspace, place)
-        page = read_page(reached, owner, place.table, narrowed, positions.get(place.key), limit, columns)
-        entries = _with_previews(reached, place, page.entries) if previews else page.entries
-        yield _Found(place, _told(place, entries), page.reached)
-
-
-def _with_previews(reached: Connection, place: Place, entries: list[Entry]) -> list[Entry]:
-    runs, nodes = {entry["runId"] for entry in entries}, {entry["targetNode"] for entry in entries}
-    order = dict.fromkeys(field.name for node in nodes for field in fields_of_runs(reached, runs, node))
-    found = read_previews(reached, place.table, [entry["id"] for entry in entries], list(order))
-    # What was thrown away meanwhile has none.
-    return [{**entry, "preview": found.get(entry["id"])} for entry in entries]
+        before = positions.get(place.key)
+        page = rejects.page(owner, place.table, narrowed, before, limit, columns, previews=previews)
+        yield _Found(place, _told(place, page.entries), page.reached)
 
 
 def _told(place: Place, entries: Iterable[Entry]) -> list[Entry]:
@@ -216,28 +199,28 @@ def _told(place: Place, entries: Iterable[Entry]) -> list[Entry]:
     return [{**entry, **more, "key": f"{entry['runId']}:{entry['rowId']}"} for entry in entries]
 
 
-def reach(workspace: Workspace, places: Iterable[Place]) -> Iterator[tuple[Place, Connection]]:
-    """Each place with a session on its database, one for each connection."""
+def reach(workspace: Workspace, places: Iterable[Place]) -> Iterator[tuple[Place, Rejects]]:
+    """Each place with the rejected rows of its database, over one session for each connection."""
     by_connection = sorted(places, key=lambda place: place.connection)
     for name, here in groupby(by_connection, key=lambda place: place.connection):
-        with connect(resolve(get_connection(workspace, name)), autocommit=True) as reached, translate():
+        with open_rejects(resolve(get_connection(workspace, name))) as rejects:
             for place in here:
-                yield place, reached
+                yield place, rejects
 
 
-def narrow(workspace: Workspace, wanted: Wanted) -> Narrowed:
+def narrow(workspace: Workspace, wanted: EntryFilter) -> EntryQuery:
     """The same for one table. A day is told by the runs that were asked for on it."""
     runs: tuple[str, ...] | None = None
     if wanted.run is not None:
         runs = (str(wanted.run.pk),)
     elif wanted.day is not None:
         runs = _runs_of_day(workspace, wanted, wanted.day)
-    return Narrowed(
+    return EntryQuery(
         runs, wanted.rule, wanted.field, wanted.status, replay_run=wanted.replay, search=wanted.search or None
     )
 
 
-def _runs_of_day(workspace: Workspace, wanted: Wanted, day: date) -> tuple[str, ...]:
+def _runs_of_day(workspace: Workspace, wanted: EntryFilter, day: date) -> tuple[str, ...]:
     """The runs of a day that have rejected what is wanted: in the others no table need be searched. Raises FlowError
     where they are too many, for the entries of some would pass for those of all."""
     start = timezone.make_aware(datetime.combine(day, time()))

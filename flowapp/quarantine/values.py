@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from executors.postgres.quarantined import KeptRow
-from executors.postgres.superseding import SUPERSEDED
+from executors.target_database import SUPERSEDED, KeptRow
 from flowapp.accounts.roles import may_see_values
 from flowapp.quarantine.selectors import Entry
 

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from executors.errors import Failure
-from executors.postgres.quarantine_pages import STATUSES, WITHOUT_VALUES
+from executors.target_database import STATUSES, WITHOUT_VALUES
 from flowapp.accounts.access import page
 from flowapp.accounts.roles import may_see_values
 from flowapp.files.selectors import line_of
@@ -23,7 +23,7 @@ from flowapp.quarantine.boxes import fields_of, known_rules, names_of_rules, oth
 from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
 from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.journal import KEPT_BACK
-from flowapp.quarantine.selectors import Entry, Wanted, list_entries_of_row, page_wanted
+from flowapp.quarantine.selectors import Entry, EntryFilter, list_entries_of_row, page_wanted
 from flowapp.quarantine.values import cells_of
 from flowapp.runs.models import Run
 from flowapp.runs.purposes import purpose_of
@@ -72,7 +72,7 @@ def rows(request: HtmxRequest) -> HttpResponse:
     if "narrow" in request.GET:
         return _narrowed(request)
     wanted = wanted_of(request, request.GET)
-    if wanted == Wanted():
+    if wanted == EntryFilter():
         return redirect("quarantine:home", request.workspace.slug)
     if wanted.run is not None and purpose_of(wanted.run).rows(wanted.run):
         return _rows_it_had(request, wanted.run)

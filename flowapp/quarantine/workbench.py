@@ -17,12 +17,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from executors.errors import Failure
-from executors.postgres.quarantine_pages import read_entries
 from flowapp.accounts.access import page
 from flowapp.accounts.models import User
 from flowapp.accounts.roles import require_values
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
-from flowapp.quarantine.deciding import decide, known_fields, reach_parts
+from flowapp.quarantine.deciding import decide, reach_parts
 from flowapp.quarantine.exporting import FORMATS, export_response
 from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.journal import list_journal
@@ -98,10 +97,10 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
             mends += row.status == "fixed" and not standing_of(row)
             nodes.add(row.node)
         shown = part.rows[: GRID_ROWS - len(rows)]
-        fields |= dict.fromkeys(known_fields(part, shown))
+        fields |= dict.fromkeys(part.rejects.field_names(part.table, shown))
         shown = shown[: max(1, GRID_CELLS // max(len(fields), 1)) - len(rows)]
         if shown:
-            entries = read_entries(part.conn, part.table, [row.id for row in shown])
+            entries = part.rejects.entries(part.table, [row.id for row in shown])
             rows += [grid_row(entry) for entry in sorted(entries, key=lambda entry: entry["id"])]
     failing = [name for name in fields if any(row.field == name for row in rows)]
     columns = [*failing, *(name for name in fields if name not in failing)]
@@ -152,7 +151,7 @@ def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str],
         by_key.setdefault(key, {})[field] = value
     for part in reach_parts(selection):
         ids = [row.id for row in part.rows if f"{row.run_id}:{row.row_id}" in by_key]
-        for row in map(grid_row, read_entries(part.conn, part.table, ids)):
+        for row in map(grid_row, part.rejects.entries(part.table, ids)):
             typed = [(row.cell(field), value) for field, value in by_key[row.key].items()]
             changed = {cell.name: cell.meant(value) for cell, value in typed if cell.is_other(value)}
             if changed:

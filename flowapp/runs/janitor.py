@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from uuid import UUID
 
-from executors import target_database
+from executors.target_database import drop_dead_staging, drop_expired_rows
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES, resolve
 from flowapp.health.alerts import raise_alert
@@ -21,7 +21,7 @@ def drop_old_row_samples() -> int:
     dropped = 0
     for connection in Connection.objects.filter(kind=POSTGRES).order_by("pk"):
         try:
-            dropped += target_database.drop_expired_rows(resolve(connection))
+            dropped += drop_expired_rows(resolve(connection))
         except FlowError as error:
             logger.info("Rows kept behind connection %s were not dropped: %s", connection.name, error.code)
     return dropped
@@ -32,7 +32,7 @@ def sweep_staging() -> list[str]:
     swept: list[str] = []
     for connection in Connection.objects.filter(kind=POSTGRES).order_by("pk"):
         try:
-            names = target_database.sweep_staging(resolve(connection), is_dead)
+            names = drop_dead_staging(resolve(connection), is_dead)
         except FlowError as error:
             logger.info("Connection %s was not swept: %s", connection.name, error.code)
             continue

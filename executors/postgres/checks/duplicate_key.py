@@ -11,7 +11,7 @@ from psycopg import sql
 
 from executors.postgres.checks.base import CheckHandler, Outcome, Staged, exactly, typed_columns
 from executors.postgres.client import translate
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from ir.checks import DuplicateKey
 from ir.checks.base import Check
 from ir.pointers import ROOT
@@ -67,7 +67,7 @@ def _is_in_table(staged: Staged, columns: Sequence[str]) -> sql.Composed:
 
 
 def _table(staged: Staged) -> sql.Identifier:
-    return TableName(staged.dest.schema, staged.dest.table).identifier
+    return identifier_of(TableName(staged.dest.schema, staged.dest.table))
 
 
 def _name(place: int) -> str:

@@ -9,7 +9,7 @@ from executors.postgres.checks.base import CheckHandler, Outcome, Staged
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.inspect import columns_of
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from executors.postgres.queries import refuse_flow_tables
 from executors.types import travel_of
 from ir.checks import FkIntegrity
@@ -23,7 +23,7 @@ def run(staged: Staged, check: FkIntegrity) -> Outcome:
     query = sql.SQL(
         "SELECT count(*), count(DISTINCT {value}) FROM {rows} AND {value} IS NOT NULL"
         " AND NOT EXISTS (SELECT FROM {table} AS r WHERE {ref} = {value})"
-    ).format(value=value, ref=ref, rows=staged.rows, table=TableName.parse(check.ref_table).identifier)
+    ).format(value=value, ref=ref, rows=staged.rows, table=identifier_of(TableName.parse(check.ref_table)))
     orphans, distinct = staged.one_row(query)
     if orphans == 0:
         return Outcome(None, 0)
@@ -71,7 +71,7 @@ def probe(staged: Staged, check: FkIntegrity) -> None:
     column, table = sql.Identifier(check.ref_column), TableName.parse(check.ref_table)
     with translate(), staged.conn.transaction():
         refuse_flow_tables(staged.conn, [(table.schema, table.table)], f"fkIntegrity on {check.column!r}")
-        staged.conn.execute(sql.SQL("SELECT {} FROM {} LIMIT 0").format(column, table.identifier))
+        staged.conn.execute(sql.SQL("SELECT {} FROM {} LIMIT 0").format(column, identifier_of(table)))
 
 
 HANDLER = CheckHandler(FkIntegrity.kind, run, probe)

@@ -16,6 +16,7 @@ from executors.postgres.load_plan import (
     staged_values,
     winning_rows_in_order,
 )
+from executors.postgres.names import identifier_of
 from executors.postgres.rewrite_rules import refuse_replaced_inserts
 
 
@@ -26,7 +27,7 @@ def insert_staged(conn: Conn, plan: LoadPlan) -> ModeCounts:
 def insert_from(conn: Conn, plan: LoadPlan, source: sql.Composable) -> sql.Composed:
     """Insert by column name, never by position."""
     return sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} AS s{}").format(
-        plan.target.identifier,
+        identifier_of(plan.target),
         column_list(insert_columns(plan)),
         staged_values(plan),
         source,

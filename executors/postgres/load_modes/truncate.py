@@ -9,12 +9,13 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.append import insert_from, insert_staged
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import LoadPlan, ModeCounts
+from executors.postgres.names import own_rows_of
 from executors.postgres.rewrite_rules import refuse_replaced_inserts
 
 
 def _replace_all(conn: Conn, plan: LoadPlan) -> ModeCounts:
     # No CASCADE: tables that refer to this one are not ours to empty. `lock_timeout` bounds the wait.
-    conn.execute(sql.SQL("TRUNCATE TABLE {}").format(plan.target.own_rows(plan.dest.kind)))
+    conn.execute(sql.SQL("TRUNCATE TABLE {}").format(own_rows_of(plan.target, plan.dest.kind)))
     return insert_staged(conn, plan)
 
 

@@ -37,6 +37,7 @@ from executors.postgres.load_plan import (
     winning_rows_in_order,
 )
 from executors.postgres.may_replace import hold_replaced, require_no_others
+from executors.postgres.names import identifier_of
 from executors.postgres.rewrite_rules import refuse_any_rule
 from executors.postgres.staging import TASK, is_winner, list_task_tables, one_number, require_staging
 from executors.postgres.unique_keys import UniqueKey, find_unique_key
@@ -242,7 +243,7 @@ def _insert(plan: LoadPlan, key: UniqueKey, source: sql.Composable) -> sql.Compo
         "INSERT INTO {target} AS t ({columns}) SELECT {values} FROM {source} AS s{files}"
         " ON CONFLICT ({key}) DO UPDATE SET {assignments} WHERE {differs}{is_no_older}"
     ).format(
-        target=plan.target.identifier,
+        target=identifier_of(plan.target),
         columns=column_list(insert_columns(plan)),
         values=staged_values(plan),
         source=source,
@@ -276,7 +277,7 @@ def _returning_is_new(conn: Conn, plan: LoadPlan, key: UniqueKey) -> sql.Compose
         # Before 18 these return no system columns. The sub-select sees the table as it was before the statement.
         same = (c.equals(sql.Identifier("was", c.name), sql.Identifier("t", c.name)) for c in key.columns)
         return sql.SQL("RETURNING NOT EXISTS (SELECT FROM {} AS was WHERE {}) AS is_new").format(
-            plan.target.identifier, sql.SQL(" AND ").join(same)
+            identifier_of(plan.target), sql.SQL(" AND ").join(same)
         )
     # ON CONFLICT locks the old row before it updates it, and a row version keeps the lock of its own transaction as
     # xmax; a row that was inserted has none.

@@ -9,7 +9,7 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from executors.postgres.row_previews import Cut, RowPreview
+from executors.target_database import Cut, RowPreview
 from ir.words import counted
 
 register = template.Library()

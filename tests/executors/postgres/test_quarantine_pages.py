@@ -14,7 +14,7 @@ from executors.postgres.names import TableName
 from executors.postgres.quarantine import ensure_quarantine
 from executors.postgres.quarantine_pages import (
     Counted,
-    Narrowed,
+    EntryQuery,
     Swept,
     count_older,
     delete_older,
@@ -52,7 +52,7 @@ def table(conn, schema) -> TableName:
     return name
 
 
-def every(conn, table, narrowed: Narrowed, limit: int = 7) -> list[int]:
+def every(conn, table, narrowed: EntryQuery, limit: int = 7) -> list[int]:
     found, before = [], None
     while True:
         page = read_page(conn, OWNER, table, narrowed, before, limit)
@@ -65,18 +65,18 @@ def every(conn, table, narrowed: Narrowed, limit: int = 7) -> list[int]:
 @pytest.mark.parametrize(
     ("narrowed", "fits"),
     [
-        (Narrowed(), lambda i: True),
-        (Narrowed(runs=("run1",)), lambda i: i % 3 == 1),
-        (Narrowed(runs=("run1", "run2")), lambda i: i % 3),
-        (Narrowed(runs=()), lambda i: False),
-        (Narrowed(rule="rule2"), lambda i: i % 4 == 2),
-        (Narrowed(field="f1"), lambda i: i % 2),
-        (Narrowed(status="ignored"), lambda i: i % 2),
-        (Narrowed(status="replayed"), lambda i: False),
-        (Narrowed(runs=("run0",), rule="rule3", status="ignored"), lambda i: i % 3 == 0 and i % 4 == 3),
-        (Narrowed(search="TEXT 1"), lambda i: str(i).startswith("1")),
-        (Narrowed(runs=("run1",), search="ext 1"), lambda i: i % 3 == 1 and str(i).startswith("1")),
-        (Narrowed(search="100%"), lambda i: False),
+        (EntryQuery(), lambda i: True),
+        (EntryQuery(runs=("run1",)), lambda i: i % 3 == 1),
+        (EntryQuery(runs=("run1", "run2")), lambda i: i % 3),
+        (EntryQuery(runs=()), lambda i: False),
+        (EntryQuery(rule="rule2"), lambda i: i % 4 == 2),
+        (EntryQuery(field="f1"), lambda i: i % 2),
+        (EntryQuery(status="ignored"), lambda i: i % 2),
+        (EntryQuery(status="replayed"), lambda i: False),
+        (EntryQuery(runs=("run0",), rule="rule3", status="ignored"), lambda i: i % 3 == 0 and i % 4 == 3),
+        (EntryQuery(search="TEXT 1"), lambda i: str(i).startswith("1")),
+        (EntryQuery(runs=("run1",), search="ext 1"), lambda i: i % 3 == 1 and str(i).startswith("1")),
+        (EntryQuery(search="100%"), lambda i: False),
     ],
 )
 def test_pages_give_what_fits_once_and_newest_first(conn, table, narrowed, fits):
@@ -87,10 +87,10 @@ def test_pages_give_what_fits_once_and_newest_first(conn, table, narrowed, fits)
 
 def test_a_search_stops_at_its_bound_and_goes_on_from_there(conn, table, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "SLICE", 30)
-    page = read_page(conn, OWNER, table, Narrowed(search="text 1"), None, 50)
+    page = read_page(conn, OWNER, table, EntryQuery(search="text 1"), None, 50)
     (newest,) = page.entries
     assert (newest["sourceRecord"], newest["id"] - page.reached) == (100, 29)
-    assert every(conn, table, Narrowed(search="text 7"), 50) == [*range(79, 69, -1), 7]
+    assert every(conn, table, EntryQuery(search="text 7"), 50) == [*range(79, 69, -1), 7]
 
 
 def test_what_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
@@ -98,7 +98,7 @@ def test_what_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
     with connect_to_same(conn) as other, other.transaction():
         other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(Terminal) as caught:
-            read_page(conn, OWNER, table, Narrowed(), None, 5)
+            read_page(conn, OWNER, table, EntryQuery(), None, 5)
     assert caught.value.code == "errors.gave_up"
 
 
@@ -106,29 +106,29 @@ def test_what_takes_too_long_is_given_up_and_said(conn, table, monkeypatch):
 def test_old_entries_are_counted_to_the_last_one(conn, table, monkeypatch, at_once):
     monkeypatch.setattr(quarantine_pages, "COUNTED_AT_ONCE", at_once)
     later = datetime.now(UTC) + timedelta(days=1)
-    assert count_older(conn, OWNER, table, Narrowed(rule="rule1"), later) == Counted(25, is_whole=True)
-    assert count_older(conn, OWNER, table, Narrowed(), datetime(2020, 1, 1, tzinfo=UTC)) == Counted(0, is_whole=True)
+    assert count_older(conn, OWNER, table, EntryQuery(rule="rule1"), later) == Counted(25, is_whole=True)
+    assert count_older(conn, OWNER, table, EntryQuery(), datetime(2020, 1, 1, tzinfo=UTC)) == Counted(0, is_whole=True)
 
 
 def test_a_count_that_takes_too_long_tells_how_many_it_has_counted(conn, table, monkeypatch):
     later = datetime.now(UTC) + timedelta(days=1)
     with connect_to_same(conn) as other, other.transaction():
         other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-        assert count_older(conn, OWNER, table, Narrowed(), later, 0.2) == Counted(0, is_whole=False)
+        assert count_older(conn, OWNER, table, EntryQuery(), later, 0.2) == Counted(0, is_whole=False)
     monkeypatch.setattr(quarantine_pages, "COUNTED_AT_ONCE", 10)
     ticks = iter([0, 0, 1, 1, 2, 2, 30])
     monkeypatch.setattr(quarantine_pages.time, "monotonic", lambda: next(ticks))
-    assert count_older(conn, OWNER, table, Narrowed(), later, 20) == Counted(20, is_whole=False)
+    assert count_older(conn, OWNER, table, EntryQuery(), later, 20) == Counted(20, is_whole=False)
 
 
 def test_entries_of_others_are_not_read(conn, table):
-    assert read_page(conn, Owner(str(uuid.uuid4()), "orders"), table, Narrowed(), None, 5).entries == []
-    assert read_page(conn, Owner(TENANT, "returns"), table, Narrowed(), None, 5).entries == []
+    assert read_page(conn, Owner(str(uuid.uuid4()), "orders"), table, EntryQuery(), None, 5).entries == []
+    assert read_page(conn, Owner(TENANT, "returns"), table, EntryQuery(), None, 5).entries == []
 
 
 def test_old_entries_go_some_at_a_time_and_no_others(conn, table, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "AT_ONCE", 7)
-    later, narrowed = datetime.now(UTC) + timedelta(days=1), Narrowed(rule="rule1")
+    later, narrowed = datetime.now(UTC) + timedelta(days=1), EntryQuery(rule="rule1")
     assert delete_older(conn, OWNER, table, narrowed, datetime(2020, 1, 1, tzinfo=UTC)) == Swept(0, None)
     assert delete_older(conn, Owner(str(uuid.uuid4()), "orders"), table, narrowed, later) == Swept(0, None)
     first = delete_older(conn, OWNER, table, narrowed, later, most=10)
@@ -142,7 +142,7 @@ def test_deleting_stops_when_its_time_is_over_and_says_where(conn, table, monkey
     ticks = iter([0, 0, 5])
     monkeypatch.setattr(quarantine_pages.time, "monotonic", lambda: next(ticks))
     later = datetime.now(UTC) + timedelta(days=1)
-    assert delete_older(conn, OWNER, table, Narrowed(), later, until=3) == Swept(60, 60 + PROBE)
+    assert delete_older(conn, OWNER, table, EntryQuery(), later, until=3) == Swept(60, 60 + PROBE)
     assert conn.execute(f"select count(*) from {table}").fetchone() == (40,)
 
 
@@ -150,7 +150,7 @@ def test_whoever_stops_reading_keeps_no_snapshot(conn, table, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "STALLED_SECONDS", 1)
     monkeypatch.setattr(quarantine_pages, "AT_ONCE", 10)
     with connect_to_same(conn) as reading:
-        entries = read_all(reading, OWNER, table, Narrowed())
+        entries = read_all(reading, OWNER, table, EntryQuery())
         next(entries)
         own = "select count(*) from pg_stat_activity where pid = %s"
         assert wait_until(lambda: conn.execute(own, [reading.info.backend_pid]).fetchone() == (0,), 10)
@@ -161,7 +161,7 @@ def test_whoever_stops_reading_keeps_no_snapshot(conn, table, monkeypatch):
 def test_whoever_reads_too_slowly_is_told(conn, table, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "EXPORT_SECONDS", -1)
     monkeypatch.setattr(quarantine_pages, "AT_ONCE", 10)
-    entries = read_all(conn, OWNER, table, Narrowed())
+    entries = read_all(conn, OWNER, table, EntryQuery())
     assert len([next(entries) for _ in range(10)]) == 10
     with pytest.raises(Terminal, match="not all of them have been sent"):
         next(entries)

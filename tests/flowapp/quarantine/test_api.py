@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from executors.postgres.client import connect
+from executors.target_database import open_rejects
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.selectors import get_version
@@ -189,7 +189,7 @@ def test_rows_by_the_numbers_of_their_entries_ask_each_database_once(send, api, 
     keep(warehouse, orders, table, "r1", n=3)
     numbers = [str(entry["id"]) for entry in api("viewer", "errors/").json()["results"]]
     asked = []
-    monkeypatch.setattr(selectors, "connect", lambda *a, **more: (asked.append(a), connect(*a, **more))[1])
+    monkeypatch.setattr(selectors, "open_rejects", lambda *a, **more: (asked.append(a), open_rejects(*a, **more))[1])
     body = {"ids": numbers, "action": "ignore", "reason": "known"}
     assert send("editor", "post", "errors/decide/", body).json() == {"changed": 3, "leftOut": 0}
     assert len(asked) == 2  # for the keys of the numbers, and for the rows of the keys

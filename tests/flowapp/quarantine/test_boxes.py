@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from flowapp.quarantine.selectors import Wanted, narrow
+from flowapp.quarantine.selectors import EntryFilter, narrow
 from flowapp.runs.models import RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
 from ir.errors import FlowError
@@ -69,13 +69,13 @@ def test_of_a_day_only_runs_are_looked_into_that_have_rejected_such_rows(alices,
         violations=1,
     )
     day = timezone.localdate()
-    assert len(narrow(alices, Wanted(pipeline=orders, day=day)).runs) == 2
-    assert narrow(alices, Wanted(pipeline=orders, day=day, rule="other")).runs == (str(other.pk),)
-    assert narrow(alices, Wanted(pipeline=orders, day=day, field="name")).runs == (str(two_rules.pk),)
-    assert narrow(alices, Wanted(pipeline=orders, day=day, rule="other", field="name")).runs == ()
+    assert len(narrow(alices, EntryFilter(pipeline=orders, day=day)).runs) == 2
+    assert narrow(alices, EntryFilter(pipeline=orders, day=day, rule="other")).runs == (str(other.pk),)
+    assert narrow(alices, EntryFilter(pipeline=orders, day=day, field="name")).runs == (str(two_rules.pk),)
+    assert narrow(alices, EntryFilter(pipeline=orders, day=day, rule="other", field="name")).runs == ()
     monkeypatch.setattr("flowapp.quarantine.selectors.MOST_RUNS_OF_A_DAY", 1)
     with pytest.raises(FlowError, match=r"errors\.too_many_runs"):
-        narrow(alices, Wanted(pipeline=orders, day=day))
+        narrow(alices, EntryFilter(pipeline=orders, day=day))
 
 
 def test_a_rule_and_another_rules_field_are_not_looked_for(as_, two_rules, monkeypatch):

@@ -11,7 +11,7 @@ from flowapp.quarantine import deciding, selectors
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.deciding import decide
 from flowapp.quarantine.models import RowDecision, Selection
-from flowapp.quarantine.selectors import Wanted
+from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.holds import Decider
 from ir.errors import FlowError
 from tests.flowapp.quarantine.keeping import keep, list_entries, save
@@ -117,7 +117,7 @@ def test_what_one_table_took_is_noted_where_another_refuses(workspace, monkeypat
 
 
 def test_rows_are_chosen_by_what_they_have_in_common_and_stay_as_chosen(alices, orders, warehouse, table, kept):
-    chosen = choose_alike(alices, Wanted(pipeline=orders, rule="r1", search="name"), ANN)
+    chosen = choose_alike(alices, EntryFilter(pipeline=orders, rule="r1", search="name"), ANN)
     keep(warehouse, orders, table, "r1", n=2)
     assert (chosen.rows, chosen.is_whole) == (3, True)
     assert chosen.wanted == {"pipeline": "orders", "rule": "r1", "searched": True}
@@ -130,13 +130,13 @@ def test_rows_of_many_runs_are_found_by_one_session_for_each_connection(
     keys = [*kept, f"{keep(warehouse, orders, table, 'r1')}:r1-0"]
     moved = save(alices, "orders", f"{schema}.elsewhere")
     keys += [f"{keep(warehouse, moved, f'{schema}.elsewhere', 'r1')}:r1-0" for _ in range(2)]
-    sessions, connect = [], selectors.connect
+    sessions, open_rejects = [], selectors.open_rejects
 
     def counted(*args, **more):
         sessions.append(args)
-        return connect(*args, **more)
+        return open_rejects(*args, **more)
 
-    monkeypatch.setattr(selectors, "connect", counted)
+    monkeypatch.setattr(selectors, "open_rejects", counted)
     chosen = choose_by_keys(alices, keys, ANN)
     assert (chosen.rows, len(chosen.parts), len(sessions)) == (6, 2, 1)
 

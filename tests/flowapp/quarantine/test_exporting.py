@@ -17,7 +17,7 @@ from django.db import connection, connections
 from flowapp.cli import main
 from flowapp.quarantine.exporting import FIELDS, Sending, as_csv, fields_of, in_thread, list_all, neutral
 from flowapp.quarantine.models import RowDecision
-from flowapp.quarantine.selectors import Wanted
+from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.holds import Decider
 from tests.flowapp.quarantine.keeping import keep, tell_fields
 
@@ -29,7 +29,7 @@ def table(schema) -> str:
     return f'{schema}."My Orders"'
 
 
-def lines(workspace, wanted: Wanted) -> list[dict[str, str]]:
+def lines(workspace, wanted: EntryFilter) -> list[dict[str, str]]:
     text = "".join(as_csv(list_all(workspace, wanted), fields_of(workspace, wanted)))
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
@@ -44,7 +44,7 @@ def test_each_field_has_a_column_of_its_own_with_the_value_as_it_stands_now(alic
         fixedRow='{"status": "new", "total": "1.5"}',
     )
     keep(warehouse, orders, table, "r2", row={"status": None, "=note": "-1+1"})
-    first, second = lines(alices, Wanted(pipeline=orders))
+    first, second = lines(alices, EntryFilter(pipeline=orders))
     assert (first["status"], first["row.status"], first["row.total"], first["row.=note"]) == ("open", "new", "1.5", "")
     assert (second["row.status"], second["row.=note"]) == ("", "'-1+1")
 
@@ -52,7 +52,7 @@ def test_each_field_has_a_column_of_its_own_with_the_value_as_it_stands_now(alic
 def test_fields_stand_in_the_order_of_their_source(alices, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", row={"a": "1", "zz": "2"})
     tell_fields(warehouse, orders, run, ["zz", "a"])
-    assert fields_of(alices, Wanted(pipeline=orders)) == ["zz", "a"]
+    assert fields_of(alices, EntryFilter(pipeline=orders)) == ["zz", "a"]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_cell_of_blanks_alone_takes_no_longer_than_others():
 
 def test_what_stands_for_a_row_that_could_not_be_read_is_no_field(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", row={"_flow_raw": "1;2"})
-    (line,) = lines(alices, Wanted(pipeline=orders))
+    (line,) = lines(alices, EntryFilter(pipeline=orders))
     assert not any(name.startswith("row.") for name in line)
     assert "1;2" in line["row"]
 
@@ -112,7 +112,7 @@ def test_an_export_that_no_database_answers_to_is_not_noted_as_one(alices, order
 
 
 def test_an_export_that_is_broken_off_says_so(alices, orders):
-    sending = Sending(alices, Wanted(pipeline=orders), "csv", Decider("ann"))
+    sending = Sending(alices, EntryFilter(pipeline=orders), "csv", Decider("ann"))
     chunks = sending.note(sending.count(cast("Any", [{}, {}, {}])))
     next(chunks)
     chunks.close()

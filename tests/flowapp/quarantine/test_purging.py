@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from executors.postgres import quarantine_pages
-from executors.postgres.quarantine_pages import Counted
+from executors.target_database import Counted, rejects
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.services import save_version
@@ -22,7 +22,7 @@ from flowapp.quarantine.purging import (
     rows_to_purge,
     set_retention,
 )
-from flowapp.quarantine.selectors import Wanted
+from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.holds import Decider
 from tests.flowapp.cli.conftest import flow
 from tests.flowapp.quarantine.keeping import DEMO, keep, list_entries, save
@@ -73,7 +73,7 @@ def test_what_takes_too_long_goes_on_without_anybody_waiting(as_, alices, orders
 
 def test_a_purge_that_goes_on_waits_for_a_database_that_is_down(as_, alices, orders, warehouse, schema, caplog):
     keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2)
-    purge(alices, Wanted(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
+    purge(alices, EntryFilter(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
     alices.connections.update(port=1)
     assert go_on_with_purges() == 0
     assert "target.unreachable" in caplog.text
@@ -83,7 +83,7 @@ def test_a_purge_that_goes_on_waits_for_a_database_that_is_down(as_, alices, ord
 
 def test_a_purge_of_a_pipeline_that_is_gone_says_that_not_all_went(alices, orders, warehouse, schema):
     keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2)
-    purge(alices, Wanted(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
+    purge(alices, EntryFilter(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
     type(orders).objects.filter(pk=orders.pk).update(ident="renamed")
     assert go_on_with_purges() == 0
     noted = RowDecision.objects.get()
@@ -94,21 +94,21 @@ def test_counting_what_would_go_takes_no_longer_for_more_tables(alices, orders, 
     save(alices, "returns", f"{schema}.other")
     given, clock = [], iter([0, 5, 19.5])
     monkeypatch.setattr(purging, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    monkeypatch.setattr(purging, "count_older", lambda *asked: given.append(asked[-1]) or Counted(3, is_whole=True))
-    assert rows_to_purge(alices, Wanted(), 0) == Counted(6, is_whole=True)
+    monkeypatch.setattr(rejects, "count_older", lambda *asked: given.append(asked[-1]) or Counted(3, is_whole=True))
+    assert rows_to_purge(alices, EntryFilter(), 0) == Counted(6, is_whole=True)
     assert given == [15, 0.5]
 
 
 def test_a_count_that_is_given_up_asks_no_further_table(alices, orders, schema, monkeypatch):
     save(alices, "returns", f"{schema}.other")
-    monkeypatch.setattr(purging, "count_older", lambda *asked: Counted(3, is_whole=False))
-    assert rows_to_purge(alices, Wanted(), 0) == Counted(3, is_whole=False)
+    monkeypatch.setattr(rejects, "count_older", lambda *asked: Counted(3, is_whole=False))
+    assert rows_to_purge(alices, EntryFilter(), 0) == Counted(3, is_whole=False)
     assert counted_document(Counted(3, is_whole=False)) == {"entries": None, "atLeast": 3}
 
 
 def test_the_command_line_tells_how_many_it_is_at_least(alices, orders, flow, settings, monkeypatch):
     settings.FLOW_WORKSPACE = "alices-team"
-    monkeypatch.setattr(purging, "count_older", lambda *asked: Counted(300_000, is_whole=False))
+    monkeypatch.setattr(rejects, "count_older", lambda *asked: Counted(300_000, is_whole=False))
     asked = ("errors", "purge", "--older-than-days", "0", "--reason", "old", "--dry-run")
     assert "At least 300,000 entries would be thrown away. How many they are is not known" in flow(*asked).stdout
     assert flow(*asked, "--json").json == {"entries": None, "atLeast": 300_000}

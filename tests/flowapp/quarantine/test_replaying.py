@@ -17,7 +17,7 @@ from flowapp.quarantine.inline import rows_inline
 from flowapp.quarantine.models import RowJob
 from flowapp.quarantine.records import rows_of
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
-from flowapp.quarantine.selectors import Wanted
+from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, Run, Trigger
 from flowapp.runs.targets import has_loaded_all
@@ -43,7 +43,7 @@ def test_rows_as_the_source_gave_them_and_as_they_came_to_the_node_go_by_runs_of
 ):
     keep(warehouse, orders, table, "r1", n=2)
     keep(warehouse, orders, table, "r2", rowFrom="input")
-    runs = ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=orders), ANN))
+    runs = ask(Purpose.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
     assert {(run.purpose, run.row_job.node, run.row_job.row_from) for run in runs} == {
         ("replay", "load", "source"),
         ("replay", "load", "input"),
@@ -64,7 +64,7 @@ def test_what_may_replace_newer_rows_and_which_files_they_came_from_goes_along(a
         state="committed",
         changed_at=timezone.now(),
     )
-    chosen = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
     (some,) = ask(Purpose.REPLAY, chosen, overwrite=[f"{run}:r1-0"])
     (every,) = ask(Purpose.REPLAY, chosen, overwrite=ALL)
     assert (len(rows_of(some).overwrite), len(rows_of(every).overwrite)) == (1, 2)
@@ -73,7 +73,7 @@ def test_what_may_replace_newer_rows_and_which_files_they_came_from_goes_along(a
 
 def test_an_expression_is_for_the_rows_as_they_are_when_it_is_asked_for(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", n=2, revision=3)
-    chosen = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
     (mending,) = ask(Purpose.MEND, chosen, column="id", expression="trim(id)")
     (replay,) = ask(Purpose.REPLAY, chosen)
     assert (rows_of(mending).revisions, rows_of(replay).revisions) == ([[3, 3]], ())
@@ -81,12 +81,12 @@ def test_an_expression_is_for_the_rows_as_they_are_when_it_is_asked_for(alices, 
 
 def test_an_expression_knows_which_rows_it_has_mended_before(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1")
-    chosen = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
     (first,), (other,) = (ask(Purpose.MEND, chosen, column=column, expression="trim(id)") for column in ("id", "name"))
     for n, run in enumerate((first, other)):
         keep(warehouse, orders, table, f"mended-{n}", mendRun=str(run.pk))
     keep(warehouse, orders, table, "elsewhere", mendRun="of another installation")
-    again = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    again = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
     (mend,) = ask(Purpose.MEND, again, column="id", expression="trim(id)", replace_typed=True)
     assert rows_of(mend).computed_by == {str(first.pk)}
     assert (rows_of(first).replaces_typed, rows_of(mend).replaces_typed) == (False, True)
@@ -95,7 +95,7 @@ def test_an_expression_knows_which_rows_it_has_mended_before(alices, orders, war
 def test_a_target_that_is_gone_or_elsewhere_is_told_at_once(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", targetNode="gone")
     with pytest.raises(FlowError, match=r"replay\.elsewhere"):
-        ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=orders), ANN))
+        ask(Purpose.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
     assert RowJob.objects.count() == 0
 
 
@@ -110,7 +110,7 @@ def test_an_expression_is_checked_before_a_run_is_asked_for(alices, orders, ware
 
 def test_a_replay_is_done_when_its_own_target_is(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1")
-    (run,) = ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=orders), ANN))
+    (run,) = ask(Purpose.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
     commit = type("Commit", (), {"node": "load"})
     assert has_loaded_all(run, [commit])
     assert not has_loaded_all(run, [])
@@ -120,7 +120,7 @@ def test_a_replay_that_a_killed_command_left_behind_is_finished_by_its_own_engin
     alices, orders, warehouse, table, monkeypatch
 ):
     keep(warehouse, orders, table, "r1")
-    chosen = choose_alike(alices, Wanted(pipeline=orders), ANN)
+    chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
     (left,), (checked,) = ask(Purpose.REPLAY, chosen), ask(Purpose.RECHECK, chosen)
     Run.objects.filter(pk=left.pk).update(queued_at=timezone.now() - timedelta(hours=1))
     ran = []
@@ -158,7 +158,7 @@ def test_pipelines_that_share_a_table_do_not_get_each_others_rows(alices, orders
     returns = save(alices, "returns", table)
     keep(warehouse, orders, table, "r1")
     keep(warehouse, returns, table, "r2")
-    (run,) = ask(Purpose.REPLAY, choose_alike(alices, Wanted(pipeline=returns), ANN))
+    (run,) = ask(Purpose.REPLAY, choose_alike(alices, EntryFilter(pipeline=returns), ANN))
     assert run.pipeline == returns
     assert [len(ids) for _, _, ids in rows_of(run).tables] == [1]
 

@@ -13,7 +13,7 @@ from executors.postgres.replay_results import RowResult, write_results
 from flowapp.cli.run_report import ROW_RESULTS
 from flowapp.quarantine.choosing import choose_alike
 from flowapp.quarantine.replaying import ask_for_runs
-from flowapp.quarantine.selectors import Wanted
+from flowapp.quarantine.selectors import EntryFilter
 from flowapp.quarantine.templatetags.row_results import WORDS, became
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, RuleCount, Run, Trigger
@@ -37,7 +37,7 @@ def replayed(alices, orders, warehouse, table):
 
     def call(*results: str, told: bool = True) -> Run:
         run = keep(warehouse, orders, table, "r1", n=len(results), row={"tailnum": "SECRET-VALUE"})
-        chosen = choose_alike(alices, Wanted(pipeline=orders), Decider("ann"))
+        chosen = choose_alike(alices, EntryFilter(pipeline=orders), Decider("ann"))
         (replay,) = ask_for_runs(Purpose.REPLAY, chosen, Trigger.MANUAL, Decider("ann"), send=False)
         counts = {"rows": dict(Counter(results))}
         Run.objects.filter(pk=replay.pk).update(state="succeeded", report=counts, ended_at=timezone.now(), attempt=1)

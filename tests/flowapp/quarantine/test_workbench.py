@@ -7,8 +7,7 @@ import re
 import pytest
 
 from executors.postgres.client import connect
-from executors.postgres.quarantine_pages import Counted
-from flowapp.quarantine import purging
+from executors.target_database import Counted, rejects
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.models import Run
 from tests.flowapp.quarantine.keeping import keep, list_entries, save, tell_fields
@@ -223,7 +222,7 @@ def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
     client = as_("admin")
     form = {"pipeline": "orders", "older": "0", "reason": "asked for"}
     for counted, told in ((0, "An unknown number of entries"), (1, "At least 1 entries, and probably more,")):
-        monkeypatch.setattr(purging, "count_older", lambda *asked, n=counted: Counted(n, is_whole=False))
+        monkeypatch.setattr(rejects, "count_older", lambda *asked, n=counted: Counted(n, is_whole=False))
         page = words(client.post(f"{ERRORS}purge/", form))
         assert f"{told} older than 0 days of orders would be gone for good" in page
         assert "How many they are is not known" in page

@@ -16,7 +16,7 @@ from flowapp.health.models import Alert
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine.boxes import known_rules
 from flowapp.quarantine.counts import count_violations
-from flowapp.quarantine.selectors import Wanted, page_entries
+from flowapp.quarantine.selectors import EntryFilter, page_entries
 from flowapp.runs.dispatch import preview_inline, run_inline
 from flowapp.runs.models import CommitRecord, State
 from flowapp.runs.selectors import list_log, run_document, sum_loads
@@ -150,7 +150,7 @@ def test_the_row_that_an_expression_failed_for_is_the_same_number_everywhere(
     assert sum_loads([run])[run.pk]["rejected"] == 1
     assert [group["violations"] for group in count_violations(run.workspace, "pipeline", days=1)] == [1]
     assert len(page_entries(run.workspace, run=run, rule="expression:id").entries) == 1
-    assert [known.rule for known in known_rules(run.workspace, Wanted(run=run))] == ["expression:id"]
+    assert [known.rule for known in known_rules(run.workspace, EntryFilter(run=run))] == ["expression:id"]
 
 
 def test_a_preview_of_the_real_engine_tells_what_the_run_then_does(pipeline, target, put_file):

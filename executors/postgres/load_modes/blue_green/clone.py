@@ -26,7 +26,7 @@ from executors.postgres.load_modes.blue_green.definition import (
     search_path,
 )
 from executors.postgres.load_plan import LoadPlan, ModeCounts
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 
 _ROLES_OF_ACL = """
 SELECT c.oid, (SELECT array_agg(DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(
@@ -68,7 +68,7 @@ def build_new(conn: Conn, plan: LoadPlan, definition: Definition) -> ModeCounts:
     )
     with search_path(conn, new.schema, plan.target.schema):
         run(conn, definition.create)
-        conn.execute(sql.SQL("ALTER TABLE {} OWNER TO {}").format(new.identifier, sql.Identifier(definition.owner)))
+        conn.execute(sql.SQL("ALTER TABLE {} OWNER TO {}").format(identifier_of(new), sql.Identifier(definition.owner)))
         for identity in definition.identities:
             _adopt_sequence(conn, plan, definition.owner, identity)
         run(conn, definition.before_rows)
@@ -77,14 +77,14 @@ def build_new(conn: Conn, plan: LoadPlan, definition: Definition) -> ModeCounts:
         force_row_security(conn, new, definition, "NO FORCE")
         run(conn, definition.after_rows)
         _grant_anew(conn, "TABLE", new, definition.owner, definition.grants)
-    conn.execute(sql.SQL("ANALYZE {}").format(new.identifier))
+    conn.execute(sql.SQL("ANALYZE {}").format(identifier_of(new)))
     return counts
 
 
 def force_row_security(conn: Conn, table: TableName, definition: Definition, action: str) -> None:
     """Rows come in under the policies; keys are then checked by the table's owner over all rows."""
     if definition.is_row_security_forced:
-        conn.execute(sql.SQL("ALTER TABLE {} {} ROW LEVEL SECURITY").format(table.identifier, sql.SQL(action)))
+        conn.execute(sql.SQL("ALTER TABLE {} {} ROW LEVEL SECURITY").format(identifier_of(table), sql.SQL(action)))
 
 
 def advance_sequence(conn: Conn, plan: LoadPlan, identity: Identity) -> None:
@@ -92,8 +92,8 @@ def advance_sequence(conn: Conn, plan: LoadPlan, identity: Identity) -> None:
     new = TableName(place_of_new(plan).schema, identity.sequence)
     conn.execute(
         sql.SQL(_SET_SEQUENCE).format(
-            new=sql.Literal(new.identifier.as_string(conn)),
-            new_name=new.identifier,
+            new=sql.Literal(identifier_of(new).as_string(conn)),
+            new_name=identifier_of(new),
             old=sql.Identifier(plan.target.schema, identity.sequence),
         )
     )
@@ -104,7 +104,7 @@ def _adopt_sequence(conn: Conn, plan: LoadPlan, owner: str, identity: Identity) 
     new = place_of_new(plan)
     row = conn.execute(
         "SELECT relname FROM pg_class WHERE oid = pg_get_serial_sequence(%s, %s)::regclass",
-        [new.identifier.as_string(conn), identity.column],
+        [identifier_of(new).as_string(conn), identity.column],
     ).fetchone()
     made = str(row[0]) if row else ""
     if made != identity.sequence:
@@ -124,11 +124,11 @@ def _grant_anew(conn: Conn, kind: str, name: TableName, owner: str, grants: Stat
     if read_statements(conn, oid, GRANTS[kind]) == grants:
         return
     for role in (sql.Identifier(owner), *map(sql.SQL, roles)):
-        conn.execute(sql.SQL("REVOKE ALL ON {} {} FROM {}").format(sql.SQL(kind), name.identifier, role))
+        conn.execute(sql.SQL("REVOKE ALL ON {} {} FROM {}").format(sql.SQL(kind), identifier_of(name), role))
     run(conn, grants)
 
 
 def _acl(conn: Conn, name: TableName) -> tuple[int, list[str]]:
     """The relation's oid, and all who have privileges on it by name."""
-    ((oid, roles),) = look(conn, sql.SQL(_ROLES_OF_ACL).format(sql.Literal(name.identifier.as_string(conn))))
+    ((oid, roles),) = look(conn, sql.SQL(_ROLES_OF_ACL).format(sql.Literal(identifier_of(name).as_string(conn))))
     return oid, roles or []

@@ -12,7 +12,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.append import insert_staged
 from executors.postgres.load_modes.blue_green.referenced import still_referenced
 from executors.postgres.load_plan import LoadPlan, ModeCounts
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 
 _INBOUND = """
 SELECT n.nspname, k.conname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
@@ -30,10 +30,10 @@ def delete_and_insert(conn: Conn, plan: LoadPlan) -> ModeCounts:
 def rows_replaced(conn: Conn, table: TableName, node: str) -> Iterator[None]:
     """Delete all rows, for the caller to put others in their place; foreign keys are asked when it has done so."""
     # Writers would add rows that are neither deleted nor among the new ones; readers go on.
-    conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(table.identifier))
-    keys = [sql.Identifier(*row) for row in conn.execute(_INBOUND, [table.identifier.as_string(conn)])]
+    conn.execute(sql.SQL("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE").format(identifier_of(table)))
+    keys = [sql.Identifier(*row) for row in conn.execute(_INBOUND, [identifier_of(table).as_string(conn)])]
     _set_constraints(conn, keys, "DEFERRED")
-    conn.execute(sql.SQL("DELETE FROM {}").format(table.identifier))
+    conn.execute(sql.SQL("DELETE FROM {}").format(identifier_of(table)))
     _require_empty(conn, table, node)
     yield
     try:
@@ -48,7 +48,7 @@ def _set_constraints(conn: Conn, keys: list[sql.Identifier], when: str) -> None:
 
 
 def _require_empty(conn: Conn, table: TableName, node: str) -> None:
-    row = conn.execute(sql.SQL("SELECT EXISTS (SELECT FROM {})").format(table.identifier)).fetchone()
+    row = conn.execute(sql.SQL("SELECT EXISTS (SELECT FROM {})").format(identifier_of(table))).fetchone()
     if row and row[0]:
         raise Terminal(
             "target.rows_survived",

@@ -9,7 +9,7 @@ from psycopg import sql
 
 from executors.postgres.ddl import Conn
 from executors.postgres.load_modes.blue_green.catalog import look
-from executors.postgres.names import TableName
+from executors.postgres.names import TableName, identifier_of
 from ir.destinations import Replacing
 
 # `own` is what belongs to the table and is made anew or goes with it; `users` is whatever else depends on any of that.
@@ -133,7 +133,7 @@ _AGAINST_DELETE = (
 
 def find_obstacles(conn: Conn, table: TableName) -> Replacing:
     """What stands against each of the two ways, in the open transaction. Raises where there is no such table."""
-    oid = sql.SQL("{}::regclass::oid").format(sql.Literal(table.identifier.as_string(conn)))
+    oid = sql.SQL("{}::regclass::oid").format(sql.Literal(identifier_of(table).as_string(conn)))
     return Replacing(_list(conn, oid, _AGAINST_SWAP), _list(conn, oid, _AGAINST_DELETE))
 
 

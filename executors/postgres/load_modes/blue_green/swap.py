@@ -25,6 +25,7 @@ from executors.postgres.load_modes.blue_green.definition import (
 from executors.postgres.load_modes.blue_green.referenced import still_referenced
 from executors.postgres.load_plan import LoadPlan, ModeCounts
 from executors.postgres.meta import inherit_identity
+from executors.postgres.names import identifier_of
 
 SHARE_OF_DEADLOCK_TIMEOUT = 0.7
 """How long a try may wait for all its locks: who waits for us in a circle must not be ended for it by the server."""
@@ -116,7 +117,7 @@ def _rewire(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
 def _drop_old(conn: Conn, plan: LoadPlan) -> None:
     """Never with CASCADE: what still depends on the table then belongs to somebody."""
     try:
-        conn.execute(sql.SQL("DROP TABLE {}").format(plan.target.identifier))
+        conn.execute(sql.SQL("DROP TABLE {}").format(identifier_of(plan.target)))
     except errors.DependentObjectsStillExist as error:
         raise Terminal(
             "blue_green.not_possible",
@@ -129,7 +130,7 @@ def _move(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
     """Put the new table where the old one was; its indexes and sequences follow, its statistics do not."""
     new, target = place_of_new(plan), plan.target
     move = sql.SQL("ALTER {} {} SET SCHEMA {}")
-    conn.execute(move.format(sql.SQL("TABLE"), new.identifier, sql.Identifier(target.schema)))
+    conn.execute(move.format(sql.SQL("TABLE"), identifier_of(new), sql.Identifier(target.schema)))
     for schema, name in definition.statistics:
         made = sql.Identifier(new.schema, name)
         conn.execute(move.format(sql.SQL("STATISTICS"), made, sql.Identifier(schema)))

@@ -1,0 +1,152 @@
+"""Rejected rows in the quarantine tables of one database: paged, exported, counted, deleted and decided on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from executors.model import Connection
+from executors.postgres.client import Session
+from executors.postgres.ddl import exists
+from executors.postgres.names import TableName
+from executors.postgres.quarantine_pages import (
+    EVERY,
+    Counted,
+    EntryQuery,
+    Page,
+    Swept,
+    count_older,
+    delete_older,
+    read_all,
+    read_entries,
+    read_page,
+)
+from executors.postgres.quarantine_table import require_quarantine
+from executors.postgres.quarantined import KeptRow, Owner, Verb, change_of, change_rows, entry_ids, find_rows
+from executors.postgres.row_previews import read_previews
+from executors.rejected_rows import fields_of_runs, names_in, tables_of_runs
+from executors.target_database.session import open_session
+
+Entry = dict[str, Any]
+"""One violated rule of one row, by the names of `EVERY`."""
+
+
+@contextmanager
+def open_rejects(connection: Connection) -> Iterator[Rejects]:
+    """The rejected rows that a database keeps, over one session. Raises Failure, as all that is done with them does."""
+    with open_session(connection) as session:
+        yield Rejects(session)
+
+
+class Rejects:
+    """Made by `open_rejects`, and of no use once its block has ended. A table that is not there holds no rows."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def page(
+        self,
+        owner: Owner,
+        table: TableName,
+        query: EntryQuery,
+        before: int | None,
+        limit: int,
+        columns: Sequence[str] = EVERY,
+        *,
+        previews: bool = False,
+    ) -> Page:
+        """Up to `limit` entries below the id `before`, newest first; with `previews` each has a `preview` of its row,
+        None where the row was deleted meanwhile. Raises Terminal `errors.gave_up` when it would take too long."""
+        page = read_page(self._session, owner, table, query, before, limit, columns)
+        return Page(self._with_previews(table, page.entries), page.reached) if previews else page
+
+    def _with_previews(self, table: TableName, entries: Sequence[Entry]) -> list[Entry]:
+        runs, nodes = {entry["runId"] for entry in entries}, {entry["targetNode"] for entry in entries}
+        order = self.source_fields(runs, nodes)
+        found = read_previews(self._session, table, [entry["id"] for entry in entries], order)
+        return [{**entry, "preview": found.get(entry["id"])} for entry in entries]
+
+    def export(self, owner: Owner, table: TableName, query: EntryQuery) -> Iterator[Entry]:
+        """Every entry, the oldest first, fetched as it is asked for. Raises Terminal `errors.gave_up`, and Transient
+        `target.lost` where the reader stalls."""
+        return read_all(self._session, owner, table, query)
+
+    def entries(self, table: TableName, ids: Sequence[int]) -> list[Entry]:
+        """Entries by their ids, newest first."""
+        return read_entries(self._session, table, ids) if self._has(table) else []
+
+    def entries_of_rows(
+        self,
+        owner: Owner,
+        table: TableName,
+        rows: Collection[tuple[str, str]],
+        nodes: Collection[str],
+        attempts: int,
+    ) -> list[Entry]:
+        """All entries of rows, by (run, row id), newest first. Their targets are among `nodes`, and their runs had up
+        to so many `attempts`."""
+        if not self._has(table):
+            return []
+        return read_entries(self._session, table, entry_ids(self._session, owner, table, rows, nodes, attempts))
+
+    def count_older(
+        self, owner: Owner, table: TableName, query: EntryQuery, before: datetime, seconds: float
+    ) -> Counted:
+        """How many entries are older than `before`, counted for `seconds` at most."""
+        return count_older(self._session, owner, table, query, before, seconds)
+
+    def delete_older(
+        self,
+        owner: Owner,
+        table: TableName,
+        query: EntryQuery,
+        before: datetime,
+        *,
+        after: int,
+        most: int | None,
+        until: float | None,
+    ) -> Swept:
+        """Delete entries older than `before` behind the id `after`, some at a time, until about `most` are gone or the
+        clock (`time.monotonic`) says `until`."""
+        return delete_older(self._session, owner, table, query, before, after=after, most=most, until=until)
+
+    def find_rows(self, owner: Owner, table: TableName, ids: Collection[int]) -> list[KeptRow]:
+        """The rows of these entries, each once, in the order in which they were rejected. Raises Terminal where nothing
+        can be noted in the table."""
+        require_quarantine(self._session, table)
+        return find_rows(self._session, owner, table, ids)
+
+    def tables_of_runs(self, runs: Collection[str]) -> list[TableName]:
+        """The quarantine tables into which these runs have written."""
+        return tables_of_runs(self._session, runs)
+
+    def change(
+        self,
+        owner: Owner,
+        tables: Iterable[TableName],
+        rows: Sequence[KeptRow],
+        verb: Verb,
+        by: str,
+        reason: str,
+        cells: Mapping[tuple[str, str], Mapping[str, str | None]] | None,
+    ) -> int:
+        """Change all entries of those rows that are still as they were seen, in one transaction; returns how many rows
+        were changed. `cells` are the new values of a fix, by the row's key."""
+        with self._session.transaction():
+            return len(change_rows(self._session, owner, tables, rows, change_of(verb, by, reason), cells))
+
+    def source_fields(self, runs: Collection[str], nodes: Iterable[str]) -> list[str]:
+        """The fields that the source had in these runs, in its order, as far as their commit markers tell."""
+        found = (field.name for node in nodes for field in fields_of_runs(self._session, runs, node))
+        return list(dict.fromkeys(found))
+
+    def field_names(self, table: TableName, rows: Collection[KeptRow]) -> list[str]:
+        """The fields of these rows: those of their source in its order, then what else they hold."""
+        runs, nodes = {row.run_id for row in rows}, sorted({row.node for row in rows})
+        others = sorted(names_in(self._session, table, [row.id for row in rows]))
+        return list(dict.fromkeys((*self.source_fields(runs, nodes), *others)))
+
+    def _has(self, table: TableName) -> bool:
+        return exists(self._session, table.schema, table.table)
