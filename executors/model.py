@@ -133,8 +133,9 @@ class RunJob:
 class SourceFile:
     """A matched file. `seq` is its place in the source's order; `name` is relative to the workspace's folder.
 
-    `inode` and `ctime_ns` tell it from a file that took its place; None where nobody asks. `records` is known once it
-    was scanned, and so is `first_line`: the line of record 1 where every record is one line, else None.
+    `path` is its address for the connector. `inode` and `ctime_ns` tell it from a file that took its place, `version`
+    is what a store calls its content, such as an ETag; None where nobody asks or tells. `records` is known once it was
+    scanned, and so is `first_line`: the line of record 1 where every record is one line, else None.
     """
 
     seq: int
@@ -146,6 +147,7 @@ class SourceFile:
     first_line: int | None = None
     inode: int | None = None
     ctime_ns: int | None = None
+    version: str | None = None
 
     @classmethod
     def found(cls, seq: int, path: str, name: str, status: os.stat_result) -> SourceFile:
@@ -157,7 +159,14 @@ class SourceFile:
         """Whether what stands at its place now is this file, unchanged, as far as is known of it."""
         if (self.size, self.mtime_ns) != (now.size, now.mtime_ns):
             return False
-        return self.inode in (None, now.inode) and self.ctime_ns in (None, now.ctime_ns)
+        return all(
+            mine in (None, theirs)
+            for mine, theirs in (
+                (self.inode, now.inode),
+                (self.ctime_ns, now.ctime_ns),
+                (self.version, now.version),
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)

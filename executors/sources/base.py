@@ -90,7 +90,7 @@ class FileSource(ABC):
 
     def __init__(self, source: Source, context: SourceContext) -> None:
         self.node, self.context = source.id, context
-        self._settings = config_of(source, FilesConfig)
+        self.config = config_of(source, FilesConfig)
 
     @property
     @abstractmethod
@@ -116,7 +116,7 @@ class FileSource(ABC):
         whole = arrived_whole(young) if young else ()
         growing = {file.path: file for file in young if file.path not in whole}
         settled = [file for file in found if file.path not in growing]
-        if self._settings.ordering == "latest_by_mtime":
+        if self.config.ordering == "latest_by_mtime":
             settled = sorted(settled, key=lambda file: file.mtime_ns)[-1:]
         files = tuple(replace(file, seq=seq) for seq, file in enumerate(settled))
         return Listing(files, tuple(growing.values()), () if found else self.claimed_by(now))
@@ -150,7 +150,7 @@ class FileSource(ABC):
         looks counts, whose distance this machine's clock has measured.
         """
         newest = max(file.mtime_ns, file.ctime_ns or 0) / 1e9
-        settle_seconds = self._settings.wait_policy.settle_seconds
+        settle_seconds = self.config.wait_policy.settle_seconds
         return not settle_seconds or now - newest >= settle_seconds or (before is not None and before.is_same(file))
 
 

@@ -5,9 +5,30 @@ from pathlib import Path
 import pytest
 
 from executors.model import Connection
+from ir.connectors import CONNECTORS
+from ir.connectors.files import MovableFilesConfig
+from tests.connectors.storages import STORAGES, Storage
 from tests.executors.conformance.world import World
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests that are marked so run over every connector of files. All but `local_fs` belong to the slow tier."""
+    if metafunc.definition.get_closest_marker("every_connector"):
+        local, *others = STORAGES
+        slow = [pytest.param(name, marks=pytest.mark.slow) for name in others]
+        metafunc.parametrize("storage", [local, *slow], indirect=True)
+
+
 @pytest.fixture
-def world(tmp_path: Path, warehouse: Connection, schema: str, spark: object) -> World:
-    return World(tmp_path, warehouse, schema)
+def storage(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Storage:
+    """Where the files of the world lie."""
+    storage = STORAGES[getattr(request, "param", "local_fs")](tmp_path, monkeypatch)
+    config = CONNECTORS[storage.connector].config
+    if request.node.get_closest_marker("moves_files") and not (config and issubclass(config, MovableFilesConfig)):
+        pytest.skip(f"{storage.connector} moves no files")
+    return storage
+
+
+@pytest.fixture
+def world(tmp_path: Path, warehouse: Connection, schema: str, spark: object, storage: Storage) -> World:
+    return World(tmp_path, warehouse, schema, files=storage)

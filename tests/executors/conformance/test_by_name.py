@@ -7,7 +7,7 @@ import pytest
 from executors.errors import Failure, Terminal
 from tests.executors.conformance.world import World
 
-pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.every_connector]
 
 
 def test_two_files_with_their_columns_in_another_order(world: World) -> None:

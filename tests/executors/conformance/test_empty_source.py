@@ -7,7 +7,7 @@ import pytest
 from executors.errors import Failure, Terminal
 from tests.executors.conformance.world import World, target_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.every_connector]
 
 
 @pytest.fixture(params=["truncate", "blue_green"])

@@ -24,7 +24,7 @@ LOADED = [
     (3, None, Decimal("-10.50"), None, None),
 ]
 
-pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.every_connector]
 
 
 @pytest.fixture(params=MODES)
@@ -211,6 +211,7 @@ def test_a_crash_after_the_commit_loads_nothing_twice(world: World, mode: str) -
     assert reconciles(report)
 
 
+@pytest.mark.moves_files
 def test_a_file_in_the_hands_of_a_worker_that_died_after_the_commit_is_put_away(world: World, mode: str) -> None:
     world.sql(TABLE)
     world.write("a", FORMATS["csv"](ROWS))

@@ -9,7 +9,7 @@ import pytest
 from executors.errors import Terminal
 from tests.executors.conformance.world import World, reconciles, target_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.every_connector]
 
 BLANK = {
     "array": ("json", b"[]"),

@@ -14,7 +14,7 @@ import pytest
 from executors.errors import Terminal
 from tests.executors.conformance.world import World, target_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.every_connector]
 
 DAY, MOMENT = date(2024, 1, 31), datetime(2024, 1, 31, 10)
 

@@ -9,7 +9,7 @@ import pytest
 from executors.errors import Failure
 from tests.executors.conformance.world import World
 
-pytestmark = [pytest.mark.spark, pytest.mark.postgres]
+pytestmark = [pytest.mark.spark, pytest.mark.postgres, pytest.mark.every_connector]
 
 
 @pytest.fixture

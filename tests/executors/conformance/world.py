@@ -23,6 +23,7 @@ from executors.model import Connection, LoadCommit, NodeReport, RunJob, RunRepor
 from executors.ports import NewestFile, Ports
 from executors.preview import preview_pipeline
 from ir import parsePipelineIR
+from tests.connectors.storages import Folder, Storage
 
 Row = Mapping[str, Any]
 
@@ -153,12 +154,15 @@ class World:
     memory: Memory = field(default_factory=Memory)
     tenant: str = field(default_factory=lambda: str(uuid.uuid4()))
     tokens: Any = field(default_factory=lambda: itertools.count(1))
+    files: Storage | None = None
+
+    @property
+    def storage(self) -> Storage:
+        """Where the pipeline's files lie: in the folder `in`, unless told otherwise."""
+        return self.files or Folder(self.folder)
 
     def write(self, name: str, content: bytes | str) -> Path:
-        path = self.folder / "in" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
+        return self.storage.write(name, content.encode() if isinstance(content, str) else content)
 
     def connect(self) -> psycopg.Connection[Any]:
         w = self.warehouse
@@ -190,15 +194,17 @@ class World:
         quarantine: bool = True,
         **target: Any,
     ) -> dict[str, Any]:
-        """source → (transform) → validate → target over `in/*` into the table `t`."""
+        """source → (transform) → validate → target over all files into the table `t`."""
         config = {
-            "path": "in/",
+            "path": self.storage.path,
             "pattern": {"type": "glob", "value": "*"},
             "format": {"type": format},
             "waitPolicy": {"settleSeconds": 0},
             **(source or {}),
         }
-        nodes: list[dict[str, Any]] = [{"id": "src", "kind": "source", "connector": "local_fs", "config": config}]
+        nodes: list[dict[str, Any]] = [
+            {"id": "src", "kind": "source", "connector": self.storage.connector, "config": config}
+        ]
         if columns:
             nodes[0]["columns"] = list(columns)
         if ops:

@@ -10,10 +10,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from flowapp.pipelines.drafts import open_draft, patch_draft, replace_text
+from flowapp.pipelines.edits import document_tree
 from flowapp.pipelines.models import Draft
 from flowapp.pipelines.services import create_pipeline, save_version, set_enabled, set_paused
 from flowapp.runs.models import CommitRecord, Trigger
 from flowapp.runs.services import queue_run
+from tests.connectors.zip_archive.storage import register
 from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import words
 
@@ -489,6 +491,26 @@ def test_another_connector_starts_with_settings_of_its_own_and_asks_for_a_connec
     assert draft()["nodes"][0]["config"] == {"query": "select 1 as a"}
     page = web.get(url(tab="visual", node="files")).content.decode()
     assert 'name="value"' in page
+
+
+@pytest.fixture
+def zip_archive(monkeypatch):
+    register(monkeypatch)
+    document_tree.cache_clear()
+    yield
+    document_tree.cache_clear()
+
+
+@pytest.mark.usefixtures("zip_archive")
+def test_a_connector_from_elsewhere_has_a_form_of_its_own(act, draft):
+    source = {"node": "files", "at": "/nodes/0"}
+    page = act("set", "/nodes/0/connector", **source, value="zip_archive").content.decode()
+    assert '<option value="zip_archive" selected' in page
+    assert "The archive, relative to the workspace" in page
+    assert "Folder during the load" not in page
+    assert draft()["nodes"][0]["config"]["pattern"] == {"type": "glob", "value": "*.jsonl"}
+    act("set", "/nodes/0/config/path", **source, value="in.zip")
+    assert draft()["nodes"][0]["config"]["path"] == "in.zip"
 
 
 def test_groups_of_one_kind_of_node_are_not_taken_for_those_of_another(web, url):

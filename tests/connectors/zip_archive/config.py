@@ -1,0 +1,32 @@
+"""What `ir` knows of the connector `zip_archive`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import ConfigDict, Field
+
+from ir.connectors.base import Connector
+from ir.connectors.files import FilesConfig
+from ir.diagnostics import Diagnostic
+from ir.paths import check_folder
+from ir.pointers import Pointer
+
+
+class ZipArchiveConfig(FilesConfig):
+    """The files of one ZIP archive. Nothing is moved in it, so there is no `atomicity`."""
+
+    model_config = ConfigDict(title="Archive")
+
+    path: str = Field(title="Archive", description="The archive, relative to the workspace's folder.")
+
+    def check(self, at: Pointer) -> Iterator[Diagnostic]:
+        yield from check_folder(self.path, at / "path", tokens=False)
+
+
+CONNECTOR = Connector(
+    "zip_archive",
+    "Files in a ZIP archive.",
+    ZipArchiveConfig,
+    starts_with={"path": "", "pattern": {"type": "glob", "value": "*.jsonl"}, "format": {"type": "jsonl"}},
+)

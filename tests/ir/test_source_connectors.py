@@ -1,0 +1,73 @@
+"""What connectors declare, and that one from elsewhere is validated like our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ir import InvalidPipeline, parsePipelineIR
+from ir.connectors import CONNECTORS, config_of
+from ir.connectors.base import SourceConfig
+from ir.connectors.files import FilesConfig
+from ir.nodes import Source
+from ir.schema import schema_document
+from tests.connectors.zip_archive.config import CONNECTOR
+
+FILES = {"pattern": {"type": "glob", "value": "*"}, "format": {"type": "csv"}}
+
+
+@pytest.fixture
+def zip_archive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(CONNECTORS._kinds, CONNECTOR.name, CONNECTOR)
+
+
+def document(**config: Any) -> dict[str, Any]:
+    source = {"id": "src", "kind": "source", "connector": "zip_archive", "config": {**FILES, **config}}
+    target = {"id": "load", "kind": "target", "inputs": ["src"], "connector": "postgres", "connection": "w"}
+    target |= {"schema": "public", "table": "t", "loadMode": "append"}
+    return {"kind": "pipeline", "version": "1.0", "id": "case", "nodes": [source, target]}
+
+
+def codes(**config: Any) -> set[tuple[str, str]]:
+    with pytest.raises(InvalidPipeline) as refused:
+        parsePipelineIR(document(**config))
+    return {(d.code, str(d.path)) for d in refused.value.diagnostics}
+
+
+@pytest.mark.usefixtures("zip_archive")
+def test_a_connector_from_elsewhere_is_validated() -> None:
+    parsed = parsePipelineIR(document(path="in.zip"))
+    assert [w.code for w in parsed.warnings if w.path[:2] == ("nodes", 0)] == []
+    assert codes() == {("field.missing", "/nodes/0/config/path")}
+    assert codes(path="../x.zip") == {("path.not_inside", "/nodes/0/config/path")}
+    assert codes(path="in.zip", atomicity={}) == {("field.unknown", "/nodes/0/config/atomicity")}
+
+
+@pytest.mark.usefixtures("zip_archive")
+def test_its_settings_stand_in_the_schema() -> None:
+    schema = schema_document()
+    names = [rule["if"]["properties"]["connector"]["const"] for rule in schema["$defs"]["Source"]["allOf"]]
+    assert "zip_archive" in names
+    assert "ZipArchiveConfig" in schema["$defs"]
+
+
+@pytest.mark.parametrize(
+    ("connector", "config", "location"),
+    [
+        ("local_fs", {"path": "in/", **FILES}, "in/"),
+        ("postgres", {"table": {"schema": "public", "name": "orders"}}, "public.orders"),
+        ("postgres", {"query": "SELECT 1"}, "SELECT 1"),
+    ],
+)
+def test_a_source_says_where_its_rows_come_from(connector: str, config: dict[str, Any], location: str) -> None:
+    source = Source(id="src", kind="source", connector=connector, config=config)
+    assert config_of(source, SourceConfig).location == location
+
+
+def test_settings_are_not_given_as_those_of_another_connector() -> None:
+    source = Source(id="src", kind="source", connector="postgres", config={"query": "SELECT 1"})
+    with pytest.raises(TypeError, match="postgres are no FilesConfig"):
+        config_of(source, FilesConfig)
+    with pytest.raises(KeyError, match="have no type yet"):
+        config_of(source.model_copy(update={"connector": "s3"}), SourceConfig)
