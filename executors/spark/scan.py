@@ -21,7 +21,8 @@ from ir.nodes import Source, SourceColumn
 from ir.types import ColumnType
 
 MOST_TASKS = 64
-"""Tasks of a scan; many small files share them, for each task costs more than a small file."""
+BYTES_PER_TASK = 4 << 20
+"""A task costs more than the scan of a small file, so small files share one. Every run scans all files that match."""
 
 
 def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
@@ -32,8 +33,9 @@ def scan_files(session: RunSession, source: Source, files: Sequence[SourceFile],
     if not files:
         return []
     task = ScanTask(config_of(source, FilesConfig).format, tuple(source.columns or ()), tuple(files), store)
+    tasks = min(MOST_TASKS, 1 + sum(file.size for file in files) // BYTES_PER_TASK)
     with translate(source.id):
-        numbers = frame_of_numbers(session.start(), len(files), MOST_TASKS)
+        numbers = frame_of_numbers(session.start(), len(files), tasks)
         rows = run_job(map_task(numbers, task, "scan string"))
     return sorted((decode_scan(row["scan"]) for row in rows), key=lambda scan: scan.file.seq)
 

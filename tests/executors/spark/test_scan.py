@@ -18,7 +18,8 @@ def test_files_that_share_tasks_are_scanned_each(
     files = [tmp_path / f"{number}.csv" for number in range(7)]
     for number, file in enumerate(files):
         file.write_text("id\n" + "1\n" * number)
-    one_by_one = scan_paths(run_session, make_path(), files)
+    in_one_task = scan_paths(run_session, make_path(), files)
+    monkeypatch.setattr(scan, "BYTES_PER_TASK", 10)
     monkeypatch.setattr(scan, "MOST_TASKS", 3)
-    assert scan_paths(run_session, make_path(), files) == one_by_one
-    assert [found.records for found in one_by_one] == list(range(7))
+    assert scan_paths(run_session, make_path(), files) == in_one_task
+    assert [found.records for found in in_one_task] == list(range(7))
