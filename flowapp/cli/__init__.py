@@ -62,8 +62,16 @@ def _execute(args: Namespace) -> Outcome:
         return args.handler(args)
     from flowapp.cli.control import control_plane
 
-    with control_plane(with_broker=getattr(args, "detach", False)) as args.services:
+    with control_plane(with_broker=_wants_broker(args)) as args.services:
         return args.handler(args)
+
+
+def _wants_broker(args: Namespace) -> bool:
+    """Whether the command sends runs to workers: what is queued starts the broker, what a live worker may execute only
+    joins one that runs."""
+    from flowapp.embedded.services import is_running
+
+    return getattr(args, "detach", False) or (getattr(args, "joins_broker", False) and is_running("redis"))
 
 
 @contextmanager

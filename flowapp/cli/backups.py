@@ -7,7 +7,7 @@ from typing import Any
 
 from flowapp.cli.outcome import Outcome, listed, minute, said
 from flowapp.cli.parser import add_command, add_group, add_run, positive
-from flowapp.cli.progress import shown_engine
+from flowapp.cli.progress import shown_run
 from flowapp.cli.run import ended
 from flowapp.cli.workspace import current_workspace
 
@@ -70,5 +70,5 @@ def restore_backup(args: Namespace) -> Outcome:
     if args.detach:
         run = services.restore_backup(backup, args.reason, Trigger.CLI)
         return said(run_document(run, sees_values=True), f"{backup} is being put back by run {run.name}.")
-    with shown_engine(str(backup), Purpose.RESTORE) as engine:
-        return ended(restore_inline(backup, args.reason, engine=engine))
+    with shown_run(str(backup), Purpose.RESTORE) as shown:
+        return ended(restore_inline(backup, args.reason, engine=shown.engine))

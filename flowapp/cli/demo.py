@@ -10,7 +10,7 @@ from rich.console import Console
 
 from flowapp.cli.outcome import Outcome, show_lines
 from flowapp.cli.parser import add_command
-from flowapp.cli.progress import shown_engine
+from flowapp.cli.progress import shown_run
 from flowapp.cli.run import ended
 from flowapp.cli.workspace import current_workspace
 
@@ -50,8 +50,8 @@ def _run(pipeline: Pipeline) -> Run:
     from flowapp.runs.dispatch import run_inline
     from flowapp.runs.models import Purpose
 
-    with shown_engine(pipeline.ident, Purpose.LOAD) as engine:
-        return run_inline(pipeline, engine=engine)
+    with shown_run(pipeline.ident, Purpose.LOAD) as shown:
+        return run_inline(pipeline, engine=shown.engine)
 
 
 def _next_steps(link: str | None) -> Iterator[str]:

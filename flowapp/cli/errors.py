@@ -295,7 +295,7 @@ def replay(args: Namespace) -> Outcome:
 
 
 def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
-    from flowapp.cli.progress import shown_engine
+    from flowapp.cli.progress import shown_run
     from flowapp.quarantine.inline import rows_inline
     from flowapp.quarantine.replaying import ask_for_runs
     from flowapp.runs.holds import Decider
@@ -313,8 +313,8 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
             f"Queued for a worker: {', '.join(names)}.",
             f"Follow it with: flow runs show {names[0]}",
         )
-    with shown_engine(selection.pipeline.ident, purpose) as engine:
-        runs = rows_inline(runs, engine)
+    with shown_run(selection.pipeline.ident, purpose) as shown:
+        runs = rows_inline(runs, shown.engine)
     documents = [run_document(run, sees_values=True) for run in runs]
     status = max(STATUS_BY_STATE[document["state"]] for document in documents)
     return Outcome({"rows": selection.rows, "runs": documents}, lambda console: _show_runs(console, runs), status)

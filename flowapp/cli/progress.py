@@ -1,4 +1,4 @@
-"""Showing on a terminal what a run is at, while it runs in this process."""
+"""Showing on a terminal which step a run is at."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from executors.model import RunJob, RunReport
     from executors.ports import Ports
     from flowapp.runs.models import Purpose
-    from flowapp.runs.purposes import Engine
 
 WORDS = {
     "start": "asking the target",
@@ -30,14 +29,34 @@ WORDS = {
 }
 
 
+class ShownRun:
+    """The bar of a run. `engine` is the engine of its purpose, whose steps the bar shows."""
+
+    def __init__(self, progress: Progress, task: TaskID, purpose: Purpose) -> None:
+        self._progress, self._task, self._purpose = progress, task, purpose
+
+    def show(self, text: str) -> None:
+        self._progress.update(self._task, description=text)
+
+    def show_state(self, state: str, step: str) -> None:
+        """Show what a worker has written down of the run."""
+        self.show(WORDS.get(step, step) if state == "running" else "waiting for a worker")
+
+    def engine(self, job: RunJob, ports: Ports) -> RunReport:
+        from flowapp.runs.purposes import PURPOSES
+
+        self.show("starting Spark")
+        return PURPOSES[self._purpose].engine(job, replace(ports, events=ShownEvents(ports.events, self)))
+
+
 class ShownEvents:
     """Events that are shown and passed on."""
 
-    def __init__(self, events: Any, progress: Progress, task: TaskID) -> None:
-        self._events, self._progress, self._task = events, progress, task
+    def __init__(self, events: Any, shown: ShownRun) -> None:
+        self._events, self._shown = events, shown
 
     def step(self, name: str, node: str | None = None) -> None:
-        self._progress.update(self._task, description=f"{WORDS.get(name, name)} {f'({node})' if node else ''}")
+        self._shown.show(f"{WORDS.get(name, name)} {f'({node})' if node else ''}")
         self._events.step(name, node)
 
     def __getattr__(self, name: str) -> Any:
@@ -60,18 +79,10 @@ def _interrupted_quietly() -> Iterator[None]:
 
 
 @contextmanager
-def shown_engine(title: str, purpose: Purpose) -> Iterator[Engine]:
-    """The engine of a purpose, with a bar on standard error while it works if that is a terminal."""
-    from flowapp.runs.purposes import PURPOSES
-
+def shown_run(title: str, purpose: Purpose) -> Iterator[ShownRun]:
+    """A bar on standard error while a run goes on, if that is a terminal."""
     columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = stderr()
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with _interrupted_quietly(), bar as progress:
-        task = progress.add_task("starting Spark", total=None, title=title)
-
-        def engine(job: RunJob, ports: Ports) -> RunReport:
-            run_engine = PURPOSES[purpose].engine
-            return run_engine(job, replace(ports, events=ShownEvents(ports.events, progress, task)))
-
-        yield engine
+        yield ShownRun(progress, progress.add_task("", total=None, title=title), purpose)

@@ -1,4 +1,4 @@
-"""`flow run`: one run to its end in this process, or queued for a worker."""
+"""`flow run`: one run to its end, by a live worker or in this process, or queued for a worker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
 from flowapp.cli.pipeline import save_file
 from flowapp.cli.preview_report import show_preview
-from flowapp.cli.progress import shown_engine
+from flowapp.cli.progress import shown_run
 from flowapp.cli.run_report import STATUS_BY_STATE, show_run
 from flowapp.cli.workspace import current_workspace
 
@@ -21,8 +21,17 @@ if TYPE_CHECKING:
     from flowapp.runs.models import Run
 
 
+EPILOG = (
+    "A live worker runs it, because its Spark has started already: one that wrote a heartbeat within the last "
+    "30 seconds. Without one this process starts Spark and runs it; so it does when no worker takes the run "
+    "within 30 seconds. Ctrl-C cancels the run."
+)
+
+
 def add_parser(commands: Any) -> None:
-    run = add_command(commands, "run", run_pipeline, "run a pipeline to its end, no worker needed")
+    run = add_command(commands, "run", run_pipeline, "run a pipeline to its end")
+    run.set_defaults(joins_broker=True)
+    run.epilog = EPILOG
     run.add_argument("pipeline", metavar="FILE_OR_ID", help="a document, saved as the newest version first, or an id")
     run.add_argument("--detach", action="store_true", help="queue the run for a worker and return")
     run.add_argument("--load-again", action="store_true", help="load what was loaded before once more; needs --reason")
@@ -35,9 +44,7 @@ def run_pipeline(args: Namespace) -> Outcome:
     if args.preview and (args.detach or reason):
         raise UsageError("--preview goes with neither --detach nor --load-again", command="flow run")
     pipeline = _pipeline(args.pipeline)
-    if args.preview:
-        return _preview_here(pipeline)
-    return _queued(pipeline, reason) if args.detach else _run_here(pipeline, reason)
+    return _queued(pipeline, reason) if args.detach else _attended(pipeline, reason, is_preview=args.preview)
 
 
 def _reason(args: Namespace) -> str | None:
@@ -54,22 +61,15 @@ def _pipeline(named: str) -> Pipeline:
     return save_file(named).pipeline
 
 
-def _run_here(pipeline: Pipeline, reason: str | None) -> Outcome:
-    from flowapp.runs.dispatch import run_inline
+def _attended(pipeline: Pipeline, reason: str | None, *, is_preview: bool) -> Outcome:
+    from flowapp.runs.attended import preview_attended, run_attended
     from flowapp.runs.models import Purpose
 
-    with shown_engine(pipeline.ident, Purpose.LOAD) as engine:
-        run = run_inline(pipeline, load_again=reason, engine=engine)
-    return ended(run)
-
-
-def _preview_here(pipeline: Pipeline) -> Outcome:
-    from flowapp.runs.dispatch import preview_inline
-    from flowapp.runs.models import Purpose
-
-    with shown_engine(pipeline.ident, Purpose.PREVIEW) as engine:
-        run = preview_inline(pipeline, engine=engine)
-    return ended(run)
+    purpose = Purpose.PREVIEW if is_preview else Purpose.LOAD
+    with shown_run(pipeline.ident, purpose) as shown:
+        if is_preview:
+            return ended(preview_attended(pipeline, shown.engine, shown.show_state))
+        return ended(run_attended(pipeline, shown.engine, shown.show_state, load_again=reason))
 
 
 def ended(run: Run) -> Outcome:

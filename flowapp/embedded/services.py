@@ -109,6 +109,11 @@ class Services:
         self.close()
 
 
+def is_running(name: str) -> bool:
+    """Whether a service of FLOW_HOME runs, for whomever."""
+    return is_held(Home(flow_home()).service(name).keeper_lock)
+
+
 def _start_or_join(home: Home, name: str, secrets: Secrets) -> int:
     files = home.service(name)
     end = time.monotonic() + _PATIENCE

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connections
@@ -109,7 +110,7 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         approved=kept_of(run),
         backup=purpose_of(run).backup(run),
         rows=purpose_of(run).rows(run),
-        waited=run.waits if can_wait and purpose_of(run).counts else None,
+        waited=run.waits if can_wait and run.may_wait_for_files and purpose_of(run).counts else None,
     )
 
 
@@ -147,7 +148,7 @@ def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine
 def run_to_end(run: Run, engine: Engine | None = None) -> Run:
     """Execute a queued run whenever it can be had, until it has ended or is held, here or elsewhere."""
     owner = process_name()
-    try:
+    with cancelling_on_interrupt(run):
         while run.state not in RESTING:
             if claim := claim_run(run.pk, owner):
                 execute_claimed(claim, engine, can_wait=False)
@@ -155,9 +156,16 @@ def run_to_end(run: Run, engine: Engine | None = None) -> Run:
                 time.sleep(LOOK_AGAIN_SECONDS)
                 take_back_lost(run.pipeline)
             run.refresh_from_db()
+    return run
+
+
+@contextmanager
+def cancelling_on_interrupt(run: Run) -> Iterator[None]:
+    """Ctrl-C in the block cancels the run."""
+    try:
+        yield
     except KeyboardInterrupt:
         run.refresh_from_db()
         if run.state not in RESTING:
             cancel_run(run)
         raise
-    return run

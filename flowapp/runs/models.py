@@ -90,6 +90,7 @@ class Run(models.Model):
     failures = models.PositiveIntegerField(default=0)
     losses = models.PositiveIntegerField(default=0)
     waits = models.PositiveIntegerField(default=0)
+    may_wait_for_files = models.BooleanField(default=True)
     max_attempts = models.PositiveIntegerField(default=1)
     token = models.BigIntegerField(default=0)
     lease_owner = models.CharField(max_length=200, blank=True)

@@ -30,10 +30,12 @@ def queue_run(
     load_again: str | None = None,
     user: User | None = None,
     send: bool = True,
+    may_wait_for_files: bool = True,
 ) -> Run:
     """Ask for a run of the newest version; the task is sent once the caller's transaction has committed.
 
     `load_again` is the reason to load everything again. Without `send` the caller runs it in its own process.
+    `may_wait_for_files` says whether it may go back to the queue until its files come.
     Raises FlowError `run.busy` (if busy is refused), `pipeline.disabled`, `pipeline.no_version`.
     """
     with transaction.atomic():
@@ -51,6 +53,7 @@ def queue_run(
             trigger=trigger,
             requested_by=user,
             max_attempts=_max_attempts(version, trigger),
+            may_wait_for_files=may_wait_for_files,
         )
 
 

@@ -71,6 +71,7 @@ class Migration(migrations.Migration):
                 ("failures", models.PositiveIntegerField(default=0)),
                 ("losses", models.PositiveIntegerField(default=0)),
                 ("waits", models.PositiveIntegerField(default=0)),
+                ("may_wait_for_files", models.BooleanField(default=True)),
                 ("max_attempts", models.PositiveIntegerField(default=1)),
                 ("token", models.BigIntegerField(default=0)),
                 ("lease_owner", models.CharField(blank=True, max_length=200)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +87,21 @@ def test_a_run_queued_before_anyone_lives_is_run_when_they_do(pipeline, target, 
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0
     assert not Heartbeat.objects.exists()
+
+
+def test_flow_run_hands_the_run_to_a_live_worker(pipeline, target, put_rows, start, process_environment, files_root):
+    put_rows(3)
+    start(WORKER)
+    wait_for(lambda: Heartbeat.objects.filter(role="spark").exists(), 300)
+
+    command = [Path(sys.executable).with_name("flow"), "run", pipeline.ident, "--json"]
+    environment = process_environment | {"FLOW_FILES_ROOT": str(files_root), "FLOW_WORKSPACE": pipeline.workspace.slug}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+    assert (done.returncode, json.loads(done.stdout)["state"]) == (0, "succeeded"), done.stderr
+    assert target() == 3
+    assert "Spark" not in done.stderr
+    assert Run.objects.get().sent_at
 
 
 def java_of(worker: subprocess.Popen) -> int:

@@ -1,0 +1,76 @@
+"""Runs whose end somebody at a command line waits for: a live worker executes them, else this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db.models.functions import Now
+
+from flowapp.pipelines.models import Pipeline
+from flowapp.processes.heartbeats import count_alive
+from flowapp.runs.dispatch import cancelling_on_interrupt, finish_left_behind, preview_inline, run_inline, run_to_end
+from flowapp.runs.models import CLAIMABLE, RESTING, Purpose, Run, Trigger
+from flowapp.runs.purposes import Engine
+from flowapp.runs.recovery import take_back_lost
+from flowapp.runs.services import queue_preview, queue_run
+
+LOOK_SECONDS = 0.1
+CHECK_SECONDS = 1.0
+UNTAKEN_SECONDS = 30.0
+"""How long a run that is due may lie with the workers before this process executes it."""
+
+ShowState = Callable[[str, str], None]
+"""Is told the run's state and step."""
+
+
+def has_live_worker() -> bool:
+    """Whether a worker wrote a heartbeat within HEARTBEAT_SECONDS and a broker takes runs to it."""
+    return bool(settings.REDIS_URL) and count_alive("worker") > 0
+
+
+def run_attended(pipeline: Pipeline, engine: Engine, show: ShowState, *, load_again: str | None = None) -> Run:
+    """Run the newest version to its end. `engine` is for a run in this process. Raises as `queue_run` does.
+
+    Runs that an earlier command left behind when it was killed are finished first, in this process.
+    """
+    if not has_live_worker():
+        return run_inline(pipeline, load_again=load_again, engine=engine)
+    finish_left_behind(pipeline, Purpose.LOAD, engine)
+    run = queue_run(pipeline, Trigger.CLI, if_busy="refuse", load_again=load_again, may_wait_for_files=False)
+    return follow_run(run, engine, show)
+
+
+def preview_attended(pipeline: Pipeline, engine: Engine, show: ShowState) -> Run:
+    """Find out what a run would change. `engine` is as for `run_attended`. Raises as `queue_preview` does."""
+    if not has_live_worker():
+        return preview_inline(pipeline, engine=engine)
+    return follow_run(queue_preview(pipeline, Trigger.CLI), engine, show)
+
+
+def follow_run(run: Run, engine: Engine, show: ShowState) -> Run:
+    """Wait until a run that was sent to the workers has ended or is held.
+
+    This process executes it when no worker is live any more, or none has taken it for UNTAKEN_SECONDS.
+    """
+    taken = checked = time.monotonic()
+    with cancelling_on_interrupt(run):
+        while run.state not in RESTING:
+            show(run.state, run.step)
+            time.sleep(LOOK_SECONDS)
+            now = time.monotonic()
+            if now - checked >= CHECK_SECONDS:
+                checked = now
+                take_back_lost(run.pipeline)
+                if not _is_untaken(run):
+                    taken = now
+                elif now - taken >= UNTAKEN_SECONDS or not has_live_worker():
+                    return run_to_end(run, engine)
+            run.refresh_from_db()
+    return run
+
+
+def _is_untaken(run: Run) -> bool:
+    """Whether any worker could have taken it by now."""
+    return Run.objects.filter(pk=run.pk, state__in=CLAIMABLE, due_at__lte=Now()).exists()
