@@ -7,19 +7,22 @@ The layers above import this module, `executors.model`, `executors.errors`, `exe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from typing import Literal
+from typing import Any, Literal
 
 from executors.discarding import ClaimedFile, archive_discarded
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
-from executors.holding import Held, Kept
+from executors.holding import Held, StagedLoad
 from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
 from executors.markers import add_hook, add_warnings, tell
 from executors.model import BackupRef, HookReport, LoadCommit, RunJob, RunReport, RunWarning
 from executors.ports import Ports
-from executors.replay_path import require_replayable
-from executors.restore import UNDONE, hooks_not_run
+from executors.runs.kinds import RUNS, STEPS
+from executors.runs.names import LABELS as STEP_LABELS
+from executors.runs.names import may_commit
+from executors.runs.replay_path import require_replayable
+from executors.runs.restore import UNDONE, hooks_not_run
+from executors.runs.step import Step
 from executors.sources.peek import peek_columns
 from executors.spark.address import server_name
 from executors.suggestions import LEAST_ROWS, Proposal, Trial, propose, try_rule
@@ -34,16 +37,20 @@ from ir.pipeline import Pipeline
 __all__ = [
     "HEAD_BYTES",
     "LEAST_ROWS",
+    "STEP_LABELS",
     "UNDONE",
     "ClaimedFile",
     "Held",
     "Interruption",
-    "Kept",
     "Proposal",
     "RunKind",
+    "StagedLoad",
+    "Step",
     "Trial",
     "add_warnings",
     "archive_discarded",
+    "list_steps",
+    "may_commit",
     "peek_columns",
     "post_webhook",
     "propose",
@@ -61,22 +68,15 @@ __all__ = [
 
 RunKind = Literal["load", "preview", "restore", "replay", "recheck", "mend", "sample"]
 
-_RUNS: Mapping[RunKind, tuple[str, str]] = {
-    "load": ("executors.engine", "run_pipeline"),
-    "preview": ("executors.preview", "preview_pipeline"),
-    "restore": ("executors.restore", "restore_pipeline"),
-    "replay": ("executors.replay", "replay_rows"),
-    "recheck": ("executors.replay", "recheck_rows"),
-    "mend": ("executors.mend", "mend_rows"),
-    "sample": ("executors.sampling", "sample_pipeline"),
-}
-
 
 def run(kind: RunKind, job: RunJob, ports: Ports) -> RunReport:
     """Run one attempt to its end and return what it did; raises the Failure that ended it."""
-    module, name = _RUNS[kind]
-    report: RunReport = getattr(import_module(module), name)(job, ports)
-    return report
+    return RUNS[kind](job, ports)
+
+
+def list_steps(kind: RunKind) -> tuple[Step[Any], ...]:
+    """The steps of a kind of run, each once, in their order."""
+    return tuple({step.name: step for step in STEPS[kind]}.values())
 
 
 def warm_up_spark() -> None:

@@ -1,4 +1,4 @@
-"""Whether a load stays within the limits that its target sets, and what is kept of one that does not."""
+"""Whether a load stays within the limits that its target sets, and what stays staged of one that does not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reason:
     column: str | None = None
 
 
-def judge(hold: Hold, effect: Effect, null_rates: Mapping[str, NullRates]) -> list[Reason]:
+def check_hold_limits(hold: Hold, effect: Effect, null_rates: Mapping[str, NullRates]) -> list[Reason]:
     """The limits that are exceeded. Nothing is measured against a table without rows.
 
     Raises Terminal `hold.key_required` where keys cannot be told apart: a limit that is not measured protects nobody.
@@ -117,11 +117,11 @@ def _larger_counts(approved: Evaluation, now: Evaluation) -> Iterator[Reason]:
             yield Reason("approved", then, found, f"{text}; {then:,} were approved.")
 
 
-# --- what is kept of a load that is held --------------------------------------------------------------------------
+# --- what is staged of a load that is held --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StagedLoad:
     """All that a later attempt needs to load what this one has staged. It holds counts, never values.
 
     `attempt` is the one that staged, `evaluation` what was shown to the person who approves. `origins` are what was
@@ -150,19 +150,19 @@ class Kept:
         }
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Kept:
+    def from_json(cls, stored: Mapping[str, Any]) -> StagedLoad:
         return cls(
-            attempt=kept["attempt"],
-            working=tuple(SourceField(**_with_type(field)) for field in kept["working"]),
-            columns=tuple(StageColumn(**_with_type(column)) for column in kept["columns"]),
-            origins=tuple((seq, name, sha256) for seq, name, sha256 in kept["origins"]),
-            units=tuple(kept["units"]),
-            records=kept["records"],
-            result=PassResult(tuple(_task(task) for task in kept["result"]["tasks"])),
-            checks=tuple(CheckReport(**check) for check in kept["checks"]),
-            aside=Aside(**kept["aside"]),
-            evaluation=Evaluation.from_json(kept["evaluation"]),
-            mark=tuple(kept["mark"]) if kept["mark"] else None,
+            attempt=stored["attempt"],
+            working=tuple(SourceField(**_with_type(field)) for field in stored["working"]),
+            columns=tuple(StageColumn(**_with_type(column)) for column in stored["columns"]),
+            origins=tuple((seq, name, sha256) for seq, name, sha256 in stored["origins"]),
+            units=tuple(stored["units"]),
+            records=stored["records"],
+            result=PassResult(tuple(_task(task) for task in stored["result"]["tasks"])),
+            checks=tuple(CheckReport(**check) for check in stored["checks"]),
+            aside=Aside(**stored["aside"]),
+            evaluation=Evaluation.from_json(stored["evaluation"]),
+            mark=tuple(stored["mark"]) if stored["mark"] else None,
         )
 
 
@@ -185,11 +185,11 @@ def _rule(rule: Mapping[str, Any]) -> RuleCount:
 class Held(Failure):
     """The load goes beyond the target's limits. It stays staged, until a person has decided."""
 
-    def __init__(self, node: str, reasons: list[Reason], effect: Effect, kept: Kept) -> None:
+    def __init__(self, node: str, reasons: list[Reason], effect: Effect, staged: StagedLoad) -> None:
         super().__init__(
             "run.held",
             " ".join(reason.message for reason in reasons),
             node=node,
             hint="Approve the run to load what is staged, or discard it.",
         )
-        self.reasons, self.effect, self.kept = reasons, effect, kept
+        self.reasons, self.effect, self.staged = reasons, effect, staged

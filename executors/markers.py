@@ -57,7 +57,7 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     report.checks += checks
     for hook in commit.counts.get("hooks", ()):
         add_hook(report, HookReport(**hook))
-    add_kept(report, load["quarantine_rows"], load["quarantine_entries"], told["tables"])
+    add_quarantined(report, load["quarantine_rows"], load["quarantine_entries"], told["tables"])
     add_warnings(
         report,
         [
@@ -96,7 +96,7 @@ def _counted_twice(node: str) -> RunWarning:
     return RunWarning(_TWICE, node, text)
 
 
-def add_kept(report: RunReport, rows: int, entries: int, tables: Iterable[str]) -> None:
+def add_quarantined(report: RunReport, rows: int, entries: int, tables: Iterable[str]) -> None:
     report.quarantine_rows += rows
     report.quarantine_entries += entries
     report.quarantine_tables = list(dict.fromkeys((*report.quarantine_tables, *tables)))

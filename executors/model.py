@@ -20,7 +20,7 @@ from ir.pipeline import Pipeline
 from ir.types import ColumnType
 
 if TYPE_CHECKING:
-    from executors.holding import Kept
+    from executors.holding import StagedLoad
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class RunJob:
     webhooks: Mapping[str, WebhookConnection] = field(default_factory=dict)
     backup: BackupRef | None = None
     rows: RowsRef | None = None
-    approved: Mapping[str, Kept] = field(default_factory=dict)
+    approved: Mapping[str, StagedLoad] = field(default_factory=dict)
 
 
 # --- files -------------------------------------------------------------------------------------------------------

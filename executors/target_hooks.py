@@ -16,6 +16,7 @@ from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.ddl import Conn
 from executors.postgres.table_lock import LOCK_TIMEOUT
+from executors.runs.names import POST_HOOKS, PRE_HOOKS
 from ir.hooks.base import PlacedHook, Stage
 from ir.hooks.sql import SqlHook
 from ir.nodes import Target
@@ -84,7 +85,7 @@ class TargetHooks:
         placed = self._at(stage)
         if placed:
             self._ports.cancellation.check()
-            self._ports.events.step("hooks", self._target.id)
+            self._ports.events.step(PRE_HOOKS.name, self._target.id)
         for hook in placed:
             if failure := self._run(hook, counts):
                 # What was interrupted fails with an error of its own, and is not the hook's fault.
@@ -97,7 +98,7 @@ class TargetHooks:
         """Run a post-hook. Who cancels the run or runs out of time ends its hooks; who lost the run leaves."""
         try:
             self._ports.cancellation.check()
-            self._ports.events.step("post_hooks", self._target.id)
+            self._ports.events.step(POST_HOOKS.name, self._target.id)
             failure = self._run(placed, counts)
             if failure is not None:
                 self._ports.cancellation.check()

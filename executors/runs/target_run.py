@@ -1,4 +1,4 @@
-"""The way of one target through a run, as engine and source readers share it."""
+"""One target of a run, as steps and source readers share it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from executors.target_hooks import TargetHooks
 from ir.pipeline import Path
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TargetRun:
-    """One target of the run: its way from the source and the connection that loads it.
+    """Its path from the source, the connection that loads it and its hooks.
 
-    `commit` is what an earlier attempt of this run has committed.
+    `commit` is what an earlier attempt of this run has committed. `loaded` is what the target has got by this run,
+    whichever attempt loaded it; `nothing_new` says that there was nothing to load.
     """
 
     path: Path
@@ -22,5 +23,9 @@ class TargetRun:
     hooks: TargetHooks
     commit: LoadCommit | None = None
     table_exists: bool = False
-    done: bool = False
+    loaded: LoadCommit | None = None
     nothing_new: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        return self.loaded is not None or self.nothing_new

@@ -14,6 +14,7 @@ from executors.model import FileScan, LoadCommit, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.reading import Reading, read_files
+from executors.runs.names import LIST, SCAN
 from executors.runs.target_run import TargetRun
 from executors.sources import load_file_source
 from executors.sources.base import FileSource, Listing, SourceContext
@@ -220,7 +221,7 @@ class FileSourceReader:
 
     def _discover(self, source: Source) -> None:
         handler = self._load(source)
-        self._ports.events.step("list", source.id)
+        self._ports.events.step(LIST.name, source.id)
         listing = self._settled(source, handler)
         if not listing.files:
             self._opened[source.id] = self._missed(source, handler, listing)
@@ -236,7 +237,7 @@ class FileSourceReader:
         opened = self._opened[source.id] = _Opened(source, handler, claimed)
         if queue.waiting:
             opened.warnings.append(held_back(source, queue))
-        self._ports.events.step("scan", source.id)
+        self._ports.events.step(SCAN.name, source.id)
         scans = self._scan(source, claimed, handler.store)
         self._ports.cancellation.check()
         self._keep_first_of_each(opened, scans)

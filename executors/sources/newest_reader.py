@@ -10,6 +10,7 @@ from executors.errors import Terminal
 from executors.model import RunJob, RunWarning, SourceFile
 from executors.ports import Ports
 from executors.reading import Reading, read_files
+from executors.runs.names import LIST, SCAN
 from executors.runs.target_run import TargetRun
 from executors.sources import load_file_source
 from executors.sources.base import SourceContext
@@ -31,7 +32,7 @@ class NewestFilesReader:
     def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
         source = lane.path.source
         handler = load_file_source(source, SourceContext.of(self._job, source, only_looks=True))
-        self._ports.events.step("list", source.id)
+        self._ports.events.step(LIST.name, source.id)
         listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
         # Nothing is loaded, so that a file that may still be growing is better than none.
         found = listing.files or listing.unsettled
@@ -43,7 +44,7 @@ class NewestFilesReader:
                 node=source.id,
                 hint="Put a file there or upload one. Files that were put away after their load are not looked at.",
             )
-        self._ports.events.step("scan", source.id)
+        self._ports.events.step(SCAN.name, source.id)
         return read_files(source, self._scan(source, _newest(found), handler.store), handler.store)
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:

@@ -10,6 +10,7 @@ from executors.errors import Failure, Terminal
 from executors.model import RunJob, RunWarning
 from executors.ports import Ports
 from executors.reading import Reading
+from executors.runs.names import LIST
 from executors.runs.target_run import TargetRun
 from executors.sources import load_snapshot_source
 from executors.sources.base import SnapshotSource, SourceContext
@@ -48,7 +49,7 @@ class SnapshotSourceReader:
 
     def _open(self, source: Source) -> _Opened:
         if source.id not in self._opened:
-            self._ports.events.step("list", source.id)
+            self._ports.events.step(LIST.name, source.id)
             context = SourceContext.of(self._job, source, only_looks=self._only_looks)
             handler = load_snapshot_source(source, context)
             # Known before it is open, for opening it may take long and must end when the run is interrupted.

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from executors.api import ClaimedFile, Held, Kept, archive_discarded
+from executors.api import ClaimedFile, Held, StagedLoad, archive_discarded
 from executors.target_database import drop_staged_load
 from flowapp.accounts.models import User
 from flowapp.batches import in_batches
@@ -56,7 +56,7 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
             attempt=claim.attempt,
             reasons=[asdict(reason) for reason in held.reasons],
             effect=held.effect.to_json(),
-            kept=held.kept.to_json(),
+            kept=held.staged.to_json(),
             held_at=Now(),
             expires_at=from_now(settings.HOLD_HOURS * 3600),
         )
@@ -84,10 +84,10 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
         )
 
 
-def kept_of(run: Run) -> dict[str, Kept]:
+def kept_of(run: Run) -> dict[str, StagedLoad]:
     """What was staged and approved, by target node: the newest of each."""
     approved = HeldLoad.objects.filter(run=run, decision=Decision.APPROVED).order_by("attempt")
-    return {hold.node: Kept.from_json(hold.kept) for hold in approved}
+    return {hold.node: StagedLoad.from_json(hold.kept) for hold in approved}
 
 
 def is_kept(run: Run, attempt: int) -> bool:

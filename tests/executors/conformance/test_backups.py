@@ -13,7 +13,7 @@ from executors.model import BackupRef, Connection, RunReport
 from executors.postgres.backups import drop_backups
 from executors.postgres.client import connect
 from executors.postgres.load_modes import LOAD_MODES
-from executors.restore import restore_pipeline
+from executors.runs.restore import restore_pipeline
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]

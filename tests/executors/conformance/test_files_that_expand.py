@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from executors.errors import Terminal
-from executors.sampling import sample_pipeline
+from executors.runs.sample import sample_pipeline
 from tests.executors.conformance.world import World, reconciles, target_of
 from tests.executors.formats.bombs import CASES, MB
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from executors.engine import run_pipeline
 from executors.errors import Terminal, Transient
-from executors.holding import Held, Kept
+from executors.holding import Held, StagedLoad
 from executors.model import RunReport
+from executors.runs.load import run_pipeline
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -42,7 +42,7 @@ def hold(world: World, document: dict[str, Any], run_id: str = "") -> Held:
 
 def approve(world: World, document: dict[str, Any], held: Held, run_id: str, attempt: int = 2) -> RunReport:
     """As a worker does it: what was kept goes through the control database as JSON."""
-    kept = Kept.from_json(json.loads(json.dumps(held.kept.to_json())))
+    kept = StagedLoad.from_json(json.loads(json.dumps(held.staged.to_json())))
     return run_pipeline(world.job(document, run_id, attempt, approved={"load": kept}), world.memory.ports())
 
 
@@ -138,7 +138,7 @@ def test_staging_that_is_gone_is_read_again_and_judged_again(filled: World) -> N
     filled.sql(f'truncate flow_staging."{name}"')
     with pytest.raises(Held) as again:
         approve(filled, document, held, run_id)
-    assert again.value.kept.attempt == 2
+    assert again.value.staged.attempt == 2
     assert filled.sql("select count(*) from t") == [(10,)]
     approve(filled, document, again.value, run_id, attempt=3)
     assert filled.sql("select count(*) from t") == [(3,)]

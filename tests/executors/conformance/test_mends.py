@@ -8,8 +8,8 @@ import pytest
 
 from executors import mend, rejected_rows
 from executors.errors import Cancelled, Failure
-from executors.mend import mend_rows
 from executors.model import RowsRef, RunReport
+from executors.runs.fix import fix_rows
 from executors.spark import mending
 from tests.executors.conformance.world import World
 
@@ -31,7 +31,7 @@ def compute(world: World, column: str, expression: str, **options: Any) -> RunRe
     ids = [row[0] for row in world.sql("select id from rejected order by id")]
     tables = [(world.schema, "rejected", ids)]
     ref = RowsRef("load", "source", tables, column=column, expression=expression, **options)
-    return mend_rows(world.job(world.document(), rows=ref), world.memory.ports())
+    return fix_rows(world.job(world.document(), rows=ref), world.memory.ports())
 
 
 def test_rows_whose_value_comes_out_as_it_was_stay_as_they_are(loaded: World) -> None:

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from executors.errors import Failure, LeaseLost, Transient
-from executors.mend import mend_rows
 from executors.model import BackupRef, RowsRef, RunReport
 from executors.postgres.client import connect
 from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner, change_of, change_rows, find_rows
 from executors.postgres.replay_results import count_results, drop_old_results, read_results
-from executors.replay import recheck_rows, replay_rows
-from executors.restore import restore_pipeline
+from executors.runs.fix import fix_rows
+from executors.runs.recheck import recheck_rows
+from executors.runs.replay import replay_rows
+from executors.runs.restore import restore_pipeline
 from executors.spark import first_failing
 from tests.executors.conformance.world import World, reconciles, target_of
 
@@ -287,7 +288,7 @@ def test_rows_of_a_run_that_loaded_nothing_wait_for_the_next_one(world: World) -
 
 def test_an_expression_mends_all_rows_as_a_pipeline_would_compute_it(loaded: World) -> None:
     ref = rows_ref(loaded, ids(loaded), column="name", expression="concat('row ', id)", by="ann")
-    report = mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
+    report = fix_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
     assert report.row_counts == {"mended": 2}
     assert loaded.sql('select status, "fixedRow", "fixedBy" from rejected order by id') == [
         ("fixed", {"id": "2", "name": "row 2"}, "ann"),
@@ -300,7 +301,7 @@ def test_an_expression_that_fails_for_one_row_mends_none(loaded: World, monkeypa
     monkeypatch.setattr(first_failing, "SECONDS", 600)
     ref = rows_ref(loaded, ids(loaded), column="name", expression="cast(1 / (id - 2) as string)")
     with pytest.raises(Failure) as caught:
-        mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
+        fix_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
     assert caught.value.code == "expression.failed"
     told = "The expression (derive (op 1) of mend, column 'name') failed on a row of the data: DIVIDE_BY_ZERO."
     assert str(caught.value) == f"expression.failed: {told} The first such row is in/a.csv record 2."
@@ -385,7 +386,7 @@ def test_an_expression_mends_all_entries_of_a_row_in_whichever_table(world: Worl
     world.write("a.csv", ROWS)
     world.run(in_two_tables(world))
     ref = rows_ref(world, ids(world), column="name", expression="'Bob'")
-    mend_rows(world.job(world.document(), rows=ref), world.memory.ports())
+    fix_rows(world.job(world.document(), rows=ref), world.memory.ports())
     fixed = [("fixed", 1, "Bob")] * 2
     for table in ("rejected", "rejected2"):
         assert world.sql(f"select status, revision, \"fixedRow\" ->> 'name' from {table}") == fixed
@@ -419,17 +420,17 @@ def test_an_attempt_that_takes_over_mends_no_row_twice(loaded: World) -> None:
     first = loaded.job(loaded.document(), rows=ref)
     again = loaded.job(loaded.document(), first.run_id, attempt=2, rows=ref)
     for job in (first, again):
-        assert mend_rows(job, loaded.memory.ports()).row_counts == {"mended": 2}
+        assert fix_rows(job, loaded.memory.ports()).row_counts == {"mended": 2}
     assert loaded.sql("select revision, \"fixedRow\" ->> 'name' from rejected") == [(1, "x")] * 2
     computed = replace(ref, computed_by=frozenset({first.run_id}))
-    mend_rows(loaded.job(loaded.document(), rows=computed), loaded.memory.ports())
+    fix_rows(loaded.job(loaded.document(), rows=computed), loaded.memory.ports())
     assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected") == [("xx",)] * 2
 
 
 def test_rows_that_were_changed_since_an_expression_was_asked_for_are_not_mended(loaded: World) -> None:
     ref = rows_ref(loaded, ids(loaded), column="name", expression="'x'", revisions=[[0, 0]])
     mend(loaded, name="Bob")
-    report = mend_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
+    report = fix_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
     assert report.row_counts == {"changed": 1, "mended": 1}
     assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected order by id") == [("Bob",), ("x",)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from executors.errors import Failure, Terminal
 from executors.model import BackupRef
-from executors.restore import restore_pipeline
+from executors.runs.restore import restore_pipeline
 from tests.executors.conformance.test_replays import NOT_NULL, ROWS, ids, mend, recheck, replay, states
 from tests.executors.conformance.world import World, reconciles
 

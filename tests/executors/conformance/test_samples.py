@@ -11,7 +11,7 @@ from executors import sampling
 from executors.errors import Failure
 from executors.model import Connection
 from executors.postgres.client import connect
-from executors.sampling import sample_pipeline
+from executors.runs.sample import sample_pipeline
 from tests.executors.conformance.world import World
 
 OPS = [

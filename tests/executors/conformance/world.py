@@ -17,11 +17,11 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from executors.engine import run_pipeline
 from executors.errors import Failure
 from executors.model import Connection, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
 from executors.ports import NewestFile, Ports
-from executors.preview import preview_pipeline
+from executors.runs.load import run_pipeline
+from executors.runs.preview import preview_pipeline
 from ir import parsePipelineIR
 from tests.connectors.storages import Folder, Storage
 

@@ -9,12 +9,12 @@ from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
 
-from executors.engine import run_pipeline
 from executors.errors import Failure
-from executors.holding import Kept
+from executors.holding import StagedLoad
 from executors.model import BackupRef, Connection, RowsRef
-from executors.replay import replay_rows
-from executors.restore import restore_pipeline
+from executors.runs.load import run_pipeline
+from executors.runs.replay import replay_rows
+from executors.runs.restore import restore_pipeline
 from tests.executors.conformance.world import Memory, World
 
 AFTER_COMMIT = "after commit"
@@ -33,7 +33,7 @@ class Spec:
     document: dict[str, Any]
     step: str
     attempt: int = 1
-    approved: Mapping[str, Kept] = field(default_factory=dict)
+    approved: Mapping[str, StagedLoad] = field(default_factory=dict)
     backup: BackupRef | None = None
     rows: RowsRef | None = None
 

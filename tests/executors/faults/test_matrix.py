@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from executors.engine import run_pipeline
 from executors.holding import Held
 from executors.model import BackupRef, Connection
 from executors.postgres.backups import backup_table
 from executors.postgres.client import connect
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.meta import ensure_meta
-from executors.restore import restore_pipeline
+from executors.runs.load import run_pipeline
+from executors.runs.restore import restore_pipeline
 from tests.executors.conformance.world import World, reconciles
 from tests.executors.faults.faulty_run import AFTER_COMMIT
 from tests.executors.faults.hitting import (
@@ -232,7 +232,7 @@ def test_a_load_that_was_approved_is_loaded_from_what_was_staged(
     document, run_id = world.document(mode="truncate", rules=RULES, hold={"maxDecreasePct": 50}), str(uuid.uuid4())
     with pytest.raises(Held) as held:
         world.run(document, run_id=run_id)
-    kept = held.value.kept
+    kept = held.value.staged
     world.write("b", "id,name\n4,late\n")
 
     hit(world, document, step, fault, run_id=run_id, attempt=2, approved={"load": kept})

@@ -19,7 +19,7 @@ from executors.model import Connection, RowsRef
 from executors.postgres.client import connect
 from executors.postgres.load_modes import LOAD_MODES
 from executors.postgres.meta import ensure_meta
-from executors.replay import replay_rows
+from executors.runs.replay import replay_rows
 from tests.executors.conformance.world import World, reconciles
 from tests.executors.faults.faulty_run import AFTER_COMMIT
 from tests.executors.faults.hitting import (

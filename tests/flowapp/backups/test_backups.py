@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from executors.errors import Terminal
 from executors.postgres.client import connect
-from executors.restore import restore_pipeline
+from executors.runs.restore import restore_pipeline
 from flowapp.backups.models import Backup
 from flowapp.backups.selectors import KEPT_DAYS
 from flowapp.backups.services import drop_old_backups, restore_backup

@@ -8,7 +8,7 @@ import pytest
 
 from executors.effects import Effect
 from executors.errors import Terminal, Transient
-from executors.holding import Evaluation, Held, Kept, Reason
+from executors.holding import Evaluation, Held, Reason, StagedLoad
 from executors.model import NodeReport, PassResult, RunReport
 from executors.postgres.windows import NOTHING_ASIDE
 from flowapp.cli.run_report import STATUS_BY_STATE
@@ -44,7 +44,7 @@ class Engine:
 
     def __call__(self, job, ports) -> RunReport:
         shown = Evaluation.of([REASON], EFFECT)
-        kept = Kept(job.attempt, (), (), (), ("a" * 64,), 3, PassResult(()), (), NOTHING_ASIDE, shown)
+        kept = StagedLoad(job.attempt, (), (), (), ("a" * 64,), 3, PassResult(()), (), NOTHING_ASIDE, shown)
         if not job.approved:
             raise Held("load", [REASON], EFFECT, kept)
         if self.troubles:

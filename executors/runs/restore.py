@@ -1,12 +1,13 @@
-"""A restore: a target as it was before a load, put back from the backup that the load took."""
+"""A restore: a target as it was before a load, put back from the backup that the load took. No hooks are run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 
 from executors.errors import Failure, Terminal
-from executors.markers import tell, told_of
+from executors.markers import add_warnings, tell, told_of
 from executors.model import BackupRef, LoadCommit, RunJob, RunReport, RunWarning
 from executors.ports import LoadUnits, Ports
 from executors.postgres import meta
@@ -20,42 +21,108 @@ from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import lock_table
 from executors.postgres.watermarks import MarkKey, find_mark
+from executors.runs.names import FINISH, LOAD, START
+from executors.runs.step import run_steps
 from ir.load_modes import load_mode
 from ir.nodes import Target
 
 UNDONE = "A backup was restored; the next run loads it again."
 
 
+@dataclass(frozen=True, slots=True)
+class RestoreState:
+    """The target and its backup, and what the restore has committed."""
+
+    ports: Ports
+    report: RunReport
+    connection: Conn
+    target: Target
+    run: RunRef
+    backup: BackupRef
+    commit: LoadCommit | None = None
+
+    @property
+    def committed(self) -> LoadCommit:
+        if self.commit is None:
+            raise LookupError(f"{self.target.id} is not restored yet")
+        return self.commit
+
+
+def watch_cancellation(state: RestoreState) -> RestoreState:
+    """Let a cancellation interrupt the statement that runs."""
+
+    def interrupt_statement() -> None:
+        with suppress(Failure):
+            interrupt(state.connection)
+
+    state.ports.cancellation.on_cancel(interrupt_statement)
+    return state
+
+
+def raise_target_fence(state: RestoreState) -> RestoreState:
+    """Keep older attempts from restoring. Raises LeaseLost behind a newer one."""
+    run = state.run
+    meta.ensure_meta(state.connection)
+    raise_fence(state.connection, run.tenant, run.pipeline, run.node, run.token)
+    return state
+
+
+def restore_table(state: RestoreState) -> RestoreState:
+    """Put the backup back, unless an earlier attempt of this run has done so."""
+    conn, run, backup, target = state.connection, state.run, state.backup, state.target
+    table = TableName(target.schema_, target.table)
+    with translate(run.node), conn.transaction():
+        require_fence(conn, run)
+        if committed := meta.find_commit(conn, run):
+            return replace(state, commit=committed)
+        lock_table(conn, table, run.node)
+        restored = restore_backup(conn, run, backup, table)
+        marker = {**_marker(conn, backup, table, restored), "mark": _mark(conn, run, table)}
+        meta.write_commit(conn, run, marker, _files_of(conn, run, target, restored, state.ports.units))
+    return replace(state, commit=meta.marker_of(conn, run))
+
+
+def report_restore(state: RestoreState) -> RestoreState:
+    add_warnings(state.report, hooks_not_run(state.target))
+    state.ports.events.committed(state.committed)
+    for node in tell(state.report, state.committed):
+        state.ports.events.node_finished(node)
+    return state
+
+
+def note_files(state: RestoreState) -> RestoreState:
+    """Note which files the table no longer holds, and which it holds again."""
+    restored = state.committed.counts["restored"]
+    state.ports.units.undo(restored["undone"], UNDONE)
+    state.ports.units.finish(restored["redone"])
+    return state
+
+
+def raise_cause(state: RestoreState, error: BaseException | None) -> None:
+    """What is interrupted fails with errors of its own."""
+    if isinstance(error, Failure):
+        state.ports.cancellation.check()
+
+
+RESTORE_RUN = (
+    START.does(watch_cancellation, raise_target_fence),
+    LOAD.does(restore_table, report_restore),
+    FINISH.does(note_files),
+)
+
+
 def restore_pipeline(job: RunJob, ports: Ports) -> RunReport:
     """Put the backup of the job back, in one transaction with a commit marker of its own.
 
-    Returns what was done; raises the `Failure` that ended it. No hooks are run.
+    Returns what was done; raises the `Failure` that ended it.
     """
     target = _target_of(job)
-    ref = RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token)
-    with closing(_connect(job, target)) as conn:
-        ports.events.step("start")
-        ports.cancellation.on_cancel(lambda: _interrupt(conn))
-        meta.ensure_meta(conn)
-        raise_fence(conn, ref.tenant, ref.pipeline, ref.node, ref.token)
-        ports.cancellation.check()
-        ports.events.step("load", target.id)
-        try:
-            commit = _restore(conn, ref, _backup_of(job), target, ports)
-        except Failure:
-            ports.cancellation.check()  # what was interrupted fails with errors of its own
-            raise
-    return _tell(ports, commit, target)
-
-
-def _connect(job: RunJob, target: Target) -> Conn:
+    run = RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token)
     name = f"flow run {job.run_id}"
-    return connect(job.connections[target.connection], autocommit=True, application_name=name)
-
-
-def _interrupt(conn: Conn) -> None:
-    with suppress(Failure):
-        interrupt(conn)
+    with closing(connect(job.connections[target.connection], autocommit=True, application_name=name)) as connection:
+        state = RestoreState(ports, RunReport(), connection, target, run, _backup_of(job))
+        state = run_steps(RESTORE_RUN, state, ports, target.id, raise_cause)
+    return state.report
 
 
 def _backup_of(job: RunJob) -> BackupRef:
@@ -72,19 +139,6 @@ def _target_of(job: RunJob) -> Target:
     raise Terminal(
         "backup.target_gone", f"The pipeline no longer has the target {node!r}.", hint="Give it back, then restore."
     )
-
-
-def _restore(conn: Conn, run: RunRef, backup: BackupRef, target: Target, ports: Ports) -> LoadCommit:
-    table = TableName(target.schema_, target.table)
-    with translate(run.node), conn.transaction():
-        require_fence(conn, run)
-        if committed := meta.find_commit(conn, run):
-            return committed
-        lock_table(conn, table, run.node)
-        restored = restore_backup(conn, run, backup, table)
-        marker = {**_marker(conn, backup, table, restored), "mark": _mark(conn, run, table)}
-        meta.write_commit(conn, run, marker, _files_of(conn, run, target, restored, ports.units))
-    return meta.marker_of(conn, run)
 
 
 def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored, units: LoadUnits) -> Sequence[str]:
@@ -133,14 +187,3 @@ def hooks_not_run(target: Target) -> list[RunWarning]:
         "materialized view of the table, is as it was before the restore."
     )
     return [RunWarning("restore.hooks_not_run", target.id, text)]
-
-
-def _tell(ports: Ports, commit: LoadCommit, target: Target) -> RunReport:
-    report = RunReport(warnings=hooks_not_run(target))
-    ports.events.committed(commit)
-    for node in tell(report, commit):
-        ports.events.node_finished(node)
-    ports.events.step("finish")
-    ports.units.undo(commit.counts["restored"]["undone"], UNDONE)
-    ports.units.finish(commit.counts["restored"]["redone"])
-    return report

@@ -1,0 +1,39 @@
+"""The kinds of runs: what carries each of them out, and its steps for those who show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from executors.model import RunJob, RunReport
+from executors.ports import Ports
+from executors.runs.fix import FIX_RUN, fix_rows
+from executors.runs.load import LOAD_RUN, run_pipeline
+from executors.runs.preview import PREVIEW_RUN, preview_pipeline
+from executors.runs.recheck import RECHECK_RUN, recheck_rows
+from executors.runs.replay import REPLAY_RUN, replay_rows
+from executors.runs.restore import RESTORE_RUN, restore_pipeline
+from executors.runs.sample import SAMPLE_RUN, sample_pipeline
+from executors.runs.step import Step
+
+STEPS: Mapping[str, tuple[Step[Any], ...]] = {
+    "load": LOAD_RUN.steps,
+    "preview": PREVIEW_RUN.steps,
+    "restore": RESTORE_RUN,
+    "replay": REPLAY_RUN.steps,
+    "recheck": RECHECK_RUN.steps,
+    "mend": FIX_RUN.steps,
+    "sample": SAMPLE_RUN.steps,
+}
+"""By kind, in their order. A step that is entered again stands there again."""
+
+RUNS: Mapping[str, Callable[[RunJob, Ports], RunReport]] = {
+    "load": run_pipeline,
+    "preview": preview_pipeline,
+    "restore": restore_pipeline,
+    "replay": replay_rows,
+    "recheck": recheck_rows,
+    "mend": fix_rows,
+    "sample": sample_pipeline,
+}
+"""By kind. Each makes one attempt: it returns what was done, or raises the `Failure` that ended it."""

@@ -1,0 +1,172 @@
+"""A load: what is new in the sources goes into every target of the pipeline."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from executors.destination import refuse_unloadable
+from executors.errors import Transient
+from executors.markers import add_warnings
+from executors.model import LoadCommit, RunJob, RunReport
+from executors.ports import Ports
+from executors.reading import Reading
+from executors.runs.load_steps import (
+    CHECK,
+    GUARD,
+    HOLD,
+    LOAD,
+    LOAD_REMAINING,
+    PASS,
+    PASS_COLUMNLESS,
+    PRE_HOOKS,
+    PROBE,
+    PROBE_COLUMNLESS,
+    PROBE_STAGED,
+    QUARANTINE,
+    REFUSE,
+    REFUSE_FAILING,
+    WATERMARK,
+)
+from executors.runs.names import FINISH, LIST, POST_HOOKS, SCAN, START
+from executors.runs.opening import open_run
+from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.state import Run, RunContext
+from executors.runs.step import run_steps
+from executors.runs.steps.approved import approved_load
+from executors.runs.steps.clean_up import end_approved_load, end_columnless_load, end_load
+from executors.runs.steps.columnless import (
+    blank_warning,
+    columnless_load,
+    names_no_column,
+    with_columns_of,
+    without_columns,
+)
+from executors.runs.steps.finish import archive_loaded, give_up
+from executors.runs.steps.outcome import (
+    note_nothing_new,
+    report_commit,
+    report_earlier_commit,
+    report_nothing_new,
+    run_post_hooks,
+)
+from executors.runs.steps.prepare import prepared_load
+from executors.runs.steps.refuse import has_failed_to_load
+from executors.runs.steps.source import read_source
+from executors.runs.steps.start import (
+    every_path,
+    find_earlier_commit,
+    look_at_table,
+    open_targets,
+    raise_target_fence,
+    ready_meta,
+    refuse_busy_table,
+    refuse_older_state,
+    watch_cancellation,
+)
+from executors.runs.target_run import TargetRun
+
+STAGE_ROWS = (PROBE, PASS, WATERMARK, REFUSE, CHECK)
+LOAD_STAGED = (
+    GUARD,
+    HOLD,
+    PRE_HOOKS,
+    QUARANTINE,
+    LOAD,
+    *(step.only_if(has_failed_to_load) for step in (REFUSE_FAILING, CHECK, GUARD, HOLD, QUARANTINE, LOAD_REMAINING)),
+)
+LOAD_APPROVED = (PROBE_STAGED, *LOAD_STAGED)
+REJECT_COLUMNLESS = (PROBE_COLUMNLESS, PASS_COLUMNLESS)
+
+
+def load_target(run: Run, target: TargetRun) -> TargetRun:
+    """Load one target, unless an earlier attempt of this run has done so."""
+    context = run.context
+    if target.commit:
+        return report_earlier_commit(context, target, target.commit)
+    started = time.monotonic()
+    if commit := load_approved(context, target):
+        target = replace(target, commit=commit)
+    else:
+        commit = load_new(run, target)
+    if commit is None:
+        return report_nothing_new(context, target)
+    report_commit(context, commit, int((time.monotonic() - started) * 1000))
+    return replace(target, loaded=commit)
+
+
+def load_approved(context: RunContext, target: TargetRun) -> LoadCommit | None:
+    """Load what a person has approved, if that still stands in staging; else it has to be read and tested again."""
+    node = target.path.target
+    staged = context.job.approved.get(node.id)
+    if staged is None:
+        return None
+    state = approved_load(context, target, staged)
+    try:
+        return run_steps(LOAD_APPROVED, state, context.ports, node.id, end_approved_load).commit
+    except Transient as failure:
+        if failure.code != "staging.lost":
+            raise
+        text = f"{failure.message} The source is read again, and what comes of it is judged again."
+        context.ports.events.log("warning", text, node.id)
+        return None
+
+
+def load_new(run: Run, target: TargetRun) -> LoadCommit | None:
+    """Read what is new for the target and load it; None if nothing is."""
+    reading = read_source(run, target)
+    if reading is None:
+        return None
+    if names_no_column(reading):
+        return load_columnless(run.context, without_columns(target), reading)
+    return load_rows(run.context, target, reading)
+
+
+def load_rows(context: RunContext, target: TargetRun, reading: Reading) -> LoadCommit:
+    steps = (*STAGE_ROWS, *LOAD_STAGED)
+    with prepared_load(context, target, reading) as state:
+        state = run_steps(steps, state, context.ports, target.path.target.id, end_load)
+    return state.committed
+
+
+def load_columnless(context: RunContext, target: TargetRun, reading: Reading) -> LoadCommit | None:
+    """Blank files load no row, into a table that is there; other records without a field fail."""
+    node = target.path.target
+    if not reading.is_blank:
+        state = columnless_load(context, target, reading)
+        return run_steps(REJECT_COLUMNLESS, state, context.ports, node.id, end_columnless_load).commit
+    add_warnings(context.report, [blank_warning(target.path.source.id, reading)])
+    table = refuse_unloadable(target.connection, node)
+    return load_rows(context, target, with_columns_of(reading, table)) if table else None
+
+
+LOAD_RUN = RunKind(
+    open_run,
+    (
+        START.does(
+            watch_cancellation,
+            open_targets(
+                every_path,
+                ready_meta,
+                raise_target_fence,
+                find_earlier_commit,
+                refuse_busy_table,
+                refuse_older_state,
+                look_at_table,
+            ),
+        ),
+        EachTarget(
+            (LIST, SCAN, *STAGE_ROWS, *LOAD_STAGED, POST_HOOKS), (load_target, run_post_hooks, note_nothing_new)
+        ),
+        FINISH.does(archive_loaded),
+    ),
+    give_up,
+)
+
+
+def run_pipeline(job: RunJob, ports: Ports) -> RunReport:
+    """Run one attempt to its end.
+
+    Returns what was done; raises the `Failure` that ended it, whose `report` holds what is known until then.
+    """
+    return carry_out(LOAD_RUN, job, ports)

@@ -1,0 +1,57 @@
+"""Ports for runs that only look: they change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from executors.model import SourceFile
+from executors.ports import Events, LoadUnits, NewestFile, Ports
+
+
+def without_effects(ports: Ports) -> Ports:
+    """Ports by which the states of files are read only, and nobody is called."""
+    return replace(ports, units=_UnitsLeftAlone(ports.units), events=_NoAlerts(ports.events))
+
+
+class _UnitsLeftAlone(LoadUnits):
+    """The states of files, to be read only."""
+
+    def __init__(self, units: LoadUnits) -> None:
+        self._units = units
+
+    def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
+        return self._units.forgotten(hashes)
+
+    def claim(self, node: str, files: Mapping[str, SourceFile]) -> None: ...
+
+    def finish(self, hashes: Iterable[str]) -> None: ...
+
+    def undo(self, hashes: Iterable[str], reason: str) -> None: ...
+
+    def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None: ...
+
+    def failed(self, node: str) -> Collection[str]:
+        return self._units.failed(node)
+
+    def arrived_whole(self, files: Sequence[SourceFile]) -> Collection[str]:
+        return self._units.arrived_whole(files)
+
+    def newest_loaded(self, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]) -> NewestFile | None:
+        return self._units.newest_loaded(node, by, without)
+
+    def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None: ...
+
+
+class _NoAlerts:
+    """Events of which none is an alert: nobody is called for what has not happened."""
+
+    def __init__(self, events: Events) -> None:
+        self.step, self.node_finished, self.committed = events.step, events.node_finished, events.committed
+        self.log = events.log
+
+    def alert(
+        self, kind: str, severity: Literal["warning", "error"], message: str, next_step: str, node: str | None = None
+    ) -> None:
+        self.log(severity, message, node)

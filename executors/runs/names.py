@@ -1,0 +1,49 @@
+"""The steps that runs consist of, without what they do: their names, their labels, and which of them may commit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from executors.runs.step import Step
+
+START = Step[Any]("start", "Start", of_run=True)
+LIST = Step[Any]("list", "Look for files", announced=False)
+SCAN = Step[Any]("scan", "Scan the source", announced=False)
+PROBE = Step[Any]("probe", "Look at the target")
+PASS = Step[Any]("pass", "Read, test and stage rows")
+WATERMARK = Step[Any]("watermark", "Skip rows below the watermark", occasional=True)
+REFUSE = Step[Any]("refuse", "Keep rejected rows", occasional=True)
+CHECK = Step[Any]("check", "Check the whole")
+GUARD = Step[Any]("guard", "Guard the target")
+HOLD = Step[Any]("hold", "Compare with the limits", occasional=True)
+EFFECT = Step[Any]("effect", "Count what would change")
+PRE_HOOKS = Step[Any]("hooks", "Run hooks before the load", occasional=True, announced=False)
+QUARANTINE = Step[Any]("quarantine", "Prepare the quarantine", occasional=True, announced=False)
+LOAD = Step[Any]("load", "Load", may_commit=True)
+POST_HOOKS = Step[Any]("post_hooks", "Run hooks after the load", may_commit=True, occasional=True, announced=False)
+FINISH = Step[Any]("finish", "Finish", may_commit=True, of_run=True)
+
+ALL = (
+    START,
+    LIST,
+    SCAN,
+    PROBE,
+    PASS,
+    WATERMARK,
+    REFUSE,
+    CHECK,
+    GUARD,
+    HOLD,
+    EFFECT,
+    PRE_HOOKS,
+    QUARANTINE,
+    LOAD,
+    POST_HOOKS,
+    FINISH,
+)
+LABELS = {step.name: step.label for step in ALL}
+
+
+def may_commit(name: str) -> bool:
+    """Whether something can have been committed once a run has entered this step. True for steps that are not known."""
+    return next((step.may_commit for step in ALL if step.name == name), True)

@@ -1,0 +1,61 @@
+"""The first state of an attempt: its Spark session and its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from executors.formats.files import FileStore
+from executors.model import FileScan, RunJob, RunReport, SourceFile
+from executors.ports import Ports
+from executors.runs.interrupts import Interrupts
+from executors.runs.looking import without_effects
+from executors.runs.state import Run, RunContext
+from executors.sources.file_reader import FileSourceReader, Scanner
+from executors.sources.readers import SourceReader, SourceReaders
+from executors.sources.snapshot_reader import SnapshotSourceReader
+from ir.nodes import Source
+
+if TYPE_CHECKING:
+    from executors.spark.session import RunSession
+
+
+def open_run(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
+    """An attempt that claims files and loads them."""
+    return _open(job, ports, stack, only_looks=False)
+
+
+def open_look(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
+    """An attempt that reads the same and leaves files and their states as they are."""
+    return _open(job, without_effects(ports), stack, only_looks=True)
+
+
+def _open(job: RunJob, ports: Ports, stack: ExitStack, *, only_looks: bool) -> Run:
+    session = open_session(stack)
+    files = FileSourceReader(job, ports, scanner(session), only_looks=only_looks)
+    snapshots = SnapshotSourceReader(job, ports, stack, only_looks=only_looks)
+    return run_of(job, ports, stack, session, SourceReaders(files, snapshots))
+
+
+def open_session(stack: ExitStack) -> RunSession:
+    """A Spark session for this attempt. Spark is imported here, because the web process imports this module too."""
+    from executors.spark.session import RunSession
+
+    return stack.enter_context(RunSession())
+
+
+def scanner(session: RunSession) -> Scanner:
+    from executors.spark.scan import scan_files
+
+    def scan(source: Source, files: Sequence[SourceFile], store: FileStore) -> list[FileScan]:
+        return scan_files(session, source, files, store)
+
+    return scan
+
+
+def run_of(job: RunJob, ports: Ports, stack: ExitStack, session: RunSession, reader: SourceReader) -> Run:
+    interrupts = Interrupts()
+    interrupts.add(session.interrupt)
+    interrupts.add(reader.interrupt)
+    return Run(RunContext(job, ports, RunReport(), session, reader, interrupts, stack))

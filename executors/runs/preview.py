@@ -1,0 +1,96 @@
+"""A preview: what a load would change, found out without loading, claiming or moving anything."""
+
+from __future__ import annotations
+
+from executors.destination import refuse_unloadable
+from executors.markers import add_warnings
+from executors.model import RunJob, RunReport
+from executors.ports import Ports
+from executors.reading import Reading
+from executors.runs.load_steps import (
+    CHECK,
+    EFFECT,
+    GUARD,
+    PASS,
+    PASS_COLUMNLESS,
+    PROBE_COLUMNLESS,
+    PROBE_LOOK,
+    REFUSE,
+    WATERMARK,
+)
+from executors.runs.names import LIST, SCAN, START
+from executors.runs.opening import open_look
+from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.state import Run, RunContext
+from executors.runs.step import run_steps
+from executors.runs.steps.clean_up import end_look
+from executors.runs.steps.columnless import (
+    blank_warning,
+    columnless_load,
+    names_no_column,
+    with_columns_of,
+    without_columns,
+)
+from executors.runs.steps.outcome import note_nothing_new, report_nothing_new
+from executors.runs.steps.prepare import prepared_look
+from executors.runs.steps.source import read_source
+from executors.runs.steps.start import (
+    every_path,
+    look_at_table,
+    open_targets,
+    ready_meta,
+    refuse_older_state,
+    watch_cancellation,
+)
+from executors.runs.target_run import TargetRun
+
+COUNT_EFFECT = (PROBE_LOOK, PASS, WATERMARK, REFUSE, CHECK, GUARD, EFFECT)
+LOOK_AT_COLUMNLESS = (PROBE_COLUMNLESS, PASS_COLUMNLESS)
+
+
+def preview_target(run: Run, target: TargetRun) -> TargetRun:
+    """Count what one target would get."""
+    reading = read_source(run, target)
+    if reading is None:
+        return report_nothing_new(run.context, target)
+    if names_no_column(reading):
+        return preview_columnless(run.context, target, reading)
+    preview_rows(run.context, target, reading)
+    return target
+
+
+def preview_rows(context: RunContext, target: TargetRun, reading: Reading) -> None:
+    with prepared_look(context, target, reading) as state:
+        effect = run_steps(COUNT_EFFECT, state, context.ports, target.path.target.id, end_look).effect
+    if effect:
+        context.report.effects.append(effect)
+
+
+def preview_columnless(context: RunContext, target: TargetRun, reading: Reading) -> TargetRun:
+    node, bare = target.path.target, without_columns(target)
+    if not reading.is_blank:
+        run_steps(LOOK_AT_COLUMNLESS, columnless_load(context, bare, reading), context.ports, node.id, end_look)
+    add_warnings(context.report, [blank_warning(target.path.source.id, reading)])
+    table = refuse_unloadable(target.connection, node)
+    if table is None:
+        return report_nothing_new(context, target)
+    preview_rows(context, bare, with_columns_of(reading, table))
+    return target
+
+
+PREVIEW_RUN = RunKind(
+    open_look,
+    (
+        START.does(watch_cancellation, open_targets(every_path, ready_meta, refuse_older_state, look_at_table)),
+        EachTarget((LIST, SCAN, *COUNT_EFFECT), (preview_target, note_nothing_new)),
+    ),
+)
+
+
+def preview_pipeline(job: RunJob, ports: Ports) -> RunReport:
+    """What a run of this pipeline would change now; the report's `effects` say it, target by target.
+
+    Raises the `Failure` that would end the run. Nothing is fenced, claimed, moved, kept or loaded; of staging nothing
+    is left.
+    """
+    return carry_out(PREVIEW_RUN, job, ports)

@@ -1,0 +1,51 @@
+"""A recheck: what a replay would do with rejected rows, found out without fence, commit or note."""
+
+from __future__ import annotations
+
+from executors.model import RunJob, RunReport
+from executors.ports import Ports
+from executors.runs.load_steps import CHECK, EFFECT_OF_REPLAY, PASS, PROBE_LOOK, REFUSE_AND_COMPARE
+from executors.runs.names import START
+from executors.runs.replay import NOTHING_WORDS, choose_rows, open_replay, replay_paths, rows_of, target_of
+from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.state import RejectedRows, Run
+from executors.runs.step import run_steps
+from executors.runs.steps.clean_up import end_look
+from executors.runs.steps.outcome import note_nothing_new, report_nothing_new
+from executors.runs.steps.prepare import prepared_look
+from executors.runs.steps.start import (
+    look_at_table,
+    open_targets,
+    ready_meta,
+    refuse_older_state,
+    watch_cancellation,
+)
+from executors.runs.target_run import TargetRun
+
+RECHECK_ROWS = (PROBE_LOOK, PASS, REFUSE_AND_COMPARE, CHECK, EFFECT_OF_REPLAY)
+
+
+def recheck_target(run: Run, target: TargetRun) -> TargetRun:
+    """Find out what would become of each row. What was staged is dropped again."""
+    context = run.context
+    choice, reading = choose_rows(context, target)
+    if reading is None:
+        return report_nothing_new(context, target, NOTHING_WORDS)
+    rows = RejectedRows(rows_of(context.job), choice, target_of(context.job))
+    with prepared_look(context, target, reading, rows) as state:
+        run_steps(RECHECK_ROWS, state, context.ports, rows.target.id, end_look)
+    return target
+
+
+RECHECK_RUN = RunKind(
+    open_replay,
+    (
+        START.does(watch_cancellation, open_targets(replay_paths, ready_meta, refuse_older_state, look_at_table)),
+        EachTarget(RECHECK_ROWS, (recheck_target, note_nothing_new)),
+    ),
+)
+
+
+def recheck_rows(job: RunJob, ports: Ports) -> RunReport:
+    """Find out what a replay would do with the rows of the job, loading nothing."""
+    return carry_out(RECHECK_RUN, job, ports)

@@ -1,0 +1,157 @@
+"""A replay: rejected rows go through ops, rules and sink as they stand now, and are loaded beside what is there.
+
+It is a run of its own, with fence, staging, one transaction and a marker. The watermark of an incremental target stays
+where it is; a target that is replaced by its runs has the rows until the next one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import replace
+
+from executors.errors import Terminal
+from executors.model import LoadCommit, RowsRef, RunJob, RunReport
+from executors.ports import Ports
+from executors.postgres.client import translate
+from executors.postgres.replay import close_repeats
+from executors.postgres.replay_results import keep_results_of_nothing
+from executors.reading import Reading
+from executors.rejected_rows import Choice, RejectedRowsReader
+from executors.runs.load_steps import (
+    CHECK,
+    LOAD_REJECTED,
+    PASS,
+    PRE_HOOKS_OF_REPLAY,
+    PROBE,
+    QUARANTINE,
+    REFUSE_REJECTED,
+)
+from executors.runs.names import FINISH, POST_HOOKS, START
+from executors.runs.opening import open_session, run_of
+from executors.runs.replay_path import replay_path, require_replayable
+from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.state import RejectedRows, Run, RunContext
+from executors.runs.step import run_steps
+from executors.runs.steps.clean_up import end_replay
+from executors.runs.steps.outcome import (
+    note_nothing_new,
+    report_commit,
+    report_earlier_commit,
+    report_nothing_new,
+    run_post_hooks,
+)
+from executors.runs.steps.prepare import prepared_load
+from executors.runs.steps.rejected import owner_of
+from executors.runs.steps.start import (
+    find_earlier_commit,
+    look_at_table,
+    open_targets,
+    raise_target_fence,
+    ready_meta,
+    refuse_busy_table,
+    refuse_older_state,
+    watch_cancellation,
+)
+from executors.runs.target_run import TargetRun
+from ir.nodes import Target
+from ir.pipeline import Path
+
+LOAD_REJECTED_ROWS = (PROBE, PASS, REFUSE_REJECTED, CHECK, PRE_HOOKS_OF_REPLAY, QUARANTINE, LOAD_REJECTED)
+NOTHING_WORDS = "Nothing to replay into"
+
+
+def rows_of(job: RunJob) -> RowsRef:
+    """The rejected rows of a job. Raises Terminal `replay.gone`."""
+    if job.rows is None:
+        raise Terminal("replay.gone", "What this run was to replay is no longer known.", hint="Choose the rows again.")
+    return job.rows
+
+
+def target_of(job: RunJob) -> Target:
+    """The target that the rows were rejected from, as the document has it. Raises Terminal `replay.target_gone`."""
+    node = rows_of(job).node
+    for target in job.pipeline.targets():
+        if target.id == node:
+            return target
+    raise Terminal(
+        "replay.target_gone",
+        f"The pipeline no longer has the target {node!r}.",
+        hint="Give it back, or ignore the rows.",
+    )
+
+
+def replay_paths(job: RunJob) -> Iterable[Path]:
+    """The path of the rows to their target, which alone takes part."""
+    path, ref = job.pipeline.path_to(target_of(job)), rows_of(job)
+    require_replayable(path, ref.row_from)
+    return [replay_path(path, ref)]
+
+
+def open_replay(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
+    return run_of(job, ports, stack, open_session(stack), RejectedRowsReader(job, rows_of(job)))
+
+
+def choose_rows(context: RunContext, target: TargetRun) -> tuple[Choice, Reading | None]:
+    """What was asked for, and the rows of it that can be loaded; None if there are none."""
+    reader = RejectedRowsReader(context.job, rows_of(context.job))
+    reading = reader.read(target, ())
+    context.report.row_counts = reader.choice.left_out_counts
+    return reader.choice, reading
+
+
+def replay_target(run: Run, target: TargetRun) -> TargetRun:
+    """Load the rejected rows, unless an earlier attempt of this run has done so."""
+    context = run.context
+    if target.commit:
+        return report_earlier_commit(context, target, target.commit)
+    started = time.monotonic()
+    choice, reading = choose_rows(context, target)
+    if reading is None:
+        keep_results(context, target, choice)
+        return report_nothing_new(context, target, NOTHING_WORDS)
+    commit = load_rejected(context, target, choice, reading)
+    report_commit(context, commit, int((time.monotonic() - started) * 1000))
+    return replace(target, loaded=commit)
+
+
+def load_rejected(context: RunContext, target: TargetRun, choice: Choice, reading: Reading) -> LoadCommit:
+    rows = RejectedRows(rows_of(context.job), choice, target_of(context.job))
+    with prepared_load(context, target, reading, rows) as state:
+        state = run_steps(LOAD_REJECTED_ROWS, state, context.ports, rows.target.id, end_replay)
+    return state.committed
+
+
+def keep_results(context: RunContext, target: TargetRun, choice: Choice) -> None:
+    """Note what became of rows of which none can be loaded."""
+    ref, owner = context.run_ref(target.path.target), owner_of(context.job)
+    with translate(ref.node), target.connection.transaction():
+        keep_results_of_nothing(target.connection, ref, choice.left_out)
+        close_repeats(target.connection, owner, ref.run_id, choice.tables, choice.repeats)
+
+
+REPLAY_RUN = RunKind(
+    open_replay,
+    (
+        START.does(
+            watch_cancellation,
+            open_targets(
+                replay_paths,
+                ready_meta,
+                raise_target_fence,
+                find_earlier_commit,
+                refuse_busy_table,
+                refuse_older_state,
+                look_at_table,
+            ),
+        ),
+        EachTarget((*LOAD_REJECTED_ROWS, POST_HOOKS), (replay_target, run_post_hooks, note_nothing_new)),
+        FINISH,
+    ),
+)
+
+
+def replay_rows(job: RunJob, ports: Ports) -> RunReport:
+    """Load the rejected rows of the job. Returns what was done; raises the `Failure` that ended it."""
+    return carry_out(REPLAY_RUN, job, ports)

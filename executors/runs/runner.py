@@ -1,0 +1,89 @@
+"""The runner of one attempt: from its first step to its report, or to the failure that ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+from executors.errors import Failure
+from executors.model import RunJob, RunReport
+from executors.ports import Ports
+from executors.runs.state import Run
+from executors.runs.step import Step, enter
+from executors.runs.target_run import TargetRun
+
+TargetAction = Callable[[Run, TargetRun], TargetRun]
+
+
+@dataclass(frozen=True, slots=True)
+class EachTarget:
+    """What a run does for one target after the other: `steps` in their order, entered by `run`.
+
+    Each action of `run` returns the target as it is then, so that a failure of the next one finds it.
+    """
+
+    steps: tuple[Step[Any], ...]
+    run: tuple[TargetAction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunKind:
+    """A kind of run over the targets of a pipeline: the steps of the whole run, among them those of each target.
+
+    `open` makes the first state; what it opens is closed with the stack. `give_up` leaves things as the next attempt or
+    run needs them, given why this one ends.
+    """
+
+    open: Callable[[RunJob, Ports, ExitStack], Run]
+    parts: tuple[Step[Run] | EachTarget, ...]
+    give_up: Callable[[Run, Failure], None] = lambda run, cause: None
+
+    @property
+    def steps(self) -> tuple[Step[Any], ...]:
+        """All steps of this kind, in their order."""
+        return tuple(step for part in self.parts for step in (part.steps if isinstance(part, EachTarget) else (part,)))
+
+
+def carry_out(kind: RunKind, job: RunJob, ports: Ports) -> RunReport:
+    """Make one attempt. Returns what was done; raises the `Failure` that ended it, whose `report` holds what is known
+    until then."""
+    with ExitStack() as stack:
+        run = kind.open(job, ports, stack)
+        try:
+            for reached in _states(kind, run):
+                run = reached
+        except Failure as failure:
+            cause = cause_of(failure, ports)
+            kind.give_up(run, cause)
+            cause.report = run.context.report
+            if cause is failure:
+                raise
+            raise cause from failure
+    return run.context.report
+
+
+def _states(kind: RunKind, run: Run) -> Iterator[Run]:
+    """Each state that the run reaches."""
+    for part in kind.parts:
+        if isinstance(part, EachTarget):
+            for node in [target.path.target.id for target in run.targets]:
+                for action in part.run:
+                    target = next(target for target in run.targets if target.path.target.id == node)
+                    run = run.with_target(action(run, target))
+                    yield run
+        else:
+            enter(part, run.context.ports, "")
+            for act in part.run:
+                run = act(run)
+                yield run
+
+
+def cause_of(failure: Failure, ports: Ports) -> Failure:
+    """Why a run really ends: what is interrupted fails with errors of its own."""
+    try:
+        ports.cancellation.check()
+    except Failure as cause:
+        return cause
+    return failure

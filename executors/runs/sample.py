@@ -1,0 +1,84 @@
+"""A sample of what comes from the sources: rows as they reach the first rule, kept beside the target for a while."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+
+from executors.errors import Terminal
+from executors.model import NodeReport, RunJob, RunReport
+from executors.ports import Ports
+from executors.postgres.client import translate
+from executors.postgres.samples import keep_source_sample
+from executors.reading import Reading
+from executors.runs.looking import without_effects
+from executors.runs.names import LIST, PASS, SCAN, START
+from executors.runs.opening import open_session, run_of, scanner
+from executors.runs.runner import EachTarget, RunKind, carry_out
+from executors.runs.state import Run
+from executors.runs.step import enter
+from executors.runs.steps.outcome import note_nothing_new
+from executors.runs.steps.source import read_source
+from executors.runs.steps.start import every_path, open_targets, ready_meta, watch_cancellation
+from executors.runs.target_run import TargetRun
+from executors.sources.newest_reader import NewestFilesReader
+from executors.sources.readers import SourceReaders
+from executors.sources.snapshot_reader import SnapshotSourceReader
+from ir.nodes import Source
+
+MOST_ROWS = 2_000
+
+
+def open_sample(job: RunJob, ports: Ports, stack: ExitStack) -> Run:
+    ports, session = without_effects(ports), open_session(stack)
+    files = NewestFilesReader(job, ports, scanner(session))
+    snapshots = SnapshotSourceReader(job, ports, stack, only_looks=True)
+    return run_of(job, ports, stack, session, SourceReaders(files, snapshots))
+
+
+def sample_target(run: Run, target: TargetRun) -> TargetRun:
+    """Keep some rows of one target's source."""
+    from executors.spark.sampling import SampledRow, sample_rows
+
+    context, node = run.context, target.path.target
+    reading = read_source(run, target)
+    enter(PASS, context.ports, node.id)
+    rows: list[SampledRow] = []
+    if reading and reading.parts:
+        rows = sample_rows(context.session, target.path, reading, MOST_ROWS) if reading.fields else []
+        if not rows:
+            _stop_on_clues(target.path.source, reading)
+    names = {origin.seq: origin.name for origin in reading.origins} if reading else {}
+    with translate(node.id):
+        sampled = [(names.get(row.file, ""), row.record, row.row) for row in rows]
+        keep_source_sample(target.connection, context.run_ref(node), sampled)
+    context.report.row_counts[node.id] = len(rows)
+    context.ports.events.node_finished(NodeReport(node.id, "target", rows_in=len(rows)))
+    return replace(target, nothing_new=not rows)
+
+
+def _stop_on_clues(source: Source, reading: Reading) -> None:
+    """Raise Terminal where the source's settings may be why no row could be read."""
+    if clues := reading.find_clues(reading.origins):
+        names = ", ".join(origin.name for origin in reading.origins[:3])
+        raise Terminal(
+            "source.nothing_readable",
+            f"No row of {names} can be read: {'; '.join(clues)}.",
+            node=source.id,
+            hint="Correct the format of the source.",
+        )
+
+
+SAMPLE_RUN = RunKind(
+    open_sample,
+    (
+        START.does(watch_cancellation, open_targets(every_path, ready_meta)),
+        EachTarget((LIST, SCAN, PASS), (sample_target, note_nothing_new)),
+    ),
+)
+
+
+def sample_pipeline(job: RunJob, ports: Ports) -> RunReport:
+    """Look at some rows of each target's source. Nothing is fenced, claimed, moved or loaded, and whatever was loaded
+    before is looked at too. Raises the `Failure` that ended it."""
+    return carry_out(SAMPLE_RUN, job, ports)

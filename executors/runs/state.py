@@ -1,0 +1,211 @@
+"""The frozen states that the steps of a run take and return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from executors.effects import Effect
+from executors.errors import ExpressionFailed, Terminal
+from executors.holding import StagedLoad
+from executors.model import (
+    CheckReport,
+    Destination,
+    LoadCommit,
+    PassResult,
+    RowsRef,
+    RuleCount,
+    RunJob,
+    RunReport,
+    SourceField,
+    StageColumn,
+)
+from executors.ports import Ports
+from executors.postgres.ddl import Conn
+from executors.postgres.meta import RunRef
+from executors.postgres.staging import StagingTables
+from executors.postgres.windows import NOTHING_ASIDE, Aside, Window
+from executors.reading import Reading
+from executors.runs.interrupts import Interrupts
+from executors.runs.target_run import TargetRun
+from executors.target_checks import TargetChecks
+from executors.target_hooks import TargetHooks
+from ir.load_modes import load_mode
+from ir.nodes import Source, Target
+from ir.pipeline import Path
+
+if TYPE_CHECKING:
+    from executors.rejected_rows import Choice
+    from executors.sources.readers import SourceReader
+    from executors.spark.compiled import Compiled
+    from executors.spark.session import RunSession
+
+
+NOTHING_COUNTED = PassResult(())
+
+
+@dataclass(frozen=True, slots=True)
+class RunContext:
+    """What all steps of an attempt share. The report is filled as the run goes on, so that a failure can show it.
+    What is opened on the `stack` is closed with the attempt."""
+
+    job: RunJob
+    ports: Ports
+    report: RunReport
+    session: RunSession
+    source_reader: SourceReader
+    interrupts: Interrupts
+    stack: ExitStack
+
+    def run_ref(self, target: Target) -> RunRef:
+        job = self.job
+        return RunRef(job.run_id, job.tenant, job.pipeline.id, target.id, job.attempt, job.token)
+
+    def log(self, message: str, target: Target) -> None:
+        self.ports.events.log("info", message, target.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An attempt and its targets, once they are open."""
+
+    context: RunContext
+    targets: tuple[TargetRun, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return tuple({target.path.source.id: target.path.source for target in self.targets}.values())
+
+    def targets_of(self, source: Source) -> tuple[TargetRun, ...]:
+        return tuple(target for target in self.targets if target.path.source.id == source.id)
+
+    def with_target(self, changed: TargetRun) -> Run:
+        node = changed.path.target.id
+        return replace(self, targets=tuple(changed if t.path.target.id == node else t for t in self.targets))
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedRows:
+    """Rows that were rejected before: which were asked for, which of them can be loaded, and the target as the document
+    has it. A load adds them, whatever the mode of that target."""
+
+    ref: RowsRef
+    choice: Choice
+    target: Target
+
+    @property
+    def keeps_watermark(self) -> bool:
+        return load_mode(self.target.load_mode).keeps_mark
+
+    @property
+    def may_replace(self) -> frozenset[tuple[int, int]]:
+        """Where the rows stand that may replace others."""
+        return frozenset(place for place, chosen in self.choice.rows.items() if chosen.row.name in self.ref.overwrite)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What stays the same while one target is loaded.
+
+    `fields` are the columns that the pipeline's rows have, `columns` those of staging, in `tables`, that the attempt
+    `staged_in` makes. `quarantine` maps nodes to the table that keeps their rejected rows. The load fails from
+    `max_rejected_pct` percent of rejected rows on; 0 stands for never. `now` is the run's clock. `approved` is the
+    staged load of an earlier attempt that a person has approved, `rejected` are the rows of a replay.
+    """
+
+    context: RunContext
+    path: Path
+    connection: Conn
+    hooks: TargetHooks
+    checks: TargetChecks
+    reading: Reading
+    ref: RunRef
+    staged_in: int
+    tables: StagingTables
+    dest: Destination
+    fields: tuple[SourceField, ...]
+    columns: tuple[StageColumn, ...]
+    quarantine: Mapping[str, str]
+    max_rejected_pct: float
+    now: datetime
+    compiled: Compiled | None = None
+    approved: StagedLoad | None = None
+    rejected: RejectedRows | None = None
+
+    @property
+    def target(self) -> Target:
+        return self.path.target
+
+    @property
+    def report(self) -> RunReport:
+        return self.context.report
+
+
+@dataclass(frozen=True, slots=True)
+class LoadState:
+    """How far the load of one target has come.
+
+    `rows_read`, `result` and `rules` are what the pass counted, and what the table refused since. `window` says where
+    an incremental load begins, `skipped` which staged rows it does not load. `expression_failure` and `load_failure`
+    wait for the action that raises them or that finds a remedy. Of rejected rows `conflicts` are the rows of the table
+    with the same keys, and `window_to_leave` is the window that their load must not move. A load ends with a `commit`,
+    a preview with an `effect`.
+    """
+
+    load: Load
+    window: Window | None = None
+    has_staging: bool = False
+    rows_read: int = 0
+    result: PassResult = NOTHING_COUNTED
+    rules: tuple[RuleCount, ...] = ()
+    skipped: Aside = NOTHING_ASIDE
+    check_reports: tuple[CheckReport, ...] = ()
+    expression_failure: ExpressionFailed | None = None
+    load_failure: Terminal | None = None
+    conflicts: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
+    window_to_leave: Window | None = None
+    commit: LoadCommit | None = None
+    effect: Effect | None = None
+
+    @property
+    def target(self) -> Target:
+        return self.load.path.target
+
+    @property
+    def committed(self) -> LoadCommit:
+        """The commit, once the load has gone through all its steps."""
+        if self.commit is None:
+            raise LookupError(f"{self.target.id} is not loaded yet")
+        return self.commit
+
+    @property
+    def rows_rejected(self) -> int:
+        return self.result.total("rows_rejected")
+
+    @property
+    def rows_filtered(self) -> int:
+        return self.result.at_nodes("filtered_at").total()
+
+    @property
+    def rows_unfiltered(self) -> int:
+        return self.rows_read - self.rows_filtered
+
+    @property
+    def is_all_rejected(self) -> bool:
+        return 0 < self.rows_rejected == self.rows_unfiltered
+
+    @property
+    def node_counts(self) -> dict[str, int]:
+        """The counts of the target before its load, under the names of `NodeReport`."""
+        rejected_here = self.result.at_nodes("dropped_at")[self.target.id]
+        return {
+            "rows_in": self.result.total("rows_staged") + rejected_here,
+            "rows_read": self.rows_read,
+            "rows_filtered": self.rows_filtered,
+            "rows_rejected": self.rows_rejected,
+            "rows_rejected_here": rejected_here,
+            "rows_warned": self.result.total("rows_warned"),
+        }

@@ -1,0 +1,1 @@
+"""What the steps of runs do, one file for each group of them."""

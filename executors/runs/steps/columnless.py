@@ -1,0 +1,58 @@
+"""Sources that name no column: blank files, of which nothing is loaded, and files without a record that has a field."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from executors.errors import InvalidContent
+from executors.model import Destination, RunWarning, SourceField
+from executors.postgres.plan import FILLED
+from executors.reading import Reading
+from executors.runs.state import LoadState, RunContext
+from executors.runs.steps.prepare import compile_reading, new_load
+from executors.runs.steps.rules import too_many
+from executors.runs.target_run import TargetRun
+from ir.pipeline import Path
+from ir.words import counted
+
+
+def names_no_column(reading: Reading) -> bool:
+    return reading.is_blank or not reading.fields
+
+
+def without_columns(target: TargetRun) -> TargetRun:
+    """The target without all that asks for columns of the source: its ops and rules. Checks of what is staged stay."""
+    path = target.path
+    validates = tuple(validate.model_copy(update={"row_level": []}) for validate in path.validates)
+    return replace(target, path=Path(path.source, (), validates, path.target))
+
+
+def with_columns_of(reading: Reading, table: Destination) -> Reading:
+    """Nothing, with the columns of the table that it is loaded into."""
+    columns = (column for column in table.columns if not column.generated and column.name not in FILLED)
+    return replace(reading, fields=tuple(SourceField(column.name, column.type) for column in columns))
+
+
+def blank_warning(node: str, reading: Reading) -> RunWarning:
+    names = ", ".join(origin.name for origin in reading.origins[:3])
+    more = f" and {counted(len(reading.origins) - 3, 'other file')}" if len(reading.origins) > 3 else ""
+    return RunWarning("source.blank", node, f"No row and no column: {names}{more}.")
+
+
+def columnless_load(context: RunContext, target: TargetRun, reading: Reading) -> LoadState:
+    """The state of a load without columns. No table is made or looked at."""
+    node, compiled = target.path.target, compile_reading(context, target.path, reading)
+    table = Destination(node.schema_, node.table, ()), ()
+    return LoadState(new_load(context, target, reading, table, (), compiled), rows_read=reading.records or 0)
+
+
+def stop_without_columns(state: LoadState) -> LoadState:
+    """Records that cannot be read are kept as rejected rows; there is nothing to load in any case."""
+    if state.is_all_rejected:
+        raise too_many(state, ())
+    raise InvalidContent(
+        "source.no_columns",
+        f"None of {counted(state.rows_read, 'record')} has a field, so there is nothing to load.",
+        node=state.load.path.source.id,
+        hint="Look whether the sender has lost its data.",
+    )

@@ -1,0 +1,48 @@
+"""The one transaction of a load, and the hooks before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from executors.errors import Terminal
+from executors.postgres import quarantine
+from executors.postgres.load import commit_load
+from executors.postgres.meta import marker_of
+from executors.runs.state import LoadState
+from executors.runs.steps.hold import evaluation_in_transaction
+from executors.runs.steps.plan import load_plan
+
+
+def run_pre_hooks(state: LoadState) -> LoadState:
+    state.load.hooks.before_load(state.node_counts)
+    return state
+
+
+def ready_quarantine(state: LoadState) -> LoadState:
+    """Make the quarantine tables that this load has rows for."""
+    nodes = {rule.node for rule in state.rules if rule.violations}
+    for table in dict.fromkeys(table for node, table in state.load.quarantine.items() if node in nodes):
+        quarantine.ensure_quarantine(state.load.connection, table)
+    return state
+
+
+def load_staged_rows(state: LoadState) -> LoadState:
+    """Load. Where rows that the table refuses are to be rejected, a failure waits for those to be found."""
+    try:
+        return _commit(state, explains=state.target.on_type_mismatch == "abort")
+    except Terminal as failure:
+        if state.target.on_type_mismatch == "abort":
+            raise
+        return replace(state, load_failure=failure)
+
+
+def load_remaining_rows(state: LoadState) -> LoadState:
+    """Load what is left without the rows by which the load has failed."""
+    return _commit(state, explains=True)
+
+
+def _commit(state: LoadState, *, explains: bool) -> LoadState:
+    connection = state.load.connection
+    plan = replace(load_plan(state), before_change=evaluation_in_transaction(state))
+    commit_load(connection, plan, explains=explains)
+    return replace(state, commit=marker_of(connection, state.load.ref))

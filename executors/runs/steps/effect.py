@@ -1,0 +1,63 @@
+"""What a load would change, counted instead of loaded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from executors import accounting
+from executors.effects import Effect
+from executors.markers import (
+    add_warnings,
+    ahead_warnings,
+    behind_warnings,
+    check_warnings,
+    known_warnings,
+    older_warnings,
+    put_share,
+    warn_of_shares,
+)
+from executors.model import NodeReport, RunWarning, Share
+from executors.postgres.preview import refuse_repeats
+from executors.runs.state import LoadState
+from executors.runs.steps.hold import measure, reasons_to_hold
+from executors.runs.steps.plan import load_plan
+
+
+def count_effect(state: LoadState) -> LoadState:
+    """Count what the load would change and report it as a load is reported from its marker."""
+    target, plan = state.target, load_plan(state)
+    if target.on_type_mismatch == "abort":
+        refuse_repeats(state.load.connection, plan)
+    effect, null_rates = measure(state, plan)
+    reasons = reasons_to_hold(target, effect, null_rates)
+    _report(state, effect)
+    table = f"{target.schema_}.{target.table}"
+    held_for = tuple(reason.message for reason in reasons)
+    named = replace(effect, table=table, is_new_table=str(plan.target) != table, held_for=held_for)
+    return replace(state, effect=named)
+
+
+def _report(state: LoadState, effect: Effect) -> None:
+    load, report, node = state.load, state.load.report, state.target.id
+    nodes = accounting.node_reports(load.path, state.rows_read, state.result)
+    counts = {**state.node_counts, **effect.node_fields(), "rows_staged": state.result.total("rows_staged")}
+    share = Share(load.reading.identities, [*nodes, NodeReport(node, "target", **counts)], list(state.rules))
+    put_share(report, node, share)
+    warn_of_shares(report)
+    skipped = state.skipped
+    warnings = [
+        *check_warnings(state.check_reports),
+        *older_warnings(node, effect.older),
+        *known_warnings(node, skipped.differing, skipped.doubtful),
+        *ahead_warnings(node, effect.ahead),
+        *behind_warnings(node, skipped.below_bound, load.reading.units),
+    ]
+    add_warnings(report, warnings)
+    if load.dest.row_triggers:
+        add_warnings(report, [_triggers(node)])
+
+
+def _triggers(node: str) -> RunWarning:
+    return RunWarning(
+        "preview.row_triggers", node, "The table has row triggers; what they change or swallow cannot be told before."
+    )

@@ -1,0 +1,41 @@
+"""The end of a run: what becomes of the files that it claimed."""
+
+from __future__ import annotations
+
+from executors.errors import Failure, InvalidContent, LeaseLost
+from executors.holding import Held
+from executors.runs.state import Run
+
+
+def archive_loaded(run: Run) -> Run:
+    """Archive what came from those sources of which every target has been loaded."""
+    for source in run.sources:
+        targets = run.targets_of(source)
+        if all(target.is_done for target in targets):
+            run.context.source_reader.archive_loaded(source, targets)
+    return run
+
+
+def give_up(run: Run, cause: Failure) -> None:
+    """Archive what was loaded, and what would only fail again. All else goes back to where it was: the next attempt, or
+    the next run, claims it. What a held load has read stays claimed, and so does what some of its targets have loaded.
+    A worker that lost its lease touches nothing: another one owns the run."""
+    if isinstance(cause, LeaseLost):
+        return
+    try:
+        archive_loaded(run)
+        failed = next((target for target in run.targets if not target.is_done), None)
+        if failed and isinstance(cause, InvalidContent):
+            run.context.source_reader.archive_failed(failed.path.source, cause.message)
+        if not isinstance(cause, Held):
+            _requeue(run)
+    except LeaseLost:
+        raise
+    except Failure as trouble:
+        run.context.ports.events.log("warning", f"Files were not archived: {trouble.message}")
+
+
+def _requeue(run: Run) -> None:
+    for source in run.sources:
+        if not any(target.is_done for target in run.targets_of(source)):
+            run.context.source_reader.requeue(source)

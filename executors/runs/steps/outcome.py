@@ -1,0 +1,50 @@
+"""What a target has got by the run, in the report and in events, and what follows a load."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from executors.markers import put_share, tell
+from executors.model import LoadCommit, NodeReport, Share
+from executors.runs.state import Run, RunContext
+from executors.runs.target_run import TargetRun
+
+
+def report_commit(context: RunContext, commit: LoadCommit, milliseconds: int = 0) -> None:
+    """Report a load from its marker."""
+    context.ports.events.committed(commit)
+    new = tell(context.report, commit)
+    new[-1].duration_ms = milliseconds
+    for node in new:
+        context.ports.events.node_finished(node)
+
+
+def report_earlier_commit(context: RunContext, target: TargetRun, commit: LoadCommit) -> TargetRun:
+    """An earlier attempt committed this target: take its numbers from the marker and read nothing."""
+    report_commit(context, commit)
+    context.log(f"Attempt {commit.attempt} had already loaded this target.", target.path.target)
+    return replace(target, loaded=commit)
+
+
+def report_nothing_new(context: RunContext, target: TargetRun, words: str = "Nothing new for") -> TargetRun:
+    node, report = target.path.target, context.report
+    blank = next((w.message for w in report.warnings if w.code == "source.blank"), None)
+    report.nothing_new_reason = blank or context.source_reader.nothing_new(target.path.source)
+    context.log(f"{words} {node.id}. {report.nothing_new_reason}", node)
+    nothing = NodeReport.nothing(node.id)
+    put_share(report, node.id, Share(nodes=[nothing]))
+    context.ports.events.node_finished(nothing)
+    return replace(target, nothing_new=True)
+
+
+def run_post_hooks(run: Run, target: TargetRun) -> TargetRun:
+    """Run the post-hooks of a load. It stands, whatever becomes of them."""
+    if target.loaded is not None:
+        target.hooks.after_load(target.connection, target.loaded)
+    return target
+
+
+def note_nothing_new(run: Run, target: TargetRun) -> TargetRun:
+    """Report whether there was nothing new for any target so far."""
+    run.context.report.nothing_new = all(known.nothing_new for known in run.targets)
+    return target

@@ -1,0 +1,57 @@
+"""The load transaction of a target, as far as its state tells."""
+
+from __future__ import annotations
+
+from executors import accounting
+from executors.markers import told_of
+from executors.postgres.client import charset_of
+from executors.postgres.load import LoadFile, LoadPlan
+from executors.runs.state import LoadState
+from ir.load_modes import load_mode
+from ir.nodes import Target
+
+
+def load_plan(state: LoadState) -> LoadPlan:
+    """What is to be loaded, and how."""
+    load, target = state.load, state.target
+    return LoadPlan(
+        run=load.ref,
+        dest=load.dest,
+        columns=load.columns,
+        tables=load.tables,
+        winners=state.result.winners,
+        staged=state.result.total("rows_staged") - state.skipped.rows,
+        rejected=state.rows_rejected,
+        load_mode=target.load_mode,
+        upsert_key=target.upsert_key or (),
+        window=state.window,
+        aside=state.skipped,
+        backs_up=target.backup_before_load,
+        order_by=_order_by(target),
+        keeps_order=load.reading.keeps_order,
+        files=_files_of(state),
+        quarantine=load.quarantine,
+        node_counts=state.node_counts,
+        told=told_of(
+            accounting.node_reports(load.path, state.rows_read, state.result),
+            state.rules,
+            state.check_reports,
+            load.quarantine.values(),
+            load.reading.fields,
+        ),
+        before_swap=lambda: load.hooks.before_swap(state.node_counts),
+        settings=load.hooks.settings(),
+        hooks_ran=load.hooks.ran_before,
+    )
+
+
+def _files_of(state: LoadState) -> list[LoadFile]:
+    shown = charset_of(state.load.connection).shown
+    origins = state.load.reading.origins
+    return [LoadFile(origin.seq, shown(origin.name), origin.sha256, origin.is_unit) for origin in origins]
+
+
+def _order_by(target: Target) -> str | None:
+    """What tells which of two rows with one key is the newer; without keys nothing asks for it."""
+    has_keys = load_mode(target.load_mode).needs_key
+    return (target.order_by or target.watermark_column) if has_keys else None

@@ -1,0 +1,90 @@
+"""What rules have counted, and whether a load may go on with that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from executors import accounting
+from executors.errors import Terminal
+from executors.markers import put_share
+from executors.model import NodeReport, Share
+from executors.postgres import staging
+from executors.rejected_limit import files_rejected, too_many_rejected
+from executors.runs.state import LoadState
+
+_OF_LOADS = (
+    "rows_inserted",
+    "rows_updated",
+    "rows_unchanged",
+    "rows_replaced",
+    "rows_behind_mark",
+    "rows_suppressed",
+)
+
+
+def count_rules(state: LoadState) -> LoadState:
+    """Count every rule and put the counts into the report."""
+    state = with_rules(state)
+    share_counts(state)
+    return state
+
+
+def with_rules(state: LoadState) -> LoadState:
+    """The state with every rule counted, those without violations included."""
+    found = [rule for task in state.result.tasks for rule in task.rules]
+    return replace(state, rules=tuple(accounting.merge_rules(accounting.planned_rules(state.load.path), found)))
+
+
+def share_counts(state: LoadState) -> None:
+    """Put what rules have counted so far into the report."""
+    share = Share(state.load.reading.identities, rules=list(state.rules))
+    put_share(state.load.report, state.target.id, share)
+
+
+def stop_on_rules(state: LoadState) -> LoadState:
+    """Stop where settings of the source explain that every row was rejected, and where a rule ends the run."""
+    reading = state.load.reading
+    fails = state.is_all_rejected and state.load.max_rejected_pct
+    if fails and (clues := reading.find_clues(reading.origins)):
+        raise too_many(state, clues)
+    accounting.stop_on_abort(state.load.path, state.rules, {origin.seq: origin.name for origin in reading.origins})
+    return state
+
+
+def stop_on_rejected_rows(state: LoadState) -> LoadState:
+    """Stop a load that rejects too much: by default one that would load none of the rows that came."""
+    limit, rejected = state.load.max_rejected_pct, state.rows_rejected
+    if limit and rejected and 100 * rejected >= limit * state.rows_unfiltered:
+        raise too_many(state, ())
+    if limit and rejected and len(state.load.reading.origins) > 1:
+        _stop_on_rejected_files(state)
+    return state
+
+
+def _stop_on_rejected_files(state: LoadState) -> None:
+    """Stop a load with a file that the source's settings do not fit, so that every row of it was rejected: with the
+    other files it would count as loaded."""
+    load = state.load
+    rejected = staging.count_rejected_by_file(load.connection, load.tables, state.result.winners)
+    lost = [o for o in load.reading.origins if o.records and rejected.get(o.seq) == o.records]
+    if lost and (clues := load.reading.find_clues(lost)):
+        _share_stopped(state)
+        raise files_rejected(load.target, [(o.name, o.records or 0) for o in lost], clues)
+
+
+def too_many(state: LoadState, clues: Sequence[str]) -> Terminal:
+    """The failure of a load that rejects too much. It does not blame the file: the source may be set up wrongly, so
+    that the file stays where it is."""
+    _share_stopped(state)
+    return too_many_rejected(state.target, state.rows_unfiltered, state.rows_rejected, state.rules, clues)
+
+
+def _share_stopped(state: LoadState) -> None:
+    """The numbers of a load that stops here; of the target where they are all that it has."""
+    nodes = accounting.node_reports(state.load.path, state.rows_read, state.result)
+    if state.is_all_rejected:
+        none = dict.fromkeys(("rows_staged", "rows_loaded", *_OF_LOADS), 0)
+        nodes.append(NodeReport(state.target.id, "target", **{**none, **state.node_counts}))
+    share = Share(state.load.reading.identities, nodes, list(state.rules))
+    put_share(state.load.report, state.target.id, share)

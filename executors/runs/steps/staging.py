@@ -1,0 +1,78 @@
+"""The one pass: look at the target, read, test and stage all rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from executors import accounting
+from executors.errors import ExpressionFailed
+from executors.model import PassResult, RulePlan
+from executors.postgres import quarantine, staging
+from executors.postgres.client import charset_of
+from executors.runs.state import LoadState
+from executors.runs.steps.checks import staged_rows
+from executors.runs.steps.rules import share_counts
+from executors.secrets import seal
+from ir.rules import rule_id
+
+
+def probe_quarantine(state: LoadState) -> LoadState:
+    """Refuse quarantine tables that rejected rows do not fit into, before anything is read."""
+    for table in dict.fromkeys(state.load.quarantine.values()):
+        quarantine.probe_quarantine(state.load.connection, table)
+    return state
+
+
+def probe_checks(state: LoadState) -> LoadState:
+    """Refuse checks that cannot be run on what will be staged."""
+    state.load.checks.probe(staged_rows(state))
+    return state
+
+
+def create_staging(state: LoadState) -> LoadState:
+    staging.create_staging(state.load.connection, state.load.tables, state.load.columns)
+    return replace(state, has_staging=True)
+
+
+def stage_rows(state: LoadState) -> LoadState:
+    """Read, transform, test and stage. A row that an expression fails for is counted as far as it is kept."""
+    from executors.spark.one_pass import PassPlan, run_pass
+
+    load = state.load
+    if load.compiled is None:
+        raise LookupError(f"the path to {load.target.id} is not compiled")
+    plan = PassPlan(
+        path=load.path,
+        reading=load.reading,
+        compiled=load.compiled,
+        stage_columns=load.columns,
+        rules=tuple(RulePlan(v.id, rule_id(rule), rule) for v in load.path.validates for rule in v.row_level),
+        on_type_mismatch=load.target.on_type_mismatch,
+        tables=load.tables,
+        sealed_connection=seal(load.context.job.connections[load.target.connection]),
+        run_id=load.context.job.run_id,
+        charset=charset_of(load.connection),
+        now=load.now,
+    )
+    try:
+        return replace(state, result=run_pass(load.context.session, plan))
+    except ExpressionFailed as failure:
+        kept = failure.kept or PassResult(())
+        # Rules that have not looked at all rows have no number, so that the planned ones are left out.
+        rules = tuple(rule for task in kept.tasks for rule in task.rules)
+        return replace(state, expression_failure=failure, result=kept, rules=rules)
+
+
+def stop_on_failed_expression(state: LoadState) -> LoadState:
+    failure = state.expression_failure
+    if failure is None:
+        return state
+    if failure.kept is not None:
+        share_counts(state)
+    raise failure
+
+
+def require_all_arrived(state: LoadState) -> LoadState:
+    """Let go of the source, and count the rows that were read. Raises Terminal `rows.lost`."""
+    state.load.reading.release()
+    return replace(state, rows_read=accounting.require_all_arrived(state.load.path, state.load.reading, state.result))
