@@ -139,8 +139,10 @@ def _held(value: str | None) -> str | None:
     return value
 
 
-def hide_expression(run: Run, failure: Failure) -> None:
-    """Who sees no values is told why a run ended, and an expression that fixes rows may quote theirs."""
+def end_without_fix(run: Run, failure: Failure) -> None:
+    """Report no row, because none was changed, and hide the expression: who sees no values is told why a run ended, and
+    an expression that fixes rows may quote theirs."""
+    run.context.report.row_counts = {}
     message = failure.message.replace(repr(rows_of(run.context.job).expression), "the expression")
     failure.message = message[:1].upper() + message[1:]
     failure.args = (failure.message,)
@@ -152,7 +154,7 @@ FIX_RUN = RunKind(
         START.does(watch_cancellation, open_targets(fix_paths, ready_meta)),
         EachTarget(FIX_ROWS, (fix_target,)),
     ),
-    hide_expression,
+    end_without_fix,
 )
 
 

@@ -6,22 +6,24 @@ from typing import Any
 
 from executors.runs.step import Step
 
-START = Step[Any]("start", "Start", of_run=True)
-LIST = Step[Any]("list", "Look for files", announced=False)
-SCAN = Step[Any]("scan", "Scan the source", announced=False)
-PROBE = Step[Any]("probe", "Look at the target")
-PASS = Step[Any]("pass", "Read, test and stage rows")
-WATERMARK = Step[Any]("watermark", "Skip rows below the watermark", occasional=True)
-REFUSE = Step[Any]("refuse", "Keep rejected rows", occasional=True)
-CHECK = Step[Any]("check", "Check the whole")
-GUARD = Step[Any]("guard", "Guard the target")
-HOLD = Step[Any]("hold", "Compare with the limits", occasional=True)
-EFFECT = Step[Any]("effect", "Count what would change")
-PRE_HOOKS = Step[Any]("hooks", "Run hooks before the load", occasional=True, announced=False)
-QUARANTINE = Step[Any]("quarantine", "Prepare the quarantine", occasional=True, announced=False)
-LOAD = Step[Any]("load", "Load", may_commit=True)
-POST_HOOKS = Step[Any]("post_hooks", "Run hooks after the load", may_commit=True, occasional=True, announced=False)
-FINISH = Step[Any]("finish", "Finish", may_commit=True, of_run=True)
+START: Step[Any] = Step("start", "Start", of_run=True)
+LIST: Step[Any] = Step("list", "Look for files", announced=False)
+SCAN: Step[Any] = Step("scan", "Scan the source", announced=False)
+PROBE: Step[Any] = Step("probe", "Look at the target")
+PASS: Step[Any] = Step("pass", "Read, test and stage rows")
+WATERMARK: Step[Any] = Step("watermark", "Skip rows below the watermark", occasional=True)
+REFUSE: Step[Any] = Step("refuse", "Keep rejected rows", occasional=True)
+CHECK: Step[Any] = Step("check", "Check the whole")
+GUARD: Step[Any] = Step("guard", "Guard the target")
+HOLD: Step[Any] = Step("hold", "Compare with the limits", occasional=True)
+EFFECT: Step[Any] = Step("effect", "Count what would change")
+PRE_HOOKS: Step[Any] = Step("hooks", "Run hooks before the load", occasional=True, announced=False)
+QUARANTINE: Step[Any] = Step("quarantine", "Prepare the quarantine", occasional=True, announced=False)
+LOAD: Step[Any] = Step("load", "Load", may_commit=True)
+POST_HOOKS: Step[Any] = Step(
+    "post_hooks", "Run hooks after the load", may_commit=True, occasional=True, announced=False
+)
+FINISH: Step[Any] = Step("finish", "Finish", may_commit=True, of_run=True)
 
 ALL = (
     START,

@@ -10,7 +10,6 @@ RESTORE = PurposeSpec(
     Purpose.RESTORE,
     "runs/detail.html",
     "runs/_live.html",
-    skips=frozenset({"list", "scan", "probe", "pass", "check", "guard", "effect", "hooks", "post_hooks"}),
     backup=restored_by,
     tag="restore",
     again="Run the pipeline",

@@ -17,17 +17,6 @@ if TYPE_CHECKING:
     from executors.ports import Ports
     from flowapp.runs.models import Purpose
 
-WORDS = {
-    "start": "asking the target",
-    "list": "looking for files",
-    "scan": "scanning files",
-    "pass": "reading and judging rows",
-    "check": "checking the whole",
-    "effect": "counting what would change",
-    "load": "loading",
-    "finish": "finishing",
-}
-
 
 class ShownRun:
     """The bar of a run. `engine` is the engine of its purpose, whose steps the bar shows."""
@@ -40,7 +29,15 @@ class ShownRun:
 
     def show_state(self, state: str, step: str) -> None:
         """Show what a worker has written down of the run."""
-        self.show(WORDS.get(step, step) if state == "running" else "waiting for a worker")
+        if state == "running":
+            self.show_step(step)
+        else:
+            self.show("waiting for a worker")
+
+    def show_step(self, name: str, node: str | None = None) -> None:
+        from executors.api import STEP_LABELS
+
+        self.show(f"{STEP_LABELS.get(name, name)} {f'({node})' if node else ''}")
 
     def engine(self, job: RunJob, ports: Ports) -> RunReport:
         from flowapp.runs.purposes import PURPOSES
@@ -56,7 +53,7 @@ class ShownEvents:
         self._events, self._shown = events, shown
 
     def step(self, name: str, node: str | None = None) -> None:
-        self._shown.show(f"{WORDS.get(name, name)} {f'({node})' if node else ''}")
+        self._shown.show_step(name, node)
         self._events.step(name, node)
 
     def __getattr__(self, name: str) -> Any:

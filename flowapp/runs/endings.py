@@ -227,7 +227,7 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
         read_document(run.document),
         commits,
         error,
-        runs_post_hooks="post_hooks" not in purpose.skips,
+        runs_post_hooks=purpose.runs_post_hooks,
         restored=purpose.backup(run),
     )
     with transaction.atomic():

@@ -9,6 +9,7 @@ from typing import Literal
 from django.db import transaction
 from django.db.models.functions import Now
 
+from executors.api import may_commit
 from executors.model import LoadCommit, NodeReport, SourceFile
 from executors.ports import NewestFile, Ports
 from flowapp.files import services as files
@@ -18,11 +19,6 @@ from flowapp.logs import redact
 from flowapp.runs.leases import Claim, LeaseKeeper
 from flowapp.runs.models import CommitRecord, Run, RunLog
 from flowapp.runs.reports import save_commit, save_node
-
-BEFORE_LOAD = frozenset(
-    {"start", "list", "scan", "probe", "pass", "mark", "refuse", "check", "guard", "hooks", "effect", "hold"}
-)
-"""Steps in which nothing can have been committed; any other step is taken for one in which it can."""
 
 LOG_LINES = 1000
 LOG_LENGTH = 2000
@@ -65,7 +61,7 @@ class DatabaseEvents:
     def step(self, name: str, node: str | None = None) -> None:
         """Noted before the step begins: what may have committed must be known even if this process dies in it."""
         changes: dict[str, object] = {"step": name[:40]}
-        if name not in BEFORE_LOAD:
+        if may_commit(name):
             changes["may_have_committed"] = True
         if not self._claim.held().update(**changes):
             raise self._claim.lost()

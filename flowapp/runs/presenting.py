@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from executors.api import list_steps
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.equation import Equation, equation_of
@@ -19,25 +20,6 @@ from flowapp.runs.sent_statements import sent_by
 from ir.errors import FlowError
 from ir.load_modes import load_mode
 
-STEPS = {
-    "start": "Start",
-    "list": "Look for files",
-    "scan": "Scan the source",
-    "probe": "Look at the target",
-    "pass": "Read, test and stage rows",
-    "mark": "Set aside what is behind the mark",
-    "refuse": "Keep rejected rows",
-    "check": "Check the whole",
-    "guard": "Guard the target",
-    "hold": "Compare with the limits",
-    "effect": "Count what would change",
-    "hooks": "Run hooks before the load",
-    "load": "Load",
-    "post_hooks": "Run hooks after the load",
-    "finish": "Finish",
-}
-"""Steps of the engine in their order, in words. Those that not every run enters are in `RARE_STEPS`."""
-RARE_STEPS = frozenset({"hold", "hooks", "post_hooks", "mark", "refuse"})
 LOG_LINES_SHOWN = 200
 
 
@@ -125,13 +107,13 @@ def _hooks(run: Run) -> list[HookRow]:
 
 
 def _steps(run: Run) -> list[Step]:
-    """A step that this list does not know is shown by its own name, after those it cannot be placed among."""
-    skipped = RARE_STEPS | purpose_of(run).skips
-    names = [name for name in STEPS if name not in skipped or name == run.step]
-    if run.step and run.step not in STEPS:
+    """A step that this kind of run does not know is shown alone, by its own name."""
+    known = list_steps(purpose_of(run).kind)
+    if run.step and run.step not in {step.name for step in known}:
         return [Step(run.step.capitalize(), "now")]
-    at = names.index(run.step) if run.step else -1
-    return [Step(STEPS[n], "done" if i < at else "now" if i == at else "to come") for i, n in enumerate(names)]
+    shown = [step for step in known if not step.occasional or step.name == run.step]
+    at = next((i for i, step in enumerate(shown) if step.name == run.step), -1)
+    return [Step(step.label, "done" if i < at else "now" if i == at else "to come") for i, step in enumerate(shown)]
 
 
 def _equations(document: dict[str, Any]) -> list[tuple[dict[str, Any], Equation]]:

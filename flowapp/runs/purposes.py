@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from executors.api import RunKind, list_steps
 from executors.api import run as run_attempt
 from executors.model import BackupRef, RowsRef, RunJob, RunReport
 from executors.ports import Ports
@@ -35,8 +36,7 @@ class OverRows:
 
 @dataclass(frozen=True, slots=True)
 class PurposeSpec:
-    """`page` is a template, `fragment` the part of it that
-    changes while the run goes on. `skips` are the engine's steps that are never entered.
+    """`page` is a template, `fragment` the part of it that changes while the run goes on.
 
     `loads` says that it loads what comes from the source: it goes through all nodes, and its success says that the
     pipeline works again. `tells_effects` says that the result is what a load would change; `backup` gives what a run
@@ -49,7 +49,6 @@ class PurposeSpec:
     purpose: Purpose
     page: str
     fragment: str
-    skips: frozenset[str]
     loads: bool = False
     tells_effects: bool = False
     mends: bool = False
@@ -67,8 +66,17 @@ class PurposeSpec:
         return self.purpose in COUNTED
 
     @property
+    def kind(self) -> RunKind:
+        """What `executors` calls it."""
+        return self.purpose.value
+
+    @property
     def engine(self) -> Engine:
-        return partial(run_attempt, self.purpose.value)
+        return partial(run_attempt, self.kind)
+
+    @property
+    def runs_post_hooks(self) -> bool:
+        return any(step.name == "post_hooks" for step in list_steps(self.kind))
 
 
 _SPECS = (
@@ -76,14 +84,12 @@ _SPECS = (
         Purpose.LOAD,
         "runs/detail.html",
         "runs/_live.html",
-        skips=frozenset({"effect"}),
         loads=True,
     ),
     PurposeSpec(
         Purpose.PREVIEW,
         "runs/preview.html",
         "runs/_preview.html",
-        skips=frozenset({"hooks", "load", "post_hooks", "finish"}),
         tells_effects=True,
     ),
 )

@@ -9,7 +9,6 @@ SAMPLE = PurposeSpec(
     Purpose.SAMPLE,
     "runs/detail.html",
     "runs/_live.html",
-    skips=frozenset({"probe", "check", "guard", "effect", "hooks", "load", "post_hooks", "finish"}),
     tag="sample",
     again="Run the pipeline",
 )

@@ -240,7 +240,7 @@ class PowerCut(BaseException):
     pass
 
 
-@pytest.mark.parametrize("step", ["pass", "mark", "refuse", "load"])
+@pytest.mark.parametrize("step", ["pass", "watermark", "refuse", "load"])
 def test_a_worker_killed_before_the_commit_leaves_rows_and_mark_to_the_next_attempt(updates: World, step: str) -> None:
     updates.write("a", HEADER + FIRST)
     load(updates)

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from executors import mend, rejected_rows
+from executors import rejected_rows
 from executors.errors import Cancelled, Failure
 from executors.model import RowsRef, RunReport
+from executors.runs import fix
 from executors.runs.fix import fix_rows
+from executors.runs.steps import start
 from executors.spark import mending
 from tests.executors.conformance.world import World
 
@@ -108,7 +110,7 @@ def test_an_expression_that_is_cancelled_between_two_pieces_computes_no_further_
 ) -> None:
     monkeypatch.setattr(rejected_rows, "PART_ROWS", 1)
     monkeypatch.setattr(mending, "MOST_TASKS", 1)
-    write, written = mend._write, []
+    write, written = fix._write, []
 
     def cancelling(*args: Any) -> int:
         written.append(args)
@@ -117,8 +119,8 @@ def test_an_expression_that_is_cancelled_between_two_pieces_computes_no_further_
         loaded.memory.interrupt()
         return write(*args)
 
-    monkeypatch.setattr(mend, "_write", cancelling)
-    monkeypatch.setattr(mend, "interrupt", lambda conn: None)
+    monkeypatch.setattr(fix, "_write", cancelling)
+    monkeypatch.setattr(start, "interrupt", lambda conn: None)
     with pytest.raises(Cancelled):
         compute(loaded, "name", "'x'")
     assert len(written) == 1

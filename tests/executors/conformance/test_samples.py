@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from executors import sampling
 from executors.errors import Failure
 from executors.model import Connection
 from executors.postgres.client import connect
@@ -61,7 +60,7 @@ def test_what_was_loaded_before_is_looked_at_and_stays_where_it_is(world: World)
 
 
 def test_a_sample_ends_where_it_is_large_enough(world: World, monkeypatch) -> None:
-    monkeypatch.setattr(sampling, "MOST_ROWS", 10)
+    monkeypatch.setattr("executors.runs.sample.MOST_ROWS", 10)
     world.write("a", "id,name\n" + "".join(f"{n},N{n}\n" for n in range(5000)))
     assert len(sample(world)) == 10
 
@@ -112,7 +111,7 @@ def test_values_that_json_cannot_hold_are_kept_all_the_same(world: World) -> Non
 
 
 def test_a_large_table_is_not_read_to_its_end(world: World, monkeypatch) -> None:
-    monkeypatch.setattr(sampling, "MOST_ROWS", 10)
+    monkeypatch.setattr("executors.runs.sample.MOST_ROWS", 10)
     world.sql("create table s (id int primary key, name text)")
     world.sql("insert into s select n, repeat('x', 100) from generate_series(1, 200000) n")
     report = sample_pipeline(world.job(world.table_document()), world.memory.ports())

@@ -86,7 +86,7 @@ SEEN = "create materialized view seen as select * from t"
 CASES = [
     *(Case(mode, step) for mode in LOAD_MODES for step in STEPS),
     *(Case(mode, step, KEPT) for mode in LOAD_MODES for step in (IN_TRANSACTION, AFTER_COMMIT)),
-    Case("incremental_watermark", "mark"),
+    Case("incremental_watermark", "watermark"),
     Case("truncate", "hold", {"hold": {"maxDecreasePct": 99}}),
     Case("upsert", "hooks", {"preHook": ANALYZE}),
     Case("append", "post_hooks", {"postHook": ANALYZE}),

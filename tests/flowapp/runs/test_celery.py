@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from celery.contrib.testing.worker import start_worker
 from celery.worker import state as worker_state
 
-import executors
 from executors.errors import Transient
 from flowapp.celery import RUN_TASK, app
 from flowapp.processes.models import Heartbeat
@@ -21,7 +18,6 @@ from flowapp.runs import broker, dispatch, leases, tasks
 from flowapp.runs import worker as worker_process
 from flowapp.runs.leases import claim_run
 from flowapp.runs.models import Run, State, Trigger
-from flowapp.runs.ports import BEFORE_LOAD
 from flowapp.runs.services import queue_run
 from tests.flowapp.runs.table_engine import ROWS, TableEngine
 
@@ -151,9 +147,3 @@ def test_messages_are_json_and_hold_the_runs_id_alone(pipeline, redis_url):
     args, kwargs, _ = message.payload
     assert (args, kwargs) == ([str(run.pk)], {})
     assert app.conf.accept_content == ["json"]
-
-
-def test_every_step_before_the_load_is_known_as_such():
-    source = "\n".join(path.read_text() for path in Path(executors.__path__[0]).rglob("*.py"))
-    steps = set(re.findall(r"[._]step\(\"([a-z]+)\"", source))
-    assert steps - BEFORE_LOAD == {"load", "finish"}
