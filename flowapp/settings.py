@@ -151,7 +151,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["flowapp.api.parsers.BoundedJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["flowapp.api.renderers.AnyTextRenderer"],
     "DEFAULT_PAGINATION_CLASS": "flowapp.api.paging.FlowCursorPagination",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "flowapp.api.openapi.FlowAutoSchema",
     "EXCEPTION_HANDLER": "flowapp.api.problems.handle_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
@@ -159,6 +159,22 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "Flow",
     "DESCRIPTION": "Build data pipelines and trust what they load. Problems are told as in RFC 9457.",
     "VERSION": "1.0",
+    "OAS_VERSION": "3.1.0",
+    "ENUM_NAME_OVERRIDES": {
+        "RunState": "flowapp.runs.models.State",
+        "RunPurpose": "flowapp.runs.models.Purpose",
+        "AlertState": "flowapp.health.models.AlertState",
+        "Severity": "flowapp.health.models.Severity",
+        "DeliveryState": "flowapp.channels.models.DeliveryState",
+        "FileState": "flowapp.files.models.UnitState",
+        "EntryStatus": "executors.postgres.quarantine_pages.STATUSES",
+        "HealthStatus": ["ok", "down", "cannot tell"],
+        "HookState": ["succeeded", "failed", "not_run", "queued"],
+        "ChannelKind": ["webhook", "email"],
+        "ConnectionKind": ["postgres", "webhook"],
+        "ScheduleKind": ["cron", "every"],
+        "SampleKind": ["source", "load"],
+    },
     "SERVE_INCLUDE_SCHEMA": False,
 }
 

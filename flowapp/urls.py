@@ -6,7 +6,6 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
-from flowapp.health.views import health
 from flowapp.home import views as home
 from flowapp.web import views
 
@@ -27,7 +26,6 @@ workspace_pages = [
 
 api = [
     path("schema/", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
-    path("health/", health, name="health"),
     path("", include("flowapp.accounts.api")),
     path("", include("flowapp.pipelines.api")),
     path("", include("flowapp.runs.api")),

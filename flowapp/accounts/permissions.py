@@ -10,12 +10,13 @@ from rest_framework.request import Request
 
 from flowapp.accounts.access import Access, member_access
 from flowapp.accounts.models import Token
+from flowapp.api import headers
 from ir.errors import FlowError
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
 
-HEADER, PARAMETER = "X-Flow-Workspace", "workspace"
+PARAMETER = "workspace"
 
 
 class WorkspaceNotNamed(FlowError):
@@ -23,7 +24,7 @@ class WorkspaceNotNamed(FlowError):
         super().__init__(
             "workspace.not_named",
             "The request does not say which workspace it is for.",
-            hint=f"Send the header {HEADER}: <slug>, or ?{PARAMETER}=<slug>.",
+            hint=f"Send the header {headers.WORKSPACE}: <slug>, or ?{PARAMETER}=<slug>.",
         )
 
 
@@ -32,7 +33,7 @@ def access_of(request: Request | HttpRequest) -> Access:
     token = getattr(request, "auth", None)
     if isinstance(token, Token):
         return Access(token.workspace, token.granted_role)
-    slug = request.headers.get(HEADER) or request.GET.get(PARAMETER)
+    slug = request.headers.get(headers.WORKSPACE) or request.GET.get(PARAMETER)
     if not slug:
         raise WorkspaceNotNamed
     return member_access(request.user, slug)

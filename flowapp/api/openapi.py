@@ -1,24 +1,65 @@
-"""How the OpenAPI document calls what drf-spectacular does not know by itself."""
+"""How the OpenAPI document describes what drf-spectacular does not know by itself."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiSerializerExtension
-from rest_framework.serializers import BaseSerializer, ListSerializer, Serializer
+from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
+
+from flowapp.api import headers
+from flowapp.api.serializers import ProblemSerializer
+from flowapp.web.problems import CONTENT_TYPE
+
+ETAG = OpenApiParameter(
+    "ETag", str, OpenApiParameter.HEADER, response=[200, 201], description="The number to send as `If-Match`, quoted."
+)
 
 
-class DocumentSerializer(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
-    """Serializers without fields: they give the documents that the command line gives too."""
+def if_match(what: str, *, required: bool) -> OpenApiParameter:
+    """The request header that names what the client has seen; `what` says which number that is."""
+    return OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, required=required, description=what)
 
-    target_class = BaseSerializer
 
-    @classmethod
-    def _matches(cls, target: Any) -> bool:
-        return isinstance(target, BaseSerializer) and not isinstance(target, (Serializer, ListSerializer))
+class FlowAutoSchema(AutoSchema):
+    """Adds what every operation has: problem bodies, and the header that names the workspace for sessions."""
 
-    def get_name(self, auto_schema: Any, direction: Any) -> str:
-        return "Document"
+    def get_override_parameters(self) -> list[OpenApiParameter]:
+        text = "The workspace's slug. A token has a workspace of its own and needs none."
+        return [OpenApiParameter(headers.WORKSPACE, str, OpenApiParameter.HEADER, description=text)]
 
-    def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
-        return {"type": "object", "additionalProperties": {}}
+    def _get_response_bodies(self, direction: str = "response") -> dict[str, Any]:
+        bodies: dict[str, Any] = super()._get_response_bodies(direction)
+        problems = {code: self._get_response_for_code(ProblemSerializer, code) for code in ("4XX", "5XX")}
+        return bodies | problems
+
+    def _get_response_for_code(
+        self, serializer: Any, status_code: str, media_types: list[str] | None = None, direction: str = "response"
+    ) -> Any:
+        if isinstance(serializer, type) and issubclass(serializer, ProblemSerializer):
+            media_types = [CONTENT_TYPE]
+        return super()._get_response_for_code(serializer, status_code, media_types, direction)
+
+
+class FreeFormField(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    """Fields whose form is not the API's to say, each a component of its own."""
+
+    target_class = "flowapp.api.serializers.FreeForm"
+    match_subclasses = True
+
+    def get_name(self) -> str:
+        return str(self.target.schema_name)
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        return dict(self.target.schema)
+
+
+class PipelineDocument(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    target_class = "flowapp.api.serializers.PipelineDocumentSerializer"
+
+    def get_name(self, auto_schema: Any, direction: str) -> str:
+        return "PipelineDocument"
+
+    def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        return dict(self.target.schema)

@@ -24,6 +24,14 @@ class FlowCursorPagination(CursorPagination):
         self._queryset = queryset
         return super().paginate_queryset(queryset, request, view)
 
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        address = {"type": ["string", "null"], "format": "uri"}
+        return {
+            "type": "object",
+            "required": ["next", "previous", "results"],
+            "properties": {"next": address, "previous": address, "results": schema},
+        }
+
     def decode_cursor(self, request: Request) -> Cursor | None:
         """Raises ValidationError for a cursor that no page gave, before the database is asked with it."""
         try:

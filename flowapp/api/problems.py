@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from flowapp.api.serializers import ProblemSerializer
 from flowapp.web.errors import status_of, unstorable_refused
 from flowapp.web.problems import CONTENT_TYPE, problem
 from ir.errors import FlowError
@@ -38,7 +39,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         headers = {"Retry-After": f"{wait:.0f}"} if wait else {}
         headers |= {"WWW-Authenticate": authenticate} if authenticate else {}
     set_rollback()
-    return Response(body, body["status"], headers=headers, content_type=CONTENT_TYPE)
+    return Response(ProblemSerializer(body).data, body["status"], headers=headers, content_type=CONTENT_TYPE)
 
 
 def _json_of(request: Request) -> Any:

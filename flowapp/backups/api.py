@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.urls import path
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers, status
+from rest_framework import status
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,31 +17,21 @@ from flowapp.accounts.models import User
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
+from flowapp.api.serializers import QueuedRunSerializer
 from flowapp.backups.models import Backup
-from flowapp.backups.selectors import NEWEST_FIRST, backup_document, get_backup, list_backups
+from flowapp.backups.selectors import NEWEST_FIRST, get_backup, list_backups
+from flowapp.backups.serializers import BackupFilter, BackupSerializer
 from flowapp.backups.services import restore_backup
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import Trigger
 from flowapp.runs.selectors import get_run
-
-OBJECT = OpenApiTypes.OBJECT
-
-
-class BackupsWanted(serializers.Serializer[Any]):
-    pipeline = serializers.CharField(required=False)
-    run = serializers.UUIDField(required=False)
-
-
-class BackupSerializer(serializers.BaseSerializer[Backup]):
-    def to_representation(self, instance: Backup) -> dict[str, Any]:
-        return backup_document(instance)
 
 
 class BackupPage(FlowCursorPagination):
     ordering = NEWEST_FIRST
 
 
-@extend_schema(parameters=[BackupsWanted], responses=OBJECT)
+@extend_schema(parameters=[BackupFilter])
 class Backups(ListAPIView[Backup]):
     """Targets as they were before loads, the newest first."""
 
@@ -52,18 +40,18 @@ class Backups(ListAPIView[Backup]):
 
     def get_queryset(self) -> QuerySet[Backup]:
         return list_backups(
-            self.request.workspace, **read_query(self.request, BackupsWanted, pipeline=get_pipeline, run=get_run)
+            self.request.workspace, **read_query(self.request, BackupFilter, pipeline=get_pipeline, run=get_run)
         )
 
 
 class RestoreBackup(APIView):
-    @extend_schema(request=Reason, responses={202: OBJECT})
+    @extend_schema(request=Reason, responses={202: QueuedRunSerializer})
     def post(self, request: Request, backup: UUID) -> Response:
-        """Put the rows, the mark and the states of files back as they were: `{"run"}`, the run that does it."""
+        """Queue a run that puts the rows, the watermark and the states of files back as they were."""
         found = get_backup(request.workspace, backup)
         user = request.user if isinstance(request.user, User) else None
         run = restore_backup(found, read_reason(request), Trigger.API, user=user)
-        return Response({"run": str(run.pk)}, status.HTTP_202_ACCEPTED)
+        return Response(QueuedRunSerializer(run).data, status.HTTP_202_ACCEPTED)
 
 
 urlpatterns = [

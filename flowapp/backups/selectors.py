@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet
@@ -47,20 +46,3 @@ def get_backup(workspace: Workspace, backup_id: UUID | str) -> Backup:
 
 def kept_until(backup: Backup) -> datetime:
     return backup.taken_at + timedelta(days=KEPT_DAYS)
-
-
-def backup_document(backup: Backup) -> dict[str, Any]:
-    """A backup as the API shows it."""
-    return {
-        "id": str(backup.pk),
-        "pipeline": backup.pipeline.ident,
-        "run": str(backup.run_id),
-        "node": backup.node,
-        "schema": backup.schema,
-        "table": backup.table,
-        "rows": backup.rows,
-        "takenAt": backup.taken_at,
-        "keptUntil": kept_until(backup),
-        "droppedAt": backup.dropped_at,
-        "restores": [{"run": str(r.run_id), "state": r.run.state, "reason": r.reason} for r in backup.restores.all()],
-    }

@@ -13,7 +13,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.channels.models import Channel, Delivery, Event
 from flowapp.health.kinds import title_of
 from flowapp.health.models import Alert, Severity
-from flowapp.health.selectors import alert_document
+from flowapp.health.serializers import AlertSerializer
 from ir.words import counted
 
 SHOWN_ALERT = (
@@ -53,7 +53,7 @@ def message_of(delivery: Delivery) -> Message:
     where = f" in {alert.pipeline.ident}" if alert.pipeline else ""
     headline = f"{'Resolved' if over else alert.severity.capitalize()}: {title_of(alert.kind)}{where}"
     url = address_of(alert, channel.workspace)
-    facts = {name: value for name, value in alert_document(alert).items() if name in SHOWN_ALERT}
+    facts = {name: value for name, value in AlertSerializer(alert).data.items() if name in SHOWN_ALERT}
     return Message(
         channel.workspace.slug,
         channel.name,

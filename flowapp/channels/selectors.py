@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
@@ -59,33 +58,3 @@ def count_by_state(channels: Sequence[Channel]) -> dict[UUID, dict[str, int]]:
     for channel, state, count in found.annotate(Count("pk")):
         counts.setdefault(channel, {})[state] = count
     return counts
-
-
-def channel_document(channel: Channel) -> dict[str, Any]:
-    return {
-        "name": channel.name,
-        "kind": channel.kind,
-        **channel.settings,
-        "severity": channel.severity,
-        "alertKinds": channel.kinds,
-        "createdAt": channel.created_at,
-    }
-
-
-def delivery_document(delivery: Delivery) -> dict[str, Any]:
-    alert = delivery.alert
-    failed = {"code": delivery.error_code, "message": delivery.error_message} if delivery.error_message else None
-    return {
-        "key": str(delivery.key),
-        "event": delivery.event,
-        "state": delivery.state,
-        "alert": str(alert.pk) if alert else None,
-        "alertKind": alert.kind if alert else None,
-        "pipeline": alert.pipeline.ident if alert and alert.pipeline else None,
-        "attempts": delivery.attempts,
-        "lastError": failed,
-        "madeAt": delivery.made_at,
-        "dueAt": delivery.due_at if delivery.state == "pending" else None,
-        "endedAt": delivery.ended_at,
-        "sentAgain": [{"at": again.at, "by": again.by_words} for again in delivery.again.all()],
-    }

@@ -41,6 +41,7 @@ def add_parser(commands: Any) -> None:
 
 def list_alerts(args: Namespace) -> Outcome:
     from flowapp.health import selectors
+    from flowapp.health.serializers import AlertSerializer
     from flowapp.pipelines.selectors import get_pipeline
 
     workspace = current_workspace()
@@ -52,7 +53,7 @@ def list_alerts(args: Namespace) -> Outcome:
         severity=args.severity or "",
         pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
     )
-    found = [selectors.alert_document(alert) for alert in alerts]
+    found = list(AlertSerializer(alerts, many=True).data)
     return Outcome({"alerts": found}, lambda console: _show_alerts(console, found))
 
 
@@ -74,10 +75,11 @@ def _known_kind(kind: str | None) -> str:
 
 
 def list_kinds(args: Namespace) -> Outcome:
-    from flowapp.health.kinds import kind_documents
+    from flowapp.health.kinds import KINDS
+    from flowapp.health.serializers import AlertKindSerializer
 
     columns = {"kind": "KIND", "title": "WHAT", "resolvedBy": "RESOLVED BY", "toldByChannels": "TOLD BY CHANNELS"}
-    return listed("kinds", kind_documents(), columns, "")
+    return listed("kinds", AlertKindSerializer(KINDS, many=True).data, columns, "")
 
 
 def acknowledge_alert(args: Namespace) -> Outcome:
@@ -97,7 +99,7 @@ def resolve_alert(args: Namespace) -> Outcome:
 
 
 def _now(alert: Any, state: str) -> Outcome:
-    from flowapp.health.selectors import alert_document
+    from flowapp.health.serializers import AlertSerializer
 
     alert.refresh_from_db()
-    return said(alert_document(alert), f"Alert {alert.pk} is {state}.")
+    return said(AlertSerializer(alert).data, f"Alert {alert.pk} is {state}.")

@@ -36,6 +36,7 @@ def add_parser(commands: Any) -> None:
 
 def list_backups(args: Namespace) -> Outcome:
     from flowapp.backups import selectors
+    from flowapp.backups.serializers import BackupSerializer
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.runs.selectors import find_run
 
@@ -43,7 +44,7 @@ def list_backups(args: Namespace) -> Outcome:
     wanted: dict[str, Any] = {"pipeline": get_pipeline(workspace, args.pipeline)} if args.pipeline else {}
     wanted |= {"run": find_run(workspace, args.run)} if args.run else {}
     kept = list(selectors.list_backups(workspace, **wanted)[: args.limit])
-    found = [selectors.backup_document(backup) for backup in kept]
+    found = [BackupSerializer(backup).data for backup in kept]
     rows = [_row(document, backup.run.name) for document, backup in zip(found, kept, strict=True)]
     empty = "No table is kept: no target with backupBeforeLoad was loaded yet."
     return Outcome({"backups": found}, listed("backups", rows, COLUMNS, empty).show)
@@ -54,8 +55,8 @@ def _row(document: dict[str, Any], before: str) -> dict[str, Any]:
         **document,
         "table": f"{document['schema']}.{document['table']}",
         "before": before,
-        "takenAt": minute(document["takenAt"].isoformat()),
-        "kept": "dropped" if document["droppedAt"] else minute(document["keptUntil"].isoformat()),
+        "takenAt": minute(document["takenAt"]),
+        "kept": "dropped" if document["droppedAt"] else minute(document["keptUntil"]),
         "restored": ", ".join(restore["state"] for restore in document["restores"]) or None,
     }
 
@@ -64,11 +65,11 @@ def restore_backup(args: Namespace) -> Outcome:
     from flowapp.backups import selectors, services
     from flowapp.backups.inline import restore_inline
     from flowapp.runs.models import Purpose, Trigger
-    from flowapp.runs.selectors import run_document
+    from flowapp.runs.serializers import run_json
 
     backup = selectors.get_backup(current_workspace(), args.backup)
     if args.detach:
         run = services.restore_backup(backup, args.reason, Trigger.CLI)
-        return said(run_document(run, sees_values=True), f"{backup} is being put back by run {run.name}.")
+        return said(run_json(run, sees_values=True), f"{backup} is being put back by run {run.name}.")
     with shown_run(str(backup), Purpose.RESTORE) as shown:
         return ended(restore_inline(backup, args.reason, engine=shown.engine))

@@ -62,13 +62,13 @@ def add_parser(commands: Any) -> None:
 
 def add_channel(args: Namespace) -> Outcome:
     from flowapp.channels import services
-    from flowapp.channels.selectors import channel_document
+    from flowapp.channels.serializers import ChannelSerializer
 
     channel = services.add_channel(
         current_workspace(), args.name, _address(args), severity=args.severity, kinds=args.kind
     )
     return said(
-        channel_document(channel), f"Channel {channel.name} is stored. Try it: flow channel test {channel.name}"
+        ChannelSerializer(channel).data, f"Channel {channel.name} is stored. Try it: flow channel test {channel.name}"
     )
 
 
@@ -89,8 +89,9 @@ def _address(args: Namespace) -> Address:
 
 def list_channels(args: Namespace) -> Outcome:
     from flowapp.channels import selectors
+    from flowapp.channels.serializers import ChannelSerializer
 
-    found = [selectors.channel_document(channel) for channel in selectors.list_channels(current_workspace())]
+    found = [ChannelSerializer(channel).data for channel in selectors.list_channels(current_workspace())]
     table = [{**c, "address": _goes_to(c), "tells": ", ".join(c["alertKinds"]) or "all"} for c in found]
     shown = listed("channels", table, COLUMNS, "No channels yet. Add one: flow channel add NAME --webhook URL")
     return Outcome({"channels": found}, shown.show)
@@ -102,33 +103,35 @@ def _goes_to(channel: dict[str, Any]) -> str:
 
 def test_channel(args: Namespace) -> Outcome:
     from flowapp.channels import selectors, services
+    from flowapp.channels.serializers import DeliverySerializer
 
     delivery = services.send_test(selectors.get_channel(current_workspace(), args.name))
     taken = delivery.state == "delivered"
     line = "The test was taken." if taken else f"The test was not taken: {delivery.error_code}."
-    shown = said(selectors.delivery_document(delivery), f"{line} {delivery.error_message}".strip())
+    shown = said(DeliverySerializer(delivery).data, f"{line} {delivery.error_message}".strip())
     return Outcome(shown.document, shown.show, 0 if taken else FAILED)
 
 
 def show_log(args: Namespace) -> Outcome:
     from flowapp.channels import selectors
+    from flowapp.channels.serializers import DeliverySerializer
 
     channel = selectors.get_channel(current_workspace(), args.name)
-    deliveries = [selectors.delivery_document(d) for d in selectors.list_deliveries(channel)[:SHOWN_IN_LOG]]
+    deliveries = [DeliverySerializer(d).data for d in selectors.list_deliveries(channel)[:SHOWN_IN_LOG]]
     table = [
-        {**d, "madeAt": minute(d["madeAt"].isoformat()), "error": d["lastError"] and d["lastError"]["message"]}
-        for d in deliveries
+        {**d, "madeAt": minute(d["madeAt"]), "error": d["lastError"] and d["lastError"]["message"]} for d in deliveries
     ]
     return Outcome({"deliveries": deliveries}, listed("deliveries", table, LOG, "Nothing was sent yet.").show)
 
 
 def send_again(args: Namespace) -> Outcome:
     from flowapp.channels import selectors, services
+    from flowapp.channels.serializers import DeliverySerializer
 
     channel = selectors.get_channel(current_workspace(), args.name)
     is_mine = services.send_again(selectors.get_delivery(channel, args.key), "the command line")
     line = "The scheduler sends it within some seconds." if is_mine else "Somebody else has had it sent again already."
-    return said(selectors.delivery_document(selectors.get_delivery(channel, args.key)), line)
+    return said(DeliverySerializer(selectors.get_delivery(channel, args.key)).data, line)
 
 
 def remove_channel(args: Namespace) -> Outcome:

@@ -73,7 +73,7 @@ def add_parser(commands: Any) -> None:
 def add_connection(args: Namespace) -> Outcome:
     from flowapp.connections import services
     from flowapp.connections.fields import parse_connection_url
-    from flowapp.connections.selectors import connection_document
+    from flowapp.connections.serializers import ConnectionSerializer
     from flowapp.connections.webhooks import WebhookFields
 
     fields: ConnectionFields | WebhookFields
@@ -83,7 +83,7 @@ def add_connection(args: Namespace) -> Outcome:
         fields = _with_password(parse_connection_url(args.url), from_stdin=args.password_stdin)
     connection = services.add_connection(current_workspace(), args.name, fields)
     return said(
-        connection_document(connection),
+        ConnectionSerializer(connection).data,
         f"Connection {connection.name} is stored. Try it: flow connection test {connection.name}",
     )
 
@@ -107,8 +107,9 @@ def _given_password(*, from_stdin: bool) -> str | None:
 
 def list_connections(args: Namespace) -> Outcome:
     from flowapp.connections import selectors
+    from flowapp.connections.serializers import ConnectionSerializer
 
-    found = [selectors.connection_document(c) for c in selectors.list_connections(current_workspace())]
+    found = [ConnectionSerializer(c).data for c in selectors.list_connections(current_workspace())]
     table = [
         {**c, "address": f"{c['host']}:{c['port']}/{c['database']}".rstrip("/"), "tested": _tested(c["lastTest"])}
         for c in found
@@ -125,13 +126,14 @@ def _tested(last: dict[str, Any] | None) -> str:
 
 def allow(args: Namespace) -> Outcome:
     from flowapp.connections import allowing
-    from flowapp.connections.selectors import connection_document, get_connection
+    from flowapp.connections.selectors import get_connection
+    from flowapp.connections.serializers import ConnectionSerializer
 
     workspace = current_workspace()
-    known = allowing.shown_allowance(get_connection(workspace, args.name))["allowedFunctions"]
+    known = get_connection(workspace, args.name).shown_settings.get("allowedFunctions", [])
     functions = [name for name in (*known, *args.function) if name not in args.no_function]
     connection = allowing.allow(workspace, args.name, functions=functions, server_rights=args.server_rights)
-    document = connection_document(connection)
+    document = ConnectionSerializer(connection).data
     names = ", ".join(document["allowedFunctions"]) or "only those of PostgreSQL itself"
     role = "may" if document["allowsServerRights"] else "may not"
     return said(

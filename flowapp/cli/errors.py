@@ -300,7 +300,7 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
     from flowapp.quarantine.replaying import ask_for_runs
     from flowapp.runs.holds import Decider
     from flowapp.runs.models import Trigger
-    from flowapp.runs.selectors import run_document
+    from flowapp.runs.serializers import run_json
 
     selection, detach = _selection(args), getattr(args, "detach", False)
     runs = ask_for_runs(
@@ -315,17 +315,17 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
         )
     with shown_run(selection.pipeline.ident, purpose) as shown:
         runs = rows_inline(runs, shown.engine)
-    documents = [run_document(run, sees_values=True) for run in runs]
+    documents = [run_json(run, sees_values=True) for run in runs]
     status = max(STATUS_BY_STATE[document["state"]] for document in documents)
     return Outcome({"rows": selection.rows, "runs": documents}, lambda console: _show_runs(console, runs), status)
 
 
 def _show_runs(console: Console, runs: list[Run]) -> None:
     from flowapp.runs.rule_names import rule_name
-    from flowapp.runs.selectors import run_document
+    from flowapp.runs.serializers import run_json
 
     for run in runs:
-        document = run_document(run, sees_values=True)
+        document = run_json(run, sees_values=True)
         show_lines(console, [f"{run.get_purpose_display()} {run.name}: {run.state}", *row_lines(document, run.name)])
         if run.error_code:
             show_lines(console, [f"  {run.error_code}: {run.error_message}", f"  {run.error_hint}"])
@@ -336,14 +336,15 @@ def _show_runs(console: Console, runs: list[Run]) -> None:
 
 
 def show_results(args: Namespace) -> Outcome:
-    from flowapp.quarantine.results import page_results, result_document
+    from flowapp.quarantine.results import page_results
+    from flowapp.quarantine.serializers import RowResultSerializer
     from flowapp.runs.rule_names import names_of
     from flowapp.runs.selectors import find_run
 
     workspace = current_workspace()
     run = find_run(workspace, args.run)
     found = page_results(run, result=args.result, limit=args.limit)
-    rows = [result_document(row) for row in found.rows]
+    rows = [RowResultSerializer(row).data for row in found.rows]
     names = names_of(workspace, [str(run.pk)], {rule for row in rows for rule in row["rules"]})
     document = {"run": str(run.pk), "counts": found.counted, "listed": found.listed, "results": rows}
     return Outcome(document, lambda console: _show_results(console, found, rows, names, args.limit))

@@ -45,12 +45,13 @@ def add_parser(commands: Any) -> None:
 
 def list_pipelines(args: Namespace) -> Outcome:
     from flowapp.pipelines import selectors
+    from flowapp.pipelines.serializers import PipelineSerializer
     from flowapp.runs.selectors import last_states
 
     workspace = current_workspace()
     states = last_states(workspace)
     found = [
-        {**selectors.pipeline_document(pipeline), "lastRun": states.get(pipeline.pk)}
+        {**PipelineSerializer(pipeline).data, "lastRun": states.get(pipeline.pk)}
         for pipeline in selectors.list_pipelines(workspace)
     ]
     rows = [{**pipeline, "schedule": _schedule_text(pipeline["schedule"])} for pipeline in found]
@@ -68,10 +69,11 @@ def show_pipeline(args: Namespace) -> Outcome:
     """People get the text as it was saved, JSON readers the document with what is known about it."""
     from flowapp.pipelines import selectors
     from flowapp.pipelines.documents import read_document
+    from flowapp.pipelines.serializers import PipelineSerializer
 
     pipeline = selectors.get_pipeline(current_workspace(), args.id)
     text = selectors.get_version(pipeline).document
-    document = {**selectors.pipeline_document(pipeline), "document": read_document(text).to_document()}
+    document = {**PipelineSerializer(pipeline).data, "document": read_document(text).to_document()}
     return Outcome(document, lambda console: _print_text(console, text))
 
 
@@ -100,9 +102,10 @@ def _saved(version: PipelineVersion) -> Outcome:
 
 def list_history(args: Namespace) -> Outcome:
     from flowapp.pipelines import selectors
+    from flowapp.pipelines.serializers import VersionSerializer
 
     pipeline = selectors.get_pipeline(current_workspace(), args.id)
-    rows = [selectors.version_document(version) for version in selectors.list_versions(pipeline)]
+    rows = [VersionSerializer(version).data for version in selectors.list_versions(pipeline)]
     shown = [{**row, "createdAt": minute(row["createdAt"]), "author": row["author"] or "command line"} for row in rows]
     return Outcome(
         {"pipeline": args.id, "versions": rows}, listed("versions", shown, VERSION_COLUMNS, "No versions yet.").show

@@ -38,6 +38,7 @@ def _view(args: Namespace) -> DraftView:
 
 def suggest_rules(args: Namespace) -> Outcome:
     from flowapp.suggestions import selectors
+    from flowapp.suggestions.serializers import ProposalSerializer, SampleSerializer
 
     view = _view(args)
     target = selectors.target_of(view, args.node)
@@ -45,12 +46,12 @@ def suggest_rules(args: Namespace) -> Outcome:
         _sample(view)
     samples = selectors.list_samples(view.draft.pipeline, target)
     proposals = selectors.list_proposals(samples, selectors.node_of(view, args.node))
-    found = [selectors.proposal_document(proposal) for proposal in proposals]
+    found = [ProposalSerializer(proposal).data for proposal in proposals]
     table = [
         {**one, "what": proposal.name, "on": proposal.field, "as": json.dumps(one["spec"], ensure_ascii=False)}
         for one, proposal in zip(found, proposals, strict=True)
     ]
-    document = {"samples": [selectors.sample_document(sample) for sample in samples], "suggestions": found}
+    document = {"samples": [SampleSerializer(sample).data for sample in samples], "suggestions": found}
     return Outcome(document, listed("suggestions", table, COLUMNS, "The samples speak for no further rule.").show)
 
 
@@ -68,6 +69,7 @@ def _sample(view: DraftView) -> None:
 
 def try_rule(args: Namespace) -> Outcome:
     from flowapp.suggestions import selectors
+    from flowapp.suggestions.serializers import TrialSerializer
 
     try:
         spec = json.loads(args.rule)
@@ -77,7 +79,7 @@ def try_rule(args: Namespace) -> Outcome:
     target = selectors.target_of(view, args.node)
     rule = selectors.read_rule(spec)
     samples = selectors.list_samples(view.draft.pipeline, target)
-    tried = [selectors.trial_document(one) for one in selectors.try_on_samples(rule, samples, target)]
+    tried = [TrialSerializer(one).data for one in selectors.try_on_samples(rule, samples, target)]
     return said({"rule": spec, "results": tried}, *_lines(tried))
 
 

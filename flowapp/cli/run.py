@@ -80,9 +80,9 @@ def ended(run: Run) -> Outcome:
 
 def told(run: Run) -> Outcome:
     """A run with its numbers, or a preview with its own."""
-    from flowapp.runs.selectors import run_document
+    from flowapp.runs.serializers import run_json
 
-    document = run_document(run, sees_values=True)
+    document = run_json(run, sees_values=True)
     nothing_new = run.report.get("nothingNewReason", "") if run.report.get("nothingNew") else None
     show = show_preview if "effects" in document else show_run
     return Outcome(document, lambda console: show(console, document, run.name, nothing_new=nothing_new))
@@ -90,12 +90,12 @@ def told(run: Run) -> Outcome:
 
 def _queued(pipeline: Pipeline, reason: str | None) -> Outcome:
     from flowapp.runs.models import Trigger
-    from flowapp.runs.selectors import run_document
+    from flowapp.runs.serializers import run_json
     from flowapp.runs.services import queue_run
 
     run = queue_run(pipeline, Trigger.CLI, load_again=reason)
     return said(
-        run_document(run, sees_values=True),
+        run_json(run, sees_values=True),
         f"Run {run.name} is queued for a worker.",
         f"Follow it with: flow runs show {run.name}",
     )

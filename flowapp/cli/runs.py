@@ -44,12 +44,13 @@ def add_parser(commands: Any) -> None:
 def list_runs(args: Namespace) -> Outcome:
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.runs import selectors
+    from flowapp.runs.serializers import RunSummarySerializer
 
     _require_state(args.state)
     workspace = current_workspace()
     pipeline = get_pipeline(workspace, args.pipeline) if args.pipeline else None
     runs = selectors.list_runs(workspace, pipeline=pipeline, state=args.state)[: args.limit]
-    found = [selectors.run_summary(run) for run in runs]
+    found = [RunSummarySerializer(run).data for run in runs]
     rows = [
         {
             **run,
@@ -85,27 +86,30 @@ def show_one(args: Namespace) -> Outcome:
 
 def cancel_run(args: Namespace) -> Outcome:
     from flowapp.runs import selectors, services
+    from flowapp.runs.serializers import run_json
 
     run = services.cancel_run(selectors.find_run(current_workspace(), args.run))
     words = "is cancelled" if run.ended_at else "will end within seconds"
-    return said(selectors.run_document(run, sees_values=True), f"Run {run.name} {words}.")
+    return said(run_json(run, sees_values=True), f"Run {run.name} {words}.")
 
 
 def approve_run(args: Namespace) -> Outcome:
     from flowapp.runs import holds, selectors
     from flowapp.runs.dispatch import run_to_end
+    from flowapp.runs.serializers import run_json
 
     held = selectors.find_run(current_workspace(), args.run)
     run = holds.approve_run(held, holds.Decider("the command line"), args.reason, send=args.detach)
     if args.detach:
-        document = selectors.run_document(run, sees_values=True)
+        document = run_json(run, sees_values=True)
         return said(document, f"Run {run.name} is approved; a worker loads what is staged.")
     return ended(run_to_end(run))
 
 
 def discard_run(args: Namespace) -> Outcome:
     from flowapp.runs import holds, selectors
+    from flowapp.runs.serializers import run_json
 
     held = selectors.find_run(current_workspace(), args.run)
     run = holds.discard_run(held, holds.Decider("the command line"), args.reason)
-    return said(selectors.run_document(run, sees_values=True), f"Run {run.name} is discarded. {run.error_hint}")
+    return said(run_json(run, sees_values=True), f"Run {run.name} is discarded. {run.error_hint}")

@@ -24,11 +24,13 @@ def trace_row(args: Namespace) -> Outcome:
     """Exits with 1 where nothing was found."""
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.tracing import selectors
+    from flowapp.tracing.serializers import TraceSerializer
 
     pipeline = get_pipeline(current_workspace(), args.pipeline)
-    traces = selectors.trace_document(selectors.trace_row(pipeline, dict(map(_pair, args.key)), args.target))
-    shown = said({"pipeline": pipeline.ident, "targets": traces}, *(line for trace in traces for line in _lines(trace)))
-    return Outcome(shown.document, shown.show, 0 if any(trace["found"] for trace in traces) else FAILED)
+    traces = selectors.trace_row(pipeline, dict(map(_pair, args.key)), args.target)
+    document = TraceSerializer({"pipeline": pipeline.ident, "targets": traces}).data
+    shown = said(document, *(line for trace in document["targets"] for line in _lines(trace)))
+    return Outcome(document, shown.show, 0 if any(trace.is_found for trace in traces) else FAILED)
 
 
 def _pair(text: str) -> tuple[str, str]:

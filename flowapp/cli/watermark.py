@@ -45,10 +45,11 @@ def add_parser(commands: Any) -> None:
 def show_marks(args: Namespace) -> Outcome:
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.watermarks.places import places_of
-    from flowapp.watermarks.selectors import get_mark, mark_document
+    from flowapp.watermarks.selectors import get_mark
+    from flowapp.watermarks.serializers import WatermarkSerializer
 
     pipeline = get_pipeline(current_workspace(), args.pipeline)
-    marks = [mark_document(get_mark(place)) for place in places_of(pipeline)]
+    marks = [WatermarkSerializer(get_mark(place)).data for place in places_of(pipeline)]
     return Outcome({"pipeline": pipeline.ident, "watermarks": marks}, lambda console: _show(console, marks))
 
 
@@ -73,21 +74,21 @@ def _show(console: Console, marks: list[dict[str, Any]]) -> None:
 
 
 def set_mark(args: Namespace) -> Outcome:
-    from flowapp.watermarks.selectors import mark_document
+    from flowapp.watermarks.serializers import WatermarkSerializer
     from flowapp.watermarks.services import set_mark
 
     mark = set_mark(_place(args), args.value, args.reason, BY)
-    document = mark_document(mark)
+    document = WatermarkSerializer(mark).data
     return said(document, f"The next load of {args.node} begins at {mark.value}.", *_warnings(document))
 
 
 def reset_mark(args: Namespace) -> Outcome:
-    from flowapp.watermarks.selectors import mark_document
+    from flowapp.watermarks.serializers import WatermarkSerializer
     from flowapp.watermarks.services import reset_mark
 
     mark = reset_mark(_place(args), args.reason, BY)
     words = "has no mark now: its next load begins at the highest value of the table."
-    document = mark_document(mark)
+    document = WatermarkSerializer(mark).data
     return said(document, f"{args.node} {words}", *_warnings(document))
 
 

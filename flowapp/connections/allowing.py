@@ -3,14 +3,14 @@ role with rights over the server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from executors.target_database import in_words
 from flowapp.accounts.models import Workspace
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.models import Connection
-from flowapp.connections.selectors import NOTHING_ALLOWED, get_connection
+from flowapp.connections.selectors import get_connection
 from ir.allowances import CATALOG, FLOW_SCHEMAS, Allowance
 from ir.names import parse_table_name
 
@@ -49,14 +49,9 @@ def allow(
         changes["allowedFunctions"] = _required(functions)
     if server_rights is not None:
         changes["allowsServerRights"] = server_rights
-    connection.settings = {**NOTHING_ALLOWED, **connection.settings, **changes}
+    connection.settings = {**connection.shown_settings, **changes}
     connection.save(update_fields=["settings", "changed_at"])
     return connection
-
-
-def shown_allowance(connection: Connection) -> Mapping[str, Any]:
-    """As documents show it."""
-    return {**NOTHING_ALLOWED, **connection.settings}
 
 
 def _required(functions: Iterable[str]) -> list[str]:

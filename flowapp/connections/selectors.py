@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flowapp.accounts.models import Workspace
 from flowapp.connections.models import Connection
 from ir.errors import FlowError
 
-NOTHING_ALLOWED = {"allowedFunctions": [], "allowsServerRights": False}
 """What queries over a new connection may use beyond the ordinary."""
 
 
@@ -34,20 +31,3 @@ def get_connection(workspace: Workspace, name: str) -> Connection:
         return Connection.objects.get(workspace=workspace, name=name)
     except Connection.DoesNotExist:
         raise UnknownConnection(workspace, name) from None
-
-
-def connection_document(connection: Connection) -> dict[str, Any]:
-    """What may be shown of a connection: all but its secret."""
-    return {
-        "name": connection.name,
-        "kind": connection.kind,
-        "host": connection.host,
-        "port": connection.port,
-        "database": connection.database,
-        "user": connection.user,
-        "sslmode": connection.sslmode,
-        "hasPassword": bool(connection.secret),
-        **(NOTHING_ALLOWED if connection.kind == "postgres" else {}),
-        **connection.settings,
-        "lastTest": connection.last_test,
-    }

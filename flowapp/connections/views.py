@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib import messages
 from django.forms import Form
 from django.http import HttpResponse
@@ -11,7 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from flowapp.accounts.access import page
-from flowapp.connections.allowing import allow, shown_allowance
+from flowapp.connections.allowing import allow
 from flowapp.connections.embedded import NAME, embedded_server, offers_warehouse, use_warehouse
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.forms import AllowanceForm, ConnectionForm, PasswordForm, WebhookForm
@@ -122,16 +125,15 @@ def _show(
         "kind": kind,
         "form": form,
         "used_by": used_by,
-        "allows": shown_allowance(connection),
-        "allowance": allowance or _allowance_form(connection),
+        "allows": connection.shown_settings,
+        "allowance": allowance or _allowance_form(connection.shown_settings),
     }
     return render_page(request, "connections/detail.html", context, status=status)
 
 
-def _allowance_form(connection: Connection) -> AllowanceForm:
-    allows = shown_allowance(connection)
-    shown = {"functions": "\n".join(allows["allowedFunctions"]), "server_rights": allows["allowsServerRights"]}
-    return AllowanceForm(initial=shown)
+def _allowance_form(allows: Mapping[str, Any]) -> AllowanceForm:
+    functions = "\n".join(allows.get("allowedFunctions", ()))
+    return AllowanceForm(initial={"functions": functions, "server_rights": allows.get("allowsServerRights", False)})
 
 
 @never_cache

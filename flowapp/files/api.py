@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.urls import path
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers, status
+from rest_framework import status
 from rest_framework.generics import ListAPIView
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -20,76 +18,59 @@ from flowapp.accounts.models import User
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
-from flowapp.files.models import LoadUnit, UnitState
-from flowapp.files.selectors import NEWEST_FIRST, get_unit, list_units, unit_document
+from flowapp.files.models import LoadUnit
+from flowapp.files.selectors import NEWEST_FIRST, get_unit, list_units
+from flowapp.files.serializers import FileFilter, FileSerializer, UploadedSerializer, UploadRequest
 from flowapp.files.services import leave_out, load_file_again
 from flowapp.files.uploads import keep_upload, uploaded_file
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.selectors import get_run
-
-OBJECT = OpenApiTypes.OBJECT
-
-
-class UnitsWanted(serializers.Serializer[Any]):
-    pipeline = serializers.CharField(required=False)
-    run = serializers.UUIDField(required=False)
-    state = serializers.ChoiceField(UnitState.choices, required=False)
-
-
-class Upload(serializers.Serializer[Any]):
-    folder = serializers.CharField(max_length=500, allow_blank=True, default="")
-    file = serializers.FileField(required=False)
-
-
-class UnitSerializer(serializers.BaseSerializer[LoadUnit]):
-    def to_representation(self, instance: LoadUnit) -> dict[str, Any]:
-        return unit_document(instance)
 
 
 class UnitPage(FlowCursorPagination):
     ordering = NEWEST_FIRST
 
 
-@extend_schema(parameters=[UnitsWanted], responses=OBJECT)
+@extend_schema(parameters=[FileFilter])
 class Files(ListAPIView[LoadUnit]):
     """Files that pipelines have seen; those that changed last come first."""
 
-    serializer_class = UnitSerializer
+    serializer_class = FileSerializer
     pagination_class = UnitPage
 
     def get_queryset(self) -> QuerySet[LoadUnit]:
         return list_units(
-            self.request.workspace, **read_query(self.request, UnitsWanted, pipeline=get_pipeline, run=get_run)
+            self.request.workspace, **read_query(self.request, FileFilter, pipeline=get_pipeline, run=get_run)
         )
 
 
 class UploadFile(APIView):
     parser_classes = (MultiPartParser,)
 
-    @extend_schema(request=Upload, responses={201: OBJECT, 409: OBJECT, 413: OBJECT})
+    @extend_schema(request={"multipart/form-data": UploadRequest}, responses={201: UploadedSerializer})
     def post(self, request: Request) -> Response:
-        """Put a file into a folder of the workspace: `{"path"}`. A file that is there is never overwritten."""
-        folder = Upload(data={"folder": request.data.get("folder", "")})
+        """Put a file into a folder of the workspace. A file that is there is never overwritten."""
+        folder = UploadRequest(data={"folder": request.data.get("folder", "")})
         folder.is_valid(raise_exception=True)
         user = request.user if isinstance(request.user, User) else None
         kept = keep_upload(request.workspace, folder.validated_data["folder"], uploaded_file(request._request), user)
-        return Response({"path": kept.path}, status.HTTP_201_CREATED)
+        return Response(UploadedSerializer(kept).data, status.HTTP_201_CREATED)
 
 
 class LoadAgain(APIView):
-    @extend_schema(request=Reason, responses=OBJECT)
+    @extend_schema(request=Reason, responses=FileSerializer)
     def post(self, request: Request, unit: UUID) -> Response:
         """Let the next run load this file again."""
         found = get_unit(request.workspace, unit)
-        return Response(unit_document(load_file_again(found, read_reason(request))))
+        return Response(FileSerializer(load_file_again(found, read_reason(request))).data)
 
 
 class LeaveOut(APIView):
-    @extend_schema(request=Reason, responses=OBJECT)
+    @extend_schema(request=Reason, responses=FileSerializer)
     def post(self, request: Request, unit: UUID) -> Response:
         """Give a failed file up, so that those that wait behind it may go."""
         found = get_unit(request.workspace, unit)
-        return Response(unit_document(leave_out(found, read_reason(request))))
+        return Response(FileSerializer(leave_out(found, read_reason(request))).data)
 
 
 urlpatterns = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from django.conf import settings
@@ -147,22 +147,3 @@ def list_folders(workspace: Workspace) -> list[str]:
     paths = uploads.values_list("path", flat=True)[:MOST_SUGGESTIONS]
     sent = {path.rpartition("/")[0] for path in paths}
     return sorted({*list_read_folders(workspace), *sent} - {""})
-
-
-def unit_document(unit: LoadUnit) -> dict[str, Any]:
-    """A file as the API gives it."""
-    return {
-        "id": str(unit.pk),
-        "pipeline": unit.pipeline.ident,
-        "node": unit.node,
-        "name": unit.name,
-        "sha256": unit.sha256,
-        "size": unit.size,
-        "rows": unit.rows,
-        "state": unit.state,
-        "reason": unit.reason or None,
-        "run": str(unit.run_id) if unit.run_id else None,
-        "loadAgain": is_to_be_loaded_again(unit),
-        "loadAgainReason": unit.forgotten_reason or None,
-        "changedAt": unit.changed_at.isoformat(),
-    }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from ir.kinds import KindTable
 
@@ -47,6 +47,11 @@ class AlertKind:
     resolved_by: Event
     told: bool = True
 
+    @property
+    def resolver(self) -> str:
+        """What resolves such alerts, in words."""
+        return EVENTS[self.resolved_by]
+
 
 KINDS = (
     AlertKind("run.failed", "A run failed", "run.succeeded"),
@@ -81,11 +86,3 @@ def title_of(kind: str) -> str:
 def ended_by(kind: str) -> str:
     """What resolves such an alert by itself, in words."""
     return EVENTS[ALERT_KINDS[kind].resolved_by]
-
-
-def kind_documents() -> list[dict[str, Any]]:
-    """The table, as the API and the command line show it."""
-    return [
-        {"kind": kind.kind, "title": kind.title, "resolvedBy": EVENTS[kind.resolved_by], "toldByChannels": kind.told}
-        for kind in KINDS
-    ]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
 
-from flowapp.accounts.models import User, Workspace
-from flowapp.health.kinds import ended_by, title_of
+from flowapp.accounts.models import Workspace
 from flowapp.health.models import Alert, AlertState, Severity
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.parts import Part, health_document
@@ -82,28 +79,3 @@ def get_alert(workspace: Workspace, alert_id: UUID | str) -> Alert:
             f"There is no alert {str(alert_id)!r} here.",
             hint="`flow alerts list` shows the open ones.",
         ) from None
-
-
-def alert_document(alert: Alert) -> dict[str, Any]:
-    return {
-        "id": str(alert.pk),
-        "kind": alert.kind,
-        "title": title_of(alert.kind),
-        "severity": alert.severity,
-        "state": alert.state,
-        "pipeline": alert.pipeline.ident if alert.pipeline else None,
-        "run": str(alert.run_id) if alert.run_id else None,
-        "node": alert.node or None,
-        "message": alert.message,
-        "nextStep": alert.next_step,
-        "count": alert.count,
-        "firstSeenAt": alert.first_seen_at.isoformat(),
-        "lastSeenAt": alert.last_seen_at.isoformat(),
-        "resolvedBy": ended_by(alert.kind),
-        "acknowledged": _act(alert.acknowledged_at, alert.acknowledged_by),
-        "resolved": _act(alert.resolved_at, alert.resolved_by, how=alert.resolved_how),
-    }
-
-
-def _act(at: datetime | None, by: User | None, **more: str) -> dict[str, Any] | None:
-    return {"at": at.isoformat(), "by": by.email if by else None, **more} if at else None

@@ -1,4 +1,4 @@
-"""The pages of health, the widget of the top bar, and the endpoint that container health checks ask."""
+"""The pages of health, and the widget of the top bar."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.db import DatabaseError
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
@@ -19,7 +19,7 @@ from flowapp.accounts.access import page
 from flowapp.accounts.models import Workspace
 from flowapp.health.alerts import acknowledge, resolve
 from flowapp.health.forms import AlertFilter
-from flowapp.health.kinds import kind_documents
+from flowapp.health.kinds import KINDS
 from flowapp.health.models import Alert, AlertState
 from flowapp.health.selectors import NEWEST_FIRST, get_alert, get_light, list_alerts
 from flowapp.health.trends import list_trends
@@ -30,12 +30,6 @@ from flowapp.web.paging import take_page
 
 MOST_ALERTS = 100
 HIDDEN: dict[str, Any] = {"alerts": [], "hides_alerts": True}
-
-
-def health(request: HttpRequest) -> JsonResponse:
-    """200 while the web process can do its work, which needs the database; 503 otherwise."""
-    document = health_document()
-    return JsonResponse(document, status=200 if document["database"]["status"] == "ok" else 503)
 
 
 @never_cache
@@ -53,7 +47,7 @@ def home(request: HtmxRequest) -> HttpResponse:
         "parts": health_document(),
         "form": form,
         "is_narrowed": bool(wanted) or bool(state) or not form.is_valid(),
-        "kinds": kind_documents(),
+        "kinds": KINDS,
         "trend_of": pipeline,
         **(_unresolved(request.workspace, state, wanted) if form.is_valid() else HIDDEN),
     }

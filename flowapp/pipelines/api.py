@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import path
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, PolymorphicProxySerializer, extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException
 from rest_framework.generics import ListAPIView
@@ -24,9 +22,11 @@ from rest_framework.views import APIView
 from flowapp.accounts.authentication import author_of
 from flowapp.accounts.permissions import workspace_role
 from flowapp.accounts.roles import is_at_least
+from flowapp.api.openapi import ETAG, if_match
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.parsers import BoundedJSONParser
 from flowapp.api.problems import flow_problem
+from flowapp.api.serializers import PipelineDocumentSerializer, ProblemSerializer
 from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.documents import syntax_of
@@ -36,8 +36,19 @@ from flowapp.pipelines.selectors import (
     get_version,
     list_pipelines,
     list_versions,
-    pipeline_document,
-    version_document,
+)
+from flowapp.pipelines.serializers import (
+    DraftPatchRequest,
+    DraftSerializer,
+    DraftTextRequest,
+    PipelineRequest,
+    PipelineSerializer,
+    RestoreVersionRequest,
+    SaveDraftRequest,
+    ValidationRequest,
+    ValidationSerializer,
+    VersionConflictSerializer,
+    VersionSerializer,
 )
 from flowapp.pipelines.services import (
     VersionConflict,
@@ -49,8 +60,10 @@ from flowapp.pipelines.services import (
 from flowapp.web.problems import CONTENT_TYPE
 from ir.schema import schema_document
 
-MOST_WORDS = 2000
-OBJECT = OpenApiTypes.OBJECT
+JSON_SCHEMA = {"type": "object", "additionalProperties": {}, "description": "A JSON Schema (draft 2020-12)."}
+DRAFT_HEADERS = [if_match("The `revision` that the change was made from.", required=False), ETAG]
+JSON_PATCH = {"$ref": "#/components/schemas/JsonPatch"}
+NEW_PIPELINE = PolymorphicProxySerializer("NewPipeline", [VersionSerializer, PipelineSerializer], None)
 _TAG = re.compile(r'"(\d{1,9})"')
 
 
@@ -72,33 +85,24 @@ class VersionPage(FlowCursorPagination):
     ordering = ("-number",)
 
 
-class _Listed(serializers.BaseSerializer[Any]):
-    """Gives rows by a function, so that lists, single objects and the command line agree."""
-
-    def to_representation(self, instance: Any) -> dict[str, Any]:
-        return SHAPES[type(instance)](instance)
-
-
-SHAPES = {Pipeline: pipeline_document, PipelineVersion: version_document}
-
-
 class Pipelines(ListAPIView[Pipeline]):
     """All pipelines, and new ones: `{"document": {…}}` or its text, or `{"id", "name"}` for one without a version."""
 
-    serializer_class = _Listed
+    serializer_class = PipelineSerializer
     pagination_class = PipelinePage
     permission_classes = (workspace_role(),)
 
     def get_queryset(self) -> QuerySet[Pipeline]:
         return list_pipelines(self.request.workspace)
 
-    @extend_schema(request=OBJECT, responses={201: OBJECT})
+    @extend_schema(request=PipelineRequest, responses={201: NEW_PIPELINE}, parameters=[ETAG])
     def post(self, request: Request) -> Response:
-        data = _object(request)
+        """Answers the first version, or the pipeline where no document was sent."""
+        data = _read(request, PipelineRequest)
         if "document" not in data:
-            pipeline = create_pipeline(request.workspace, _words(data, "id"), _words(data, "name"))
-            return Response(pipeline_document(pipeline), status.HTTP_201_CREATED)
-        text, message = _text_of(data["document"]), _words(data, "message")
+            pipeline = create_pipeline(request.workspace, data["id"], data["name"])
+            return Response(PipelineSerializer(pipeline).data, status.HTTP_201_CREATED)
+        text, message = _text_of(data["document"]), data["message"]
         syntax = syntax_of(text)
         document = check_text(request.workspace, text, syntax=syntax, fresh=True).require_valid()
         with transaction.atomic():
@@ -107,10 +111,10 @@ class Pipelines(ListAPIView[Pipeline]):
         return _saved(version, status.HTTP_201_CREATED)
 
 
-class One(APIView):
-    @extend_schema(responses=OBJECT)
+class PipelineDetail(APIView):
+    @extend_schema(responses=PipelineSerializer)
     def get(self, request: Request, ident: str) -> Response:
-        return Response(pipeline_document(get_pipeline(request.workspace, ident)))
+        return Response(PipelineSerializer(get_pipeline(request.workspace, ident)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, ident: str) -> Response:
@@ -120,22 +124,25 @@ class One(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class Ir(APIView):
+class PipelineDocument(APIView):
     """The document of the newest version, or with `?version=` of another. Its ETag is the version's number."""
 
-    @extend_schema(responses=OBJECT, parameters=[OpenApiParameter("version", int)])
+    @extend_schema(responses=PipelineDocumentSerializer, parameters=[OpenApiParameter("version", int), ETAG])
     def get(self, request: Request, ident: str) -> Response:
         wanted = request.query_params.get("version")
         if wanted is not None and not (wanted.isdecimal() and len(wanted) < 10):
             raise serializers.ValidationError({"version": "A version is a number of up to 9 digits."})
         version = get_version(get_pipeline(request.workspace, ident), int(wanted) if wanted else None)
         document = json.loads(drafts.json_text(version.document))
-        return Response(document, headers={"ETag": f'"{version.number}"'})
+        return Response(PipelineDocumentSerializer(document).data, headers={"ETag": f'"{version.number}"'})
 
     @extend_schema(
-        request=OBJECT, responses=OBJECT, parameters=[OpenApiParameter("If-Match", str, OpenApiParameter.HEADER)]
+        request=PipelineDocumentSerializer,
+        responses={200: VersionSerializer, 412: VersionConflictSerializer, 428: ProblemSerializer},
+        parameters=[if_match("The version that the document was made from.", required=True), ETAG],
     )
     def put(self, request: Request, ident: str) -> Response:
+        """Save the document as the newest version."""
         expected = _expected_version(request)
         pipeline = get_pipeline(request.workspace, ident)
         text = _text_of(request.data)
@@ -149,7 +156,7 @@ class Ir(APIView):
 
 
 class Versions(ListAPIView[PipelineVersion]):
-    serializer_class = _Listed
+    serializer_class = VersionSerializer
     pagination_class = VersionPage
     permission_classes = (workspace_role(),)
 
@@ -168,53 +175,60 @@ class DraftOfOne(APIView):
 
     parser_classes = (JsonPatchParser, BoundedJSONParser)
 
-    @extend_schema(responses=OBJECT)
+    @extend_schema(responses=DraftSerializer, parameters=[ETAG])
     def get(self, request: Request, ident: str) -> Response:
         return _draft_response(request, _draft(request, ident))
 
-    @extend_schema(request=OBJECT, responses=OBJECT)
+    @extend_schema(request=DraftTextRequest, responses=DraftSerializer, parameters=DRAFT_HEADERS)
     def put(self, request: Request, ident: str) -> Response:
-        data = _object(request)
-        label = _words(data, "label") or "JSON"
-        draft = drafts.replace_text(
-            _draft(request, ident), data.get("text"), label, _position(data), drafts.read_seen(request.headers)
-        )
+        data, seen = _read(request, DraftTextRequest), drafts.read_seen(request.headers)
+        label, position = data["label"] or "JSON", data.get("position")
+        draft = drafts.replace_text(_draft(request, ident), data["text"], label, position, seen)
         return _draft_response(request, draft)
 
-    @extend_schema(request=OBJECT, responses=OBJECT)
+    @extend_schema(
+        request={"application/json": DraftPatchRequest, JsonPatchParser.media_type: JSON_PATCH},
+        responses=DraftSerializer,
+        parameters=[*DRAFT_HEADERS, OpenApiParameter("label", str)],
+    )
     def patch(self, request: Request, ident: str) -> Response:
-        data = request.data if isinstance(request.data, dict) else {"patch": request.data}
-        label = _words(data, "label") or _words(request.query_params, "label") or "Canvas"
-        draft = drafts.patch_draft(
-            _draft(request, ident), data.get("patch"), label, _position(data), drafts.read_seen(request.headers)
-        )
+        given = request.data if isinstance(request.data, dict) else {"patch": request.data}
+        label = request.query_params.get("label", "")
+        data = _read_data({"label": label, **given}, DraftPatchRequest)
+        seen, position = drafts.read_seen(request.headers), data.get("position")
+        draft = drafts.patch_draft(_draft(request, ident), data["patch"], data["label"] or "Canvas", position, seen)
         return _draft_response(request, draft)
 
-    @extend_schema(responses=OBJECT)
+    @extend_schema(responses={200: DraftSerializer}, parameters=DRAFT_HEADERS)
     def delete(self, request: Request, ident: str) -> Response:
+        """Forget the draft; answers one of the newest version."""
         return _draft_response(request, drafts.discard(_draft(request, ident), drafts.read_seen(request.headers)))
 
 
 class Undo(APIView):
-    @extend_schema(request=None, responses=OBJECT)
+    @extend_schema(request=None, responses=DraftSerializer, parameters=DRAFT_HEADERS)
     def post(self, request: Request, ident: str) -> Response:
         return _draft_response(request, drafts.undo(_draft(request, ident), drafts.read_seen(request.headers)))
 
 
 class Redo(APIView):
-    @extend_schema(request=None, responses=OBJECT)
+    @extend_schema(request=None, responses=DraftSerializer, parameters=DRAFT_HEADERS)
     def post(self, request: Request, ident: str) -> Response:
         return _draft_response(request, drafts.redo(_draft(request, ident), drafts.read_seen(request.headers)))
 
 
 class SaveDraft(APIView):
-    """Make your draft the newest version: `{"message"?}`."""
+    """Make your draft the newest version."""
 
-    @extend_schema(request=OBJECT, responses=OBJECT)
+    @extend_schema(
+        request=SaveDraftRequest,
+        responses={200: VersionSerializer, 412: VersionConflictSerializer},
+        parameters=DRAFT_HEADERS,
+    )
     def post(self, request: Request, ident: str) -> Response:
         draft = _draft(request, ident)
         try:
-            message = _words(_object(request), "message")
+            message = _read(request, SaveDraftRequest)["message"]
             author, seen = author_of(request), drafts.read_seen(request.headers)
             return _saved(drafts.save_draft(draft, author, message, role=request.role, seen=seen))
         except VersionConflict as conflict:
@@ -222,36 +236,28 @@ class SaveDraft(APIView):
 
 
 class Restore(APIView):
-    """Make an old version the newest: `{"version": 3}`."""
+    """Make an old version the newest."""
 
-    @extend_schema(request=OBJECT, responses=OBJECT)
+    @extend_schema(request=RestoreVersionRequest, responses=VersionSerializer, parameters=[ETAG])
     def post(self, request: Request, ident: str) -> Response:
-        number = _object(request).get("version")
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise serializers.ValidationError({"version": "A version is a number."})
+        number = _read(request, RestoreVersionRequest)["version"]
         pipeline = get_pipeline(request.workspace, ident)
         return _saved(restore_version(pipeline, number, author_of(request), role=request.role))
 
 
 class Validate(APIView):
-    """All diagnostics of `{"document"}` or `{"text"}`, with what the databases hold. Saves nothing."""
+    """All diagnostics of a document or its text, with what the databases hold. Saves nothing."""
 
     permission_classes = (workspace_role(write="viewer"),)
 
-    @extend_schema(request=OBJECT, responses=OBJECT)
+    @extend_schema(request=ValidationRequest, responses=ValidationSerializer)
     def post(self, request: Request) -> Response:
         data = _object(request)
         text = _text_of(data["text"] if "text" in data else data.get("document", data))
         checked = check_text(
             request.workspace, text, syntax=syntax_of(text), looks_at_files=is_at_least(request.role, "editor")
         )
-        return Response(
-            {
-                "valid": checked.pipeline is not None,
-                "diagnostics": [d.to_json() for d in checked.diagnostics],
-                "skipped": [s.to_json() for s in checked.skipped],
-            }
-        )
+        return Response(ValidationSerializer(checked).data)
 
 
 class SchemaRenderer(JSONRenderer):
@@ -265,7 +271,7 @@ class PipelineSchema(APIView):
     permission_classes = (AllowAny,)
     renderer_classes = (SchemaRenderer, JSONRenderer)
 
-    @extend_schema(responses=OBJECT)
+    @extend_schema(responses={(200, SchemaRenderer.media_type): JSON_SCHEMA})
     def get(self, request: Request) -> Response:
         return Response(schema_document(), headers={"Cache-Control": "public, max-age=300"})
 
@@ -276,22 +282,19 @@ def _draft(request: Request, ident: str) -> Draft:
 
 def _draft_response(request: Request, draft: Draft) -> Response:
     can_edit = is_at_least(request.role, "editor")
-    shown = drafts.view_draft(draft, looks_at_files=can_edit).to_json(read_only=not can_edit)
-    return Response(shown, headers={"ETag": f'"{draft.revision}"'})
+    view = drafts.view_draft(draft, looks_at_files=can_edit)
+    return Response(DraftSerializer(view, context={"can_edit": can_edit}).data, headers={"ETag": f'"{draft.revision}"'})
 
 
 def _saved(version: PipelineVersion, code: int = status.HTTP_200_OK) -> Response:
-    return Response(version_document(version), code, headers={"ETag": f'"{version.number}"'})
+    return Response(VersionSerializer(version).data, code, headers={"ETag": f'"{version.number}"'})
 
 
 def conflict_response(conflict: VersionConflict, pipeline: Pipeline, text: str) -> Response:
     """412 with both documents: `current`, which is stored, and `yours`."""
     newest = get_version(pipeline)
-    body = flow_problem(conflict) | {
-        "status": 412,
-        "current": {**version_document(newest), "document": drafts.json_text(newest.document)},
-        "yours": {"version": conflict.expected, "document": text},
-    }
+    problem = {**flow_problem(conflict), "current": newest, "yours": {"version": conflict.expected, "document": text}}
+    body = VersionConflictSerializer(problem, context={"document": drafts.json_text(newest.document)}).data
     return Response(body, status.HTTP_412_PRECONDITION_FAILED, content_type=CONTENT_TYPE)
 
 
@@ -301,22 +304,20 @@ def _object(request: Request) -> dict[str, Any]:
     return request.data
 
 
-def _words(data: Mapping[str, Any], name: str) -> str:
-    """An optional text of a body, as a database can keep it."""
-    text = data.get(name, "")
-    if not isinstance(text, str) or len(text) > MOST_WORDS or not drafts.is_storable(text):
-        raise serializers.ValidationError({name: f"It is text of at most {MOST_WORDS} characters."})
-    return text
+def _read(request: Request, kind: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    return _read_data(request.data, kind)
+
+
+def _read_data(data: Any, kind: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """Raises ValidationError for what the body may not be."""
+    given = kind(data=data)
+    given.is_valid(raise_exception=True)
+    return dict(given.validated_data)
 
 
 def _text_of(document: Any) -> str:
     """A document's text, be it given as text or as JSON."""
     return document if isinstance(document, str) else json.dumps(document, indent=2) + "\n"
-
-
-def _position(data: dict[str, Any]) -> int | None:
-    position = data.get("position")
-    return position if isinstance(position, int) and not isinstance(position, bool) else None
 
 
 def _expected_version(request: Request) -> int:
@@ -333,8 +334,8 @@ urlpatterns = [
     path("schema/pipeline.json", PipelineSchema.as_view(), name="pipeline_schema"),
     path("pipelines/", Pipelines.as_view(), name="pipelines"),
     path("pipelines/validate/", Validate.as_view(), name="validate"),
-    path("pipelines/<slug:ident>/", One.as_view(), name="pipeline"),
-    path("pipelines/<slug:ident>/ir/", Ir.as_view(), name="ir"),
+    path("pipelines/<slug:ident>/", PipelineDetail.as_view(), name="pipeline"),
+    path("pipelines/<slug:ident>/ir/", PipelineDocument.as_view(), name="ir"),
     path("pipelines/<slug:ident>/versions/", Versions.as_view(), name="versions"),
     path("pipelines/<slug:ident>/restore/", Restore.as_view(), name="restore"),
     path("pipelines/<slug:ident>/draft/", DraftOfOne.as_view(), name="draft"),

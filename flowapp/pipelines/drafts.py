@@ -386,24 +386,6 @@ class DraftView:
         low, high = sorted((self.draft.position, self.draft.saved_position))
         return max(1, sum(low < step.number <= high for step in self.steps))
 
-    def to_json(self, *, read_only: bool) -> dict[str, Any]:
-        return {
-            "text": self.draft.text,
-            "document": self.document,
-            "lastGood": self.last_good,
-            "baseVersion": self.draft.base_number,
-            "latestVersion": self.draft.pipeline.latest_number,
-            "position": self.draft.position,
-            "revision": self.draft.revision,
-            "changes": self.changes,
-            "canUndo": self.can_undo,
-            "canRedo": self.can_redo,
-            "steps": [{"position": s.number, "label": s.label, "at": s.at.isoformat()} for s in self.steps],
-            "diagnostics": [d.to_json() for d in self.checked.diagnostics],
-            "skipped": [s.to_json() for s in self.checked.skipped],
-            "readOnly": read_only or self.document is None,
-        }
-
 
 def view_draft(draft: Draft, *, looks_at_files: bool = False) -> DraftView:
     """The draft with its diagnostics; `looks_at_files` as `check_text` has it."""

@@ -68,25 +68,3 @@ def get_version(pipeline: Pipeline, number: int | None = None) -> PipelineVersio
             hint=f"`flow pipeline history {pipeline.ident}` shows those there are.",
         )
     return found
-
-
-def pipeline_document(pipeline: Pipeline) -> dict[str, Any]:
-    return {
-        "id": pipeline.ident,
-        "name": pipeline.name,
-        "version": pipeline.latest_number,
-        "enabled": pipeline.enabled,
-        "paused": pipeline.paused,
-        "schedule": pipeline.schedule,
-        "nextFireAt": pipeline.next_fire_at.isoformat() if pipeline.next_fire_at else None,
-    }
-
-
-def version_document(version: PipelineVersion) -> dict[str, Any]:
-    return {
-        "version": version.number,
-        "author": version.author.email if version.author else None,
-        "message": version.message,
-        "createdAt": version.created_at.isoformat(),
-        "sha256": version.sha256,
-    }

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
 from django.urls import path
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers, status
+from rest_framework import status
 from rest_framework.generics import ListAPIView
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,115 +17,88 @@ from flowapp.accounts.authentication import author_of
 from flowapp.accounts.roles import may_see_values
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
+from flowapp.api.serializers import ProblemSerializer
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.hooks import ask_for_hook
-from flowapp.runs.models import Purpose, Run, State, Trigger
-from flowapp.runs.purposes import PURPOSES
-from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, run_document, run_summary
+from flowapp.runs.models import Run, Trigger
+from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs
+from flowapp.runs.serializers import (
+    ApproveRequest,
+    DiscardRequest,
+    HookSerializer,
+    RunFilter,
+    RunRequest,
+    RunSerializer,
+    RunSummarySerializer,
+    run_json,
+)
 from flowapp.runs.services import QUEUES, cancel_run
-
-OBJECT = OpenApiTypes.OBJECT
-
-
-class RunWish(serializers.Serializer[Any]):
-    purpose = serializers.ChoiceField([purpose.value for purpose in QUEUES], default=Purpose.LOAD)
-    ifBusy = serializers.ChoiceField(["wait", "refuse"], required=False, source="if_busy")  # noqa: N815
-    loadAgain = serializers.CharField(  # noqa: N815
-        required=False, source="load_again", max_length=2000, help_text="The reason to load everything again."
-    )
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if not PURPOSES[attrs["purpose"]].loads and (extra := {"if_busy", "load_again"} & attrs.keys()):
-            names = [name for name, field in self.fields.items() if field.source in extra]
-            raise serializers.ValidationError(dict.fromkeys(names, "A preview waits for nothing and forgets nothing."))
-        return attrs
-
-
-class RunsWanted(serializers.Serializer[Any]):
-    pipeline = serializers.CharField(required=False)
-    state = serializers.ChoiceField(State.choices, required=False)
-    trigger = serializers.ChoiceField(Trigger.choices, required=False)
-    since = serializers.DateTimeField(required=False)
-    until = serializers.DateTimeField(required=False)
-
-
-class RunSummary(serializers.BaseSerializer[Run]):
-    def to_representation(self, instance: Run) -> dict[str, Any]:
-        return run_summary(instance)
 
 
 class RunPage(FlowCursorPagination):
     ordering = NEWEST_FIRST
 
 
-@extend_schema(parameters=[RunsWanted], responses=OBJECT)
+@extend_schema(parameters=[RunFilter])
 class Runs(ListAPIView[Run]):
     """Runs, newest first."""
 
-    serializer_class = RunSummary
+    serializer_class = RunSummarySerializer
     pagination_class = RunPage
 
     def get_queryset(self) -> QuerySet[Run]:
-        return list_runs(self.request.workspace, **read_query(self.request, RunsWanted, pipeline=get_pipeline))
+        return list_runs(self.request.workspace, **read_query(self.request, RunFilter, pipeline=get_pipeline))
 
 
 class RunsOfPipeline(APIView):
-    @extend_schema(request=RunWish, responses={202: OBJECT, 409: OBJECT})
+    @extend_schema(request=RunRequest, responses={202: RunSummarySerializer, 409: ProblemSerializer})
     def post(self, request: Request, ident: str) -> Response:
         """Queue a run of the newest version; or a preview, which loads nothing and tells what a run would change.
 
         `refuse` answers 409 when a run is under way or waits.
         """
         pipeline = get_pipeline(request.workspace, ident)
-        wish = RunWish(data=request.data)
+        wish = RunRequest(data=request.data)
         wish.is_valid(raise_exception=True)
         wanted = dict(wish.validated_data)
         run = QUEUES[wanted.pop("purpose")](pipeline, Trigger.API, user=author_of(request), **wanted)
-        return Response(run_summary(run), status.HTTP_202_ACCEPTED)
+        return Response(RunSummarySerializer(run).data, status.HTTP_202_ACCEPTED)
 
 
 class OneRun(APIView):
-    @extend_schema(responses=OBJECT)
+    @extend_schema(responses=RunSerializer)
     def get(self, request: Request, run: UUID) -> Response:
         """The run as `flow run --json` prints it; the samples of a preview are null for roles that see no values."""
-        sees_values = may_see_values(request.role)
-        return Response(run_document(get_run(request.workspace, run), sees_values=sees_values))
+        return Response(run_json(get_run(request.workspace, run), sees_values=may_see_values(request.role)))
 
 
 class CancelRun(APIView):
-    @extend_schema(request=None, responses={202: OBJECT, 409: OBJECT})
+    @extend_schema(request=None, responses={202: RunSummarySerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
         """Ask a run to end: what is queued ends at once, what runs within seconds."""
-        return Response(run_summary(cancel_run(get_run(request.workspace, run))), status.HTTP_202_ACCEPTED)
-
-
-class DecisionWish(serializers.Serializer[Any]):
-    reason = serializers.CharField(required=False, default="", allow_blank=True, max_length=2000)
-
-
-class DiscardWish(serializers.Serializer[Any]):
-    reason = serializers.CharField(max_length=2000, help_text="Why what is staged is given up; it is kept.")
+        cancelled = cancel_run(get_run(request.workspace, run))
+        return Response(RunSummarySerializer(cancelled).data, status.HTTP_202_ACCEPTED)
 
 
 class ApproveRun(APIView):
-    @extend_schema(request=DecisionWish, responses={202: OBJECT, 409: OBJECT})
+    @extend_schema(request=ApproveRequest, responses={202: RunSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
         """Let a worker load what a held run has staged. 409 for all but the first who decides."""
-        found, wish = get_run(request.workspace, run), DecisionWish(data=request.data)
+        found, wish = get_run(request.workspace, run), ApproveRequest(data=request.data)
         wish.is_valid(raise_exception=True)
         approved = approve_run(found, decider_of(request), **wish.validated_data)
-        return Response(run_document(approved, sees_values=may_see_values(request.role)), status.HTTP_202_ACCEPTED)
+        return Response(run_json(approved, sees_values=may_see_values(request.role)), status.HTTP_202_ACCEPTED)
 
 
 class DiscardRun(APIView):
-    @extend_schema(request=DiscardWish, responses={200: OBJECT, 409: OBJECT})
+    @extend_schema(request=DiscardRequest, responses={200: RunSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
         """Give up what a held run has staged. 409 for all but the first who decides."""
-        found, wish = get_run(request.workspace, run), DiscardWish(data=request.data)
+        found, wish = get_run(request.workspace, run), DiscardRequest(data=request.data)
         wish.is_valid(raise_exception=True)
         discarded = discard_run(found, decider_of(request), **wish.validated_data)
-        return Response(run_document(discarded, sees_values=may_see_values(request.role)))
+        return Response(run_json(discarded, sees_values=may_see_values(request.role)))
 
 
 def decider_of(request: Request) -> Decider:
@@ -136,10 +107,11 @@ def decider_of(request: Request) -> Decider:
 
 
 class RunHookAgain(APIView):
-    @extend_schema(request=None, responses={202: OBJECT, 409: OBJECT})
+    @extend_schema(request=None, responses={202: HookSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID, hook: str) -> Response:
         """Let a worker run a post-hook again that failed or was not run. The load is not repeated."""
-        return Response(ask_for_hook(get_run(request.workspace, run), hook), status.HTTP_202_ACCEPTED)
+        asked = ask_for_hook(get_run(request.workspace, run), hook)
+        return Response(HookSerializer(asked).data, status.HTTP_202_ACCEPTED)
 
 
 urlpatterns = [

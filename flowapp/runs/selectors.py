@@ -134,27 +134,12 @@ def list_log(run: Run) -> QuerySet[RunLog]:
     return RunLog.objects.filter(run=run).order_by("id")
 
 
-def run_summary(run: Run) -> dict[str, Any]:
-    """A run as a list shows it."""
-    return {
-        "run": str(run.pk),
-        "pipeline": run.pipeline.ident,
-        "version": run.version_number,
-        "number": run.number,
-        "purpose": run.purpose,
-        "trigger": run.trigger,
-        "attempt": run.attempt,
-        "state": run.state,
-        "queuedAt": _utc(run.queued_at),
-        "startedAt": _utc(run.started_at),
-        "endedAt": _utc(run.ended_at),
-        "error": _error(run),
-        "failedHooks": [hook["id"] for hook in run.report.get("hooks", []) if hook["state"] == "failed"],
-    }
+def failed_hooks(run: Run) -> list[str]:
+    return [hook["id"] for hook in run.report.get("hooks", []) if hook["state"] == "failed"]
 
 
 def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
-    """A run as `flow run --json` and the API give it. Only a preview holds row values, which not all may see."""
+    """What is known of a run, as `RunSerializer` takes it. Only a preview holds row values, which not all may see."""
     report = run.report or {}
     return {
         "run": str(run.pk),
@@ -170,7 +155,7 @@ def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
         "quarantine": report.get("quarantine", NOTHING_QUARANTINED),
         "warnings": report.get("warnings", []),
         "hooks": report.get("hooks", []),
-        "error": _error(run, sees_values=sees_values),
+        "error": run_error(run, sees_values=sees_values),
         **_effects(run, sees_values=sees_values),
         **_rows(run, sees_values=sees_values),
         **_holds(run),
@@ -245,7 +230,7 @@ def _rule(rule: RuleCount) -> dict[str, Any]:
     }
 
 
-def _error(run: Run, *, sees_values: bool = False) -> dict[str, str | None] | None:
+def run_error(run: Run, *, sees_values: bool = False) -> dict[str, str | None] | None:
     """`detail` is what the database itself said: for those who may see row values, where there is more than `message`
     says."""
     if not run.error_code:

@@ -160,32 +160,3 @@ def rules_of(node: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], RowRule]
 def node_of(view: DraftView, node: str) -> Mapping[str, Any]:
     """The validate node as the draft has it; raises FlowError."""
     return find_node(view.last_good, node)[1]
-
-
-def sample_document(sample: Sample) -> dict[str, Any]:
-    return {
-        "kind": sample.kind,
-        "run": str(sample.run.pk) if sample.run else None,
-        "rows": len(sample.rows),
-        "files": sample.files,
-        "takenAt": sample.taken_at,
-    }
-
-
-def proposal_document(proposal: Proposal) -> dict[str, Any]:
-    return {
-        "check": proposal.check or None,
-        "spec": proposal.spec,
-        "evidence": proposal.evidence,
-        "hits": proposal.hits,
-    }
-
-
-def trial_document(tried: SampleTrial) -> dict[str, Any]:
-    examples = [{"file": row.file, "record": row.record, "row": dict(row.row)} for row in tried.examples]
-    return {
-        "sample": sample_document(tried.sample),
-        "hits": tried.trial.hits,
-        "untried": tried.trial.untried or None,
-        "examples": examples,
-    }

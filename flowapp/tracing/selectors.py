@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 from uuid import UUID
 
 from django.db.models import Sum
@@ -233,51 +232,3 @@ def _left_out(pipeline: Pipeline, target: Target) -> Iterable[tuple[str, int]]:
     nodes = NodeRun.objects.filter(run__in=recent, node=target.id)
     sums = nodes.aggregate(**{name: Sum(name) for name in LEFT_OUT})
     return [(words, sums[name]) for name, words in LEFT_OUT.items() if sums[name]]
-
-
-def trace_document(traces: Sequence[TargetTrace]) -> list[dict[str, Any]]:
-    return [
-        {
-            "target": trace.node,
-            "found": trace.is_found,
-            "certain": trace.is_sure,
-            "places": [_place_document(place) for place in trace.places],
-            "leftOutLately": [{"why": why, "rows": rows} for why, rows in trace.left_out],
-        }
-        for trace in traces
-    ]
-
-
-def _place_document(place: Place) -> dict[str, Any]:
-    return {
-        "place": place.what,
-        "kind": place.kind,
-        "rows": [_row_document(row) for row in place.found],
-        "hasMore": place.has_more,
-        "couldNotLook": place.trouble or None,
-        "note": place.note or None,
-    }
-
-
-def _row_document(row: FoundRow) -> dict[str, Any]:
-    entry = row.entry
-    rejected = entry and {
-        "node": entry["nodeId"],
-        "rule": entry["ruleId"],
-        "ruleName": entry["ruleName"],
-        "field": entry["field"],
-        "message": entry["message"],
-        "disposition": entry["disposition"],
-        "status": entry["status"],
-        "rowId": entry["rowId"],
-    }
-    return {
-        "values": dict(row.values) if isinstance(row.values, Mapping) else row.values,
-        "run": row.run_id or None,
-        "runNumber": row.run.number if row.run else None,
-        "runName": row.run.name if row.run else None,
-        "file": row.file or None,
-        "fileHash": row.sha256 or None,
-        "record": row.record,
-        "rejection": rejected or None,
-    }

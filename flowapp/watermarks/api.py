@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from django.urls import path
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -13,38 +11,33 @@ from rest_framework.views import APIView
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.watermarks.places import Place, place_of
-from flowapp.watermarks.selectors import get_mark, mark_document
+from flowapp.watermarks.selectors import get_mark
+from flowapp.watermarks.serializers import WatermarkRequest, WatermarkSerializer
 from flowapp.watermarks.services import reset_mark, set_mark
-
-OBJECT = OpenApiTypes.OBJECT
-
-
-class NewMark(Reason):
-    value = serializers.CharField(max_length=10_000, trim_whitespace=False)
 
 
 class Watermark(APIView):
     """The mark of one target: where its next load begins."""
 
-    @extend_schema(responses=OBJECT)
+    @extend_schema(responses=WatermarkSerializer)
     def get(self, request: Request, ident: str, node: str) -> Response:
         """The mark with its newest changes; `isLive` is false where only the copy of `seenAt` can be shown.
         `warnings` say what setting or resetting it would lead to."""
-        return Response(mark_document(get_mark(_place(request, ident, node))))
+        return Response(WatermarkSerializer(get_mark(_place(request, ident, node))).data)
 
-    @extend_schema(request=NewMark, responses=OBJECT)
+    @extend_schema(request=WatermarkRequest, responses=WatermarkSerializer)
     def put(self, request: Request, ident: str, node: str) -> Response:
         """Let the next load begin at `value`. `warnings` say when that loads rows a second time."""
-        place, given = _place(request, ident, node), NewMark(data=request.data)
+        place, given = _place(request, ident, node), WatermarkRequest(data=request.data)
         given.is_valid(raise_exception=True)
         mark = set_mark(place, given.validated_data["value"], given.validated_data["reason"], str(request.user))
-        return Response(mark_document(mark))
+        return Response(WatermarkSerializer(mark).data)
 
-    @extend_schema(request=Reason, responses=OBJECT, parameters=[OpenApiParameter("reason", str)])
+    @extend_schema(request=Reason, responses={200: WatermarkSerializer}, parameters=[OpenApiParameter("reason", str)])
     def delete(self, request: Request, ident: str, node: str) -> Response:
         """Let the next load begin at the highest value of the table. The reason may stand in the body or the query."""
         place, reason = _place(request, ident, node), read_reason(request, or_query=True)
-        return Response(mark_document(reset_mark(place, reason, str(request.user))))
+        return Response(WatermarkSerializer(reset_mark(place, reason, str(request.user))).data)
 
 
 def _place(request: Request, ident: str, node: str) -> Place:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from django.utils import timezone
 
@@ -104,38 +103,3 @@ def _copy(place: Place, trouble: str) -> Mark:
     if copy is None:
         return Mark(place, place.column, "", None, None, trouble=trouble)
     return Mark(place, copy.column, copy.type, copy.value or None, copy.seen_at, trouble=trouble)
-
-
-def mark_document(mark: Mark) -> dict[str, Any]:
-    """As the API and the command line give it."""
-    target = mark.place.target
-    return {
-        "pipeline": mark.place.pipeline.ident,
-        "node": target.id,
-        "connection": target.connection,
-        "schema": target.schema_,
-        "table": target.table,
-        "column": mark.column,
-        "type": mark.type or None,
-        "value": mark.value,
-        "lag": target.watermark_lag,
-        "ties": mark.ties,
-        "isLive": not mark.trouble,
-        "trouble": mark.trouble or None,
-        "seenAt": mark.seen_at.isoformat() if mark.seen_at else None,
-        "changes": [_change_document(change) for change in mark.changes],
-        "warnings": [asdict(warning) for warning in mark.warnings],
-    }
-
-
-def _change_document(change: MarkChange) -> dict[str, Any]:
-    return {
-        "at": change.at.isoformat(),
-        "action": change.action,
-        "by": change.by,
-        "run": change.run_id,
-        "reason": change.reason,
-        "column": change.column,
-        "old": change.old,
-        "new": change.new,
-    }

@@ -50,6 +50,24 @@ def make_document(ident: str = "numbers", schema: str = "public", **changes: Any
     }
 
 
+@pytest.fixture(autouse=True)
+def described_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every answer of the API that a test asks for is held against `/api/schema/`."""
+    from django.test import Client
+
+    from tests.flowapp.described import require_described
+
+    ask = Client.request
+
+    def request(client: Client, **environ: Any) -> Any:
+        response = ask(client, **environ)
+        if environ.get("PATH_INFO", "").startswith("/api/"):
+            require_described(response)
+        return response
+
+    monkeypatch.setattr(Client, "request", request)
+
+
 @pytest.fixture
 def workspace(db: None) -> Workspace:
     from flowapp.accounts.models import Workspace

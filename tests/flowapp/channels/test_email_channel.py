@@ -12,7 +12,7 @@ from flowapp.channels.courier import deliver_to
 from flowapp.channels.kinds import email
 from flowapp.channels.kinds.base import InvalidChannel
 from flowapp.channels.kinds.email import Mailbox
-from flowapp.channels.selectors import channel_document
+from flowapp.channels.serializers import ChannelSerializer
 from flowapp.channels.services import add_channel, change_address, send_test
 from flowapp.connections.rotation import rotate_secrets
 from flowapp.health.alerts import raise_alert
@@ -171,8 +171,8 @@ def test_the_password_is_stored_encrypted_and_never_shown(mails):
     from flowapp.channels.models import Channel
 
     channel = mails()
-    assert PASSWORD not in f"{Channel.objects.values().get()} {channel_document(channel)}"
-    assert channel_document(channel)["to"] == list(TO)
+    assert PASSWORD not in f"{Channel.objects.values().get()} {ChannelSerializer(channel).data}"
+    assert ChannelSerializer(channel).data["to"] == list(TO)
 
 
 def test_secrets_of_channels_are_rotated_with_all_others(mails, settings):

@@ -10,7 +10,8 @@ import pytest
 from flowapp.accounts.services import ensure_workspace
 from flowapp.connections.allowing import allow, allowances_of
 from flowapp.connections.fields import ConnectionFields, InvalidConnection
-from flowapp.connections.selectors import connection_document, get_connection
+from flowapp.connections.selectors import get_connection
+from flowapp.connections.serializers import ConnectionSerializer
 from flowapp.connections.services import add_connection, probe_connection, resolve
 from flowapp.connections.webhooks import WebhookFields
 from flowapp.pipelines.checking import check_text
@@ -52,7 +53,7 @@ def codes(workspace, text: str) -> list[str]:
 
 
 def test_a_new_connection_allows_nothing(workspace, shop):
-    told = connection_document(shop)
+    told = ConnectionSerializer(shop).data
     assert (told["allowedFunctions"], told["allowsServerRights"]) == ([], False)
     assert (resolve(shop).allowed_functions, resolve(shop).allows_server_rights) == ((), False)
 

@@ -14,7 +14,8 @@ from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
 from flowapp.connections.rotation import rotate_secrets
 from flowapp.connections.secrets import SecretUnreadable
-from flowapp.connections.selectors import UnknownConnection, connection_document, get_connection, list_connections
+from flowapp.connections.selectors import UnknownConnection, get_connection, list_connections
+from flowapp.connections.serializers import ConnectionSerializer
 from flowapp.connections.services import add_connection, remove_connection, resolve, resolve_connections
 from flowapp.runs.models import Trigger
 from flowapp.runs.services import cancel_run, queue_run
@@ -64,7 +65,7 @@ def test_the_database_holds_no_password_in_the_clear(alices):
 def test_nothing_that_is_shown_holds_the_password_or_its_cipher(alices):
     stored = add_connection(alices, "warehouse", FIELDS)
 
-    shown = f"{stored!r} {stored} {connection_document(stored)} {resolve(stored)!r}"
+    shown = f"{stored!r} {stored} {ConnectionSerializer(stored).data} {resolve(stored)!r}"
     assert "P@ss" not in shown
     assert stored.secret not in shown
 

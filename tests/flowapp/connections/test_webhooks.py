@@ -10,7 +10,7 @@ from executors.hooks import posting
 from flowapp.cli.connection import add_connection as add_by_command
 from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
-from flowapp.connections.selectors import connection_document
+from flowapp.connections.serializers import ConnectionSerializer
 from flowapp.connections.services import (
     add_connection,
     probe_connection,
@@ -49,9 +49,9 @@ def test_all_of_it_comes_back_for_a_run_alone(pager):
 
 def test_nothing_that_is_stored_or_shown_holds_a_secret(pager):
     [row] = Connection.objects.filter(name="pager").values()
-    shown = f"{row} {pager!r} {connection_document(pager)} {FIELDS!r} {resolve_webhook(pager)!r}"
+    shown = f"{row} {pager!r} {ConnectionSerializer(pager).data} {FIELDS!r} {resolve_webhook(pager)!r}"
     assert not [secret for secret in SECRETS if secret in shown]
-    document = connection_document(pager)
+    document = ConnectionSerializer(pager).data
     assert (document["kind"], document["host"], document["port"]) == ("webhook", "hooks.example.com", 443)
     assert (document["headers"], document["signed"]) == (["Authorization"], True)
 

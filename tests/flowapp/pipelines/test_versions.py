@@ -7,7 +7,8 @@ import json
 import pytest
 
 from flowapp.pipelines.models import Pipeline, PipelineVersion
-from flowapp.pipelines.selectors import get_pipeline, get_version, list_versions, pipeline_document, version_document
+from flowapp.pipelines.selectors import get_pipeline, get_version, list_versions
+from flowapp.pipelines.serializers import PipelineSerializer, VersionSerializer
 from flowapp.pipelines.services import VersionConflict, restore_version, save_version, set_paused
 from ir.canonical import document_hash
 from ir.diagnostics import InvalidPipeline
@@ -108,5 +109,5 @@ def test_history_is_newest_first_without_documents(save, django_assert_num_queri
     save()
     pipeline = save(metadata={"name": "Changed"}).pipeline
     with django_assert_num_queries(1):
-        assert [version_document(version)["version"] for version in list_versions(pipeline)] == [2, 1]
-    assert pipeline_document(Pipeline.objects.get())["version"] == 2
+        assert [VersionSerializer(version).data["version"] for version in list_versions(pipeline)] == [2, 1]
+    assert PipelineSerializer(Pipeline.objects.get()).data["version"] == 2

@@ -11,7 +11,8 @@ from flowapp.files.models import LoadUnit
 from flowapp.pipelines.services import save_version
 from flowapp.runs.models import NodeRun, Purpose, Run, Trigger
 from flowapp.runs.services import queue_run
-from flowapp.tracing.selectors import list_targets, trace_document, trace_row
+from flowapp.tracing.selectors import list_targets, trace_row
+from flowapp.tracing.serializers import TargetTraceSerializer
 from ir.errors import FlowError
 from tests.flowapp.quarantine.keeping import keep
 from tests.flowapp.tracing.conftest import HASH
@@ -205,6 +206,6 @@ def test_a_wrong_question_is_refused(checked, key, node, code):
 
 def test_the_document_holds_all_of_it(checked, run, table):
     table((1, "Ann", 5))
-    (told,) = trace_document(trace_row(checked, {"id": "1"}))
+    (told,) = TargetTraceSerializer(trace_row(checked, {"id": "1"}), many=True).data
     row = told["places"][0]["rows"][0]
     assert (told["found"], row["values"]["name"], row["run"], row["record"]) == (True, "Ann", str(run.pk), 5)

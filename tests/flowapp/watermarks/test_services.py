@@ -9,7 +9,8 @@ from executors.model import LoadCommit
 from flowapp.runs.models import Run
 from flowapp.watermarks.models import MarkCopy
 from flowapp.watermarks.places import place_of, places_of
-from flowapp.watermarks.selectors import get_mark, mark_document, saved_mark
+from flowapp.watermarks.selectors import get_mark, saved_mark
+from flowapp.watermarks.serializers import WatermarkSerializer
 from flowapp.watermarks.services import copy_mark, reset_mark, set_mark
 from ir.errors import FlowError
 from tests.flowapp.watermarks.conftest import incremental_nodes
@@ -81,7 +82,7 @@ def test_while_the_warehouse_is_down_the_copy_is_shown_with_its_time(place, down
     down()
     mark = get_mark(place)
     assert (mark.value, mark.type, mark.seen_at) == ("2026-01-01 10:00:00", "timestamp without time zone", seen_at)
-    document = mark_document(mark)
+    document = WatermarkSerializer(mark).data
     assert (document["isLive"], document["changes"]) == (False, [])
     assert document["trouble"]
 

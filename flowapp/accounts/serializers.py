@@ -1,0 +1,63 @@
+"""Members and tokens as the API takes and sends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from flowapp.accounts.models import EndedCredentials, Membership, Token
+from flowapp.accounts.roles import ROLES
+from flowapp.api.serializers import CamelSerializer
+
+
+class MemberSerializer(CamelSerializer[Membership]):
+    id = serializers.IntegerField()
+    email = serializers.EmailField(source="user.email")
+    role = serializers.ChoiceField(ROLES)
+    last_login_at = serializers.DateTimeField(source="user.last_login", allow_null=True)
+
+
+class MemberRequest(CamelSerializer[Any]):
+    email = serializers.EmailField()
+    role = serializers.ChoiceField(ROLES)
+
+
+class EndedCredentialsSerializer(CamelSerializer[EndedCredentials]):
+    password = serializers.BooleanField()
+    sessions = serializers.BooleanField()
+    links = serializers.IntegerField(help_text="Unused login links.")
+    tokens = serializers.IntegerField()
+
+
+class AddedMemberSerializer(MemberSerializer):
+    """`endedCredentials` are those of the account that others may have had; docs/accounts.md."""
+
+    ended_credentials = EndedCredentialsSerializer(source="ended", allow_null=True)
+
+
+class TokenSerializer(CamelSerializer[Token]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    role = serializers.ChoiceField(ROLES)
+    created_by = serializers.EmailField(
+        source="created_by.email", allow_null=True, help_text="Null for a token that was made on the server."
+    )
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    ended_reason = serializers.CharField(help_text="Why it ended before its time; empty if it did not.")
+
+
+class NewTokenSerializer(TokenSerializer):
+    """`token` is the key itself: this is the only response that has it."""
+
+    token = serializers.SerializerMethodField()
+
+    def get_token(self, token: Token) -> str:
+        return str(self.context["key"])
+
+
+class TokenRequest(CamelSerializer[Any]):
+    name = serializers.CharField(max_length=100)
+    role = serializers.ChoiceField(ROLES)
+    days = serializers.IntegerField(default=90, min_value=1, max_value=3650, help_text="Until it expires.")

@@ -1,0 +1,194 @@
+"""What the API's serializers share: the wire's spelling of names, lists of one page, and problem bodies."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+from pydantic.alias_generators import to_camel
+from rest_framework import serializers
+
+T = TypeVar("T")
+
+
+class CamelSerializer(serializers.Serializer[T]):
+    """Fields are declared in Python's spelling and travel in the API's: `started_at` as `startedAt`.
+
+    Serializers of responses are named `…Serializer` and build what the API and `--json` of the command line send; those
+    of bodies are named `…Request`, those of query parameters `…Filter`.
+    """
+
+    def get_fields(self) -> dict[str, Any]:
+        return {to_camel(name): _with_source(field, name) for name, field in super().get_fields().items()}
+
+
+def _with_source(field: Any, name: str) -> Any:
+    """The field, told its name in Python: it will be bound to the one on the wire."""
+    if isinstance(field, serializers.SerializerMethodField):
+        field.method_name = field.method_name or f"get_{name}"
+    elif field.source is None and to_camel(name) != name:
+        field.source = name
+    return field
+
+
+class WireSerializer(serializers.Serializer[T]):
+    """The same for mappings whose keys are spelt as on the wire already."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return {to_camel(name): field for name, field in super().get_fields().items()}
+
+
+class TextField(serializers.CharField):
+    """Text, where DRF's own field takes numbers for text as well."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class NumberField(serializers.IntegerField):
+    """A whole number, where DRF's own field takes text for numbers as well."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, bool) or not isinstance(data, int):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+class OptionalTextField(serializers.CharField):
+    """Null on the wire for what is '' in Python: there is none."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(allow_null=True, **kwargs)
+
+    def to_representation(self, value: Any) -> str | None:
+        return super().to_representation(value) or None
+
+
+class WholeListSerializer(CamelSerializer[Any]):
+    """A list that has one page, in the envelope of those that have more. Subclasses add `results`."""
+
+    next = serializers.URLField(read_only=True, allow_null=True, default=None, help_text="Always null.")
+    previous = serializers.URLField(read_only=True, allow_null=True, default=None, help_text="Always null.")
+
+
+class FreeForm(serializers.JSONField):
+    """A value whose form is not the API's to say. Each kind is a component of its own in the OpenAPI document."""
+
+    schema_name: ClassVar[str]
+    schema: ClassVar[dict[str, Any]]
+
+
+class PipelineDocumentSerializer(serializers.BaseSerializer[Any]):
+    """A pipeline's document as it is."""
+
+    schema: ClassVar = {
+        "type": "object",
+        "additionalProperties": {},
+        "description": "A pipeline. Its JSON Schema is published at `/api/schema/pipeline.json`.",
+        "externalDocs": {"description": "JSON Schema", "url": "/api/schema/pipeline.json"},
+    }
+
+    def to_representation(self, instance: Any) -> Any:
+        return instance
+
+
+class DocumentPartField(FreeForm):
+    schema_name = "PipelineDocumentPart"
+    schema: ClassVar = {
+        "type": "object",
+        "additionalProperties": {},
+        "description": "An object inside a pipeline, such as a rule. `/api/schema/pipeline.json` has its JSON Schema.",
+        "externalDocs": {"description": "JSON Schema", "url": "/api/schema/pipeline.json"},
+    }
+
+
+class RowField(FreeForm):
+    schema_name = "Row"
+    schema: ClassVar = {
+        "type": "object",
+        "additionalProperties": {},
+        "description": "Values of a row by column. The source or the table says which columns there are.",
+    }
+
+
+class ValueField(FreeForm):
+    schema_name = "Value"
+    schema: ClassVar = {"description": "Any JSON value."}
+
+
+class JsonPatchField(FreeForm):
+    schema_name = "JsonPatch"
+    schema: ClassVar = {
+        "type": "array",
+        "description": "A JSON Patch (RFC 6902).",
+        "items": {
+            "type": "object",
+            "required": ["op", "path"],
+            "properties": {
+                "op": {"type": "string", "enum": ["add", "remove", "replace", "move", "copy", "test"]},
+                "path": {"type": "string"},
+                "from": {"type": "string"},
+                "value": {},
+            },
+        },
+    }
+
+
+class DiagnosticSerializer(CamelSerializer[Any]):
+    """A fault of a document, or a warning."""
+
+    path = serializers.CharField(help_text="Where: a JSON Pointer (RFC 6901) into the document.")
+    code = serializers.CharField()
+    severity = serializers.ChoiceField(["warning", "error"])
+    message = serializers.CharField()
+    hint = serializers.CharField(help_text="What to do about it.")
+    line = serializers.IntegerField(allow_null=True, help_text="Counted from 1, where the text is known.")
+    column = serializers.IntegerField(allow_null=True, help_text="In characters, counted from 1.")
+    fixes = serializers.ListField(child=JsonPatchField(), help_text="Edits that correct it.")
+
+
+class SkippedSerializer(CamelSerializer[Any]):
+    """A rule of the document that could not be applied."""
+
+    code = serializers.CharField()
+    path = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class ErrorSerializer(CamelSerializer[Any]):
+    """What went wrong, as a FlowError tells it."""
+
+    code = serializers.CharField(help_text="Stable, for programs; docs/errors.md lists all.")
+    node = serializers.CharField(allow_null=True, help_text="The node of the pipeline, if it is about one.")
+    message = serializers.CharField()
+    hint = serializers.CharField(help_text="What to do about it.")
+
+
+class FieldErrorsField(FreeForm):
+    schema_name = "FieldErrors"
+    schema: ClassVar = {
+        "type": ["object", "array"],
+        "additionalProperties": {},
+        "description": "For each field that is wrong, `{message, code}` of each fault; nested as the body is.",
+    }
+
+
+class ProblemSerializer(CamelSerializer[Any]):
+    """A problem body (RFC 9457). `code`, `detail` and `hint` say more than the status does."""
+
+    type = serializers.CharField(help_text="The address of the code's section in the documentation.")
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    code = serializers.CharField(help_text="Stable, for programs; docs/errors.md lists all.")
+    detail = serializers.CharField(help_text="What happened, for people.")
+    hint = serializers.CharField(help_text="What to do about it, for people; may be empty.")
+    node = serializers.CharField(required=False, help_text="The node of the pipeline, if it is about one.")
+    id = serializers.CharField(required=False, help_text="What the server's log calls this answer.")
+    fields = FieldErrorsField(required=False)  # type: ignore[assignment]
+    diagnostics = DiagnosticSerializer(many=True, required=False)
+    skipped = SkippedSerializer(many=True, required=False)
+
+
+class QueuedRunSerializer(CamelSerializer[Any]):
+    run = serializers.UUIDField(source="pk", help_text="The run that does it.")

@@ -1,0 +1,43 @@
+"""Backups as the API and the command line send them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from rest_framework import serializers
+
+from flowapp.api.serializers import CamelSerializer
+from flowapp.backups.models import Backup, Restore
+from flowapp.backups.selectors import kept_until
+from flowapp.runs.models import State
+
+
+class BackupFilter(CamelSerializer[Any]):
+    pipeline = serializers.CharField(required=False)
+    run = serializers.UUIDField(required=False)
+
+
+class RestoreSerializer(CamelSerializer[Restore]):
+    run = serializers.UUIDField(source="run_id")
+    state = serializers.ChoiceField(State.choices, source="run.state")
+    reason = serializers.CharField()
+
+
+class BackupSerializer(CamelSerializer[Backup]):
+    """A target as it was before a load."""
+
+    id = serializers.UUIDField()
+    pipeline = serializers.CharField(source="pipeline.ident")
+    run = serializers.UUIDField(source="run_id", help_text="The run whose load it was taken before.")
+    node = serializers.CharField()
+    schema = serializers.CharField()
+    table = serializers.CharField()
+    rows = serializers.IntegerField(allow_null=True)
+    taken_at = serializers.DateTimeField()
+    kept_until = serializers.SerializerMethodField()
+    dropped_at = serializers.DateTimeField(allow_null=True)
+    restores = RestoreSerializer(many=True, source="restores.all")
+
+    def get_kept_until(self, backup: Backup) -> datetime:
+        return kept_until(backup)

@@ -1,0 +1,107 @@
+"""Connections as the API takes and sends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from flowapp.api.serializers import CamelSerializer, ErrorSerializer, WholeListSerializer, WireSerializer
+from flowapp.connections.allowing import LONGEST_NAME
+from flowapp.connections.fields import DEFAULT_PORT, SSL_MODES
+from flowapp.connections.models import Connection
+from flowapp.connections.services import POSTGRES
+from flowapp.connections.webhooks import WEBHOOK
+
+KINDS = (POSTGRES, WEBHOOK)
+
+
+class ConnectionTestSerializer(WireSerializer[Any]):
+    """What a test of a connection found; the facts of a server that answered depend on its kind."""
+
+    at = serializers.DateTimeField()
+    ok = serializers.BooleanField()
+    tried = serializers.CharField(help_text="What was tried, in words.")
+    server_version = serializers.CharField(required=False)
+    encrypted = serializers.BooleanField(required=False)
+    can_create_schema = serializers.BooleanField(required=False)
+    is_superuser = serializers.BooleanField(required=False)
+    server_rights = serializers.ListField(child=serializers.CharField(), required=False)
+    status = serializers.IntegerField(required=False, help_text="The HTTP status of a webhook's receiver.")
+    notes = serializers.ListField(child=serializers.CharField(), help_text="What the role lacks or has too much of.")
+    error = ErrorSerializer(allow_null=True)
+
+
+class ConnectionSerializer(CamelSerializer[Connection]):
+    """A connection without its secrets."""
+
+    name = serializers.CharField()
+    kind = serializers.ChoiceField(KINDS)
+    host = serializers.CharField()
+    port = serializers.IntegerField()
+    database = serializers.CharField(help_text="Empty for a webhook.")
+    user = serializers.CharField(help_text="Empty for a webhook.")
+    sslmode = serializers.CharField()
+    has_password = serializers.SerializerMethodField()
+    allowed_functions = serializers.ListField(
+        child=serializers.CharField(), source="shown_settings.allowedFunctions", required=False
+    )
+    allows_server_rights = serializers.BooleanField(source="shown_settings.allowsServerRights", required=False)
+    headers = serializers.ListField(
+        child=serializers.CharField(), source="shown_settings.headers", required=False, help_text="Names; of a webhook."
+    )
+    signed = serializers.BooleanField(
+        source="shown_settings.signed", required=False, help_text="Whether requests are signed; of a webhook."
+    )
+    last_test = ConnectionTestSerializer(allow_null=True)
+
+    def get_has_password(self, connection: Connection) -> bool:
+        return bool(connection.secret)
+
+
+class AddedConnectionSerializer(ConnectionSerializer):
+    warnings = serializers.SerializerMethodField(help_text="What the request should have done otherwise.")
+
+    def get_warnings(self, connection: Connection) -> list[str]:
+        warnings: list[str] = self.context["warnings"]
+        return warnings
+
+
+class ConnectionListSerializer(WholeListSerializer):
+    results = ConnectionSerializer(many=True)
+
+
+class ConnectionRequest(CamelSerializer[Any]):
+    """Of a database `url`, or `host`, `database` and `user`; a `password` beside a URL is the better place for it. Of a
+    webhook its `url`, `headers` and signing `secret`."""
+
+    name = serializers.CharField(max_length=63)
+    kind = serializers.ChoiceField(KINDS, default=POSTGRES)
+    url = serializers.CharField(required=False, write_only=True, max_length=2000)
+    host = serializers.CharField(required=False, max_length=253)
+    port = serializers.IntegerField(default=DEFAULT_PORT, min_value=1, max_value=65535)
+    database = serializers.CharField(required=False, max_length=63)
+    user = serializers.CharField(required=False, max_length=63)
+    sslmode = serializers.ChoiceField(SSL_MODES, default="prefer")
+    password = serializers.CharField(default="", write_only=True, trim_whitespace=False, allow_blank=True)
+    headers = serializers.DictField(child=serializers.CharField(), default=dict, write_only=True)
+    secret = serializers.CharField(default="", write_only=True, trim_whitespace=False, allow_blank=True)
+
+    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+        if given["kind"] == WEBHOOK and "url" not in given:
+            raise serializers.ValidationError({"url": "A webhook has a url."})
+        missing = [name for name in ("host", "database", "user") if name not in given]
+        if "url" not in given and missing:
+            raise serializers.ValidationError(dict.fromkeys(missing, "Give this, or a url."))
+        return given
+
+
+class AllowanceRequest(CamelSerializer[Any]):
+    """What queries that people write may use over the connection: functions of your own or of extensions, written
+    `schema.function`, and a role that is a superuser or may run programs or read or write files of the server. What is
+    not given stays as it is."""
+
+    allowed_functions = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_NAME), required=False, source="functions"
+    )
+    allows_server_rights = serializers.BooleanField(required=False, source="server_rights")

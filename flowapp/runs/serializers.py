@@ -1,0 +1,263 @@
+"""Runs as the API takes and sends them, and as the command line prints them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from flowapp.api.serializers import CamelSerializer, ErrorSerializer, ValueField, WireSerializer
+from flowapp.runs.models import Decision, Purpose, Run, State, Trigger
+from flowapp.runs.purposes import PURPOSES
+from flowapp.runs.selectors import failed_hooks, run_document, run_error
+from flowapp.runs.services import QUEUES
+
+
+class RunErrorSerializer(ErrorSerializer):
+    """Why a run failed."""
+
+    detail = serializers.CharField(
+        required=False, help_text="What the database itself said, for roles that see values of rows."
+    )
+
+
+class RunSummarySerializer(CamelSerializer[Run]):
+    """A run as a list shows it."""
+
+    run = serializers.UUIDField(source="pk")
+    pipeline = serializers.CharField(source="pipeline.ident")
+    version = serializers.IntegerField(source="version_number", allow_null=True, help_text="Null for a draft.")
+    number = serializers.IntegerField(help_text="Counted from 1 in every pipeline.")
+    purpose = serializers.ChoiceField(Purpose.choices)
+    trigger = serializers.ChoiceField(Trigger.choices)
+    attempt = serializers.IntegerField()
+    state = serializers.ChoiceField(State.choices)
+    queued_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    error = serializers.SerializerMethodField()
+    failed_hooks = serializers.SerializerMethodField()
+
+    @extend_schema_field(RunErrorSerializer(allow_null=True))
+    def get_error(self, run: Run) -> dict[str, Any] | None:
+        error = run_error(run)
+        return None if error is None else RunErrorSerializer(error).data
+
+    def get_failed_hooks(self, run: Run) -> list[str]:
+        return failed_hooks(run)
+
+
+class NodeSerializer(WireSerializer[Any]):
+    """What one node did. Counts that make no sense for its kind are left out."""
+
+    id = serializers.CharField()
+    kind = serializers.CharField()
+    rows_in = serializers.IntegerField()
+    rows_out = serializers.IntegerField()
+    rows_read = serializers.IntegerField(required=False)
+    rows_filtered = serializers.IntegerField(required=False)
+    rows_rejected = serializers.IntegerField(required=False)
+    rows_rejected_here = serializers.IntegerField(required=False)
+    rows_staged = serializers.IntegerField(required=False)
+    rows_replaced = serializers.IntegerField(required=False)
+    rows_behind_mark = serializers.IntegerField(required=False)
+    rows_suppressed = serializers.IntegerField(required=False)
+    rows_loaded = serializers.IntegerField(required=False)
+    rows_inserted = serializers.IntegerField(required=False)
+    rows_updated = serializers.IntegerField(required=False)
+    rows_unchanged = serializers.IntegerField(required=False)
+    rows_warned = serializers.IntegerField(required=False)
+    duration_ms = serializers.IntegerField()
+
+
+class RuleSerializer(WireSerializer[Any]):
+    """How often a rule was violated."""
+
+    node = serializers.CharField()
+    rule = serializers.CharField()
+    type = serializers.CharField()
+    field = serializers.CharField(allow_null=True)
+    on_fail = serializers.CharField()
+    violations = serializers.IntegerField()
+    judged = serializers.IntegerField(allow_null=True, help_text="Of how many rows; null where that is not counted.")
+
+
+class CheckSerializer(WireSerializer[Any]):
+    """What a dataset check saw."""
+
+    node = serializers.CharField()
+    check = serializers.CharField()
+    ok = serializers.BooleanField()
+    message = serializers.CharField(allow_null=True)
+    observed = ValueField()
+    subject = serializers.CharField(required=False, help_text="Tells checks of one kind apart.")
+    target = serializers.CharField(required=False, help_text="Whose rows, where several targets share the check.")
+
+
+class QuarantineSerializer(WireSerializer[Any]):
+    rows = serializers.IntegerField()
+    entries = serializers.IntegerField(help_text="One for each violated rule of each row.")
+    tables = serializers.ListField(child=serializers.CharField())
+
+
+class RunWarningSerializer(WireSerializer[Any]):
+    code = serializers.CharField()
+    node = serializers.CharField(allow_null=True)
+    message = serializers.CharField()
+
+
+class HookSerializer(WireSerializer[Any]):
+    """What came of a hook."""
+
+    id = serializers.CharField()
+    node = serializers.CharField()
+    kind = serializers.CharField()
+    stage = serializers.CharField()
+    state = serializers.ChoiceField(["succeeded", "failed", "not_run", "queued"])
+    statement = serializers.CharField(help_text="What it does, in words or SQL.")
+    message = serializers.CharField()
+    duration_ms = serializers.IntegerField()
+
+
+class EffectKeysSerializer(WireSerializer[Any]):
+    """Staged rows beside the rows of the target that have their key."""
+
+    key = serializers.ListField(child=serializers.CharField())
+    new = serializers.IntegerField()
+    changed = serializers.IntegerField()
+    same = serializers.IntegerField()
+    older = serializers.IntegerField()
+    gone = serializers.IntegerField(help_text="Keys of the target that no staged row has.")
+    changed_columns = serializers.DictField(child=serializers.IntegerField())
+
+
+class EffectSampleSerializer(WireSerializer[Any]):
+    """A row that would change: its key, and by column what it is and would be."""
+
+    key = serializers.DictField(child=serializers.CharField(allow_null=True))
+    changes = serializers.DictField(child=serializers.ListField(child=serializers.CharField(allow_null=True)))
+
+
+class EffectSerializer(WireSerializer[Any]):
+    """What a load would change in one target."""
+
+    node = serializers.CharField()
+    table = serializers.CharField()
+    load_mode = serializers.CharField()
+    is_new_table = serializers.BooleanField()
+    rows_before = serializers.IntegerField()
+    rows_after = serializers.IntegerField()
+    rows_inserted = serializers.IntegerField()
+    rows_updated = serializers.IntegerField()
+    rows_unchanged = serializers.IntegerField()
+    rows_deleted = serializers.IntegerField()
+    rows_suppressed = serializers.IntegerField()
+    keys = EffectKeysSerializer(allow_null=True)
+    held_for = serializers.ListField(child=serializers.CharField())
+    samples = EffectSampleSerializer(
+        many=True, required=False, allow_null=True, help_text="Null for roles that see no values, and once deleted."
+    )
+
+
+class RowOutcomeSerializer(WireSerializer[Any]):
+    """What a check without a load found of one rejected row."""
+
+    key = serializers.CharField()
+    id = serializers.IntegerField()
+    source_file = serializers.CharField(allow_null=True)
+    source_record = serializers.IntegerField(allow_null=True)
+    result = serializers.CharField()
+    rules = serializers.ListField(child=serializers.CharField())
+    conflict = serializers.CharField(allow_null=True)
+
+
+class RowOutcomesSerializer(WireSerializer[Any]):
+    counts = serializers.DictField(child=serializers.IntegerField(), help_text="Rows by result.")
+    results = RowOutcomeSerializer(
+        many=True, allow_null=True, help_text="Null for roles that see no values, and once deleted."
+    )
+
+
+class HoldReasonSerializer(WireSerializer[Any]):
+    """A limit that the load exceeds; or `approved`, with the counts that were approved and found."""
+
+    limit = serializers.CharField()
+    allowed = serializers.FloatField()
+    found = serializers.FloatField()
+    message = serializers.CharField()
+    column = serializers.CharField(allow_null=True)
+
+
+class HoldSerializer(WireSerializer[Any]):
+    """Why the run was held, and what was decided."""
+
+    node = serializers.CharField()
+    attempt = serializers.IntegerField()
+    reasons = HoldReasonSerializer(many=True)
+    effect = EffectSerializer()
+    held_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+    decision = serializers.ChoiceField(Decision.choices, allow_null=True)
+    decided_at = serializers.DateTimeField(allow_null=True)
+    decided_by = serializers.CharField(allow_null=True)
+    reason = serializers.CharField(allow_null=True)
+
+
+class RunSerializer(WireSerializer[Any]):
+    """A run as `flow run --json` prints it. Some parts belong to some kinds of run alone."""
+
+    run = serializers.UUIDField()
+    pipeline = serializers.CharField()
+    version = serializers.IntegerField(allow_null=True, help_text="Null for a draft.")
+    attempt = serializers.IntegerField()
+    state = serializers.ChoiceField(State.choices)
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    nodes = NodeSerializer(many=True)
+    rules = RuleSerializer(many=True)
+    checks = CheckSerializer(many=True)
+    quarantine = QuarantineSerializer()
+    warnings = RunWarningSerializer(many=True)
+    hooks = HookSerializer(many=True)
+    error = RunErrorSerializer(allow_null=True)
+    purpose = serializers.ChoiceField(Purpose.choices, required=False)
+    nothing_new = serializers.BooleanField(required=False, help_text="Of a preview.")
+    effects = EffectSerializer(many=True, required=False, help_text="Of a preview.")
+    rows = RowOutcomesSerializer(required=False, help_text="Of a run over rejected rows.")
+    holds = HoldSerializer(many=True, required=False, help_text="Of a run that was held.")
+
+
+def run_json(run: Run, *, sees_values: bool) -> dict[str, Any]:
+    """A run as the API and the command line give it."""
+    return RunSerializer(run_document(run, sees_values=sees_values)).data
+
+
+class RunRequest(CamelSerializer[Any]):
+    purpose = serializers.ChoiceField([purpose.value for purpose in QUEUES], default=Purpose.LOAD)
+    if_busy = serializers.ChoiceField(["wait", "refuse"], required=False)
+    load_again = serializers.CharField(
+        required=False, max_length=2000, help_text="The reason to load everything again."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if not PURPOSES[attrs["purpose"]].loads and (extra := {"if_busy", "load_again"} & attrs.keys()):
+            names = [name for name, field in self.fields.items() if (field.source or name) in extra]
+            raise serializers.ValidationError(dict.fromkeys(names, "A preview waits for nothing and forgets nothing."))
+        return attrs
+
+
+class RunFilter(CamelSerializer[Any]):
+    pipeline = serializers.CharField(required=False)
+    state = serializers.ChoiceField(State.choices, required=False)
+    trigger = serializers.ChoiceField(Trigger.choices, required=False)
+    since = serializers.DateTimeField(required=False)
+    until = serializers.DateTimeField(required=False)
+
+
+class ApproveRequest(CamelSerializer[Any]):
+    reason = serializers.CharField(required=False, default="", allow_blank=True, max_length=2000)
+
+
+class DiscardRequest(CamelSerializer[Any]):
+    reason = serializers.CharField(max_length=2000, help_text="Why what is staged is given up; it is kept.")

@@ -1,0 +1,63 @@
+"""Watermarks as the API and the command line send them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from flowapp.api.bodies import Reason
+from flowapp.api.serializers import CamelSerializer, OptionalTextField
+from flowapp.watermarks.selectors import Mark
+
+
+class WatermarkChangeSerializer(CamelSerializer[Any]):
+    at = serializers.DateTimeField()
+    action = serializers.ChoiceField(["run", "set", "reset", "restore"])
+    by = serializers.CharField(allow_null=True, help_text="Null for runs.")
+    run = serializers.CharField(source="run_id", allow_null=True)
+    reason = serializers.CharField()
+    column = serializers.CharField()
+    old = serializers.CharField(allow_null=True)
+    new = serializers.CharField(allow_null=True)
+
+
+class WatermarkWarningSerializer(CamelSerializer[Any]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+    hint = serializers.CharField()
+
+
+@extend_schema_field({"type": ["string", "number"]})
+class LagField(serializers.JSONField):
+    """A duration for times, a number for numbers."""
+
+
+class WatermarkSerializer(CamelSerializer[Mark]):
+    """Where the next load of one target begins."""
+
+    pipeline = serializers.CharField(source="place.pipeline.ident")
+    node = serializers.CharField(source="place.target.id")
+    connection = serializers.CharField(source="place.target.connection")
+    schema = serializers.CharField(source="place.target.schema_")
+    table = serializers.CharField(source="place.target.table")
+    column = serializers.CharField()
+    type = OptionalTextField()
+    value = serializers.CharField(allow_null=True, help_text="Null before the first load and after a reset.")
+    lag = LagField(
+        source="place.target.watermark_lag", allow_null=True, help_text="How far behind the value a load begins."
+    )
+    ties = serializers.IntegerField(help_text="Rows loaded already whose value is this one.")
+    is_live = serializers.SerializerMethodField(help_text="False where only the copy of `seenAt` can be shown.")
+    trouble = OptionalTextField(help_text="Why the database could not be asked.")
+    seen_at = serializers.DateTimeField(allow_null=True)
+    changes = WatermarkChangeSerializer(many=True, help_text="The newest ones.")
+    warnings = WatermarkWarningSerializer(many=True, help_text="What setting or resetting it would lead to.")
+
+    def get_is_live(self, mark: Mark) -> bool:
+        return not mark.trouble
+
+
+class WatermarkRequest(Reason):
+    value = serializers.CharField(max_length=10_000, trim_whitespace=False)
