@@ -55,6 +55,14 @@ class NumberField(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
+class MomentMethodField(serializers.SerializerMethodField):
+    """A moment that a method gives, in the form of `DateTimeField`."""
+
+    def to_representation(self, value: Any) -> Any:
+        moment = super().to_representation(value)
+        return None if moment is None else serializers.DateTimeField().to_representation(moment)
+
+
 class OptionalTextField(serializers.CharField):
     """Null on the wire for what is '' in Python: there is none."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from flowapp.api.serializers import CamelSerializer
+from flowapp.api.serializers import CamelSerializer, MomentMethodField
 from flowapp.backups.models import Backup, Restore
 from flowapp.backups.selectors import kept_until
 from flowapp.runs.models import State
@@ -33,9 +33,9 @@ class BackupSerializer(CamelSerializer[Backup]):
     node = serializers.CharField()
     schema = serializers.CharField()
     table = serializers.CharField()
-    rows = serializers.IntegerField(allow_null=True)
+    rows = serializers.IntegerField()
     taken_at = serializers.DateTimeField()
-    kept_until = serializers.SerializerMethodField()
+    kept_until = MomentMethodField()
     dropped_at = serializers.DateTimeField(allow_null=True)
     restores = RestoreSerializer(many=True, source="restores.all")
 

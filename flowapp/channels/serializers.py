@@ -8,7 +8,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from flowapp.api.serializers import CamelSerializer, WholeListSerializer
+from flowapp.api.serializers import CamelSerializer, MomentMethodField, WholeListSerializer
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.kinds.email import SECURITIES
 from flowapp.channels.models import Channel, Delivery, DeliveryState, Event
@@ -64,7 +64,7 @@ class DeliverySerializer(CamelSerializer[Delivery]):
     attempts = serializers.IntegerField()
     last_error = serializers.SerializerMethodField()
     made_at = serializers.DateTimeField()
-    due_at = serializers.SerializerMethodField(help_text="When it is tried next; null if it is not.")
+    due_at = MomentMethodField(help_text="When it is tried next; null if it is not.")
     ended_at = serializers.DateTimeField(allow_null=True)
     sent_again = SentAgainSerializer(many=True, source="again.all")
 

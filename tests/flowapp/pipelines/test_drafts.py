@@ -28,6 +28,7 @@ from flowapp.pipelines.drafts import (
 )
 from flowapp.pipelines.json_edits import UnreadableText
 from flowapp.pipelines.models import Draft, DraftStep
+from flowapp.pipelines.serializers import DraftSerializer
 from flowapp.pipelines.services import VersionConflict, create_pipeline, save_version
 from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
@@ -93,7 +94,7 @@ def test_text_that_is_no_json_keeps_the_last_good_state_and_takes_no_patches(pip
     view = view_draft(draft)
     assert view.document is None
     assert view.last_good["id"] == "numbers"
-    assert view.to_json(read_only=False)["readOnly"] is True
+    assert DraftSerializer(view, context={"can_edit": True}).data["readOnly"] is True
     assert [d.code for d in view.checked.diagnostics] == ["document.syntax"]
     with pytest.raises(UnreadableText):
         patch_draft(draft, RENAME)
