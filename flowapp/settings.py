@@ -167,7 +167,7 @@ SPECTACULAR_SETTINGS = {
         "Severity": "flowapp.health.models.Severity",
         "DeliveryState": "flowapp.channels.models.DeliveryState",
         "FileState": "flowapp.files.models.UnitState",
-        "EntryStatus": "executors.postgres.quarantine_pages.STATUSES",
+        "EntryStatus": "executors.target_database.STATUSES",
         "HealthStatus": ["ok", "down", "cannot tell"],
         "HookState": ["succeeded", "failed", "not_run", "queued"],
         "ChannelKind": ["webhook", "email"],

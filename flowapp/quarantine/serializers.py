@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from executors.postgres.quarantine_pages import STATUSES
+from executors.target_database import STATUSES
 from flowapp.api.paging import no_cursor
 from flowapp.api.serializers import CamelSerializer, RowField, WireSerializer
 from flowapp.quarantine.choosing import MOST_KEYS

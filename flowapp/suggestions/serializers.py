@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from executors.suggestions import Proposal
+from executors.api import Proposal
 from flowapp.api.serializers import CamelSerializer, DocumentPartField, OptionalTextField, RowField
 from flowapp.suggestions.selectors import LOAD, SOURCE, Sample, SampleTrial
 
