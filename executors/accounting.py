@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from executors.errors import InvalidContent, Terminal
 from executors.model import NodeReport, PassResult, RecordRef, RuleCount, RunWarning
 from executors.reading import Reading
-from executors.verdicts.tally import add_counts
+from executors.validation.tally import add_counts
 from ir.nodes import Source, Transform, Validate
 from ir.pipeline import Path
 from ir.rules import rule_id
@@ -17,7 +17,7 @@ from ir.words import counted
 def planned_rules(path: Path) -> list[RuleCount]:
     """Every explicit rule of the path with a count of zero, in the order of the document."""
     return [
-        RuleCount(validate.id, rule_id(rule), rule.type, rule.field, rule.on_fail, 0, judged=0)
+        RuleCount(validate.id, rule_id(rule), rule.type, rule.field, rule.on_fail, 0, evaluated=0)
         for validate in path.validates
         for rule in validate.row_level
     ]
@@ -84,7 +84,7 @@ def _excess(path: Path, count: RuleCount) -> str | None:
         return "" if count.violations else None
     rules = (rule for validate in path.validates if validate.id == count.node for rule in validate.row_level)
     rule = next((rule for rule in rules if rule_id(rule) == count.rule_id), None)
-    excess = rule.excess(count.violations, count.judged or 0) if rule else None
+    excess = rule.excess(count.violations, count.evaluated or 0) if rule else None
     return f", {excess}" if excess else None
 
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 class Failure(FlowError):
     """A run cannot go on. `report` is what the run had done until then, once the engine has let go of it.
 
-    `sealed_detail` is the database's own text, encrypted, where that may hold row values: for roles that see values.
+    `encrypted_detail` is the database's own text, encrypted, where that may hold row values: for roles that see values.
     """
 
     report: RunReport | None = None
-    sealed_detail: str = ""
+    encrypted_detail: str = ""
 
 
 class Transient(Failure):

@@ -9,7 +9,7 @@ from typing import Any
 from executors.effects import Effect, NullRates
 from executors.errors import Failure, Terminal
 from executors.model import CheckReport, PassResult, RecordRef, RuleCount, SourceField, StageColumn, TaskCount
-from executors.postgres.windows import Aside
+from executors.postgres.incremental_range import SkippedRows
 from ir.nodes.hold import Hold
 from ir.types import ColumnType
 
@@ -138,9 +138,9 @@ class StagedLoad:
     records: int
     result: PassResult
     checks: tuple[CheckReport, ...]
-    aside: Aside
+    skipped: SkippedRows
     evaluation: Evaluation
-    mark: tuple[int, int] | None = None
+    watermark: tuple[int, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -160,9 +160,9 @@ class StagedLoad:
             records=stored["records"],
             result=PassResult(tuple(_task(task) for task in stored["result"]["tasks"])),
             checks=tuple(CheckReport(**check) for check in stored["checks"]),
-            aside=Aside(**stored["aside"]),
+            skipped=SkippedRows(**stored["skipped"]),
             evaluation=Evaluation.from_json(stored["evaluation"]),
-            mark=tuple(stored["mark"]) if stored["mark"] else None,
+            watermark=tuple(stored["watermark"]) if stored["watermark"] else None,
         )
 
 

@@ -18,10 +18,10 @@ from executors.model import (
     RuleCount,
     RunReport,
     RunWarning,
-    Share,
     SourceField,
+    TargetCounts,
 )
-from executors.shares import counted_twice, nodes_of, rules_of
+from executors.target_counts import counted_twice, nodes_of, rules_of
 from ir.words import counted
 
 
@@ -52,8 +52,8 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     target = NodeReport(commit.node, "target", **commit.counts["node"])
     before = list(report.nodes)
     nodes = [*(NodeReport(**values) for values in told["nodes"]), target]
-    put_share(report, commit.node, Share(frozenset(commit.files_done), nodes, rules))
-    warn_of_shares(report)
+    put_counts(report, commit.node, TargetCounts(frozenset(commit.files_done), nodes, rules))
+    warn_of_counts(report)
     report.checks += checks
     for hook in commit.counts.get("hooks", ()):
         add_hook(report, HookReport(**hook))
@@ -75,16 +75,16 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     return [node for node in report.nodes if node not in (*before, target)] + [target]
 
 
-def put_share(report: RunReport, target: str, share: Share) -> None:
+def put_counts(report: RunReport, target: str, target_count: TargetCounts) -> None:
     """Add what a target has counted so far to a run's report, in the place of what it had counted before."""
-    report.shares[target] = share
-    report.nodes, report.rules = nodes_of(report.shares.values()), rules_of(report.shares.values())
+    report.target_counts[target] = target_count
+    report.nodes, report.rules = nodes_of(report.target_counts.values()), rules_of(report.target_counts.values())
 
 
-def warn_of_shares(report: RunReport) -> None:
+def warn_of_counts(report: RunReport) -> None:
     """What the numbers of all targets together give cause to warn of, in the place of what they gave before."""
     report.warnings = [w for w in report.warnings if w.code not in (*VIOLATIONS, _TWICE)]
-    twice = [_counted_twice(node) for node in counted_twice(report.shares.values())]
+    twice = [_counted_twice(node) for node in counted_twice(report.target_counts.values())]
     add_warnings(report, [*violation_warnings(report.rules), *twice])
 
 

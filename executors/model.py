@@ -278,7 +278,7 @@ class RuleCount:
     violations: int
     first: tuple[RecordRef, ...] = ()
     message: str = ""
-    judged: int | None = None
+    evaluated: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +380,7 @@ class RunWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TargetCounts:
     """What one target read (files by hash; of other sources none), and what was counted on its way, itself included."""
 
     files: frozenset[str] = frozenset()
@@ -409,12 +409,12 @@ class HookReport:
 class RunReport:
     """What a run did, as `flow run --json` prints it (without the run's own identity and times).
 
-    `nodes` and `rules` are made from the `shares` of its targets (`executors.markers.put_share`). Of a run over
+    `nodes` and `rules` are made from the `shares` of its targets (`executors.markers.put_counts`). Of a run over
     rejected rows `row_counts` tells how many had which result, and `row_results` row by row what a check without a load
     found; those may hold values.
     """
 
-    shares: dict[str, Share] = field(default_factory=dict)
+    target_counts: dict[str, TargetCounts] = field(default_factory=dict)
     nodes: list[NodeReport] = field(default_factory=list)
     rules: list[RuleCount] = field(default_factory=list)
     checks: list[CheckReport] = field(default_factory=list)
@@ -455,7 +455,7 @@ class RunReport:
                     "field": r.field,
                     "onFail": r.on_fail,
                     "violations": r.violations,
-                    "judged": r.judged,
+                    "evaluated": r.evaluated,
                 }
                 for r in self.rules
             ],

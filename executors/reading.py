@@ -12,7 +12,7 @@ from executors.formats.clues import clues_of
 from executors.formats.files import FileStore
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField
-from executors.postgres.mark_types import MarkType
+from executors.postgres.watermark_types import WatermarkType
 from ir.connectors import config_of
 from ir.connectors.files import FilesConfig
 from ir.nodes import Source, SourceColumn
@@ -54,7 +54,7 @@ class Bound:
     """From which value of a column on a target wants rows; NULL is no value and comes along."""
 
     column: str
-    type: MarkType
+    type: WatermarkType
     value: str
 
 

@@ -18,12 +18,12 @@ def too_many_rejected(
 ) -> Terminal:
     """`rows` came and were not filtered; `clues` are those of the source's settings, which explain all else."""
     causes = list(clues) or [_cause(rule) for rule in rules if _rejects(rule) == rejected][:_MOST_CAUSES]
-    share = (
+    target_count = (
         f"{_all(rows)} was rejected"
         if rejected == rows
         else f"{rejected:,} of {counted(rows, 'row')} were rejected ({100 * rejected / rows:.3g} %)"
     )
-    return _failure(target, share, causes, is_of_settings=bool(clues))
+    return _failure(target, target_count, causes, is_of_settings=bool(clues))
 
 
 def files_rejected(target: Target, files: Sequence[tuple[str, int]], clues: Sequence[str]) -> Terminal:

@@ -22,7 +22,7 @@ from executors.postgres.replay_results import RowResult
 from executors.postgres.superseding import SUPERSEDED
 from executors.reading import Origin, Reading
 from executors.runs.target_run import TargetRun
-from executors.secrets import seal
+from executors.secrets import encrypt
 from ir.connectors import CONNECTORS
 from ir.load_modes import LOAD_MODES, load_mode
 from ir.nodes import Source
@@ -159,13 +159,13 @@ class RejectedRowsReader:
         owner = Owner(self._job.tenant, self._job.pipeline.id)
         targets = [target for target in self._job.pipeline.targets() if target.id == self._ref.node]
         modes = [load_mode(target.load_mode) for target in targets]
-        keeps_mark = any(mode.keeps_mark for mode in modes) and not self._ref.column
+        keeps_watermark = any(mode.keeps_watermark for mode in modes) and not self._ref.column
         self.choice = choose_rows(
             lane.connection,
             owner,
             self._ref,
             self._job.run_id,
-            rereads=keeps_mark and not CONNECTORS[lane.path.source.connector].keeps_order,
+            rereads=keeps_watermark and not CONNECTORS[lane.path.source.connector].keeps_order,
         )
         if not self.choice.rows:
             return None
@@ -177,7 +177,7 @@ class RejectedRowsReader:
                 for (run, name), seq in self.choice.origins.items()
             ),
             parts=tuple(self._parts()),
-            reader=KeptReader(seal(connection)),
+            reader=KeptReader(encrypt(connection)),
             records=len(self.choice.rows),
         )
 

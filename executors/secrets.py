@@ -18,20 +18,20 @@ from executors.model import Connection
 KEYS = "FLOW_ENCRYPTION_KEYS"
 
 
-def seal(connection: Connection) -> str:
+def encrypt(connection: Connection) -> str:
     """The connection as encrypted text. Raises Terminal `secrets.key_missing` or `secrets.key_malformed`."""
     return _fernet().encrypt(json.dumps(asdict(connection)).encode()).decode()
 
 
-def seal_text(text: str) -> str:
+def encrypt_text(text: str) -> str:
     """A text that may hold row values, encrypted; raises as `seal` does."""
     return _fernet().encrypt(text.encode()).decode()
 
 
-def unseal(sealed: str) -> Connection:
+def decrypt(encrypted: str) -> Connection:
     """The connection again. Raises Terminal `secrets.key_missing`, `secrets.key_malformed` or `secrets.key_wrong`."""
     try:
-        fields = json.loads(_fernet().decrypt(sealed.encode()))
+        fields = json.loads(_fernet().decrypt(encrypted.encode()))
         return Connection(**{**fields, "allowed_functions": tuple(fields["allowed_functions"])})
     except InvalidToken:
         raise Terminal(

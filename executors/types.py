@@ -13,7 +13,7 @@ from ir.types import ColumnType
 
 
 @dataclass(frozen=True, slots=True)
-class Travel:
+class WireType:
     """`arrow` is sent, `staged` is the staging column's SQL type, `as_text` says that the load must cast."""
 
     arrow: pa.DataType
@@ -21,20 +21,20 @@ class Travel:
     as_text: bool = False
 
 
-_TEXT = Travel(pa.string(), "text", as_text=True)
+_TEXT = WireType(pa.string(), "text", as_text=True)
 
-_TRAVEL: dict[str, Travel] = {
-    "string": Travel(pa.string(), "text"),
-    "integer": Travel(pa.int32(), "integer"),
-    "bigint": Travel(pa.int64(), "bigint"),
-    "float": Travel(pa.float64(), "double precision"),
-    "boolean": Travel(pa.bool_(), "boolean"),
-    "date": Travel(pa.date32(), "date"),
-    "timestamp": Travel(pa.timestamp("us"), "timestamp"),
+_TRAVEL: dict[str, WireType] = {
+    "string": WireType(pa.string(), "text"),
+    "integer": WireType(pa.int32(), "integer"),
+    "bigint": WireType(pa.int64(), "bigint"),
+    "float": WireType(pa.float64(), "double precision"),
+    "boolean": WireType(pa.bool_(), "boolean"),
+    "date": WireType(pa.date32(), "date"),
+    "timestamp": WireType(pa.timestamp("us"), "timestamp"),
     # Binary timestamp and timestamptz are the same microseconds, so UTC values go into timestamptz unchanged.
-    "timestamptz": Travel(pa.timestamp("us", "UTC"), "timestamptz"),
-    "time": Travel(pa.time64("us"), "time"),
-    "binary": Travel(pa.binary(), "bytea"),
+    "timestamptz": WireType(pa.timestamp("us", "UTC"), "timestamptz"),
+    "time": WireType(pa.time64("us"), "time"),
+    "binary": WireType(pa.binary(), "bytea"),
     "json": _TEXT,
     "uuid": _TEXT,
     "pg": _TEXT,
@@ -56,11 +56,11 @@ _POSTGRES: dict[str, str] = {
 }
 
 
-def travel_of(kind: ColumnType) -> Travel:
+def wire_type(kind: ColumnType) -> WireType:
     """How a value of this type reaches staging."""
     if kind.kind == "decimal":
         if kind.precision <= 38:
-            return Travel(pa.decimal128(kind.precision, kind.scale), f"numeric({kind.precision},{kind.scale})")
+            return WireType(pa.decimal128(kind.precision, kind.scale), f"numeric({kind.precision},{kind.scale})")
         return _TEXT
     return _TRAVEL[kind.kind]
 

@@ -11,9 +11,9 @@ from ir.budget import BudgetExceeded, budget, spend
 from ir.destinations import Destinations
 from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped, diagnose
 from ir.documents import Document, Syntax, read_document
-from ir.meaning import check_meaning
 from ir.pipeline import Pipeline
 from ir.pointers import ROOT, Pointer
+from ir.semantics import check_semantics
 from ir.structure import read_structure
 
 
@@ -66,7 +66,7 @@ def _parse(
     read = read_document(document, syntax)
     draft, structural = read_structure(read.value)
     faults = [*read.faults, *_without_echoes(structural, read.faults)]
-    findings = check_meaning(draft, read.value, destinations, sources, streaming, allowances)
+    findings = check_semantics(draft, read.value, destinations, sources, streaming, allowances)
     found = [finding for finding in findings if isinstance(finding, Diagnostic)]
     skipped = tuple(finding for finding in findings if isinstance(finding, Skipped))
     diagnostics = _in_order(read, _without_misspelt([*faults, *_without_echoes(found, faults)]))

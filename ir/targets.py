@@ -87,7 +87,7 @@ def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
         if other is not view and any(mode.replaces_all_rows for mode in modes):
             message = f"{other.target.id} loads this table as well, and one of the two replaces all rows."
             yield diagnose("target.loaded_twice", view.at / "table", message)
-        elif other is not view and any(mode.keeps_mark for mode in modes):
+        elif other is not view and any(mode.keeps_watermark for mode in modes):
             message = f"{other.target.id} loads this table as well: a mark would begin at what it has just loaded."
             yield diagnose("target.loaded_twice", view.at / "table", message)
 

@@ -10,13 +10,13 @@ from typing import Literal
 from ir.durations import parse_duration
 from ir.types import ColumnType
 
-MarkFamily = Literal["number", "time", "text"]
+WatermarkFamily = Literal["number", "time", "text"]
 Lag = timedelta | Decimal
 
 LONGEST_LAG = timedelta(days=36525)
 """A hundred years: beyond it the first moment that a database knows comes near."""
 
-_FAMILIES: dict[str, MarkFamily] = {
+_FAMILIES: dict[str, WatermarkFamily] = {
     "integer": "number",
     "bigint": "number",
     "decimal": "number",
@@ -30,7 +30,7 @@ _OTHER_NUMBERS = re.compile(r"(smallint|int2|numeric|decimal)(\(.*\))?")
 _WHOLE = re.compile(r"integer|bigint|smallint|int2")
 
 
-def mark_family(kind: ColumnType) -> MarkFamily | None:
+def watermark_family(kind: ColumnType) -> WatermarkFamily | None:
     """How marks of a column type are compared; None for types that have no order to follow."""
     if kind.kind == "pg":
         return "number" if _OTHER_NUMBERS.fullmatch(kind.pg_name) else None
@@ -51,14 +51,14 @@ def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
     """What is wrong with how far marks of a column type may go beyond the database's clock, if anything."""
     if lead > LONGEST_LAG:
         return "The lead is longer than a hundred years."
-    if mark_family(kind) != "time":
+    if watermark_family(kind) != "time":
         return f"The mark is no point in time ({kind}): no clock holds it back."
     return None
 
 
 def lag_fault(lag: Lag, kind: ColumnType) -> str | None:
     """What is wrong with a lag for marks of a column type, if anything."""
-    match mark_family(kind):
+    match watermark_family(kind):
         case "number" if isinstance(lag, timedelta):
             return f'The mark is a number ({kind}), so the lag is one too: 100, not "15m".'
         case "number" if is_whole(kind) and isinstance(lag, Decimal) and lag != lag.to_integral_value():

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from executors.errors import InvalidContent
 from executors.grammar import canonical_text, convert_column
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.types import STRING, ColumnType
 
 Carried = tuple[pa.Array, pa.BooleanArray]
@@ -103,7 +103,7 @@ def carry_as_text(values: pa.Array, declared: ColumnType) -> Carried:
     hold keeps its own text, and fails when it is read."""
     own = column_type(values.type, "", "")
     plain, failed = carry(values, own)
-    if own.kind in ("string", "json") or travel_of(declared).as_text:
+    if own.kind in ("string", "json") or wire_type(declared).as_text:
         return canonical_text(plain), failed
     typed, lost = convert_column(plain, declared)
     return pc.if_else(lost, canonical_text(plain), canonical_text(typed)), failed

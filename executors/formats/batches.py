@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from executors.formats.limits import rows_for_cells
 from executors.model import SourceField, Split
-from executors.types import travel_of
+from executors.types import wire_type
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -30,7 +30,7 @@ def text_schema(fields: Sequence[SourceField]) -> pa.Schema:
 
 def typed_schema(fields: Sequence[SourceField]) -> pa.Schema:
     """The batches of formats that type their values."""
-    return pa.schema([*HIDDEN, *(pa.field(f.name, travel_of(f.type).arrow) for f in fields)])
+    return pa.schema([*HIDDEN, *(pa.field(f.name, wire_type(f.type).arrow) for f in fields)])
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from executors.grammar.canonical import canonical_text
 from executors.grammar.parse import parse_column
 from executors.grammar.stages import Parsed, none_bad
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.types import ColumnType
 
 
@@ -24,7 +24,7 @@ def convert_column(values: pa.Array, to: ColumnType, format: str | None = None) 
     timestamps with a time of day into dates. A float takes the nearest value; a timestamptz becomes its UTC wall time.
     """
     if pa.types.is_null(values.type):
-        return pa.nulls(len(values), travel_of(to).arrow), none_bad(len(values))
+        return pa.nulls(len(values), wire_type(to).arrow), none_bad(len(values))
     family = _family(values.type)
     if family == "text":
         return parse_column(values, to, format)
@@ -53,7 +53,7 @@ _FAMILIES: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
 
 def _try_cast(values: pa.Array, to: ColumnType) -> pa.Array | None:
     """All of the values, if every one of them fits."""
-    arrow = travel_of(to).arrow
+    arrow = wire_type(to).arrow
     if values.type == arrow:
         return values
     try:
@@ -67,7 +67,7 @@ def _whole(values: pa.Array, to: ColumnType) -> Parsed:
     typed = _try_cast(values, to)
     if typed is not None:
         return typed, none_bad(len(values))
-    arrow = travel_of(to).arrow
+    arrow = wire_type(to).arrow
     limit = 1 << (arrow.bit_width - 1)
     if pa.types.is_floating(values.type):
         fits = pc.and_(pc.greater_equal(values, float(-limit)), pc.less(values, float(limit)))
@@ -89,7 +89,7 @@ def _nearest(values: pa.Array, to: ColumnType) -> Parsed:
 
 def _fitting_decimal(values: pa.Array, to: ColumnType) -> Parsed:
     """Integers and decimals into a decimal: exactly, or through text to find those that do not fit."""
-    if travel_of(to).as_text:
+    if wire_type(to).as_text:
         return parse_column(canonical_text(values), to)
     wide = pc.cast(values, pa.decimal128(19, 0)) if pa.types.is_integer(values.type) else values
     typed = _try_cast(wide, to)
@@ -104,7 +104,7 @@ def _whole_decimal(values: pa.Array, to: ColumnType) -> Parsed:
 
 
 def _same(values: pa.Array, to: ColumnType) -> Parsed:
-    return pc.cast(values, travel_of(to).arrow), none_bad(len(values))
+    return pc.cast(values, wire_type(to).arrow), none_bad(len(values))
 
 
 def _midnight(values: pa.Array, to: ColumnType) -> Parsed:
@@ -123,7 +123,7 @@ def _moment(values: pa.Array, to: ColumnType) -> Parsed:
     typed = _try_cast(values, to)
     if typed is not None:
         return typed, none_bad(len(values))
-    loose = pc.cast(values, travel_of(to).arrow, safe=False)
+    loose = pc.cast(values, wire_type(to).arrow, safe=False)
     fits = pc.fill_null(pc.equal(pc.cast(loose, values.type, safe=False), values), False)
     return pc.if_else(fits, loose, pa.scalar(None, loose.type)), pc.and_not(pc.is_valid(values), fits)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar.stages import Parsed, has_letters, longest, none_bad, read_in_stages
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.types import ColumnType
 
 _INTEGER = re.compile(r"([+-]?)0*([0-9]+)")
@@ -30,7 +30,7 @@ _SAFE_LENGTH = 200
 
 def parse_integer(values: pa.Array, to: ColumnType) -> Parsed:
     """`[+-]?` digits in the range of `integer` or `bigint`."""
-    arrow = travel_of(to).arrow
+    arrow = wire_type(to).arrow
     if not has_letters(values):
         try:
             return pc.cast(values, arrow), none_bad(len(values))
@@ -55,7 +55,7 @@ def _integer_of(bits: int) -> Callable[[str], int | None]:
 
 def parse_float(values: pa.Array, to: ColumnType) -> Parsed:
     """Decimal or exponent form, `NaN`, `Infinity`, `-Infinity`; nothing that overflows or vanishes in a double."""
-    arrow = travel_of(to).arrow
+    arrow = wire_type(to).arrow
     if longest(values) <= _SAFE_LENGTH:
         if not has_letters(values):
             try:
@@ -89,7 +89,7 @@ def _has_nonzero_digit(text: str) -> bool:
 
 def parse_decimal(values: pa.Array, to: ColumnType) -> Parsed:
     """Decimal or exponent form that fits (p, s) exactly; trailing zeros of the fraction do not count."""
-    travel = travel_of(to)
+    travel = wire_type(to)
     if travel.as_text:
         return read_in_stages(values, travel.arrow, [], _wide_decimal_of(to))
     # Arrow cuts longer texts off in silence, and overflows in silence where scaling makes a number of more digits.

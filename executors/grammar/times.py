@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from executors.errors import Terminal
 from executors.grammar.stages import Parsed, has_letters, none_bad, read_in_stages, trim
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.types import ColumnType
 
 # Years before 1000 and 29 February are left to the reading one by one.
@@ -166,7 +166,7 @@ def parse_formatted(values: pa.Array, to: ColumnType, template: str) -> Parsed:
     finish = _FROM_FORMAT[to.kind]
     coded = trim(values).dictionary_encode()
     known = pa.array(
-        [_read_formatted(text, template, finish) for text in coded.dictionary.to_pylist()], travel_of(to).arrow
+        [_read_formatted(text, template, finish) for text in coded.dictionary.to_pylist()], wire_type(to).arrow
     )
     typed = known.take(coded.indices)
     return typed, pc.and_(pc.is_valid(values), pc.is_null(typed))

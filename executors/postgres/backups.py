@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from executors.errors import Terminal
 from executors.model import Backup, BackupRef
 from executors.postgres.backup_files import keep_undone, others_since, put_files_back
-from executors.postgres.backup_marks import keep_mark, put_mark_back
+from executors.postgres.backup_watermarks import restore_watermark, save_watermark
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, ddl
 from executors.postgres.inspect import inspect_target
@@ -88,7 +88,7 @@ def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:
             run.token,
         ],
     )
-    keep_mark(conn, ref)
+    save_watermark(conn, ref)
     keep_undone(conn, ref)
     return backup
 
@@ -120,7 +120,7 @@ def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) ->
     _require_no_later_values(conn, table, columns)
     others = others_since(conn, ref, table)
     rows_before = _replace_rows(conn, run, ref, table, columns, rows)
-    put_mark_back(conn, run, ref)
+    restore_watermark(conn, run, ref)
     before, now = put_files_back(conn, run, ref)
     files, undone, redone = (tuple(sorted(found)) for found in (now, before - now, now - before))
     return Restored(rows_before, rows, files, undone, redone, others)

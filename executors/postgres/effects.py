@@ -30,7 +30,7 @@ MOST_SAMPLE_COLUMNS = 100
 
 def added(conn: Conn, plan: LoadPlan) -> Effect:
     """All staged rows come, none goes."""
-    return effect_of(plan, before=count_rows(conn, plan), inserted=plan.staged, behind_mark=plan.aside.rows)
+    return effect_of(plan, before=count_rows(conn, plan), inserted=plan.staged, behind_mark=plan.skipped.rows)
 
 
 def replaced(conn: Conn, plan: LoadPlan) -> Effect:

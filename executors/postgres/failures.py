@@ -10,7 +10,7 @@ import psycopg
 from psycopg.errors import Diagnostic
 
 from executors.errors import Failure, InvalidContent, Terminal, Transient
-from executors.secrets import seal_text
+from executors.secrets import encrypt_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def failure_of(error: psycopg.Error) -> Failure:
     if words and (diag.message_primary or "") not in failure.message:
         # Without keys there is nobody to read it either.
         with suppress(Terminal):
-            failure.sealed_detail = seal_text(words[:LONGEST_DETAIL])
+            failure.encrypted_detail = encrypt_text(words[:LONGEST_DETAIL])
     return failure
 
 

@@ -35,7 +35,7 @@ def forget_samples(conn: Conn, tenant: str, pipeline: str, runs: Collection[str]
 
 
 @translate()
-def forget_marks(conn: Conn, tenant: str, pipeline: str) -> None:
+def delete_watermarks(conn: Conn, tenant: str, pipeline: str) -> None:
     """Drop the marks of a pipeline, the hashes beside them and all that they ever were."""
     with conn.transaction():
         if not exists(conn, META, "pipeline_watermarks"):

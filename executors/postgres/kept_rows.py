@@ -19,9 +19,9 @@ from executors.postgres.client import connect, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantined import TEXT_KEY
-from executors.secrets import unseal
-from executors.types import travel_of
-from executors.verdicts.rows import ESCAPED_KEY, RAW_KEY
+from executors.secrets import decrypt
+from executors.types import wire_type
+from executors.validation.rows import ESCAPED_KEY, RAW_KEY
 
 PART_ROWS = 1000
 MARKS = frozenset({RAW_KEY, TEXT_KEY, ESCAPED_KEY})
@@ -46,10 +46,10 @@ class KeptPart:
 class KeptReader:
     """Reads parts. The load makes sure that no row has changed between its choice and its load."""
 
-    sealed_connection: str
+    encrypted_connection: str
 
     def read(self, part: KeptPart, fields: Sequence[SourceField]) -> Batches:
-        with connect(unseal(self.sealed_connection), autocommit=True) as conn, translate():
+        with connect(decrypt(self.encrypted_connection), autocommit=True) as conn, translate():
             found = _find(conn, part)
         if len(found) != len(part.rows):
             raise Transient(
@@ -96,9 +96,9 @@ def row_of(text: str) -> Row | str:
     escaped = found.pop(ESCAPED_KEY, ())
     values = {name: _text(value) for name, value in found.items()}
     values |= {name: unescape(value) for name in escaped if (value := values.get(name))}
-    for mark in (RAW_KEY, TEXT_KEY):
-        if mark in values:
-            return values[mark] or ""
+    for watermark in (RAW_KEY, TEXT_KEY):
+        if watermark in values:
+            return values[watermark] or ""
     return values
 
 
@@ -110,7 +110,7 @@ def _text(value: Any) -> str | None:
 
 def _column(field: SourceField, rows: Sequence[Mapping[str, str | None]], bad: BadRecords) -> pa.Array:
     texts = pa.array([row.get(field.name) for row in rows], pa.string())
-    if field.as_text or pa.types.is_string(travel_of(field.type).arrow):
+    if field.as_text or pa.types.is_string(wire_type(field.type).arrow):
         return texts
     typed, wrong = convert_column(texts, field.type)
     for index in wrong.to_numpy(zero_copy_only=False).nonzero()[0].tolist():

@@ -12,7 +12,7 @@ from executors.postgres.load_plan import LoadPlan, staged_value, winning_rows
 from executors.postgres.names import own_rows_of
 from executors.postgres.staging import FILE, RECORD
 from executors.postgres.unique_keys import UniqueKey
-from executors.verdicts.tally import MOST_REFS
+from executors.validation.tally import MOST_REFS
 
 
 def key_values(plan: LoadPlan, key: UniqueKey) -> sql.Composed:

@@ -120,8 +120,8 @@ def _marker(conn: Conn, plan: LoadPlan, counts: LoadCounts, done: ModeCounts) ->
         "node": node,
         "told": plan.told,
         "table": table,
-        "mark": done.mark,
-        "read_from": plan.window and plan.window.bound,
+        "watermark": done.watermark,
+        "read_from": plan.rows_range and plan.rows_range.bound,
         "hooks": [asdict(hook) for hook in plan.hooks_ran()],
     }
 
@@ -154,16 +154,16 @@ def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
             hint="Nothing was loaded. Look for rules on the table and for triggers on its partitions.",
         )
     return LoadCounts(
-        plan.staged + plan.aside.rows,
+        plan.staged + plan.skipped.rows,
         done.inserted,
         done.updated,
         done.unchanged,
         done.replaced,
         suppressed=missing + done.older,
         older=done.older,
-        below_bound=plan.aside.below_bound,
-        read_again=plan.aside.read_again,
+        below_bound=plan.skipped.below_bound,
+        read_again=plan.skipped.read_again,
         ahead=done.ahead,
-        differing=plan.aside.differing,
-        doubtful=plan.aside.doubtful,
+        differing=plan.skipped.differing,
+        doubtful=plan.skipped.doubtful,
     )

@@ -10,12 +10,12 @@ from psycopg import sql
 
 from executors.model import Destination, DestinationColumn, HookReport, StageColumn
 from executors.postgres.ddl import Conn
+from executors.postgres.incremental_range import NONE_SKIPPED, IncrementalRange, SkippedRows
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
 from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner, list_task_tables, task_table
-from executors.postgres.windows import NOTHING_ASIDE, Aside, Window
-from executors.types import travel_of
+from executors.types import wire_type
 
 Place = tuple[int, int]
 """File and record of a staged row."""
@@ -69,8 +69,8 @@ class LoadPlan:
     before_swap: Callable[[], None] = lambda: None
     before_change: BeforeChange = lambda plan: None
     backs_up: bool = False
-    window: Window | None = None
-    aside: Aside = NOTHING_ASIDE
+    rows_range: IncrementalRange | None = None
+    skipped: SkippedRows = NONE_SKIPPED
     after_load: AfterLoad | None = None
     may_replace: Collection[Place] | None = None
 
@@ -113,7 +113,7 @@ class ModeCounts:
     unchanged: int = 0
     replaced: int = 0
     older: int = 0
-    mark: Mapping[str, str] | None = None
+    watermark: Mapping[str, str] | None = None
     ahead: int = 0
 
 
@@ -123,7 +123,7 @@ class LoadCounts:
     updated + unchanged` and, behind the mark, what is below the bound and what was read again. `older` of the
     `suppressed` rows stayed out because the table holds newer ones; a trigger swallowed the others. `ahead` of
     the inserted rows are dated after the database's clock, or not a number; `differing` and `doubtful` are those of
-    `Aside`."""
+    `SkippedRows`."""
 
     staged: int
     inserted: int = 0
@@ -189,7 +189,7 @@ def staged_value(plan: LoadPlan, column: StageColumn, row: str = "s") -> sql.Com
     refuses what an explicit cast would cut."""
     value, base = sql.Identifier(row, column.name), plan.destination_column(column.name).base
     # `bpchar` compares without trailing blanks, so it must be one before it is compared.
-    if travel_of(column.type).as_text or base == "bpchar":
+    if wire_type(column.type).as_text or base == "bpchar":
         return sql.SQL("{}::{}").format(value, sql.SQL(base))
     return sql.SQL("{}").format(value)
 

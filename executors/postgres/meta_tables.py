@@ -92,7 +92,7 @@ TABLES = {
             "columns": "jsonb NOT NULL",
             "n_rows": "bigint NOT NULL",
             "token": "bigint NOT NULL",
-            "mark": "jsonb",
+            "watermark": "jsonb",
             "undone": "text[] NOT NULL DEFAULT '{}'",
             "taken_at": "timestamptz NOT NULL DEFAULT now()",
         },

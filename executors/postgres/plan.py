@@ -34,15 +34,15 @@ def plan_stage_columns(
     key = frozenset(target.upsert_key or ()) if target.load_mode == "upsert" else frozenset()
     if key:
         _require_key(target, key, {f.name for f in working}, dest)
-    mark = _marks(target, {f.name for f in working})
+    watermark = _marks(target, {f.name for f in working})
     found = ((f, dest.column(f.name)) for f in working)
-    placed = mark if key in dest.null_keys else key | mark
+    placed = watermark if key in dest.null_keys else key | watermark
     return tuple(_stage_column(f, c, target, placed=c.name in placed) for f, c in found if c is not None)
 
 
 def _marks(target: Target, given: set[str]) -> frozenset[str]:
     """The column that an incremental load follows, which the source must give."""
-    if not load_mode(target.load_mode).keeps_mark:
+    if not load_mode(target.load_mode).keeps_watermark:
         return frozenset()
     if target.watermark_column not in given:
         raise Terminal(

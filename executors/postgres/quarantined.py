@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.names import TableName, identifier_of
-from executors.verdicts.rows import ESCAPED_KEY, RAW_KEY
+from executors.validation.rows import ESCAPED_KEY, RAW_KEY
 
 TEXT_KEY = "_flow_text"
 """Holds a row that jsonb does not take, as text."""

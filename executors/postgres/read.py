@@ -23,7 +23,7 @@ from executors.model import Connection, DestinationColumn, SourceField
 from executors.postgres.client import charset_of, connect, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.session_settings import pin_transaction
-from executors.secrets import unseal
+from executors.secrets import decrypt
 from ir.types import ColumnType
 
 _TYPED = {
@@ -122,14 +122,14 @@ class TablePart:
 class SnapshotReader:
     """Reads parts of one snapshot; each ends in a row that tells how many there were."""
 
-    sealed_connection: str
+    encrypted_connection: str
     session: ReadSession
     snapshot: str
     node: str
 
     def read(self, part: TablePart, fields: Sequence[SourceField]) -> Batches:
         schema, rows = snapshot_schema(fields), 0
-        with as_source(self.node), self.session.open(unseal(self.sealed_connection), self.snapshot) as conn:
+        with as_source(self.node), self.session.open(decrypt(self.encrypted_connection), self.snapshot) as conn:
             may_be_no_text = charset_of(conn).encoding == "SQL_ASCII"
             for lines in _blocks(conn, part.statement):
                 bad = take_bad_lines(lines, [field.name for field in fields]) if may_be_no_text else BadRecords()

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
+from executors.postgres.boundary_rows import watermark_value
 from executors.postgres.ddl import Conn
+from executors.postgres.incremental_range import IncrementalRange
 from executors.postgres.load_plan import LoadPlan, Place
 from executors.postgres.names import TableName
 from executors.postgres.quarantined import KeptRow, Owner
 from executors.postgres.refusals import Refusal
 from executors.postgres.repeated_rejects import contents_of, runs_with
 from executors.postgres.staging import FILE, RECORD
-from executors.postgres.ties import mark_value
-from executors.postgres.windows import Window
 
 READ = "read_again:mark"
 """The rule of such a row."""
@@ -35,7 +35,7 @@ def bounds_by_place(
     conn: Conn,
     owner: Owner,
     node: str,
-    window: Window,
+    rows_range: IncrementalRange,
     rows: Mapping[TableName, Mapping[Place, KeptRow]],
     tables: Iterable[TableName],
 ) -> dict[Place, str | None]:
@@ -43,9 +43,9 @@ def bounds_by_place(
 
     `tables` are those that may hold what later runs have rejected.
     """
-    loads = _loads(conn, owner, node, window)
+    loads = _loads(conn, owner, node, rows_range)
     order = {load.run_id: place for place, load in enumerate(loads)}
-    ranks = {bound: rank for rank, bound in enumerate(_sorted(conn, window, loads))}
+    ranks = {bound: rank for rank, bound in enumerate(_sorted(conn, rows_range, loads))}
     found: dict[Place, str | None] = {}
     for place, runs in _runs_by_place(conn, owner, node, rows, tables).items():
         first = min((order[run] for run in runs if run in order), default=len(loads))
@@ -55,7 +55,7 @@ def bounds_by_place(
     return found
 
 
-def read_later(conn: Conn, plan: LoadPlan, window: Window, bounds: Mapping[Place, str | None]) -> Refusal:
+def read_later(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, bounds: Mapping[Place, str | None]) -> Refusal:
     """Refuses the staged rows that stand at or above the bound of their place."""
     places, texts = list(bounds), list(bounds.values())
     condition = sql.SQL(
@@ -67,14 +67,14 @@ def read_later(conn: Conn, plan: LoadPlan, window: Window, bounds: Mapping[Place
         sql.Literal(texts),
         sql.Identifier(FILE),
         sql.Identifier(RECORD),
-        mark_value(conn, plan, window),
-        window.type.of(sql.Identifier("a", "b")),
+        watermark_value(conn, plan, rows_range),
+        rows_range.type.of(sql.Identifier("a", "b")),
     )
     kind, _, name = READ.partition(":")
-    return Refusal(kind, name, window.column, "was read again by a later run, which did not reject it", condition)
+    return Refusal(kind, name, rows_range.column, "was read again by a later run, which did not reject it", condition)
 
 
-def _loads(conn: Conn, owner: Owner, node: str, window: Window) -> list[Load]:
+def _loads(conn: Conn, owner: Owner, node: str, rows_range: IncrementalRange) -> list[Load]:
     """The loads of the target that count, in their order. A bound of another column or type than now counts as none."""
     query = sql.SQL(
         "SELECT l.run_id, CASE WHEN l.of = {of} THEN l.read_from END FROM ("
@@ -84,7 +84,7 @@ def _loads(conn: Conn, owner: Owner, node: str, window: Window) -> list[Load]:
         " AND c.undone_by IS NULL AND NOT c.counts ?| ARRAY['replay', 'restored']"
         " WINDOW loads AS (ORDER BY c.token)) AS l ORDER BY l.token"
     ).format(
-        of=sql.Literal([window.column, window.type.name]),
+        of=sql.Literal([rows_range.column, rows_range.type.name]),
         tenant=sql.Literal(owner.tenant),
         pipeline=sql.Literal(owner.pipeline),
         node=sql.Literal(node),
@@ -92,11 +92,11 @@ def _loads(conn: Conn, owner: Owner, node: str, window: Window) -> list[Load]:
     return [Load(*row) for row in conn.execute(query).fetchall()]
 
 
-def _sorted(conn: Conn, window: Window, loads: Collection[Load]) -> list[str]:
+def _sorted(conn: Conn, rows_range: IncrementalRange, loads: Collection[Load]) -> list[str]:
     """The bounds of these loads, the lowest first."""
     bounds = sorted({load.bound for load in loads if load.bound is not None})
     query = sql.SQL("SELECT a.b FROM unnest({}::text[]) AS a(b) ORDER BY {}").format(
-        sql.Literal(bounds), window.type.of(sql.Identifier("a", "b"))
+        sql.Literal(bounds), rows_range.type.of(sql.Identifier("a", "b"))
     )
     return [bound for (bound,) in conn.execute(query).fetchall()]
 

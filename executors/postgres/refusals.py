@@ -15,7 +15,7 @@ from executors.postgres.generated import generated_values, row_of
 from executors.postgres.load_plan import LoadPlan, staged_value
 from executors.postgres.names import TableName, own_rows_of
 from executors.postgres.valid_input import is_valid_input
-from executors.types import travel_of
+from executors.types import wire_type
 
 # A check on the whole row (attribute 0) has no columns to look at by name and is left to PostgreSQL.
 # Constraints that are not enforced exist from PostgreSQL 18; before it the catalog has no such column.
@@ -100,7 +100,7 @@ def _types(conn: Conn, plan: LoadPlan) -> list[Refusal]:
 def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed | None:
     """A condition: the staged value becomes one of the column's type, and the same. None where that is known."""
     value, dest = sql.Identifier("s", column.name), plan.destination_column(column.name)
-    if travel_of(column.type).as_text:
+    if wire_type(column.type).as_text:
         valid = is_valid_input(conn, value, dest.declared)
         exact = is_exact_input(conn, value, dest.declared, takes_nan=column.is_native)
         return sql.SQL("CASE WHEN {} THEN {} ELSE false END").format(valid, exact) if exact else valid

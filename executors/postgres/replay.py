@@ -10,8 +10,10 @@ from typing import Any
 from psycopg import sql
 
 from executors.errors import Transient
+from executors.postgres.boundary_rows import note_known
 from executors.postgres.ddl import Conn
 from executors.postgres.effects import LONGEST_VALUE
+from executors.postgres.incremental_range import IncrementalRange, require_unmoved
 from executors.postgres.key_match import comparable, differs, is_newer, own_rows, same_key, value_columns
 from executors.postgres.load_plan import LoadCounts, LoadPlan, Place, RejectCounts, staged_value, winning_rows
 from executors.postgres.may_replace import is_in
@@ -24,9 +26,7 @@ from executors.postgres.repeated_rejects import StandIns
 from executors.postgres.replay_results import RowResult, write_results
 from executors.postgres.staging import FILE, RECORD, is_winner
 from executors.postgres.superseding import supersede_rows
-from executors.postgres.ties import note_known
 from executors.postgres.unique_keys import find_unique_key
-from executors.postgres.windows import Window, require_unmoved
 from ir.words import counted
 
 TAKEN = "exists:key"
@@ -41,14 +41,14 @@ MOST_COLUMNS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RowOutcome:
     """What became of a row, and the rules that it failed."""
 
     result: str
     rules: tuple[str, ...] = ()
 
 
-def judge_places(conn: Conn, plan: LoadPlan, places: Iterable[Place]) -> dict[Place, Verdict]:
+def evaluate_rows(conn: Conn, plan: LoadPlan, places: Iterable[Place]) -> dict[Place, RowOutcome]:
     """What staging says of every row that was read: `loaded`, `filtered`, `fails`, or one of `_KEPT_BACK`."""
     good = set(
         conn.execute(
@@ -65,12 +65,12 @@ def judge_places(conn: Conn, plan: LoadPlan, places: Iterable[Place]) -> dict[Pl
     return {place: _verdict(place, good, bad) for place in places}
 
 
-def _verdict(place: Place, good: Collection[Place], bad: Mapping[Place, tuple[str, ...]]) -> Verdict:
+def _verdict(place: Place, good: Collection[Place], bad: Mapping[Place, tuple[str, ...]]) -> RowOutcome:
     if place in good:
-        return Verdict("loaded")
+        return RowOutcome("loaded")
     if rules := bad.get(place):
-        return Verdict(_KEPT_BACK.get(rules, "fails"), rules)
-    return Verdict("filtered")
+        return RowOutcome(_KEPT_BACK.get(rules, "fails"), rules)
+    return RowOutcome("filtered")
 
 
 def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[Place]) -> list[Refusal]:
@@ -138,22 +138,22 @@ class ReplayCommit:
     left_out: Sequence[RowResult]
     by: str = ""
     reason: str = ""
-    window: Window | None = None
+    rows_range: IncrementalRange | None = None
     repeats: Sequence[tuple[KeptRow, StandIns]] = ()
 
     def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
         """Raises Transient, so that nothing is loaded, where a row is no longer as it was read."""
-        verdicts = judge_places(conn, plan, self.rows)
-        self._claim(conn, plan, [self.rows[place] for place, v in verdicts.items() if v.result == "loaded"])
-        self._note(conn, plan, verdicts)
-        loaded = {self.rows[place].name for place, verdict in verdicts.items() if verdict.result == "loaded"}
+        outcomes = evaluate_rows(conn, plan, self.rows)
+        self._claim(conn, plan, [self.rows[place] for place, v in outcomes.items() if v.result == "loaded"])
+        self._note(conn, plan, outcomes)
+        loaded = {self.rows[place].name for place, outcome in outcomes.items() if outcome.result == "loaded"}
         close_repeats(conn, self.owner, plan.run.run_id, self.tables, self.repeats, loaded)
-        if self.window is not None:
-            require_unmoved(conn, self.window)
-            note_known(conn, plan, self.window)
+        if self.rows_range is not None:
+            require_unmoved(conn, self.rows_range)
+            note_known(conn, plan, self.rows_range)
         write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine, only_loaded=True)
-        judged = [RowResult.of(self.rows[place], v.result, v.rules) for place, v in verdicts.items()]
-        results = [*judged, *self.left_out]
+        evaluated = [RowResult.of(self.rows[place], v.result, v.rules) for place, v in outcomes.items()]
+        results = [*evaluated, *self.left_out]
         write_results(conn, plan.run, results)
         rows, entries = _count_rejects(conn, plan)
         return RejectCounts(rows, entries, {"replay": {"counts": dict(Counter(one.result for one in results))}})
@@ -180,17 +180,17 @@ class ReplayCommit:
                 hint="Nothing was loaded. Replay the rows again: those that are still open are taken.",
             )
 
-    def _note(self, conn: Conn, plan: LoadPlan, verdicts: Mapping[Place, Verdict]) -> None:
+    def _note(self, conn: Conn, plan: LoadPlan, outcomes: Mapping[Place, RowOutcome]) -> None:
         """What became of the others, for whoever looks at them next."""
-        by_verdict: dict[Verdict, list[KeptRow]] = {}
-        for place, verdict in verdicts.items():
-            if verdict.result != "loaded":
-                by_verdict.setdefault(verdict, []).append(self.rows[place])
-        for verdict, rows in by_verdict.items():
+        by_outcome: dict[RowOutcome, list[KeptRow]] = {}
+        for place, outcome in outcomes.items():
+            if outcome.result != "loaded":
+                by_outcome.setdefault(outcome, []).append(self.rows[place])
+        for outcome, rows in by_outcome.items():
             sets = {
                 "replayRun": sql.Literal(plan.run.run_id),
-                "replayResult": sql.Literal(verdict.result),
-                "replayRules": sql.Literal(list(verdict.rules)),
+                "replayResult": sql.Literal(outcome.result),
+                "replayRules": sql.Literal(list(outcome.rules)),
             }
             change_rows(conn, self.owner, self.tables, rows, Change(("open", "fixed"), sets, is_note=True))
 

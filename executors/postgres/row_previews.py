@@ -13,7 +13,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantine_pages import SECONDS, in_time
-from executors.verdicts.rows import ESCAPED_KEY
+from executors.validation.rows import ESCAPED_KEY
 
 FIELDS = 6
 """Fields that are shown beside the one that fails."""

@@ -21,7 +21,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, body, create_table, ddl
 from executors.postgres.meta import STAGING
 from executors.rejects import REJECT_SCHEMA
-from executors.types import travel_of
+from executors.types import wire_type
 
 TASK, FILE, RECORD = "_flow_task", "_flow_file", "_flow_record"
 HIDDEN = {TASK: "bigint", FILE: "integer", RECORD: "bigint"}
@@ -79,7 +79,7 @@ def staging_tables(run_id: str, node: str, attempt: int) -> StagingTables:
 @translate()
 def create_staging(conn: Conn, tables: StagingTables, stage_columns: Sequence[StageColumn]) -> None:
     """Create the pair, empty. What a crashed worker left under the same names is replaced."""
-    good = _in_order({c.name: travel_of(c.type).staged for c in stage_columns})
+    good = _in_order({c.name: wire_type(c.type).staged for c in stage_columns})
     with ddl(conn):
         for name, columns in ((tables.good_identifier, good), (tables.rejects_identifier, _REJECT_COLUMNS)):
             _drop(conn, name)

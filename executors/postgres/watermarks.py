@@ -19,17 +19,17 @@ from executors.grammar.parse import parse_column
 from executors.model import DestinationColumn
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.mark_types import MarkType, mark_type
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import lock_table
 from executors.postgres.valid_input import is_valid_input
+from executors.postgres.watermark_types import WatermarkType, watermark_type
 
 MOST_CHANGES = 100
 """How many changes of a mark are shown; all are kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class MarkKey:
+class WatermarkKey:
     """Whose mark: one pipeline's at one table. `tenant` is the workspace's UUID."""
 
     tenant: str
@@ -42,7 +42,7 @@ class MarkKey:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredMark:
+class StoredWatermark:
     """A mark as it stands. `hashed` are the columns, with their types, over which the rows from `known_from` on are
     hashed; None where a person set the mark, and only the table can tell which rows it holds."""
 
@@ -57,7 +57,7 @@ class StoredMark:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkChange:
+class WatermarkChange:
     """A change in a mark's history. `action` is `run`, `set`, `reset` or `restore`; `by` a person, None for runs."""
 
     at: datetime
@@ -80,23 +80,23 @@ _CHANGES = (
 )
 
 
-def has_marks(conn: Conn) -> bool:
+def has_watermarks(conn: Conn) -> bool:
     """Whether the database has tables for marks; looking at one must not make them."""
     row = conn.execute("SELECT to_regclass('flow_meta.pipeline_watermarks') IS NOT NULL").fetchone()
     return bool(row and row[0])
 
 
-def find_mark(conn: Conn, key: MarkKey, *, lock: bool = False) -> StoredMark | None:
+def find_watermark(conn: Conn, key: WatermarkKey, *, lock: bool = False) -> StoredWatermark | None:
     """The stored mark, None before the first load; `lock` holds it until the open transaction ends."""
     row = conn.execute(f"{_FIND} {_KEY}{' FOR UPDATE' if lock else ''}", key.values).fetchone()
-    return StoredMark(*row) if row else None
+    return StoredWatermark(*row) if row else None
 
 
-def write_mark(
+def write_watermark(
     conn: Conn,
-    key: MarkKey,
+    key: WatermarkKey,
     column: str,
-    kind: MarkType,
+    kind: WatermarkType,
     value: str,
     *,
     known_from: str | None = None,
@@ -118,7 +118,7 @@ def write_mark(
 
 def note_change(
     conn: Conn,
-    key: MarkKey,
+    key: WatermarkKey,
     action: str,
     column: str,
     old: str | None,
@@ -137,19 +137,19 @@ def note_change(
 
 
 @translate()
-def list_changes(conn: Conn, key: MarkKey) -> list[MarkChange]:
+def list_changes(conn: Conn, key: WatermarkKey) -> list[WatermarkChange]:
     """The newest changes, newest first."""
     with conn.transaction():
         rows = conn.execute(f"{_CHANGES} {_KEY} ORDER BY id DESC LIMIT %s", [*key.values, MOST_CHANGES]).fetchall()
-    return [MarkChange(*row) for row in rows]
+    return [WatermarkChange(*row) for row in rows]
 
 
 @translate()
-def count_ties(conn: Conn, mark: StoredMark) -> int:
+def count_boundary_rows(conn: Conn, watermark: StoredWatermark) -> int:
     """How many rows at the mark are known by their hashes."""
     with conn.transaction():
         row = conn.execute(
-            "SELECT coalesce(sum(n), 0)::bigint FROM flow_meta.watermark_ties WHERE watermark = %s", [mark.id]
+            "SELECT coalesce(sum(n), 0)::bigint FROM flow_meta.watermark_ties WHERE watermark = %s", [watermark.id]
         ).fetchone()
     return int(row[0]) if row else 0
 
@@ -158,9 +158,9 @@ def count_ties(conn: Conn, mark: StoredMark) -> int:
 
 
 @translate()
-def set_mark(
+def set_watermark(
     conn: Conn,
-    key: MarkKey,
+    key: WatermarkKey,
     column: DestinationColumn,
     value: str,
     *,
@@ -171,37 +171,37 @@ def set_mark(
     """Put the mark where a person says. The hashes beside it are forgotten: the next load asks the table which rows
     at or above the mark it holds. `lead` is the target's watermarkLead. Raises Terminal for a value that is none of
     the column's type or later than the clock, TargetBusy."""
-    kind = mark_type(column, lead)
+    kind = watermark_type(column, lead)
     with conn.transaction():
         new = _read_value(conn, column, kind, value)
         lock_table(conn, key.table)
-        old = find_mark(conn, key, lock=True)
-        _forget_ties(conn, old)
-        write_mark(conn, key, column.name, kind, new)
+        old = find_watermark(conn, key, lock=True)
+        _delete_boundary_rows(conn, old)
+        write_watermark(conn, key, column.name, kind, new)
         note_change(conn, key, "set", column.name, old.value if old else None, new, reason=reason, by=by)
 
 
 @translate()
-def reset_mark(conn: Conn, key: MarkKey, *, by: str | None, reason: str) -> bool:
+def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: str) -> bool:
     """Forget the mark and its hashes: the next load begins at the highest value of the table. False if there was none.
     Raises TargetBusy."""
     with conn.transaction():
         lock_table(conn, key.table)
-        old = find_mark(conn, key, lock=True)
+        old = find_watermark(conn, key, lock=True)
         if old is None:
             return False
-        _forget_ties(conn, old)
+        _delete_boundary_rows(conn, old)
         conn.execute("DELETE FROM flow_meta.pipeline_watermarks WHERE id = %s", [old.id])
         note_change(conn, key, "reset", old.column, old.value, None, reason=reason, by=by)
     return True
 
 
-def _forget_ties(conn: Conn, mark: StoredMark | None) -> None:
-    if mark is not None:
-        conn.execute("DELETE FROM flow_meta.watermark_ties WHERE watermark = %s", [mark.id])
+def _delete_boundary_rows(conn: Conn, watermark: StoredWatermark | None) -> None:
+    if watermark is not None:
+        conn.execute("DELETE FROM flow_meta.watermark_ties WHERE watermark = %s", [watermark.id])
 
 
-def _read_value(conn: Conn, column: DestinationColumn, kind: MarkType, text: str) -> str:
+def _read_value(conn: Conn, column: DestinationColumn, kind: WatermarkType, text: str) -> str:
     """The value as the database writes it, so that it looks like those that loads store."""
     if "\0" in text or not _fits_grammar(column, text) or not _is_valid(conn, column, text):
         raise _malformed(column, text)

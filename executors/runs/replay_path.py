@@ -86,6 +86,6 @@ def _of_rows(validate: Validate) -> DatasetLevel | None:
     level = validate.dataset_level
     if level is None:
         return None
-    kinds = {check.kind for _, check in level.checks() if not check.judges_rows}
+    kinds = {check.kind for _, check in level.checks() if not check.validates_rows}
     others = [name for name, field in type(level).model_fields.items() if field.alias in kinds]
     return level.model_copy(update=dict.fromkeys(others))

@@ -20,7 +20,7 @@ from executors.postgres.load_plan import LoadCounts
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import lock_table
-from executors.postgres.watermarks import MarkKey, find_mark
+from executors.postgres.watermarks import WatermarkKey, find_watermark
 from executors.runs.names import FINISH, LOAD, START
 from executors.runs.step import run_steps
 from ir.load_modes import load_mode
@@ -77,7 +77,7 @@ def restore_table(state: RestoreState) -> RestoreState:
             return replace(state, commit=committed)
         lock_table(conn, table, run.node)
         restored = restore_backup(conn, run, backup, table)
-        marker = {**_marker(conn, backup, table, restored), "mark": _mark(conn, run, table)}
+        marker = {**_marker(conn, backup, table, restored), "watermark": _watermark(conn, run, table)}
         meta.write_commit(conn, run, marker, _files_of(conn, run, target, restored, state.ports.units))
     return replace(state, commit=meta.marker_of(conn, run))
 
@@ -153,10 +153,10 @@ def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored, units
     return sorted(sha256 for sha256 in files if loaded.get(sha256, 0) > wished.get(sha256, -1))
 
 
-def _mark(conn: Conn, run: RunRef, table: TableName) -> dict[str, str] | None:
+def _watermark(conn: Conn, run: RunRef, table: TableName) -> dict[str, str] | None:
     """Where an incremental load goes on from here; None where there is no mark."""
-    mark = find_mark(conn, MarkKey(run.tenant, run.pipeline, table))
-    return {"column": mark.column, "type": mark.type, "value": mark.value} if mark else None
+    watermark = find_watermark(conn, WatermarkKey(run.tenant, run.pipeline, table))
+    return {"column": watermark.column, "type": watermark.type, "value": watermark.value} if watermark else None
 
 
 def _marker(conn: Conn, backup: BackupRef, table: TableName, done: Restored) -> dict[str, object]:

@@ -25,9 +25,9 @@ from executors.model import (
 )
 from executors.ports import Ports
 from executors.postgres.ddl import Conn
+from executors.postgres.incremental_range import NONE_SKIPPED, IncrementalRange, SkippedRows
 from executors.postgres.meta import RunRef
 from executors.postgres.staging import StagingTables
-from executors.postgres.windows import NOTHING_ASIDE, Aside, Window
 from executors.reading import Reading
 from executors.runs.interrupts import Interrupts
 from executors.runs.target_run import TargetRun
@@ -98,7 +98,7 @@ class RejectedRows:
 
     @property
     def keeps_watermark(self) -> bool:
-        return load_mode(self.target.load_mode).keeps_mark
+        return load_mode(self.target.load_mode).keeps_watermark
 
     @property
     def may_replace(self) -> frozenset[tuple[int, int]]:
@@ -156,17 +156,17 @@ class LoadState:
     """
 
     load: Load
-    window: Window | None = None
+    rows_range: IncrementalRange | None = None
     has_staging: bool = False
     rows_read: int = 0
     result: PassResult = NOTHING_COUNTED
     rules: tuple[RuleCount, ...] = ()
-    skipped: Aside = NOTHING_ASIDE
+    skipped: SkippedRows = NONE_SKIPPED
     check_reports: tuple[CheckReport, ...] = ()
     expression_failure: ExpressionFailed | None = None
     load_failure: Terminal | None = None
     conflicts: Mapping[tuple[int, int], Mapping[str, Any]] = field(default_factory=dict)
-    window_to_leave: Window | None = None
+    window_to_leave: IncrementalRange | None = None
     commit: LoadCommit | None = None
     effect: Effect | None = None
 

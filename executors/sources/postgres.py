@@ -29,7 +29,7 @@ from executors.postgres.read import (
 )
 from executors.postgres.roles import refuse_server_rights
 from executors.reading import Bound, Origin, Reading
-from executors.secrets import seal
+from executors.secrets import encrypt
 from executors.sources.base import SnapshotSource, SourceContext
 from ir.allowances import why_not_read
 from ir.connectors import config_of
@@ -118,7 +118,7 @@ class PostgresSource(SnapshotSource):
             fields=self._fields,
             origins=(Origin(0, self.name, hashlib.sha256(identity.encode()).hexdigest(), is_unit=False),),
             parts=parts,
-            reader=SnapshotReader(seal(self._connection), self._session, self.snapshot, self.node),
+            reader=SnapshotReader(encrypt(self._connection), self._session, self.snapshot, self.node),
             records=None,
             keeps_order=False,
             narrow=lambda bound: self._reading(bound, is_last),

@@ -31,7 +31,7 @@ from executors.spark.session import RunSession
 from executors.spark.steps import Convert, Program, Step, flags_of, outputs_of
 from executors.spark.transforms import apply_op
 from executors.spark.types import column_type, is_native, spark_type
-from executors.verdicts import CastFlag, OpFlag, TieFlag
+from executors.validation import CastFlag, OpFlag, TieFlag
 from ir import rules
 from ir.connectors import CONNECTORS
 from ir.expressions import ExpressionError, bind_expression, parse_expression
@@ -68,11 +68,11 @@ def compile_path(
             compiler.sift()
         for number, rule in enumerate(validate.row_level, start=1):
             compiler.enter(validate.id, f"{rule.type} (rule {number})")
-            compiler.judge(rule)
+            compiler.validate(rule)
     return compiler.finish()
 
 
-def spare_rejected(
+def mask_rejected(
     session: RunSession, path: Path, fields: Sequence[SourceField], compiled: Compiled
 ) -> Compiled | None:
     """The path compiled anew, so that no expression fails for a row that a cast before it rejects; None if no cast
@@ -241,7 +241,7 @@ class Compiler:
         self.frame[out] = ColumnType("boolean")
         self.left = out
 
-    def judge(self, rule: rules.RowRule) -> None:
+    def validate(self, rule: rules.RowRule) -> None:
         """Have Spark compute what a row rule says in Spark's words. Its condition is asked of no row that the rule is
         not for, and neither of rows that are bad, filtered away or rejected by a node before."""
         applies = value = None

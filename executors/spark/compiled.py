@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from executors.model import SourceField
 from executors.spark.steps import Program, Step, flags_of, outputs_of
-from executors.verdicts import CastFlag, OpFlag
+from executors.validation import CastFlag, OpFlag
 from ir.types import ColumnType
 
 

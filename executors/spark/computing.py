@@ -16,9 +16,9 @@ from executors.formats.closing import closed_after
 from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
 from executors.spark.parcels import BROKEN
 from executors.spark.steps import run_programs
-from executors.types import travel_of
+from executors.types import wire_type
+from executors.validation import BAD
 from executors.vectors import Value, Vector, compute, vector_of
-from executors.verdicts import BAD
 from ir.types import ColumnType
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def cannot_fail(sql: str, frame: Mapping[str, ColumnType]) -> bool:
 
 
 def _types(frame: Mapping[str, ColumnType]) -> dict[str, pa.DataType]:
-    return {BROKEN: pa.bool_(), **{name: travel_of(kind).arrow for name, kind in frame.items()}}
+    return {BROKEN: pa.bool_(), **{name: wire_type(kind).arrow for name, kind in frame.items()}}
 
 
 def _computable(stage: Stage, types: dict[str, pa.DataType]) -> Vectors | RunPrograms | None:

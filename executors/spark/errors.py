@@ -66,7 +66,7 @@ def marking() -> Iterator[None]:
     try:
         yield
     except FlowError as error:
-        detail = getattr(error, "sealed_detail", "")
+        detail = getattr(error, "encrypted_detail", "")
         values = json.dumps({"kind": type(error).__name__, **error.to_json(), "detail": detail})
         # Base 16: Java, gRPC and Spark each escape and quote messages in ways of their own.
         raise RuntimeError(f"<flow-failure>{values.encode().hex()}</flow-failure>") from None
@@ -164,7 +164,7 @@ def _unmark(text: str) -> Failure:
     values = json.loads(bytes.fromhex(text))
     kind = _FAILURES.get(values["kind"], Terminal)
     failure = kind(values["code"], values["message"], hint=values["hint"], node=values["node"])
-    failure.sealed_detail = values["detail"]
+    failure.encrypted_detail = values["detail"]
     return failure
 
 

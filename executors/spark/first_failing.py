@@ -22,7 +22,7 @@ from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
-from executors.verdicts import FILE, RECORD
+from executors.validation import FILE, RECORD
 
 PARTS_AT_ONCE = 16
 FIRST_ROWS = 16

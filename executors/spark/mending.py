@@ -22,7 +22,7 @@ from executors.spark.parcels import UnpackTask
 from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
 from executors.spark.steps import Program, run_programs
-from executors.verdicts import BAD, FILE, RECORD
+from executors.validation import BAD, FILE, RECORD
 from ir.pipeline import Path
 
 VALUES = "file int, record long, value string"

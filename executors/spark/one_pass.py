@@ -19,7 +19,7 @@ from executors.errors import ExpressionFailed, Terminal, Transient
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.postgres.staging import StagingTables
 from executors.reading import Reading
-from executors.spark.columns import spare_rejected
+from executors.spark.columns import mask_rejected
 from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
 from executors.spark.computing import ComputeTask, computable
 from executors.spark.errors import translate
@@ -32,7 +32,7 @@ from executors.spark.sifting import SiftParcels, SiftTask
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
-from executors.verdicts import BAD, FILE, RAW, RECORD, FailedFlag, JudgePlan
+from executors.validation import BAD, FILE, RAW, RECORD, FailedFlag, ValidationPlan
 from ir.pipeline import Path
 
 MOST_TASKS = 16
@@ -46,7 +46,7 @@ Way = Literal["fused", "through_spark"]
 @dataclass(frozen=True, slots=True)
 class PassPlan:
     """All that one pass needs to know. `compiled` is the path, compiled over the fields of the reading;
-    `sealed_connection` comes from `executors.secrets.seal`, `now` is the run's clock, `charset` that
+    `encrypted_connection` comes from `executors.secrets.seal`, `now` is the run's clock, `charset` that
     of the target's database."""
 
     path: Path
@@ -56,7 +56,7 @@ class PassPlan:
     rules: tuple[RulePlan, ...]
     on_type_mismatch: Literal["abort", "skip", "null"]
     tables: StagingTables
-    sealed_connection: str
+    encrypted_connection: str
     run_id: str
     charset: Charset = UTF8
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -78,7 +78,7 @@ def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> 
             numbers = frame_of_numbers(session.start(), len(reader.groups))
             rows = run_job(map_task(numbers, FusedTask(near, sink), COUNTS))
     else:
-        rows = _run_sparing(session, plan)
+        rows = _run_masking_rejected(session, plan)
     return _result_of(rows)
 
 
@@ -94,12 +94,16 @@ def _ends(plan: PassPlan) -> tuple[ReadTask, SinkTask]:
     compiled = plan.compiled
     groups = group_parts(plan.reading.parts, MOST_TASKS)
     sink = SinkTask(
-        _judge_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, plan.tables, plan.sealed_connection
+        _validation_plan(plan, compiled),
+        compiled.sink_programs(),
+        compiled.keeps,
+        plan.tables,
+        plan.encrypted_connection,
     )
     return ReadTask(plan.reading.reader, groups, compiled.source, compiled.read), sink
 
 
-def _run_sparing(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
+def _run_masking_rejected(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
     """An expression that fails for rows alone which are rejected anyway does not end the run: then all is done once
     more without asking it of them. What the first try has staged is that of no winning task."""
     session.check()
@@ -108,7 +112,7 @@ def _run_sparing(session: RunSession, plan: PassPlan) -> list[dict[str, Any]]:
     except ExpressionFailed as failure:
         if plan.compiled.moves_rows:
             raise
-        spared = spare_rejected(session, plan.path, plan.reading.fields, plan.compiled)
+        spared = mask_rejected(session, plan.path, plan.reading.fields, plan.compiled)
         session.check()  # an interruption ends what is at work in Spark, and between two jobs nothing is
         if spared is None:
             raise _told(session, plan, failure) from None
@@ -137,8 +141,8 @@ def _told(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> Exp
 def _stage_rejected(session: RunSession, plan: PassPlan, failure: ExpressionFailed, row: ReadTask) -> PassResult:
     node = plan.path.target.id
     flag = FailedFlag("_flow_failed", failure.node or node, failure.column, failure.why)
-    judge = replace(_judge_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,))
-    sink = SinkTask(judge, (), (), plan.tables, plan.sealed_connection)
+    validate = replace(_validation_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,))
+    sink = SinkTask(validate, (), (), plan.tables, plan.encrypted_connection)
     with translate(node):
         frame = map_task(frame_of_numbers(session.start(), 1), FusedTask(_Flagged(row, flag), sink), COUNTS)
         return _result_of(run_job(frame))
@@ -163,9 +167,9 @@ def _run_through_spark(session: RunSession, plan: PassPlan) -> list[dict[str, An
         return run_job((_moving_rows if plan.compiled.moves_rows else _through_spark)(numbers, reader, sink, plan))
 
 
-def _judge_plan(plan: PassPlan, compiled: Compiled) -> JudgePlan:
+def _validation_plan(plan: PassPlan, compiled: Compiled) -> ValidationPlan:
     """`compiled` is the path, or as much of it as is to be judged."""
-    return JudgePlan(
+    return ValidationPlan(
         run_id=plan.run_id,
         source=plan.path.source.id,
         target=plan.path.target.id,
@@ -236,7 +240,7 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
 
 def _sift(frame: DataFrame, stage: Sift, plan: PassPlan) -> DataFrame:
     so_far = stage.so_far
-    task = SiftTask(_judge_plan(plan, so_far), so_far.sink_programs(), stage.out)
+    task = SiftTask(_validation_plan(plan, so_far), so_far.sink_programs(), stage.out)
     looking = SiftParcels(task, tuple(so_far.computed())) if PARCEL in frame.columns else task
     return map_task(frame, looking, StructType([*frame.schema.fields, StructField(stage.out, BooleanType())]))
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from executors.errors import Terminal
 from executors.formats.closing import closed_after
 from executors.spark.reader import ReadTask
-from executors.verdicts import BAD
+from executors.validation import BAD
 
 if TYPE_CHECKING:
     from executors.spark.jobs import Task

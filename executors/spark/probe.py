@@ -22,7 +22,7 @@ TASKS = 8
 """Enough for every core of a small cluster to get one; a bigger one is only sampled."""
 
 
-def probe_cluster(session: SparkSession, sealed_connection: str | None = None) -> None:
+def probe_cluster(session: SparkSession, encrypted_connection: str | None = None) -> None:
     """Ask the executors whether they can run reader and sink.
 
     Raises Terminal `spark.executor_lacks` naming what is missing there, and `secrets.…` if the sealed connection cannot
@@ -49,8 +49,8 @@ def probe_cluster(session: SparkSession, sealed_connection: str | None = None) -
             f"Spark's executors lack the Python packages {', '.join(lacking)}.",
             hint="Install Flow with its dependencies in the Python that the executors run.",
         )
-    if sealed_connection is not None:
-        _run(session, UnsealTask(sealed_connection))
+    if encrypted_connection is not None:
+        _run(session, DecryptTask(encrypted_connection))
 
 
 def warm_workers(session: SparkSession) -> None:
@@ -58,22 +58,22 @@ def warm_workers(session: SparkSession) -> None:
     _run(session, WarmTask())
 
 
-def _run(session: SparkSession, task: UnsealTask | WarmTask) -> None:
+def _run(session: SparkSession, task: DecryptTask | WarmTask) -> None:
     with translate():
         frame = map_task(frame_of_numbers(session, TASKS), task, "number long")
         map_task(frame.select((F.col("number") + 1).alias("number")), task, "number long").collect()
 
 
 @dataclass(frozen=True, slots=True)
-class UnsealTask:
+class DecryptTask:
     """Opens a sealed connection and forgets it."""
 
-    sealed_connection: str
+    encrypted_connection: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from executors.secrets import unseal
+        from executors.secrets import decrypt
 
-        unseal(self.sealed_connection)
+        decrypt(self.encrypted_connection)
         yield from batches
 
 

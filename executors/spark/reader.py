@@ -16,7 +16,7 @@ from executors.grammar import canonical_text
 from executors.model import SourceField
 from executors.reading import Part, PartReader
 from executors.spark.steps import Program, run_programs
-from executors.verdicts import BAD, FILE, RAW, RECORD
+from executors.validation import BAD, FILE, RAW, RECORD
 from ir.types import ColumnType
 
 HIDDEN = (FILE, RECORD, BAD, RAW)

@@ -20,7 +20,7 @@ from executors.spark.address import is_local, master, remote
 from executors.spark.errors import interrupted, translate
 from executors.spark.probe import probe_cluster, warm_workers
 from executors.spark.server import limit_retries, open_session
-from executors.spark.spares import before_pyspark_at_exit, keep_spare, release, release_spares, take_spare
+from executors.spark.session_pool import before_pyspark_at_exit, release, release_sessions, return_session, take_session
 
 Mode = Literal["inline", "worker"]
 
@@ -80,7 +80,7 @@ class RunSession:
         if self._interrupted or kind is not None:
             release(session)
         else:
-            keep_spare(session)
+            return_session(session)
 
     def start(self) -> SparkSession:
         """The session itself. Raises what `get_session` raises."""
@@ -140,7 +140,7 @@ def stop_session(patience: float = 20) -> None:
         session, _base = _base, None
         if session is not None:
             if remote():
-                release_spares()
+                release_sessions()
                 release(session)
                 return
             with _ignoring_a_dead_jvm():
@@ -150,7 +150,7 @@ def stop_session(patience: float = 20) -> None:
 
 def _take_session() -> SparkSession:
     """A spare one, if there is one that the server still knows, else a new one; with our settings."""
-    if spare := take_spare():
+    if spare := take_session():
         with suppress(Failure), translate():
             _apply_settings(spare)
             return spare

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from executors.spark.parcels import look_into
 from executors.spark.steps import Program, outputs_of, run_programs
-from executors.verdicts import JudgePlan, left_by_rules
+from executors.validation import ValidationPlan, left_by_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class SiftTask:
     """Adds a boolean column, true for the rows that are left. `programs` finish the columns that the rules of `plan`
     look at."""
 
-    plan: JudgePlan
+    plan: ValidationPlan
     programs: tuple[Program, ...]
     out: str
 

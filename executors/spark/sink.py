@@ -15,10 +15,10 @@ from executors.formats.closing import closed_after
 from executors.model import RecordRef, RuleCount, TaskCount
 from executors.postgres.copy import StageWriter
 from executors.postgres.staging import StagingTables
-from executors.secrets import unseal
+from executors.secrets import decrypt
 from executors.spark.steps import Program, run_programs
-from executors.types import travel_of
-from executors.verdicts import FILE, RECORD, JudgePlan, Tally, judge
+from executors.types import wire_type
+from executors.validation import FILE, RECORD, Tally, ValidationPlan, validate
 
 if TYPE_CHECKING:
     from executors.spark.jobs import Task
@@ -35,16 +35,16 @@ class SinkTask:
     Never raises for data; raises what the target's connection raises.
     """
 
-    plan: JudgePlan
+    plan: ValidationPlan
     programs: tuple[Program, ...]
     keeps: tuple[tuple[str, str], ...]
     tables: StagingTables
-    sealed_connection: str
+    encrypted_connection: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context, tally = TaskContext.get(), Tally()
         task = context.taskAttemptId() if context else 0
-        connection, schema = unseal(self.sealed_connection), self._good_schema()
+        connection, schema = decrypt(self.encrypted_connection), self._good_schema()
         with closed_after(batches), StageWriter(connection, self.tables, schema, task) as writer:
             for batch in batches:
                 rows, parts = take_trailers(batch)
@@ -54,12 +54,12 @@ class SinkTask:
         yield encode_counts(tally.finish(task))
 
     def _write(self, writer: StageWriter, tally: Tally, batch: pa.RecordBatch) -> None:
-        judged = judge(run_programs(self._kept(tally, batch), self.programs), self.plan)
-        tally.add(judged)
-        if judged.good.num_rows:
-            writer.write_good(judged.good)
-        if judged.rejects.num_rows:
-            writer.write_rejects(judged.rejects)
+        evaluated = validate(run_programs(self._kept(tally, batch), self.programs), self.plan)
+        tally.add(evaluated)
+        if evaluated.good.num_rows:
+            writer.write_good(evaluated.good)
+        if evaluated.rejects.num_rows:
+            writer.write_rejects(evaluated.rejects)
 
     def _kept(self, tally: Tally, batch: pa.RecordBatch) -> pa.RecordBatch:
         rows = batch.num_rows
@@ -71,7 +71,7 @@ class SinkTask:
 
     def _good_schema(self) -> pa.Schema:
         columns = {FILE: pa.int32(), RECORD: pa.int64()}
-        return pa.schema({**columns, **{c.name: travel_of(c.type).arrow for c in self.plan.stage_columns}})
+        return pa.schema({**columns, **{c.name: wire_type(c.type).arrow for c in self.plan.stage_columns}})
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.grammar import convert_column
-from executors.verdicts.target import without_empty
+from executors.validation.target import without_empty
 from ir.types import ColumnType
 
 

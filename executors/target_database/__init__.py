@@ -5,7 +5,6 @@ see `executors.api`.
 """
 
 from executors.postgres.kept_rows import MARKS
-from executors.postgres.mark_doubts import MarkDoubt
 from executors.postgres.names import TableName
 from executors.postgres.quarantine_pages import (
     COUNT_SECONDS,
@@ -26,7 +25,8 @@ from executors.postgres.samples import SampleRow
 from executors.postgres.superseding import SUPERSEDED
 from executors.postgres.tracing import SECONDS as SEARCH_SECONDS
 from executors.postgres.tracing import Row, SearchResult
-from executors.postgres.watermarks import MarkChange, MarkKey
+from executors.postgres.watermark_doubts import WatermarkDoubt
+from executors.postgres.watermarks import WatermarkChange, WatermarkKey
 from executors.target_database.commits import fence_and_find_commits
 from executors.target_database.inspection import (
     ConnectionCheck,
@@ -67,9 +67,6 @@ __all__ = [
     "EntryQuery",
     "KeptRow",
     "LoadedRow",
-    "MarkChange",
-    "MarkDoubt",
-    "MarkKey",
     "Owner",
     "Rejects",
     "Row",
@@ -81,6 +78,9 @@ __all__ = [
     "TableName",
     "ToldResult",
     "Verb",
+    "WatermarkChange",
+    "WatermarkDoubt",
+    "WatermarkKey",
     "check_connection",
     "clear_pipeline",
     "delete_watermarks",

@@ -11,9 +11,9 @@ from executors.model import Connection, DestinationColumn
 from executors.postgres import watermarks
 from executors.postgres.client import Session
 from executors.postgres.inspect import inspect_target
-from executors.postgres.mark_doubts import MarkDoubt, list_doubts
 from executors.postgres.meta import ensure_meta
-from executors.postgres.watermarks import MarkChange, MarkKey, StoredMark
+from executors.postgres.watermark_doubts import WatermarkDoubt, list_doubts
+from executors.postgres.watermarks import StoredWatermark, WatermarkChange, WatermarkKey
 from executors.target_database.session import open_session
 
 TIMEOUT_SECONDS = 5
@@ -24,41 +24,49 @@ class Watermark:
     """A watermark as it stands. `stored` is None before the first load and after a reset; `boundary_rows` are the rows
     with its value that are known by their hashes. `doubts` are to be known before a person changes it."""
 
-    stored: StoredMark | None
+    stored: StoredWatermark | None
     boundary_rows: int
-    changes: list[MarkChange]
-    doubts: list[MarkDoubt]
+    changes: list[WatermarkChange]
+    doubts: list[WatermarkDoubt]
 
 
-def read_watermark(connection: Connection, key: MarkKey, *, node: str) -> Watermark:
+def read_watermark(connection: Connection, key: WatermarkKey, *, node: str) -> Watermark:
     """Raises Failure of `node`. Makes no table."""
     with _reach(connection, node) as session:
-        known = watermarks.has_marks(session)
-        stored = watermarks.find_mark(session, key) if known else None
+        known = watermarks.has_watermarks(session)
+        stored = watermarks.find_watermark(session, key) if known else None
         return Watermark(
             stored,
-            watermarks.count_ties(session, stored) if stored else 0,
+            watermarks.count_boundary_rows(session, stored) if stored else 0,
             watermarks.list_changes(session, key) if known else [],
             list_doubts(session, inspect_target(session, key.table.schema, key.table.table)),
         )
 
 
 def set_watermark(
-    connection: Connection, key: MarkKey, column: str, value: str, *, node: str, by: str, reason: str, lead: str | None
+    connection: Connection,
+    key: WatermarkKey,
+    column: str,
+    value: str,
+    *,
+    node: str,
+    by: str,
+    reason: str,
+    lead: str | None,
 ) -> None:
     """Let the next load begin at `value`. Raises Failure of `node`: for a missing column, for a value that is none of
     its type, and when the database cannot be asked or another load holds the table."""
     with _reach(connection, node) as session:
         ensure_meta(session)
         found = _column(session, key, column, node)
-        watermarks.set_mark(session, key, found, value, by=by, reason=reason, lead=lead)
+        watermarks.set_watermark(session, key, found, value, by=by, reason=reason, lead=lead)
 
 
-def reset_watermark(connection: Connection, key: MarkKey, *, node: str, by: str, reason: str) -> None:
+def reset_watermark(connection: Connection, key: WatermarkKey, *, node: str, by: str, reason: str) -> None:
     """Let the next load begin at the highest value of the table. Raises Failure of `node`, as `set_watermark` does."""
     with _reach(connection, node) as session:
         ensure_meta(session)
-        watermarks.reset_mark(session, key, by=by, reason=reason)
+        watermarks.reset_watermark(session, key, by=by, reason=reason)
 
 
 @contextmanager
@@ -67,7 +75,7 @@ def _reach(connection: Connection, node: str) -> Iterator[Session]:
         yield session
 
 
-def _column(session: Session, key: MarkKey, name: str, node: str) -> DestinationColumn:
+def _column(session: Session, key: WatermarkKey, name: str, node: str) -> DestinationColumn:
     dest = inspect_target(session, key.table.schema, key.table.table)
     column = dest.column(name) if dest else None
     if column is None:

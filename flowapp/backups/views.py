@@ -42,6 +42,6 @@ def list_page(request: HtmxRequest) -> HttpResponse:
 def restore(request: HtmxRequest, backup: UUID) -> HttpResponse:
     found = get_backup(request.workspace, backup)
     run = restore_backup(found, request.POST.get("reason", ""), Trigger.MANUAL, user=request.user)
-    before = f"run {found.run.number} of {found.pipeline.ident}"
+    before = f"run {found.run.number} of {found.pipeline.slug}"
     messages.success(request, f"{found} is being put back as it was before {before}.")
     return redirect("runs:detail", request.workspace.slug, run.pk)

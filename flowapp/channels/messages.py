@@ -50,7 +50,7 @@ def message_of(delivery: Delivery) -> Message:
     if delivery.alert is None:
         return message_of_test(channel)
     alert, over = delivery.alert, delivery.event == Event.RESOLVED
-    where = f" in {alert.pipeline.ident}" if alert.pipeline else ""
+    where = f" in {alert.pipeline.slug}" if alert.pipeline else ""
     headline = f"{'Resolved' if over else alert.severity.capitalize()}: {title_of(alert.kind)}{where}"
     url = address_of(alert, channel.workspace)
     facts = {name: value for name, value in AlertSerializer(alert).data.items() if name in SHOWN_ALERT}

@@ -56,7 +56,7 @@ def add_channel(
     kind.check(address)
     channel = Channel(workspace=workspace, name=name, kind=address.kind, settings=kind.shown(address))
     channel.severity, channel.kinds = _checked(severity, kinds)
-    channel.secret = _seal(asdict(address))
+    channel.secret = _encrypt(asdict(address))
     try:
         with transaction.atomic():
             channel.save(force_insert=True)
@@ -93,7 +93,7 @@ def change_address(channel: Channel, given: Mapping[str, Any]) -> None:
             f"The stored {kind.secret_word} was given for another server, port or encryption.",
             hint=f"Give the {kind.secret_word} again, together with the change.",
         )
-    channel.settings, channel.secret = kind.shown(address), _seal(asdict(address))
+    channel.settings, channel.secret = kind.shown(address), _encrypt(asdict(address))
     channel.save(update_fields=["settings", "secret"])
 
 
@@ -180,5 +180,5 @@ def _checked(severity: str, kinds: Sequence[str]) -> tuple[str, list[str]]:
     return severity, [kind for kind in known if kind in kinds]
 
 
-def _seal(packed: dict[str, Any]) -> str:
+def _encrypt(packed: dict[str, Any]) -> str:
     return encrypt(json.dumps(packed))

@@ -50,7 +50,7 @@ def _run(pipeline: Pipeline) -> Run:
     from flowapp.runs.dispatch import run_inline
     from flowapp.runs.models import Purpose
 
-    with shown_run(pipeline.ident, Purpose.LOAD) as shown:
+    with shown_run(pipeline.slug, Purpose.LOAD) as shown:
         return run_inline(pipeline, engine=shown.engine)
 
 

@@ -313,7 +313,7 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
             f"Queued for a worker: {', '.join(names)}.",
             f"Follow it with: flow runs show {names[0]}",
         )
-    with shown_run(selection.pipeline.ident, purpose) as shown:
+    with shown_run(selection.pipeline.slug, purpose) as shown:
         runs = rows_inline(runs, shown.engine)
     documents = [run_json(run, sees_values=True) for run in runs]
     status = max(STATUS_BY_STATE[document["state"]] for document in documents)

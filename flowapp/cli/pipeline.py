@@ -96,8 +96,8 @@ def save_file(name: str) -> PipelineVersion:
 
 
 def _saved(version: PipelineVersion) -> Outcome:
-    document = {"pipeline": version.pipeline.ident, "version": version.number, "sha256": version.sha256}
-    return said(document, f"Pipeline {version.pipeline.ident} is at version {version.number}.")
+    document = {"pipeline": version.pipeline.slug, "version": version.number, "sha256": version.sha256}
+    return said(document, f"Pipeline {version.pipeline.slug} is at version {version.number}.")
 
 
 def list_history(args: Namespace) -> Outcome:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from flowapp.cli.outcome import show_lines
 from flowapp.cli.run_report import show_findings, show_titled, show_troubles
-from flowapp.runs.equation import effect_words, equation_of
+from flowapp.runs.row_balance import effect_words, row_balance_of
 
 Document = dict[str, Any]
 
@@ -32,7 +32,7 @@ def show_preview(console: Console, document: Document, name: str, *, nothing_new
 
 def _lines(effect: Document, node: Document) -> Iterator[str]:
     yield ""
-    yield f"{effect['node']}: {equation_of(node)}"
+    yield f"{effect['node']}: {row_balance_of(node)}"
     where = f"{effect['table']} (a new table)" if effect["isNewTable"] else effect["table"]
     yield f"  {where}: {effect_words(effect)}"
     yield from (f"  A run would be held: {reason}" for reason in effect["heldFor"])

@@ -66,7 +66,7 @@ def _attended(pipeline: Pipeline, reason: str | None, *, is_preview: bool) -> Ou
     from flowapp.runs.models import Purpose
 
     purpose = Purpose.PREVIEW if is_preview else Purpose.LOAD
-    with shown_run(pipeline.ident, purpose) as shown:
+    with shown_run(pipeline.slug, purpose) as shown:
         if is_preview:
             return ended(preview_attended(pipeline, shown.engine, shown.show_state))
         return ended(run_attended(pipeline, shown.engine, shown.show_state, load_again=reason))

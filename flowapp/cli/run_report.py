@@ -13,7 +13,7 @@ from rich.text import Text
 
 from flowapp.cli.exits import CANCELLED, FAILED, HELD, HOOK_FAILED, show_error
 from flowapp.cli.outcome import printable, show_lines, show_table
-from flowapp.runs.equation import equation_of
+from flowapp.runs.row_balance import row_balance_of
 from ir.words import counted
 
 Document = dict[str, Any]
@@ -44,7 +44,7 @@ RULE_COLUMNS = {
     "field": "FIELD",
     "onFail": "ON FAIL",
     "violations": "VIOLATIONS",
-    "judged": "OF ROWS",
+    "evaluated": "OF ROWS",
 }
 HOOK_COLUMNS = {"id": "HOOK", "statement": "WHAT IT RUNS", "state": "STATE", "durationMs": "MS", "message": "MESSAGE"}
 CHECK_COLUMNS = {
@@ -133,7 +133,7 @@ def _node_lines(node: Document) -> Iterator[str]:
     """The equation of a target: all rows that were read are accounted for."""
     if node.get("rowsLoaded") is None:
         return
-    yield f"{node['id']}: {equation_of(node)}"
+    yield f"{node['id']}: {row_balance_of(node)}"
     parts = [
         f"{node[f'rows{name}']:,} {name.lower()}"
         for name in ("Inserted", "Updated", "Unchanged")

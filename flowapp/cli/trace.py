@@ -28,7 +28,7 @@ def trace_row(args: Namespace) -> Outcome:
 
     pipeline = get_pipeline(current_workspace(), args.pipeline)
     traces = selectors.trace_row(pipeline, dict(map(_pair, args.key)), args.target)
-    document = TraceSerializer({"pipeline": pipeline.ident, "targets": traces}).data
+    document = TraceSerializer({"pipeline": pipeline.slug, "targets": traces}).data
     shown = said(document, *(line for trace in document["targets"] for line in _lines(trace)))
     return Outcome(document, shown.show, 0 if any(trace.is_found for trace in traces) else FAILED)
 

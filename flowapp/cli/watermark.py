@@ -21,7 +21,7 @@ COLUMNS = {
     "type": "TYPE",
     "value": "MARK",
     "lag": "LAG",
-    "ties": "ROWS AT IT",
+    "boundary_rows": "ROWS AT IT",
     "seen": "SEEN",
 }
 CHANGE_COLUMNS = {"at": "CHANGED", "action": "BY WHAT", "by": "BY WHOM", "old": "FROM", "new": "TO", "reason": "WHY"}
@@ -30,11 +30,13 @@ BY = "command line"
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "watermark", "where incremental loads begin")
-    add_command(group, "show", show_marks, "show the marks of a pipeline, with their history").add_argument(
+    add_command(group, "show", show_watermarks, "show the marks of a pipeline, with their history").add_argument(
         "pipeline", metavar="PIPELINE"
     )
-    setting = add_command(group, "set", set_mark, "let the next load begin at a value")
-    resetting = add_command(group, "reset", reset_mark, "let the next load begin at the highest value of the table")
+    setting = add_command(group, "set", set_watermark, "let the next load begin at a value")
+    resetting = add_command(
+        group, "reset", reset_watermark, "let the next load begin at the highest value of the table"
+    )
     for command in (setting, resetting):
         command.add_argument("pipeline", metavar="PIPELINE")
         command.add_argument("node", metavar="NODE", help="the target")
@@ -42,15 +44,15 @@ def add_parser(commands: Any) -> None:
     setting.add_argument("value", metavar="VALUE", help="of the column's type, as a file would write it")
 
 
-def show_marks(args: Namespace) -> Outcome:
+def show_watermarks(args: Namespace) -> Outcome:
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.watermarks.places import places_of
-    from flowapp.watermarks.selectors import get_mark
+    from flowapp.watermarks.selectors import get_watermark
     from flowapp.watermarks.serializers import WatermarkSerializer
 
     pipeline = get_pipeline(current_workspace(), args.pipeline)
-    marks = [WatermarkSerializer(get_mark(place)).data for place in places_of(pipeline)]
-    return Outcome({"pipeline": pipeline.ident, "watermarks": marks}, lambda console: _show(console, marks))
+    marks = [WatermarkSerializer(get_watermark(place)).data for place in places_of(pipeline)]
+    return Outcome({"pipeline": pipeline.slug, "watermarks": marks}, lambda console: _show(console, marks))
 
 
 def _show(console: Console, marks: list[dict[str, Any]]) -> None:
@@ -58,42 +60,49 @@ def _show(console: Console, marks: list[dict[str, Any]]) -> None:
         show_lines(console, ["No target of this pipeline has the load mode incremental_watermark."])
         return
     rows = [
-        {**mark, "table": f"{mark['schema']}.{mark['table']}", "seen": minute(mark["seenAt"] or "never")}
-        for mark in marks
+        {
+            **watermark,
+            "table": f"{watermark['schema']}.{watermark['table']}",
+            "seen": minute(watermark["seenAt"] or "never"),
+        }
+        for watermark in marks
     ]
     show_table(console, COLUMNS, rows)
-    for mark in marks:
-        if mark["trouble"]:
+    for watermark in marks:
+        if watermark["trouble"]:
             show_lines(
-                console, ["", f"{mark['node']}: this is a copy; the database does not answer: {mark['trouble']}"]
+                console,
+                ["", f"{watermark['node']}: this is a copy; the database does not answer: {watermark['trouble']}"],
             )
-        show_lines(console, _warnings(mark))
-        if mark["changes"]:
-            show_lines(console, ["", f"Changes of {mark['node']}, newest first:"])
-            show_table(console, CHANGE_COLUMNS, [{**change, "at": minute(change["at"])} for change in mark["changes"]])
+        show_lines(console, _warnings(watermark))
+        if watermark["changes"]:
+            show_lines(console, ["", f"Changes of {watermark['node']}, newest first:"])
+            show_table(
+                console, CHANGE_COLUMNS, [{**change, "at": minute(change["at"])} for change in watermark["changes"]]
+            )
 
 
-def set_mark(args: Namespace) -> Outcome:
+def set_watermark(args: Namespace) -> Outcome:
     from flowapp.watermarks.serializers import WatermarkSerializer
-    from flowapp.watermarks.services import set_mark
+    from flowapp.watermarks.services import set_watermark
 
-    mark = set_mark(_place(args), args.value, args.reason, BY)
-    document = WatermarkSerializer(mark).data
-    return said(document, f"The next load of {args.node} begins at {mark.value}.", *_warnings(document))
+    watermark = set_watermark(_place(args), args.value, args.reason, BY)
+    document = WatermarkSerializer(watermark).data
+    return said(document, f"The next load of {args.node} begins at {watermark.value}.", *_warnings(document))
 
 
-def reset_mark(args: Namespace) -> Outcome:
+def reset_watermark(args: Namespace) -> Outcome:
     from flowapp.watermarks.serializers import WatermarkSerializer
-    from flowapp.watermarks.services import reset_mark
+    from flowapp.watermarks.services import reset_watermark
 
-    mark = reset_mark(_place(args), args.reason, BY)
+    watermark = reset_watermark(_place(args), args.reason, BY)
     words = "has no mark now: its next load begins at the highest value of the table."
-    document = WatermarkSerializer(mark).data
+    document = WatermarkSerializer(watermark).data
     return said(document, f"{args.node} {words}", *_warnings(document))
 
 
-def _warnings(mark: dict[str, Any]) -> list[str]:
-    return [f"Warning: {warning['message']} {warning['hint']}" for warning in mark["warnings"]]
+def _warnings(watermark: dict[str, Any]) -> list[str]:
+    return [f"Warning: {warning['message']} {warning['hint']}" for warning in watermark["warnings"]]
 
 
 def _place(args: Namespace) -> Place:

@@ -29,7 +29,7 @@ def _rotate(rows: QuerySet[Any], name: str) -> int:
     keys = list(rows.order_by("pk").values_list("pk", flat=True))
     for key in keys:
         for row in rows.filter(pk=key):
-            sealed = getattr(row, name)
-            anew = rotate(sealed, f"{row._meta.verbose_name} {row}")
-            rows.filter(pk=key, **{name: sealed}).update(**{name: anew})
+            encrypted = getattr(row, name)
+            anew = rotate(encrypted, f"{row._meta.verbose_name} {row}")
+            rows.filter(pk=key, **{name: encrypted}).update(**{name: anew})
     return len(keys)

@@ -16,18 +16,18 @@ def encrypt(secret: str) -> str:
     return _fernet().encrypt(secret.encode()).decode()
 
 
-def decrypt(sealed: str, owner: str) -> str:
+def decrypt(encrypted: str, owner: str) -> str:
     """The secret. `owner` names whose it is, for the message of SecretUnreadable."""
     try:
-        return _fernet().decrypt(sealed.encode()).decode()
+        return _fernet().decrypt(encrypted.encode()).decode()
     except InvalidToken:
         raise _unreadable(owner) from None
 
 
-def rotate(sealed: str, owner: str) -> str:
+def rotate(encrypted: str, owner: str) -> str:
     """The same secret, encrypted under the first key. Raises SecretUnreadable."""
     try:
-        return _fernet().rotate(sealed.encode()).decode()
+        return _fernet().rotate(encrypted.encode()).decode()
     except InvalidToken:
         raise _unreadable(owner) from None
 

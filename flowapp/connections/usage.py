@@ -14,4 +14,4 @@ before_removal: Hook[[Connection], None] = Hook()
 
 def pipelines_using(workspace: Workspace, name: str) -> list[str]:
     """The ids of pipelines whose newest version names the connection."""
-    return [ident for idents in naming_pipelines(workspace, name) for ident in idents]
+    return [slug for idents in naming_pipelines(workspace, name) for slug in idents]

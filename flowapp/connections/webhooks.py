@@ -63,7 +63,7 @@ def fill_webhook(connection: Connection, fields: WebhookFields) -> None:
     parts = urlsplit(fields.url)
     connection.host, connection.port, connection.sslmode = str(parts.hostname), parts.port or HTTPS_PORT, ""
     connection.settings = {"headers": sorted(fields.headers), "signed": bool(fields.secret)}
-    connection.secret = _seal(fields)
+    connection.secret = _encrypt(fields)
 
 
 @sensitive_variables()
@@ -77,7 +77,7 @@ def require_webhook(fields: WebhookFields) -> None:
 def replace_signing_secret(connection: Connection, secret: str) -> None:
     known = resolve_webhook(connection)
     connection.settings = {**connection.settings, "signed": bool(secret)}
-    connection.secret = _seal(WebhookFields(known.url, known.headers, secret))
+    connection.secret = _encrypt(WebhookFields(known.url, known.headers, secret))
 
 
 def parse_headers(text: str) -> dict[str, str] | None:
@@ -97,7 +97,7 @@ def resolve_webhook(connection: Connection) -> WebhookConnection:
     return WebhookConnection(connection.name, stored["url"], stored["headers"], stored["secret"])
 
 
-def _seal(fields: WebhookFields) -> str:
+def _encrypt(fields: WebhookFields) -> str:
     return encrypt(json.dumps({"url": fields.url, "headers": dict(fields.headers), "secret": fields.secret}))
 
 

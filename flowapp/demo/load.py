@@ -62,7 +62,7 @@ def _ensure_connection(workspace: Workspace, server: ServiceAddresses | None) ->
 
 def _ensure_pipeline(workspace: Workspace, name: str) -> Pipeline:
     """A pipeline that a person has changed since stays as it is."""
-    found = Pipeline.objects.filter(workspace=workspace, ident=name).exclude(latest_number=0).first()
+    found = Pipeline.objects.filter(workspace=workspace, slug=name).exclude(latest_number=0).first()
     if found is not None:
         return found
     text = files("flowapp.demo").joinpath(f"{name}.json").read_text()

@@ -38,7 +38,7 @@ from flowapp.pipelines.selectors import get_pipeline, get_version
 from flowapp.pipelines.services import VersionConflict, restore_version
 from flowapp.runs.models import Purpose, Trigger
 from flowapp.runs.services import QUEUES, read_purpose
-from flowapp.watermarks.selectors import saved_mark
+from flowapp.watermarks.selectors import saved_watermark
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, toast, trigger
 from ir.diagnostics import InvalidPipeline
@@ -72,11 +72,11 @@ class Editor:
     seen: Seen
 
     @classmethod
-    def of(cls, request: HtmxRequest, ident: str) -> Editor:
+    def of(cls, request: HtmxRequest, slug: str) -> Editor:
         given = request.GET
         tab = given.get("tab", "visual")
         known = tab if tab in dict(TABS) else "visual"
-        pipeline, seen = get_pipeline(request.workspace, ident), read_seen(request.headers)
+        pipeline, seen = get_pipeline(request.workspace, slug), read_seen(request.headers)
         return cls(request, pipeline, known, given.get("node", ""), given.get("at", ""), seen)
 
     @property
@@ -101,11 +101,11 @@ def changes_draft(view: EditorView) -> EditorView:
     """Answer an edit of a draft that was changed elsewhere with the draft as it is now."""
 
     @wraps(view)
-    def wrapped(request: HtmxRequest, ident: str) -> HttpResponse:
+    def wrapped(request: HtmxRequest, slug: str) -> HttpResponse:
         try:
-            return view(request, ident)
+            return view(request, slug)
         except DraftConflict as conflict:
-            return _refresh(Editor.of(request, ident), conflict)
+            return _refresh(Editor.of(request, slug), conflict)
 
     return wrapped
 
@@ -113,25 +113,25 @@ def changes_draft(view: EditorView) -> EditorView:
 @require_GET
 @never_cache
 @page()
-def edit(request: HtmxRequest, ident: str) -> HttpResponse:
-    editor = Editor.of(request, ident)
+def edit(request: HtmxRequest, slug: str) -> HttpResponse:
+    editor = Editor.of(request, slug)
     return render(request, "pipelines/edit.html", _context(editor, editor.view(editor.draft())))
 
 
 @require_GET
 @page()
-def panel(request: HtmxRequest, ident: str) -> HttpResponse:
+def panel(request: HtmxRequest, slug: str) -> HttpResponse:
     """The right pane anew, with the bars beside it."""
-    editor = Editor.of(request, ident)
+    editor = Editor.of(request, slug)
     return _update(editor, editor.draft(), announce=False)
 
 
 @require_POST
 @page("editor")
 @changes_draft
-def form(request: HtmxRequest, ident: str) -> HttpResponse:
+def form(request: HtmxRequest, slug: str) -> HttpResponse:
     """One field or button of a form."""
-    editor = Editor.of(request, ident)
+    editor = Editor.of(request, slug)
     draft = editor.draft()
     document = read_value(draft.text)
     if document is None:
@@ -164,37 +164,37 @@ def _node_after(data: QueryDict, node: str, draft: Draft) -> str:
 @require_POST
 @page("editor")
 @changes_draft
-def fix(request: HtmxRequest, ident: str) -> HttpResponse:
+def fix(request: HtmxRequest, slug: str) -> HttpResponse:
     """Apply a fix that a diagnostic offered."""
     try:
         patch = json.loads(request.POST.get("patch", ""))
     except (ValueError, RecursionError):
         raise PatchRefused("The fix is no JSON.") from None
-    editor = Editor.of(request, ident)
+    editor = Editor.of(request, slug)
     return _update(editor, drafts.patch_draft(editor.draft(), patch, "Fix", seen=editor.seen))
 
 
 @require_POST
 @page("editor")
 @changes_draft
-def undo(request: HtmxRequest, ident: str) -> HttpResponse:
-    editor = Editor.of(request, ident)
+def undo(request: HtmxRequest, slug: str) -> HttpResponse:
+    editor = Editor.of(request, slug)
     return _update(editor, drafts.undo(editor.draft(), editor.seen))
 
 
 @require_POST
 @page("editor")
 @changes_draft
-def redo(request: HtmxRequest, ident: str) -> HttpResponse:
-    editor = Editor.of(request, ident)
+def redo(request: HtmxRequest, slug: str) -> HttpResponse:
+    editor = Editor.of(request, slug)
     return _update(editor, drafts.redo(editor.draft(), editor.seen))
 
 
 @require_POST
 @page("editor")
 @changes_draft
-def discard(request: HtmxRequest, ident: str) -> HttpResponse:
-    editor = Editor.of(request, ident)
+def discard(request: HtmxRequest, slug: str) -> HttpResponse:
+    editor = Editor.of(request, slug)
     draft = drafts.discard(editor.draft(), editor.seen)
     return toast(_update(editor, draft), "The draft is discarded.", "info")
 
@@ -202,9 +202,9 @@ def discard(request: HtmxRequest, ident: str) -> HttpResponse:
 @require_POST
 @page("editor")
 @changes_draft
-def keep(request: HtmxRequest, ident: str) -> HttpResponse:
+def keep(request: HtmxRequest, slug: str) -> HttpResponse:
     """After a conflict: go on with this draft, on top of what was saved meanwhile."""
-    editor = Editor.of(request, ident)
+    editor = Editor.of(request, slug)
     draft = drafts.put_on_newest(editor.draft(), editor.seen)
     response = _update(editor, draft)
     return toast(response, f"Your draft now follows version {draft.base_number}. Save it to replace that.", "info")
@@ -213,8 +213,8 @@ def keep(request: HtmxRequest, ident: str) -> HttpResponse:
 @require_POST
 @page("editor")
 @changes_draft
-def save(request: HtmxRequest, ident: str) -> HttpResponse:
-    editor = Editor.of(request, ident)
+def save(request: HtmxRequest, slug: str) -> HttpResponse:
+    editor = Editor.of(request, slug)
     draft = editor.draft()
     try:
         version = drafts.save_draft(draft, editor.user, _message(request), role=request.role, seen=editor.seen)
@@ -250,8 +250,8 @@ def _conflict(editor: Editor, draft: Draft, conflict: VersionConflict) -> HttpRe
 def _not_saved(editor: Editor, draft: Draft) -> HttpResponse:
     """What keeps the draft from being saved, each error with the way to its place."""
     errors = [place for place in places(drafts.view_draft(draft)) if place.diagnostic.severity == "error"]
-    slug, ident = editor.request.workspace.slug, editor.pipeline.ident
-    context = {"editor": editor, "errors": errors, "edit_url": reverse("pipelines:edit", args=[slug, ident])}
+    slug, slug = editor.request.workspace.slug, editor.pipeline.slug
+    context = {"editor": editor, "errors": errors, "edit_url": reverse("pipelines:edit", args=[slug, slug])}
     return _as_message(render(editor.request, "pipelines/_not_saved.html", context, status=422))
 
 
@@ -264,10 +264,10 @@ def _as_message(response: HttpResponse) -> HttpResponse:
 @require_POST
 @page("editor")
 @changes_draft
-def run(request: HtmxRequest, ident: str) -> HttpResponse:
+def run(request: HtmxRequest, slug: str) -> HttpResponse:
     """Queue a run of the newest version, or a preview of one. Unsaved changes: `save` saves them first, `as_saved`
     leaves them aside."""
-    editor = Editor.of(request, ident)
+    editor = Editor.of(request, slug)
     draft, purpose = editor.draft(), read_purpose(request.POST.get("purpose", Purpose.LOAD))
     if drafts.view_draft(draft).changes or not editor.pipeline.latest_number:
         if "save" in request.POST:
@@ -286,8 +286,8 @@ def run(request: HtmxRequest, ident: str) -> HttpResponse:
 
 @require_POST
 @page("editor")
-def restore(request: HtmxRequest, ident: str) -> HttpResponse:
-    editor = Editor.of(request, ident)
+def restore(request: HtmxRequest, slug: str) -> HttpResponse:
+    editor = Editor.of(request, slug)
     number = request.POST.get("version", "")
     if not number.isdecimal() or len(number) > 9:
         raise FlowError("version.unknown", f"{number!r} is no version.", hint="Choose one of the list.")
@@ -348,7 +348,7 @@ def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dic
         "connections": view.checked.found.known,
         "column_types": SIMPLE_TYPES,
         "folders": list_folders(editor.pipeline.workspace),
-        "draft_url": reverse("api:draft", args=[pipeline.ident]),
+        "draft_url": reverse("api:draft", args=[pipeline.slug]),
         "schema_url": reverse("api:pipeline_schema"),
     }
     return {**context, **_tab_context(editor, view), **_pane(editor, view, editor.node if node is None else node)}
@@ -382,7 +382,7 @@ def _columns_of_files(editor: Editor, view: DraftView) -> list[str]:
 
 def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
     """The form of a node, of the schedule, or of the pipeline as a whole."""
-    args = [editor.request.workspace.slug, editor.pipeline.ident]
+    args = [editor.request.workspace.slug, editor.pipeline.slug]
     query = QueryDict(mutable=True)
     query["tab"] = editor.tab
     pane: dict[str, Any] = {"pane": "settings", "node_id": ""}
@@ -397,7 +397,7 @@ def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
             "panel": panel,
             "columns": [*panel.columns, *_columns_of_files(editor, view)],
         }
-        pane["mark"] = saved_mark(editor.pipeline, node)
+        pane["mark"] = saved_watermark(editor.pipeline, node)
     else:
         pane |= {"panel": settings_panel(view)}
     suffix = f"?{query.urlencode()}"

@@ -16,7 +16,7 @@ class NewPipeline(forms.Form):
         help_text="What people call it, such as Daily orders. It can change.",
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
     )
-    ident = forms.CharField(
+    slug = forms.CharField(
         label="Id",
         max_length=63,
         required=False,
@@ -28,13 +28,13 @@ class NewPipeline(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
-        if "ident" in given and not given["ident"]:
-            given["ident"] = ident_of(given.get("name", ""))
-            if not given["ident"]:
-                self.add_error("ident", "Give it a name or an id.")
+        if "slug" in given and not given["slug"]:
+            given["slug"] = slug_of(given.get("name", ""))
+            if not given["slug"]:
+                self.add_error("slug", "Give it a name or an id.")
         return given
 
 
-def ident_of(name: str) -> str:
+def slug_of(name: str) -> str:
     """An id that says what the name says: `Daily Orders` → `daily-orders`; "" where nothing of it can be used."""
     return slugify(name).lstrip("0123456789-_")[:63].rstrip("-_")

@@ -26,9 +26,9 @@ EPOCH, NEVER = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC
 NOT_RUN = "never"
 
 ORDERS: dict[str, tuple[str, ...]] = {
-    "name": ("ident",),
-    "run": ("-last_at", "ident"),
-    "next": ("next_at", "ident"),
+    "name": ("slug",),
+    "run": ("-last_at", "slug"),
+    "next": ("next_at", "slug"),
 }
 """By the name of a sort order."""
 
@@ -126,7 +126,7 @@ def _pipelines(workspace: Workspace, filters: Filters) -> QuerySet[Pipeline]:
     )
     if filters.search:
         rows = rows.filter(
-            Q(ident__icontains=filters.search)
+            Q(slug__icontains=filters.search)
             | Q(name__icontains=filters.search)
             | Q(source__icontains=filters.search)
             | Q(target__icontains=filters.search)

@@ -39,11 +39,11 @@ def create(request: HtmxRequest) -> HttpResponse:
     form = NewPipeline(request.POST)
     if form.is_valid():
         try:
-            pipeline = create_pipeline(request.workspace, form.cleaned_data["ident"], form.cleaned_data["name"])
+            pipeline = create_pipeline(request.workspace, form.cleaned_data["slug"], form.cleaned_data["name"])
         except FlowError as error:
-            form.add_error("ident", f"{error.message} {error.hint}")
+            form.add_error("slug", f"{error.message} {error.hint}")
         else:
-            return HttpResponseRedirect(reverse("pipelines:edit", args=[request.workspace.slug, pipeline.ident]))
+            return HttpResponseRedirect(reverse("pipelines:edit", args=[request.workspace.slug, pipeline.slug]))
     return _render(request, form, is_new=True, status=422)
 
 
@@ -77,21 +77,21 @@ SAID = {
 
 @require_POST
 @page("editor")
-def switch(request: HtmxRequest, ident: str) -> HttpResponse:
+def switch(request: HtmxRequest, slug: str) -> HttpResponse:
     """Switch on or off what `what` names; without htmx back to where the switch was."""
-    pipeline = get_pipeline(request.workspace, ident)
+    pipeline = get_pipeline(request.workspace, slug)
     what, value = request.POST.get("what", ""), request.POST.get("value") == "on"
     if what not in SWITCHES:
         raise FlowError("switch.unknown", f"There is no switch {what!r}.", hint=f"There are {', '.join(SWITCHES)}.")
     SWITCHES[what](pipeline, value)
     pipeline.refresh_from_db()
-    told = SAID[what, value].format(pipeline.name or pipeline.ident)
+    told = SAID[what, value].format(pipeline.name or pipeline.slug)
     if request.htmx:
         return toast(render_page(request, "pipelines/_row.html", {"row": _row(pipeline)}), told)
     messages.success(request, told)
     if request.POST.get("from") == "schedule":
         return HttpResponseRedirect(
-            reverse("pipelines:edit", args=[request.workspace.slug, ident], query={"tab": "schedule"})
+            reverse("pipelines:edit", args=[request.workspace.slug, slug], query={"tab": "schedule"})
         )
     return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))
 
@@ -103,12 +103,12 @@ def _row(pipeline: Pipeline) -> PipelineRow:
 
 @require_http_methods(["GET", "POST"])
 @page("editor")
-def delete(request: HtmxRequest, ident: str) -> HttpResponse:
+def delete(request: HtmxRequest, slug: str) -> HttpResponse:
     """What would go and what would stay; then the deletion itself."""
-    pipeline = get_pipeline(request.workspace, ident)
+    pipeline = get_pipeline(request.workspace, slug)
     if request.method == "GET":
         context = {"pipeline": pipeline, "deletion": what_goes(pipeline), "kept_days": retention_of(request.workspace)}
         return render_page(request, "pipelines/delete.html", context)
     delete_pipeline(pipeline)
-    messages.success(request, f"Pipeline {ident} is deleted, with its versions and runs.")
+    messages.success(request, f"Pipeline {slug} is deleted, with its versions and runs.")
     return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))

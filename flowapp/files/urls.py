@@ -11,7 +11,7 @@ app_name = "files"
 urlpatterns = [
     path("", views.list_page, name="list"),
     path("upload/", views.upload, name="upload"),
-    path("again/<slug:ident>/", views.all_again, name="all_again"),
+    path("again/<slug:slug>/", views.all_again, name="all_again"),
     path("<uuid:unit>/again/", views.again, name="again"),
     path("<uuid:unit>/leave-out/", views.left_out, name="leave_out"),
 ]

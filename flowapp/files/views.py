@@ -92,7 +92,7 @@ def _arrived(upload: Upload) -> str:
     if known is None:
         return f"{upload.path} is there. The next run of a pipeline that reads it will take it."
     return (
-        f"{upload.path} is there. Pipeline {known.pipeline.ident} has seen the same bytes as {known.name} before, and "
+        f"{upload.path} is there. Pipeline {known.pipeline.slug} has seen the same bytes as {known.name} before, and "
         "leaves them out unless it is to load that file again."
     )
 
@@ -102,7 +102,7 @@ def _arrived(upload: Upload) -> str:
 def again(request: HtmxRequest, unit: UUID) -> HttpResponse:
     """Load one file again, with a reason; the next run takes it."""
     found = load_file_again(get_unit(request.workspace, unit), request.POST.get("reason", ""))
-    messages.success(request, f"{found.name} will be loaded again by the next run of {found.pipeline.ident}.")
+    messages.success(request, f"{found.name} will be loaded again by the next run of {found.pipeline.slug}.")
     return redirect("files:list", request.workspace.slug)
 
 
@@ -117,9 +117,9 @@ def left_out(request: HtmxRequest, unit: UUID) -> HttpResponse:
 
 @require_POST
 @page(role="editor")
-def all_again(request: HtmxRequest, ident: str) -> HttpResponse:
+def all_again(request: HtmxRequest, slug: str) -> HttpResponse:
     """Load all files of a pipeline again, with a reason."""
-    pipeline = get_pipeline(request.workspace, ident)
+    pipeline = get_pipeline(request.workspace, slug)
     load_again(pipeline, request.POST.get("reason", ""))
-    messages.success(request, f"All files of {ident} will be loaded again by its next run.")
+    messages.success(request, f"All files of {slug} will be loaded again by its next run.")
     return redirect("files:list", request.workspace.slug)

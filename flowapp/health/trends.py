@@ -15,7 +15,7 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.runs.durations import seconds_of
 from flowapp.runs.models import ENDED, Run
 from flowapp.runs.purposes import LOADS
-from flowapp.runs.row_bands import RowBand, row_band
+from flowapp.runs.row_count_anomalies import RowCountRange, row_count_range
 
 MOST_PIPELINES, LAST_RUNS = 6, 30
 MEASURES = (("loaded", "Rows loaded", "rows"), ("seconds", "Duration", "s"), ("rejected", "Rows rejected", "rows"))
@@ -28,7 +28,7 @@ class Chart:
     title: str
     unit: str
     values: list[float | None]
-    band: RowBand | None = None
+    row_range: RowCountRange | None = None
 
     @property
     def values_json(self) -> str:
@@ -37,7 +37,7 @@ class Chart:
     @property
     def expected(self) -> str:
         """The band in words."""
-        return f"expected {self.band.words} {self.unit}" if self.band else ""
+        return f"expected {self.row_range.words} {self.unit}" if self.row_range else ""
 
     @property
     def words(self) -> str:
@@ -45,7 +45,7 @@ class Chart:
         known = [value for value in self.values if value is not None]
         if not known:
             return f"{self.title}: no numbers"
-        expected = f"; {self.expected}" if self.band else ""
+        expected = f"; {self.expected}" if self.row_range else ""
         return f"{self.title}: last {known[-1]:,}, least {min(known):,}, most {max(known):,} {self.unit}{expected}"
 
 
@@ -62,24 +62,24 @@ class Trend:
         return json.dumps(self.runs)
 
 
-def list_trends(workspace: Workspace, ident: str = "") -> list[Trend]:
+def list_trends(workspace: Workspace, slug: str = "") -> list[Trend]:
     """Those of the pipelines that ran last, or of one alone."""
     newest = Run.objects.filter(pipeline=OuterRef("pk"), state__in=ENDED, purpose__in=LOADS).order_by(
         "-queued_at", "id"
     )
     pipelines = Pipeline.objects.filter(workspace=workspace).annotate(last=Subquery(newest.values("queued_at")[:1]))
     pipelines = pipelines.exclude(last=None)
-    if ident:
-        pipelines = pipelines.filter(ident=ident)
-    return [_trend(pipeline) for pipeline in pipelines.order_by("-last", "ident")[:MOST_PIPELINES]]
+    if slug:
+        pipelines = pipelines.filter(slug=slug)
+    return [_trend(pipeline) for pipeline in pipelines.order_by("-last", "slug")[:MOST_PIPELINES]]
 
 
 def _trend(pipeline: Pipeline) -> Trend:
     runs = _last_runs(pipeline)
     measured = [_measures(run) for run in runs]
-    band = _band(pipeline, runs[-1])
+    row_range = _band(pipeline, runs[-1])
     charts = [
-        Chart(title, unit, [values[name] for values in measured], band if name == "loaded" else None)
+        Chart(title, unit, [values[name] for values in measured], row_range if name == "loaded" else None)
         for name, title, unit in MEASURES
     ]
     return Trend(pipeline, [(run.number, run.queued_at.isoformat(), run.state) for run in runs], charts)
@@ -103,9 +103,9 @@ def _rejected(run: Any) -> int | None:
     return run.report.get("quarantine", {}).get("rows") or None
 
 
-def _band(pipeline: Pipeline, newest: Run) -> RowBand | None:
+def _band(pipeline: Pipeline, newest: Run) -> RowCountRange | None:
     """What the next load is expected to have, where the pipeline has one target that says so."""
     targets = read_document(newest.document).targets()
     if len(targets) != 1 or targets[0].expected_row_count_delta is None:
         return None
-    return row_band(newest, targets[0], targets[0].expected_row_count_delta)
+    return row_count_range(newest, targets[0], targets[0].expected_row_count_delta)

@@ -42,7 +42,7 @@ def home(request: HtmxRequest) -> HttpResponse:
     """
     form = AlertFilter(request.workspace, request.GET)
     wanted = form.wanted()
-    state, pipeline = wanted.pop("state", ""), wanted["pipeline"].ident if "pipeline" in wanted else ""
+    state, pipeline = wanted.pop("state", ""), wanted["pipeline"].slug if "pipeline" in wanted else ""
     context = {
         "parts": health_document(),
         "form": form,

@@ -58,7 +58,7 @@ def _traces(workspace: Workspace, role: str, words: str) -> list[Hit]:
         return []
     found = _called(workspace, named).exclude(latest_number=0)
     return [
-        Hit(p.name or p.ident, reverse("tracing:pipeline", args=[workspace.slug, p.ident]), "search", p.ident)
+        Hit(p.name or p.slug, reverse("tracing:pipeline", args=[workspace.slug, p.slug]), "search", p.slug)
         for p in found[:MOST_TRACES]
     ]
 
@@ -66,12 +66,12 @@ def _traces(workspace: Workspace, role: str, words: str) -> list[Hit]:
 def _called(workspace: Workspace, words: Iterable[str]) -> QuerySet[Pipeline]:
     found = list_pipelines(workspace)
     for word in words:
-        found = found.filter(Q(ident__icontains=word) | Q(name__icontains=word))
+        found = found.filter(Q(slug__icontains=word) | Q(name__icontains=word))
     return found
 
 
 def _pipelines(workspace: Workspace, words: str) -> list[Hit]:
     return [
-        Hit(p.name or p.ident, reverse("pipelines:edit", args=[workspace.slug, p.ident]), "route", p.ident)
+        Hit(p.name or p.slug, reverse("pipelines:edit", args=[workspace.slug, p.slug]), "route", p.slug)
         for p in _called(workspace, words.split())[:MOST_PIPELINES]
     ]

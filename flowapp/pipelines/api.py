@@ -78,7 +78,7 @@ class PreconditionRequired(APIException):
 
 
 class PipelinePage(FlowCursorPagination):
-    ordering = ("ident",)
+    ordering = ("slug",)
 
 
 class VersionPage(FlowCursorPagination):
@@ -113,14 +113,14 @@ class Pipelines(ListAPIView[Pipeline]):
 
 class PipelineDetail(APIView):
     @extend_schema(responses=PipelineSerializer)
-    def get(self, request: Request, ident: str) -> Response:
-        return Response(PipelineSerializer(get_pipeline(request.workspace, ident)).data)
+    def get(self, request: Request, slug: str) -> Response:
+        return Response(PipelineSerializer(get_pipeline(request.workspace, slug)).data)
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, ident: str) -> Response:
+    def delete(self, request: Request, slug: str) -> Response:
         """Versions, drafts, runs and alerts go, and so do backups of its tables, samples of its rows and its marks:
         where a database does not answer, as soon as it does. Tables and rejected rows stay where they are."""
-        delete_pipeline(get_pipeline(request.workspace, ident))
+        delete_pipeline(get_pipeline(request.workspace, slug))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -128,11 +128,11 @@ class PipelineDocument(APIView):
     """The document of the newest version, or with `?version=` of another. Its ETag is the version's number."""
 
     @extend_schema(responses=PipelineDocumentSerializer, parameters=[OpenApiParameter("version", int), ETAG])
-    def get(self, request: Request, ident: str) -> Response:
+    def get(self, request: Request, slug: str) -> Response:
         wanted = request.query_params.get("version")
         if wanted is not None and not (wanted.isdecimal() and len(wanted) < 10):
             raise serializers.ValidationError({"version": "A version is a number of up to 9 digits."})
-        version = get_version(get_pipeline(request.workspace, ident), int(wanted) if wanted else None)
+        version = get_version(get_pipeline(request.workspace, slug), int(wanted) if wanted else None)
         document = json.loads(drafts.json_text(version.document))
         return Response(PipelineDocumentSerializer(document).data, headers={"ETag": f'"{version.number}"'})
 
@@ -141,10 +141,10 @@ class PipelineDocument(APIView):
         responses={200: VersionSerializer, 412: VersionConflictSerializer, 428: ProblemSerializer},
         parameters=[if_match("The version that the document was made from.", required=True), ETAG],
     )
-    def put(self, request: Request, ident: str) -> Response:
+    def put(self, request: Request, slug: str) -> Response:
         """Save the document as the newest version."""
         expected = _expected_version(request)
-        pipeline = get_pipeline(request.workspace, ident)
+        pipeline = get_pipeline(request.workspace, slug)
         text = _text_of(request.data)
         document = check_text(request.workspace, text, fresh=True).require_valid()
         drafts.require_same_id(pipeline, document.id)
@@ -163,7 +163,7 @@ class Versions(ListAPIView[PipelineVersion]):
     def get_queryset(self) -> QuerySet[PipelineVersion]:
         if getattr(self, "swagger_fake_view", False):
             return PipelineVersion.objects.none()
-        return list_versions(get_pipeline(self.request.workspace, self.kwargs["ident"]))
+        return list_versions(get_pipeline(self.request.workspace, self.kwargs["slug"]))
 
 
 class DraftOfOne(APIView):
@@ -176,14 +176,14 @@ class DraftOfOne(APIView):
     parser_classes = (JsonPatchParser, BoundedJSONParser)
 
     @extend_schema(responses=DraftSerializer, parameters=[ETAG])
-    def get(self, request: Request, ident: str) -> Response:
-        return _draft_response(request, _draft(request, ident))
+    def get(self, request: Request, slug: str) -> Response:
+        return _draft_response(request, _draft(request, slug))
 
     @extend_schema(request=DraftTextRequest, responses=DraftSerializer, parameters=DRAFT_HEADERS)
-    def put(self, request: Request, ident: str) -> Response:
+    def put(self, request: Request, slug: str) -> Response:
         data, seen = _read(request, DraftTextRequest), drafts.read_seen(request.headers)
         label, position = data["label"] or "JSON", data.get("position")
-        draft = drafts.replace_text(_draft(request, ident), data["text"], label, position, seen)
+        draft = drafts.replace_text(_draft(request, slug), data["text"], label, position, seen)
         return _draft_response(request, draft)
 
     @extend_schema(
@@ -191,30 +191,30 @@ class DraftOfOne(APIView):
         responses=DraftSerializer,
         parameters=[*DRAFT_HEADERS, OpenApiParameter("label", str)],
     )
-    def patch(self, request: Request, ident: str) -> Response:
+    def patch(self, request: Request, slug: str) -> Response:
         given = request.data if isinstance(request.data, dict) else {"patch": request.data}
         label = request.query_params.get("label", "")
         data = _read_data({"label": label, **given}, DraftPatchRequest)
         seen, position = drafts.read_seen(request.headers), data.get("position")
-        draft = drafts.patch_draft(_draft(request, ident), data["patch"], data["label"] or "Canvas", position, seen)
+        draft = drafts.patch_draft(_draft(request, slug), data["patch"], data["label"] or "Canvas", position, seen)
         return _draft_response(request, draft)
 
     @extend_schema(responses={200: DraftSerializer}, parameters=DRAFT_HEADERS)
-    def delete(self, request: Request, ident: str) -> Response:
+    def delete(self, request: Request, slug: str) -> Response:
         """Forget the draft; answers one of the newest version."""
-        return _draft_response(request, drafts.discard(_draft(request, ident), drafts.read_seen(request.headers)))
+        return _draft_response(request, drafts.discard(_draft(request, slug), drafts.read_seen(request.headers)))
 
 
 class Undo(APIView):
     @extend_schema(request=None, responses=DraftSerializer, parameters=DRAFT_HEADERS)
-    def post(self, request: Request, ident: str) -> Response:
-        return _draft_response(request, drafts.undo(_draft(request, ident), drafts.read_seen(request.headers)))
+    def post(self, request: Request, slug: str) -> Response:
+        return _draft_response(request, drafts.undo(_draft(request, slug), drafts.read_seen(request.headers)))
 
 
 class Redo(APIView):
     @extend_schema(request=None, responses=DraftSerializer, parameters=DRAFT_HEADERS)
-    def post(self, request: Request, ident: str) -> Response:
-        return _draft_response(request, drafts.redo(_draft(request, ident), drafts.read_seen(request.headers)))
+    def post(self, request: Request, slug: str) -> Response:
+        return _draft_response(request, drafts.redo(_draft(request, slug), drafts.read_seen(request.headers)))
 
 
 class SaveDraft(APIView):
@@ -225,8 +225,8 @@ class SaveDraft(APIView):
         responses={200: VersionSerializer, 412: VersionConflictSerializer},
         parameters=DRAFT_HEADERS,
     )
-    def post(self, request: Request, ident: str) -> Response:
-        draft = _draft(request, ident)
+    def post(self, request: Request, slug: str) -> Response:
+        draft = _draft(request, slug)
         try:
             message = _read(request, SaveDraftRequest)["message"]
             author, seen = author_of(request), drafts.read_seen(request.headers)
@@ -239,9 +239,9 @@ class Restore(APIView):
     """Make an old version the newest."""
 
     @extend_schema(request=RestoreVersionRequest, responses=VersionSerializer, parameters=[ETAG])
-    def post(self, request: Request, ident: str) -> Response:
+    def post(self, request: Request, slug: str) -> Response:
         number = _read(request, RestoreVersionRequest)["version"]
-        pipeline = get_pipeline(request.workspace, ident)
+        pipeline = get_pipeline(request.workspace, slug)
         return _saved(restore_version(pipeline, number, author_of(request), role=request.role))
 
 
@@ -276,8 +276,8 @@ class PipelineSchema(APIView):
         return Response(schema_document(), headers={"Cache-Control": "public, max-age=300"})
 
 
-def _draft(request: Request, ident: str) -> Draft:
-    return drafts.open_draft(get_pipeline(request.workspace, ident), author_of(request))
+def _draft(request: Request, slug: str) -> Draft:
+    return drafts.open_draft(get_pipeline(request.workspace, slug), author_of(request))
 
 
 def _draft_response(request: Request, draft: Draft) -> Response:
@@ -334,12 +334,12 @@ urlpatterns = [
     path("schema/pipeline.json", PipelineSchema.as_view(), name="pipeline_schema"),
     path("pipelines/", Pipelines.as_view(), name="pipelines"),
     path("pipelines/validate/", Validate.as_view(), name="validate"),
-    path("pipelines/<slug:ident>/", PipelineDetail.as_view(), name="pipeline"),
-    path("pipelines/<slug:ident>/ir/", PipelineDocument.as_view(), name="ir"),
-    path("pipelines/<slug:ident>/versions/", Versions.as_view(), name="versions"),
-    path("pipelines/<slug:ident>/restore/", Restore.as_view(), name="restore"),
-    path("pipelines/<slug:ident>/draft/", DraftOfOne.as_view(), name="draft"),
-    path("pipelines/<slug:ident>/draft/undo/", Undo.as_view(), name="undo"),
-    path("pipelines/<slug:ident>/draft/redo/", Redo.as_view(), name="redo"),
-    path("pipelines/<slug:ident>/draft/save/", SaveDraft.as_view(), name="save_draft"),
+    path("pipelines/<slug:slug>/", PipelineDetail.as_view(), name="pipeline"),
+    path("pipelines/<slug:slug>/ir/", PipelineDocument.as_view(), name="ir"),
+    path("pipelines/<slug:slug>/versions/", Versions.as_view(), name="versions"),
+    path("pipelines/<slug:slug>/restore/", Restore.as_view(), name="restore"),
+    path("pipelines/<slug:slug>/draft/", DraftOfOne.as_view(), name="draft"),
+    path("pipelines/<slug:slug>/draft/undo/", Undo.as_view(), name="undo"),
+    path("pipelines/<slug:slug>/draft/redo/", Redo.as_view(), name="redo"),
+    path("pipelines/<slug:slug>/draft/save/", SaveDraft.as_view(), name="save_draft"),
 ]

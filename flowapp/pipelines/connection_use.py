@@ -15,8 +15,8 @@ from ir.documents import read_document
 def pipelines_naming(workspace: Workspace, name: str) -> list[str]:
     """The ids of pipelines whose newest version names the connection."""
     newest = PipelineVersion.objects.filter(pipeline__workspace=workspace, number=F("pipeline__latest_number"))
-    found = newest.order_by("pipeline__ident").values_list("pipeline__ident", "document")
-    return [ident for ident, text in found.iterator() if name in connections_in(text)]
+    found = newest.order_by("pipeline__slug").values_list("pipeline__slug", "document")
+    return [slug for slug, text in found.iterator() if name in connections_in(text)]
 
 
 def connections_in(text: str) -> set[str]:

@@ -102,7 +102,7 @@ def base_text(pipeline: Pipeline, number: int) -> str:
 
 
 def empty_text(pipeline: Pipeline) -> str:
-    head = {"$schema": SCHEMA_ID, "kind": "pipeline", "version": "1.0", "id": pipeline.ident}
+    head = {"$schema": SCHEMA_ID, "kind": "pipeline", "version": "1.0", "id": pipeline.slug}
     name = {"metadata": {"name": pipeline.name}} if pipeline.name else {}
     lines = [f"  {write_json(key)}: {write_json(value, '  ')}" for key, value in {**head, **name, "nodes": []}.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
@@ -212,7 +212,7 @@ def save_draft(
     require_same_id(pipeline, document.id)
     pipeline.refresh_from_db()
     if draft.base_number != pipeline.latest_number:
-        raise VersionConflict(pipeline.ident, draft.base_number, pipeline.latest_number)
+        raise VersionConflict(pipeline.slug, draft.base_number, pipeline.latest_number)
     if pipeline.latest_number and not is_changed(draft):
         return get_version(pipeline)
     version = save_version(pipeline.workspace, draft.text, author, message, draft.base_number, "json", role)
@@ -220,13 +220,13 @@ def save_draft(
     return version
 
 
-def require_same_id(pipeline: Pipeline, ident: str) -> None:
+def require_same_id(pipeline: Pipeline, slug: str) -> None:
     """A text saved under another id would change another pipeline. Raises FlowError."""
-    if ident != pipeline.ident:
+    if slug != pipeline.slug:
         raise FlowError(
             "pipeline.id_changed",
-            f"The document's id is {ident!r}, and this pipeline is {pipeline.ident!r}.",
-            hint=f'Set "id" back to "{pipeline.ident}". For a pipeline of another id make a new one.',
+            f"The document's id is {slug!r}, and this pipeline is {pipeline.slug!r}.",
+            hint=f'Set "id" back to "{pipeline.slug}". For a pipeline of another id make a new one.',
         )
 
 

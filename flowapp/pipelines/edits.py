@@ -34,20 +34,20 @@ def form_patch(document: Any, data: QueryDict) -> Patch:
     action = ACTIONS.get(data.get("action", ""))
     if action is None:
         raise PatchRefused(f"There is no action {data.get('action', '')!r}; there are {', '.join(ACTIONS)}.")
-    path, shown_at, ident = data.get("path", ""), data.get("at", ""), data.get("node", "")
-    if ident and shown_at and path.startswith(f"{shown_at}/"):
-        at, node = find_node(document, ident)
+    path, shown_at, slug = data.get("path", ""), data.get("at", ""), data.get("node", "")
+    if slug and shown_at and path.startswith(f"{shown_at}/"):
+        at, node = find_node(document, slug)
         patch = action(document, str(at) + path[len(shown_at) :], data)
         return [_test_id(at, node), *patch] if patch else []
     return action(document, path, data)
 
 
-def find_node(document: Any, ident: str) -> tuple[Pointer, dict[str, Any]]:
+def find_node(document: Any, slug: str) -> tuple[Pointer, dict[str, Any]]:
     """The place of the first node of that id, and the node; raises FlowError."""
     for at, node in nodes_of(document):
-        if node.get("id") == ident:
+        if node.get("id") == slug:
             return at, node
-    raise FlowError("node.unknown", f"The draft has no node {ident!r}.", hint="It was renamed or removed meanwhile.")
+    raise FlowError("node.unknown", f"The draft has no node {slug!r}.", hint="It was renamed or removed meanwhile.")
 
 
 def _schema_at(document: Any, path: str) -> tuple[Schema, Any, list[str | int]]:
@@ -191,11 +191,11 @@ FEEDS = {"source": NODES, "transform": NODES, "validate": ("validate", "target")
 def _loose_end(document: Any, kind: str) -> str:
     """The only node that nothing reads from and a node of that kind may read from; "" where that is not clear."""
     loose = [
-        ident
+        slug
         for _, node in nodes_of(document)
-        if isinstance(ident := node.get("id"), str)
+        if isinstance(slug := node.get("id"), str)
         and kind in FEEDS.get(str(node.get("kind")), ())
-        and not _readers(document, ident)
+        and not _readers(document, slug)
     ]
     return loose[0] if len(loose) == 1 else ""
 
@@ -225,7 +225,7 @@ def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
 def _set_input(document: Any, path: str, data: QueryDict) -> Patch:
     """Let a node read from another one, or from none."""
     at, node = find_node(document, data.get("node", ""))
-    chosen = [ident for ident in data.getlist("value") if ident]
+    chosen = [slug for slug in data.getlist("value") if slug]
     if node.get("inputs") == chosen:
         return []
     op = "replace" if "inputs" in node else "add"
@@ -237,14 +237,14 @@ def _test_id(at: Pointer, node: dict[str, Any]) -> dict[str, Any]:
     return {"op": "test", "path": str(at / "id"), "value": node["id"]}
 
 
-def _readers(document: Any, ident: str) -> list[tuple[Pointer, int]]:
+def _readers(document: Any, slug: str) -> list[tuple[Pointer, int]]:
     """Who reads from a node: the place of each reader and the index in its inputs, the last first."""
     found = [
         (at, i)
         for at, node in nodes_of(document)
         if isinstance(inputs := node.get("inputs"), list)
         for i, name in enumerate(inputs)
-        if name == ident
+        if name == slug
     ]
     return found[::-1]
 

@@ -20,7 +20,7 @@ class Pipeline(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="pipelines")
-    ident = models.CharField(max_length=63)
+    slug = models.CharField(max_length=63)
     name = models.TextField(blank=True)
     # Each tag on a line of its own, with a line break before the first and after the last.
     tags = models.TextField(blank=True)
@@ -41,13 +41,13 @@ class Pipeline(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = (models.UniqueConstraint(fields=["workspace", "ident"], name="pipeline_ident"),)
+        constraints = (models.UniqueConstraint(fields=["workspace", "slug"], name="pipeline_ident"),)
         indexes = (
             models.Index(fields=["next_fire_at"], name="pipeline_due", condition=models.Q(next_fire_at__isnull=False)),
         )
 
     def __str__(self) -> str:
-        return self.ident
+        return self.slug
 
     @property
     def schedule_zone(self) -> str:
@@ -139,7 +139,7 @@ class Remains(models.Model):
     their time."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
-    ident = models.CharField(max_length=63)
+    slug = models.CharField(max_length=63)
     connection = models.CharField(max_length=63)
     backups = models.JSONField(default=list)
     runs = models.JSONField(default=list)
@@ -148,4 +148,4 @@ class Remains(models.Model):
     left_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
-        return f"{self.ident} behind {self.connection}"
+        return f"{self.slug} behind {self.connection}"

@@ -79,7 +79,7 @@ class NodePanel:
     columns: list[str]
 
     @property
-    def ident(self) -> str:
+    def slug(self) -> str:
         return str(self.node.get("id", ""))
 
     @property
@@ -105,10 +105,10 @@ def _has_diagnostics(made: Field) -> bool:
     return bool(made.diagnostics) or any(map(_has_diagnostics, (*made.children, *made.folded)))
 
 
-def node_panel(view: DraftView, ident: str) -> NodePanel:
+def node_panel(view: DraftView, slug: str) -> NodePanel:
     """Raises FlowError if the draft has no such node."""
     document = view.last_good
-    at, node = find_node(document, ident)
+    at, node = find_node(document, slug)
     mine = [d for d in view.checked.diagnostics if d.path[:2] == tuple(at)] if view.document is not None else []
     maker = FormMaker(document_tree(), mine, _rules(view, node))
     ids = maker.take(at / "id", below=False)
@@ -251,9 +251,9 @@ def _reader(document: Any, at: Pointer, node: dict[str, Any], diagnostics: list[
     return Reader(options, diagnostics)
 
 
-def _readers_below(document: Any, ident: str) -> set[str]:
+def _readers_below(document: Any, slug: str) -> set[str]:
     """The ids of all nodes that read from a node, directly or through others, and its own."""
-    found, grown = {ident}, True
+    found, grown = {slug}, True
     while grown:
         more = {str(n.get("id")) for _, n in nodes_of(document) if found & set(_texts(n.get("inputs")))}
         grown = not more <= found

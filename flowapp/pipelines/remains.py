@@ -80,7 +80,7 @@ def note_remains(pipeline: Pipeline) -> list[Remains]:
     return Remains.objects.bulk_create(
         Remains(
             workspace=pipeline.workspace,
-            ident=pipeline.ident,
+            slug=pipeline.slug,
             connection=name,
             backups=backups[name],
             runs=runs,
@@ -112,7 +112,7 @@ def _clear_up(remains: Remains) -> bool:
         _forget(resolve(stored), remains)
     except FlowError as error:
         logger.info(
-            "What %s left behind connection %s is not cleared up yet: %s", remains.ident, remains.connection, error.code
+            "What %s left behind connection %s is not cleared up yet: %s", remains.slug, remains.connection, error.code
         )
         return False
     if remains.quarantines:  # they stay until they are past their time
@@ -132,13 +132,13 @@ def _let_go(remains: Remains) -> bool:
             raise_alert(
                 "remains.stay",
                 "warning",
-                f"Pipeline {remains.ident!r} was deleted more than {REMOVED_DAYS} days ago, and connection "
+                f"Pipeline {remains.slug!r} was deleted more than {REMOVED_DAYS} days ago, and connection "
                 f"{remains.connection!r} is removed: what the pipeline left behind it stays there (samples, marks and "
                 f"backups as far as there were any{tables}).",
                 "If that database is still in use, have its owner delete them: all but the rejected rows is in schema "
                 "flow_meta.",
                 workspace=remains.workspace,
-                node=remains.ident,
+                node=remains.slug,
             )
             remains.delete()
     return is_over
@@ -146,10 +146,10 @@ def _let_go(remains: Remains) -> bool:
 
 def _forget(connection: Resolved, remains: Remains) -> None:
     """A pipeline that was made under the same id since keeps what is its own: samples of its runs, and the mark."""
-    owner = Owner(str(remains.workspace_id), remains.ident)
+    owner = Owner(str(remains.workspace_id), remains.slug)
     backups = [BackupRef(run, node) for run, node in remains.backups]
     clear_pipeline(connection, owner, backups_taken=backups, runs=set(remains.runs), list_known=_known)
-    if not Pipeline.objects.filter(workspace=remains.workspace_id, ident=remains.ident).exists():
+    if not Pipeline.objects.filter(workspace=remains.workspace_id, slug=remains.slug).exists():
         delete_watermarks(connection, owner)
 
 

@@ -14,17 +14,17 @@ MOST_NAMES, MOST_CANDIDATES = 500, 5
 
 
 def list_pipelines(workspace: Workspace) -> QuerySet[Pipeline]:
-    return Pipeline.objects.filter(workspace=workspace).order_by("ident")
+    return Pipeline.objects.filter(workspace=workspace).order_by("slug")
 
 
-def get_pipeline(workspace: Workspace, ident: str) -> Pipeline:
+def get_pipeline(workspace: Workspace, slug: str) -> Pipeline:
     """The pipeline of that id; raises FlowError."""
     try:
-        return Pipeline.objects.select_related("workspace").get(workspace=workspace, ident=ident)
+        return Pipeline.objects.select_related("workspace").get(workspace=workspace, slug=slug)
     except Pipeline.DoesNotExist:
         raise FlowError(
             "pipeline.unknown",
-            f"There is no pipeline {ident!r} in workspace {workspace.slug!r}.",
+            f"There is no pipeline {slug!r} in workspace {workspace.slug!r}.",
             hint="`flow pipeline list` shows those there are; `flow pipeline save FILE` adds one.",
         ) from None
 
@@ -32,13 +32,13 @@ def get_pipeline(workspace: Workspace, ident: str) -> Pipeline:
 def find_pipeline(workspace: Workspace, text: str) -> Pipeline:
     """The pipeline that a person means by an id or, in any case, a name; raises FlowError."""
     pipelines = Pipeline.objects.filter(workspace=workspace)
-    if found := pipelines.filter(ident=text).first():
+    if found := pipelines.filter(slug=text).first():
         return found
-    named = list(pipelines.filter(name__iexact=text.strip()).order_by("ident")[: MOST_CANDIDATES + 1])
+    named = list(pipelines.filter(name__iexact=text.strip()).order_by("slug")[: MOST_CANDIDATES + 1])
     if len(named) == 1:
         return named[0]
     if named:
-        ids = ", ".join(pipeline.ident for pipeline in named[:MOST_CANDIDATES])
+        ids = ", ".join(pipeline.slug for pipeline in named[:MOST_CANDIDATES])
         more = " …" if len(named) > MOST_CANDIDATES else ""
         raise FlowError("pipeline.ambiguous", f"Several pipelines are named {text!r}: {ids}{more}.", hint="Use an id.")
     raise FlowError("pipeline.unknown", f"There is no pipeline with the id or name {text!r} here.")
@@ -49,7 +49,7 @@ def list_pipeline_names(workspace: Workspace, *, with_version: bool = False) -> 
     pipelines = list_pipelines(workspace)
     if with_version:
         pipelines = pipelines.exclude(latest_number=0)
-    return pipelines.values_list("ident", "name")[:MOST_NAMES]
+    return pipelines.values_list("slug", "name")[:MOST_NAMES]
 
 
 def list_versions(pipeline: Pipeline) -> QuerySet[PipelineVersion]:
@@ -64,7 +64,7 @@ def get_version(pipeline: Pipeline, number: int | None = None) -> PipelineVersio
     if found is None:
         raise FlowError(
             "version.unknown",
-            f"Pipeline {pipeline.ident!r} has no version {number or ''}".rstrip() + ".",
-            hint=f"`flow pipeline history {pipeline.ident}` shows those there are.",
+            f"Pipeline {pipeline.slug!r} has no version {number or ''}".rstrip() + ".",
+            hint=f"`flow pipeline history {pipeline.slug}` shows those there are.",
         )
     return found

@@ -34,7 +34,7 @@ class ScheduleSerializer(WireSerializer[Any]):
 
 
 class PipelineSerializer(CamelSerializer[Pipeline]):
-    id = serializers.CharField(source="ident")
+    id = serializers.CharField(source="slug")
     name = serializers.CharField()
     version = serializers.IntegerField(source="latest_number", help_text="The newest; 0 before the first is saved.")
     enabled = serializers.BooleanField()

@@ -32,10 +32,10 @@ IDENT = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 class VersionConflict(FlowError):
     """The stored version is newer than the one that an edit was made from. `current` is the stored one."""
 
-    def __init__(self, ident: str, expected: int, current: int) -> None:
+    def __init__(self, slug: str, expected: int, current: int) -> None:
         super().__init__(
             "version.conflict",
-            f"Pipeline {ident!r} is at version {current}, and this edit was made from version {expected}.",
+            f"Pipeline {slug!r} is at version {current}, and this edit was made from version {expected}.",
             hint="Look at what was saved since, then save your edit on top of it.",
         )
         self.expected, self.current = expected, current
@@ -72,9 +72,9 @@ def save_version(
     raise VersionConflict(document.id, current, current + 1)
 
 
-def _get_or_create(workspace: Workspace, ident: str) -> Pipeline:
+def _get_or_create(workspace: Workspace, slug: str) -> Pipeline:
     pipeline, _ = Pipeline.objects.get_or_create(
-        workspace=workspace, ident=ident, defaults={"fence_counter": _first_token()}
+        workspace=workspace, slug=slug, defaults={"fence_counter": _first_token()}
     )
     return pipeline
 
@@ -165,19 +165,19 @@ def _switch(pipeline: Pipeline, **changes: bool) -> None:
     pipeline.refresh_from_db()
 
 
-def create_pipeline(workspace: Workspace, ident: str, name: str = "") -> Pipeline:
+def create_pipeline(workspace: Workspace, slug: str, name: str = "") -> Pipeline:
     """A pipeline without a version, for a first draft. Raises FlowError if the id is none or is taken."""
-    if not IDENT.fullmatch(ident):
+    if not IDENT.fullmatch(slug):
         raise FlowError(
             "pipeline.id_malformed",
-            f"{ident!r} is no id of a pipeline.",
+            f"{slug!r} is no id of a pipeline.",
             hint="An id begins with a small letter and holds up to 63 small letters, digits, - and _.",
         )
     pipeline, is_new = Pipeline.objects.get_or_create(
-        workspace=workspace, ident=ident, defaults={"name": name, "fence_counter": _first_token()}
+        workspace=workspace, slug=slug, defaults={"name": name, "fence_counter": _first_token()}
     )
     if not is_new:
-        raise FlowError("pipeline.exists", f"There is a pipeline {ident!r} already.", hint="Choose another id.")
+        raise FlowError("pipeline.exists", f"There is a pipeline {slug!r} already.", hint="Choose another id.")
     return pipeline
 
 
@@ -188,7 +188,7 @@ def delete_pipeline(pipeline: Pipeline) -> None:
     with transaction.atomic():
         if pipeline.runs.filter(ended_at=None).exists():
             raise FlowError(
-                "pipeline.busy", f"Pipeline {pipeline.ident!r} has runs that have not ended.", hint="Cancel them first."
+                "pipeline.busy", f"Pipeline {pipeline.slug!r} has runs that have not ended.", hint="Cancel them first."
             )
         left = note_remains(pipeline)
         pipeline.runs.all().delete()

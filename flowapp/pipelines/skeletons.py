@@ -61,7 +61,7 @@ def new_node(
 
 
 def _free_id(first: str, taken: set[str]) -> str:
-    number, ident = 1, first
-    while ident in taken:
-        number, ident = number + 1, f"{first}{number + 1}"
-    return ident
+    number, slug = 1, first
+    while slug in taken:
+        number, slug = number + 1, f"{first}{number + 1}"
+    return slug

@@ -78,13 +78,13 @@ class Errors(APIView):
 
 class Error(APIView):
     @extend_schema(request=RowChangeRequest, responses={200: EntriesSerializer, 409: ProblemSerializer})
-    def patch(self, request: Request, ident: str) -> Response:
-        """Fix a row (`cells`), ignore it, or take that back (`status: open`). `ident` is its key, `run:row`, or the
+    def patch(self, request: Request, row_key: str) -> Response:
+        """Fix a row (`cells`), ignore it, or take that back (`status: open`). `row_key` is its key, `run:row`, or the
         number of one of its entries. All entries of the row change."""
         given = RowChangeRequest(data=request.data)
         given.is_valid(raise_exception=True)
         data = given.validated_data
-        key = key_of_entry(request.workspace, ident)
+        key = key_of_entry(request.workspace, row_key)
         selection = choose_by_keys(request.workspace, [key], decider_of(request))
         run, _, row_id = key.partition(":")
         before = next(iter(find_entries(request.workspace, get_run(request.workspace, run), [row_id])))
@@ -283,5 +283,5 @@ urlpatterns = [
     path("errors/export/", Export.as_view(), name="export_errors"),
     path("errors/purge/", Purge.as_view(), name="purge_errors"),
     path("runs/<uuid:run>/rows/", RowsOfReplay.as_view(), name="rows_of_replay"),
-    path("errors/<str:ident>/", Error.as_view(), name="error"),
+    path("errors/<str:row_key>/", Error.as_view(), name="error"),
 ]

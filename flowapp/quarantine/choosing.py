@@ -72,42 +72,42 @@ def choose_alike(workspace: Workspace, wanted: EntryFilter, by: Decider) -> Sele
     return _freeze(workspace, pipeline, entries, wanted.words(), by, is_whole=not cursor)
 
 
-def key_of_entry(workspace: Workspace, ident: str) -> str:
+def key_of_entry(workspace: Workspace, row_key: str) -> str:
     """The key of one row. Raises as `keys_of_entries` does."""
-    return keys_of_entries(workspace, [ident])[0]
+    return keys_of_entries(workspace, [row_key])[0]
 
 
-def keys_of_entries(workspace: Workspace, idents: Sequence[str]) -> list[str]:
+def keys_of_entries(workspace: Workspace, row_keys: Sequence[str]) -> list[str]:
     """The keys of rows, each by itself or by the number of one of its entries, in the same order; however many there
     are, each table is asked once. Raises FlowError."""
-    numbers = {ident: _number(ident) for ident in idents if ident.isdecimal()}
+    numbers = {row_key: _number(row_key) for row_key in row_keys if row_key.isdecimal()}
     found = _keys_of_numbers(workspace, sorted(set(numbers.values()))) if numbers else {}
-    return [_only(ident, found.get(numbers[ident], {})) if ident in numbers else ident for ident in idents]
+    return [_only(row_key, found.get(numbers[row_key], {})) if row_key in numbers else row_key for row_key in row_keys]
 
 
-def _number(ident: str) -> int:
+def _number(row_key: str) -> int:
     """Raises FlowError for one that no entry can have."""
-    if len(ident) > len(str(HIGHEST)) or int(ident) > HIGHEST:
-        raise _unknown(ident)
-    return int(ident)
+    if len(row_key) > len(str(HIGHEST)) or int(row_key) > HIGHEST:
+        raise _unknown(row_key)
+    return int(row_key)
 
 
-def _only(ident: str, found: Mapping[str, str]) -> str:
+def _only(row_key: str, found: Mapping[str, str]) -> str:
     """The key of the one row. `found` are keys, and the pipelines of their rows."""
     if len(found) > 1:
         keys = ", ".join(f"{key} (of {pipeline})" for key, pipeline in sorted(found.items()))
         raise FlowError(
-            "error.conflict", f"Several tables hold an entry {ident}.", hint=f"Name the row by its key: {keys}."
+            "error.conflict", f"Several tables hold an entry {row_key}.", hint=f"Name the row by its key: {keys}."
         )
     if not found:
-        raise _unknown(ident)
+        raise _unknown(row_key)
     return next(iter(found))
 
 
-def _unknown(ident: str) -> FlowError:
+def _unknown(row_key: str) -> FlowError:
     return FlowError(
         "error.unknown",
-        f"There is no rejected row {ident[:40]} here.",
+        f"There is no rejected row {row_key[:40]} here.",
         hint="`flow errors list` shows the newest ones.",
     )
 

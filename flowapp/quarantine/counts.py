@@ -16,9 +16,9 @@ from flowapp.runs.models import RuleCount
 from flowapp.runs.purposes import LOADS
 
 GROUPS = {
-    "pipeline": ("run__pipeline__ident",),
-    "rule": ("run__pipeline__ident", "node", "rule", "type", "field", "on_fail"),
-    "field": ("run__pipeline__ident", "field"),
+    "pipeline": ("run__pipeline__slug",),
+    "rule": ("run__pipeline__slug", "node", "rule", "type", "field", "on_fail"),
+    "field": ("run__pipeline__slug", "field"),
     "day": ("day",),
 }
 """What counts can be told by, and the columns that make a group."""
@@ -45,7 +45,7 @@ def count_violations(
 
 
 def _named(group: dict[str, Any]) -> dict[str, Any]:
-    return {"pipeline" if name == "run__pipeline__ident" else name: value for name, value in group.items()}
+    return {"pipeline" if name == "run__pipeline__slug" else name: value for name, value in group.items()}
 
 
 def _violated(workspace: Workspace, days: int, pipeline: Pipeline | None) -> QuerySet[RuleCount]:

@@ -80,7 +80,7 @@ class Part:
 def reach_parts(selection: Selection) -> Iterator[Part]:
     """Raises Failure where a database does not answer, or where nothing can be noted about rows."""
     pipeline = selection.pipeline
-    owner = Owner(str(selection.workspace_id), pipeline.ident)
+    owner = Owner(str(selection.workspace_id), pipeline.slug)
     places = places_of(selection.workspace, pipeline, None)
     for part in selection.parts:
         table = TableName(part["schema"], part["table"])

@@ -19,13 +19,13 @@ LONGEST_SEARCH = 200
 def wanted_of(request: HtmxRequest, given: Mapping[str, str]) -> EntryFilter:
     """Raises FlowError for a pipeline or run that is not of this workspace, for a search by who sees no values, and for
     a status or day that cannot be read: all rows would be shown, exported or deleted instead of those asked for."""
-    ident, run = given.get("pipeline"), given.get("run")
+    slug, run = given.get("pipeline"), given.get("run")
     search = given.get("search", "").strip()[:LONGEST_SEARCH]
     if search:
         require_values(request.role)
     replay = given.get("replay")
     return EntryFilter(
-        pipeline=get_pipeline(request.workspace, ident) if ident else None,
+        pipeline=get_pipeline(request.workspace, slug) if slug else None,
         run=get_run(request.workspace, run) if run else None,
         rule=given.get("rule") or None,
         field=given.get("field"),

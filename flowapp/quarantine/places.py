@@ -45,16 +45,16 @@ def places_left(workspace: Workspace) -> list[Place]:
     """Where pipelines that were deleted have left rejected rows that can be reached."""
     stored = Connection.objects.filter(workspace=workspace).values("name")
     return [
-        Place(remains.ident, remains.connection, TableName.parse(table))
+        Place(remains.slug, remains.connection, TableName.parse(table))
         for remains in Remains.objects.filter(workspace=workspace, connection__in=stored).order_by("pk")
         for table in remains.quarantines
     ]
 
 
 def _places(versions: QuerySet[PipelineVersion]) -> list[Place]:
-    kept = versions.exclude(quarantines=[]).order_by("pipeline__ident")
+    kept = versions.exclude(quarantines=[]).order_by("pipeline__slug")
     return [
-        Place(ident, connection, TableName.parse(table))
-        for ident, quarantines in kept.values_list("pipeline__ident", "quarantines").distinct()
+        Place(slug, connection, TableName.parse(table))
+        for slug, quarantines in kept.values_list("pipeline__slug", "quarantines").distinct()
         for connection, table in quarantines
     ]

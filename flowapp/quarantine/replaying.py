@@ -123,7 +123,7 @@ def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
             )
         if mode.needs_key:
             told.append(f"Newer rows of {table} with the same key stay as they are, unless you tick them once checked.")
-        if mode.keeps_mark:
+        if mode.keeps_watermark:
             told.append(f"Rows are added to {table} past its mark, which does not move.")
     return told
 

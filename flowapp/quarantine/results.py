@@ -59,7 +59,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
     if over_rows is None or not over_rows.loads:
         raise FlowError(
             "run.no_replay",
-            f"Run {run.number} of {run.pipeline.ident} replayed no rows.",
+            f"Run {run.number} of {run.pipeline.slug} replayed no rows.",
             hint="A check without a load tells its rows in `rows.results`.",
         )
     counted = dict((run.report or {}).get("rows", {}))

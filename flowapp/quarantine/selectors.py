@@ -50,7 +50,7 @@ class EntryFilter:
     def words(self) -> dict[str, Any]:
         """What may be kept of it: whether text was looked for, not which."""
         named = {
-            "pipeline": self.pipeline and self.pipeline.ident,
+            "pipeline": self.pipeline and self.pipeline.slug,
             "run": self.run and str(self.run.pk),
             "rule": self.rule,
             "field": self.field,

@@ -44,8 +44,8 @@ USUAL_DAYS = 30
 def home(request: HtmxRequest) -> HttpResponse:
     """Counts from the control database: no warehouse is asked."""
     days = _days(request.GET.get("days", ""))
-    ident = request.GET.get("pipeline", "")
-    pipeline = get_pipeline(request.workspace, ident) if ident else None
+    slug = request.GET.get("pipeline", "")
+    pipeline = get_pipeline(request.workspace, slug) if slug else None
     counts = {by: count_violations(request.workspace, by, days=days, pipeline=pipeline) for by in GROUPS}
     trend = present_trend(counts["day"], days)
     context = {
@@ -130,7 +130,7 @@ def _rows_it_had(request: HtmxRequest, run: Run) -> HttpResponse:
         rejected = [result for result in REJECTED if run.report.get("rows", {}).get(result)]
         only = f"?result={rejected[0]}" if len(rejected) == 1 else ""
         return redirect(f"{reverse('runs:detail', args=[request.workspace.slug, run.pk])}{only}#one-by-one")
-    wanted = urlencode({"pipeline": run.pipeline.ident})
+    wanted = urlencode({"pipeline": run.pipeline.slug})
     return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{wanted}")
 
 

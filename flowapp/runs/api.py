@@ -53,12 +53,12 @@ class Runs(ListAPIView[Run]):
 
 class RunsOfPipeline(APIView):
     @extend_schema(request=RunRequest, responses={202: RunSummarySerializer, 409: ProblemSerializer})
-    def post(self, request: Request, ident: str) -> Response:
+    def post(self, request: Request, slug: str) -> Response:
         """Queue a run of the newest version; or a preview, which loads nothing and tells what a run would change.
 
         `refuse` answers 409 when a run is under way or waits.
         """
-        pipeline = get_pipeline(request.workspace, ident)
+        pipeline = get_pipeline(request.workspace, slug)
         wish = RunRequest(data=request.data)
         wish.is_valid(raise_exception=True)
         wanted = dict(wish.validated_data)
@@ -115,7 +115,7 @@ class RunHookAgain(APIView):
 
 
 urlpatterns = [
-    path("pipelines/<slug:ident>/runs/", RunsOfPipeline.as_view(), name="pipeline_runs"),
+    path("pipelines/<slug:slug>/runs/", RunsOfPipeline.as_view(), name="pipeline_runs"),
     path("runs/", Runs.as_view(), name="runs"),
     path("runs/<uuid:run>/", OneRun.as_view(), name="run"),
     path("runs/<uuid:run>/cancel/", CancelRun.as_view(), name="cancel_run"),

@@ -24,7 +24,7 @@ class RunsConfig(AppConfig):
         from flowapp.runs.schedules import fire_due
 
         usage.before_removal.register(refuse_removal)
-        register_encrypted(EffectSample, "sealed")
+        register_encrypted(EffectSample, "encrypted")
         register_encrypted(Run, "error_detail")
         retention.register(*retained.RETENTION)
         for what, how_long in retained.DESCRIBED:

@@ -48,12 +48,12 @@ def _send(run_id: UUID) -> None:
         logger.warning("Run %s was not sent, the broker does not answer: %s", run_id, type(error).__name__)
 
 
-def send_hook(run_id: UUID, ident: str, key: str) -> None:
+def send_hook(run_id: UUID, slug: str, key: str) -> None:
     """Send a hook that is to run again. What is lost here may be asked for again after a while."""
     if not settings.REDIS_URL:
         return
     try:
-        app.send_task(HOOK_TASK, (str(run_id), ident, key))
+        app.send_task(HOOK_TASK, (str(run_id), slug, key))
     except OperationalError as error:
         logger.warning("A hook of run %s was not sent, the broker does not answer: %s", run_id, type(error).__name__)
 

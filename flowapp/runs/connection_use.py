@@ -30,5 +30,5 @@ def runs_needing(workspace: Workspace, name: str) -> list[Run]:
 
 
 def _shown(runs: Sequence[Run]) -> str:
-    named = ", ".join(f"run {run.number} of {run.pipeline.ident} ({run.state})" for run in runs[:MOST_SHOWN])
+    named = ", ".join(f"run {run.number} of {run.pipeline.slug} ({run.state})" for run in runs[:MOST_SHOWN])
     return named if len(runs) <= MOST_SHOWN else f"{named} and {len(runs) - MOST_SHOWN:,} more"

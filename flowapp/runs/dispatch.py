@@ -17,10 +17,10 @@ from flowapp.connections.services import refuse_control_databases, resolve_conne
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
-from flowapp.runs.endings import cancelled, end_badly, end_well
 from flowapp.runs.holds import kept_of
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run
 from flowapp.runs.models import RESTING, Purpose, Run, Trigger
+from flowapp.runs.outcomes import cancelled, end_badly, end_well
 from flowapp.runs.ports import make_ports
 from flowapp.runs.purposes import Engine, purpose_of
 from flowapp.runs.recovery import adopt_inline, take_back_lost

@@ -65,51 +65,51 @@ def can_run_again(run: Run, hook: Mapping[str, Any]) -> bool:
     return run.state == State.LOADED_HOOK_FAILED and hook["stage"] == STAGE and hook["state"] != "succeeded"
 
 
-def ask_for_hook(run: Run, ident: str) -> Hook:
+def ask_for_hook(run: Run, slug: str) -> Hook:
     """Let a worker run one hook again. Raises FlowError if there is no such hook, it is done, or one is under way."""
     with transaction.atomic():
-        hook, key = _take_hook(run, ident)
-        transaction.on_commit(lambda: send_hook(run.pk, ident, key))
+        hook, key = _take_hook(run, slug)
+        transaction.on_commit(lambda: send_hook(run.pk, slug, key))
     return hook
 
 
-def run_hook_here(run: Run, ident: str) -> Hook:
+def run_hook_here(run: Run, slug: str) -> Hook:
     """Run one hook again in this process; returns what came of it. Raises FlowError as `ask_for_hook` does."""
-    _, key = _take_hook(run, ident)
+    _, key = _take_hook(run, slug)
     try:
-        run_hook_again(run.pk, ident, key)
+        run_hook_again(run.pk, slug, key)
     finally:  # an interrupt must not bar the hook until the lease runs out
         Run.objects.filter(pk=run.pk, lease_owner=key).update(lease_owner="", lease_until=None)
     run.refresh_from_db()
-    return next(hook for hook in hooks_of(run) if hook["id"] == ident)
+    return next(hook for hook in hooks_of(run) if hook["id"] == slug)
 
 
-def _take_hook(run: Run, ident: str) -> tuple[Hook, str]:
+def _take_hook(run: Run, slug: str) -> tuple[Hook, str]:
     """The hook, marked as about to run, and the key that is good for one try of it."""
-    _find(run, ident)
+    _find(run, slug)
     key = f"hook-{secrets.token_hex(8)}"
     with transaction.atomic():
         if not _take(run, key):
             raise FlowError("hook.busy", "A hook of this run is under way.", hint="Wait for its result.")
         # Another hook may have ended since the run was read.
         run.refresh_from_db()
-        hooks, hook = _find(run, ident)
+        hooks, hook = _find(run, slug)
         hook["state"] = "queued"
         Run.objects.filter(pk=run.pk, lease_owner=key).update(report={**run.report, "hooks": hooks})
     return hook, key
 
 
-def _find(run: Run, ident: str) -> tuple[list[Hook], Hook]:
+def _find(run: Run, slug: str) -> tuple[list[Hook], Hook]:
     """All hooks of the run, and the one that is to run again."""
     hooks = hooks_of(run)
-    hook = next((hook for hook in hooks if hook["id"] == ident), None)
+    hook = next((hook for hook in hooks if hook["id"] == slug), None)
     if hook is None:
         known = ", ".join(hook["id"] for hook in hooks) or "none"
-        raise FlowError("hook.unknown", f"The run has no hook {ident!r}.", hint=f"Its hooks: {known}.")
+        raise FlowError("hook.unknown", f"The run has no hook {slug!r}.", hint=f"Its hooks: {known}.")
     if not can_run_again(run, hook):
         raise FlowError(
             "hook.not_to_run",
-            f"The hook {ident} is {hook['state']} and the run is {run.state}.",
+            f"The hook {slug} is {hook['state']} and the run is {run.state}.",
             hint="A post-hook is run again when it failed or was not run, and the load stands.",
         )
     return hooks, hook
@@ -122,15 +122,15 @@ def _take(run: Run, key: str) -> int:
     return free.update(lease_owner=key, lease_until=from_now(QUEUED_SECONDS))
 
 
-def run_hook_again(run_id: UUID | str, ident: str, key: str) -> None:
+def run_hook_again(run_id: UUID | str, slug: str, key: str) -> None:
     """Run the hook that `key` was given for, and write down what came of it. A key that is not good is left alone."""
     held = Run.objects.filter(pk=run_id, lease_owner=key, state=State.LOADED_HOOK_FAILED)
     if not held.update(lease_until=from_now(RUNNING_SECONDS)):
         return
     run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)
-    result = _execute(run, next(hook for hook in hooks_of(run) if hook["id"] == ident))
+    result = _execute(run, next(hook for hook in hooks_of(run) if hook["id"] == slug))
     with transaction.atomic():
-        hooks = [result if hook["id"] == ident else hook for hook in hooks_of(run)]
+        hooks = [result if hook["id"] == slug else hook for hook in hooks_of(run)]
         state = _state_with(run, hooks)
         changes = {"report": {**run.report, "hooks": hooks}, "lease_owner": "", "lease_until": None, "state": state}
         if not held.update(**changes):
@@ -157,10 +157,8 @@ def _execute(run: Run, hook: Hook) -> Hook:
     return hook_document(report)
 
 
-def _placed(job: RunJob, ident: str) -> tuple[Target, PlacedHook]:
-    return next(
-        (target, placed) for target in job.pipeline.targets() for placed in target.hooks() if placed.id == ident
-    )
+def _placed(job: RunJob, slug: str) -> tuple[Target, PlacedHook]:
+    return next((target, placed) for target in job.pipeline.targets() for placed in target.hooks() if placed.id == slug)
 
 
 def _job(run: Run) -> RunJob:

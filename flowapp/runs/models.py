@@ -155,7 +155,7 @@ class Run(models.Model):
     @property
     def name(self) -> str:
         """What people call it: numbers are given by pipeline."""
-        return f"{self.pipeline.ident}/{self.number}"
+        return f"{self.pipeline.slug}/{self.number}"
 
 
 class NodeRun(models.Model):
@@ -205,7 +205,7 @@ class RuleCount(models.Model):
     field = models.TextField(null=True)  # noqa: DJ001 - a rule without a field is told apart from a field named ''
     on_fail = models.CharField(max_length=10)
     violations = models.BigIntegerField()
-    judged = models.BigIntegerField(null=True)
+    evaluated = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["run", "position"], name="rule_of_run"),)
@@ -259,7 +259,7 @@ class EffectSample(models.Model):
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="samples")
     node = models.CharField(max_length=63)
-    sealed = models.TextField()
+    encrypted = models.TextField()
     at = models.DateTimeField(db_index=True)
 
     class Meta:

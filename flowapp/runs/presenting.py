@@ -10,11 +10,11 @@ from django.utils import timezone
 from executors.api import list_steps
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.durations import idle_seconds_of, seconds_of
-from flowapp.runs.equation import Equation, equation_of
 from flowapp.runs.hooks import can_run_again, hooks_of
 from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State
 from flowapp.runs.previews import present_effects
 from flowapp.runs.purposes import purpose_of
+from flowapp.runs.row_balance import RowBalance, row_balance_of
 from flowapp.runs.selectors import list_log, run_ahead, run_document
 from flowapp.runs.sent_statements import sent_by
 from ir.errors import FlowError
@@ -42,7 +42,7 @@ class NodeBar:
     kind: str
     counts: dict[str, Any] | None
     width: float
-    equation: Equation | None
+    row_balance: RowBalance | None
     failed: bool
 
     @property
@@ -83,7 +83,7 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
         "idle_seconds": idle_seconds_of(run),
         "steps": _steps(run) if run.state == State.RUNNING else [],
         "bars": _bars(run, document),
-        "equations": _equations(document),
+        "equations": _row_balances(document),
         "effects": present_effects(document),
         "nothing_new": bool(run.report and run.report.get("nothingNew")),
         "log": list(lines) if whole_log else newest[LOG_LINES_SHOWN - 1 :: -1],
@@ -98,7 +98,7 @@ def _marks(run: Run) -> list[str]:
         targets = read_document(run.document).targets()
     except FlowError:
         return []
-    return [target.id for target in targets if load_mode(target.load_mode).keeps_mark]
+    return [target.id for target in targets if load_mode(target.load_mode).keeps_watermark]
 
 
 def _hooks(run: Run) -> list[HookRow]:
@@ -116,8 +116,8 @@ def _steps(run: Run) -> list[Step]:
     return [Step(step.label, "done" if i < at else "now" if i == at else "to come") for i, step in enumerate(shown)]
 
 
-def _equations(document: dict[str, Any]) -> list[tuple[dict[str, Any], Equation]]:
-    return [(node, equation_of(node)) for node in document["nodes"] if node.get("rowsLoaded") is not None]
+def _row_balances(document: dict[str, Any]) -> list[tuple[dict[str, Any], RowBalance]]:
+    return [(node, row_balance_of(node)) for node in document["nodes"] if node.get("rowsLoaded") is not None]
 
 
 def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
@@ -131,7 +131,7 @@ def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
             kind,
             node := counted.get(name),
             max(0.5, 100 * node["durationMs"] / longest) if node else 0,
-            equation_of(node) if node and node.get("rowsLoaded") is not None else None,
+            row_balance_of(node) if node and node.get("rowsLoaded") is not None else None,
             run.error_node == name and run.state not in (State.HELD, State.DISCARDED),
         )
         for name, kind in kinds.items()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from flowapp.runs.equation import equation_of
+from flowapp.runs.row_balance import row_balance_of
 
 KINDS = {
     "inserted": "inserted",
@@ -35,7 +35,7 @@ def present_effects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             **effect,
-            "equation": equation_of(nodes[effect["node"]]) if effect["node"] in nodes else None,
+            "row_balance": row_balance_of(nodes[effect["node"]]) if effect["node"] in nodes else None,
             "bars": _bars(_counts(effect)),
             "columns": _columns(effect["keys"]),
         }

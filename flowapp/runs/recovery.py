@@ -12,9 +12,9 @@ from executors.errors import Failure, LeaseLost, Terminal, Transient
 from flowapp.clock import from_now
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
-from flowapp.runs.endings import cancelled, end_lost, settle
 from flowapp.runs.leases import Claim, take_over
 from flowapp.runs.models import Run, State
+from flowapp.runs.outcomes import cancelled, end_lost, settle
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 100
@@ -53,7 +53,7 @@ def _recover(claim: Claim, run: Run) -> None:
 def _stored_error(run: Run) -> Failure:
     """The error of a run that was parked, as it was written down."""
     error = Terminal(run.error_code, run.error_message, hint=run.error_hint, node=run.error_node or None)
-    error.sealed_detail = run.error_detail
+    error.encrypted_detail = run.error_detail
     return error
 
 

@@ -32,7 +32,7 @@ def save_report(run: Run, report: RunReport) -> dict[str, Any]:
         "hooks": [hook_document(hook) for hook in report.hooks],
         "nothingNew": report.nothing_new,
         "nothingNewReason": report.nothing_new_reason,
-        "judged": bool(report.shares),
+        "evaluated": bool(report.target_counts),
         **_save_effects(run, report),
         **_save_rows(run, report),
     }
@@ -43,9 +43,9 @@ def _save_effects(run: Run, report: RunReport) -> dict[str, Any]:
     if not report.effects:
         return {}
     for effect in report.effects:
-        sealed = encrypt(json.dumps(effect.samples_json()))
+        encrypted = encrypt(json.dumps(effect.samples_json()))
         EffectSample.objects.update_or_create(
-            run=run, node=effect.node, defaults={"workspace_id": run.workspace_id, "sealed": sealed, "at": Now()}
+            run=run, node=effect.node, defaults={"workspace_id": run.workspace_id, "encrypted": encrypted, "at": Now()}
         )
     return {"effects": [effect.to_json() for effect in report.effects]}
 
@@ -58,8 +58,8 @@ def _save_rows(run: Run, report: RunReport) -> dict[str, Any]:
     """What became of rejected rows, in numbers. What a check without a load found of each, which may hold values, is
     kept apart, for a short while."""
     if report.row_results:
-        sealed = encrypt(json.dumps(report.row_results))
-        values = {"workspace_id": run.workspace_id, "sealed": sealed, "at": Now()}
+        encrypted = encrypt(json.dumps(report.row_results))
+        values = {"workspace_id": run.workspace_id, "encrypted": encrypted, "at": Now()}
         EffectSample.objects.update_or_create(run=run, node=ROWS, defaults=values)
     if not report.row_counts:
         return {}
@@ -108,5 +108,5 @@ def _rule(run: Run, position: int, rule: RuleCount) -> models.RuleCount:
         field=rule.field,
         on_fail=rule.on_fail,
         violations=rule.violations,
-        judged=rule.judged,
+        evaluated=rule.evaluated,
     )

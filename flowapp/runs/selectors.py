@@ -73,17 +73,17 @@ def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:
     if not keys:
         return {}
     ended = Run.objects.filter(pk__in=keys, state__in=ENDED)
-    columns = ("pk", "report__quarantine__rows", "report__judged")
-    kept = {key: (rows, judged) for key, rows, judged in ended.values_list(*columns)}
+    columns = ("pk", "report__quarantine__rows", "report__evaluated")
+    kept = {key: (rows, evaluated) for key, rows, evaluated in ended.values_list(*columns)}
     if not kept:
         return {}
     counted = RuleCount.objects.filter(run__in=[key for key, (rows, _) in kept.items() if not rows]).values("run")
     violations = dict(counted.annotate(all=Sum("violations")).values_list("run", "all"))
-    return {key: rows or _none_kept(judged, violations.get(key)) for key, (rows, judged) in kept.items()}
+    return {key: rows or _none_kept(evaluated, violations.get(key)) for key, (rows, evaluated) in kept.items()}
 
 
-def _none_kept(judged: bool | None, violations: int | None) -> int | None:
-    return 0 if judged and not violations else None
+def _none_kept(evaluated: bool | None, violations: int | None) -> int | None:
+    return 0 if evaluated and not violations else None
 
 
 def run_ahead(run: Run) -> Run | None:
@@ -106,11 +106,11 @@ def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
 def find_run(workspace: Workspace, named: str) -> Run:
     """A run by its name, `pipeline/number`, by its number alone where no other pipeline has a run of that number, or by
     its id; raises FlowError."""
-    ident, slash, number = named.strip().rpartition("/")
+    slug, slash, number = named.strip().rpartition("/")
     if not number.isdecimal() or len(number) > LONGEST_NUMBER:
         return get_run(workspace, named)
     runs = Run.objects.filter(pipeline__workspace=workspace, number=int(number))
-    candidates = _with_names(runs.filter(pipeline__ident=ident) if slash else runs).order_by("pipeline__ident")
+    candidates = _with_names(runs.filter(pipeline__slug=slug) if slash else runs).order_by("pipeline__slug")
     found = list(candidates[: MOST_NAMES + 1])
     if len(found) > 1:
         names = ", ".join(run.name for run in found[:MOST_NAMES])
@@ -143,7 +143,7 @@ def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
     report = run.report or {}
     return {
         "run": str(run.pk),
-        "pipeline": run.pipeline.ident,
+        "pipeline": run.pipeline.slug,
         "version": run.version_number,
         "attempt": run.attempt,
         "state": run.state,
@@ -187,9 +187,9 @@ def _effects(run: Run, *, sees_values: bool) -> dict[str, Any]:
     """What a preview counted, target by target. `samples` is null where values are not to be seen, or gone by now."""
     if not purpose_of(run).tells_effects:
         return {}
-    sealed = dict(EffectSample.objects.filter(run=run).values_list("node", "sealed")) if sees_values else {}
+    encrypted = dict(EffectSample.objects.filter(run=run).values_list("node", "encrypted")) if sees_values else {}
     effects = [
-        {**effect, "samples": _samples(run, sealed.get(effect["node"]))} for effect in run.report.get("effects", [])
+        {**effect, "samples": _samples(run, encrypted.get(effect["node"]))} for effect in run.report.get("effects", [])
     ]
     return {"purpose": run.purpose, "nothingNew": bool(run.report.get("nothingNew")), "effects": effects}
 
@@ -199,13 +199,13 @@ def _rows(run: Run, *, sees_values: bool) -> dict[str, Any]:
     by now."""
     if not run.report or "rows" not in run.report:
         return {}
-    sealed = EffectSample.objects.filter(run=run, node="").values_list("sealed", flat=True).first()
-    results = _samples(run, sealed if sees_values else None)
+    encrypted = EffectSample.objects.filter(run=run, node="").values_list("encrypted", flat=True).first()
+    results = _samples(run, encrypted if sees_values else None)
     return {"purpose": run.purpose, "rows": {"counts": run.report["rows"], "results": results}}
 
 
-def _samples(run: Run, sealed: str | None) -> list[dict[str, Any]] | None:
-    return None if sealed is None else json.loads(decrypt(sealed, f"preview {run.pk}"))
+def _samples(run: Run, encrypted: str | None) -> list[dict[str, Any]] | None:
+    return None if encrypted is None else json.loads(decrypt(encrypted, f"preview {run.pk}"))
 
 
 def _node(node: NodeRun) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def _rule(rule: RuleCount) -> dict[str, Any]:
         "field": rule.field,
         "onFail": rule.on_fail,
         "violations": rule.violations,
-        "judged": rule.judged,
+        "evaluated": rule.evaluated,
     }
 
 

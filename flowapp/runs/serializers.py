@@ -80,7 +80,7 @@ class RuleSerializer(WireSerializer[Any]):
     field = serializers.CharField(allow_null=True)
     on_fail = serializers.CharField()
     violations = serializers.IntegerField()
-    judged = serializers.IntegerField(allow_null=True, help_text="Of how many rows; null where that is not counted.")
+    evaluated = serializers.IntegerField(allow_null=True, help_text="Of how many rows; null where that is not counted.")
 
 
 class CheckSerializer(WireSerializer[Any]):

@@ -14,8 +14,8 @@ from flowapp.files.services import load_again as forget_loads
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.broker import send_run
-from flowapp.runs.endings import end_queued
 from flowapp.runs.models import ACTIVE, CLAIMABLE, Purpose, Run, State, Trigger
+from flowapp.runs.outcomes import end_queued
 from ir.errors import FlowError
 
 IfBusy = Literal["wait", "refuse"]
@@ -122,7 +122,7 @@ def _next_number(pipeline: Pipeline) -> int:
     """Also the door through which those who queue runs of a pipeline go one by one."""
     if not Pipeline.objects.filter(pk=pipeline.pk, enabled=True).update(run_counter=F("run_counter") + 1):
         raise FlowError(
-            "pipeline.disabled", f"Pipeline {pipeline.ident!r} is switched off.", hint="Switch it on, then run it."
+            "pipeline.disabled", f"Pipeline {pipeline.slug!r} is switched off.", hint="Switch it on, then run it."
         )
     return Pipeline.objects.values_list("run_counter", flat=True).get(pk=pipeline.pk)
 
@@ -130,7 +130,7 @@ def _next_number(pipeline: Pipeline) -> int:
 def _newest_version(pipeline: Pipeline) -> PipelineVersion:
     version = PipelineVersion.objects.filter(pipeline=pipeline).order_by("-number").first()
     if version is None:
-        raise FlowError("pipeline.no_version", f"Pipeline {pipeline.ident!r} has no saved version.", hint="Save one.")
+        raise FlowError("pipeline.no_version", f"Pipeline {pipeline.slug!r} has no saved version.", hint="Save one.")
     return version
 
 
@@ -139,7 +139,7 @@ def _refuse_if_busy(pipeline: Pipeline) -> None:
     if busy:
         raise FlowError(
             "run.busy",
-            f"Pipeline {pipeline.ident!r} is busy: run {busy.name} is {busy.state}.",
+            f"Pipeline {pipeline.slug!r} is busy: run {busy.name} is {busy.state}.",
             hint="Approve or discard it, or ask for a run that waits."
             if busy.state == State.HELD
             else "Wait for it or cancel it, or ask for a run that waits.",

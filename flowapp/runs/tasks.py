@@ -25,8 +25,8 @@ def run(run_id: str) -> None:
 
 
 @shared_task(name=HOOK_TASK)
-def hook(run_id: str, ident: str, key: str) -> None:
+def hook(run_id: str, slug: str, key: str) -> None:
     """Run one hook of a load again. Whoever's key is not good leaves."""
     from flowapp.runs.hooks import run_hook_again
 
-    run_hook_again(run_id, ident, key)
+    run_hook_again(run_id, slug, key)

@@ -10,8 +10,8 @@ app_name = "runs"
 
 urlpatterns = [
     path("", views.list_page, name="list"),
-    path("start/<slug:ident>/", views.start, name="start"),
-    path("preview/<slug:ident>/", views.preview, name="preview"),
+    path("start/<slug:slug>/", views.start, name="start"),
+    path("preview/<slug:slug>/", views.preview, name="preview"),
     path("<uuid:run>/", views.detail, name="detail"),
     path("<uuid:run>/cancel/", views.cancel, name="cancel"),
     path("<uuid:run>/hooks/<str:hook>/", views.run_hook, name="run_hook"),

@@ -64,9 +64,9 @@ def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
 
 @require_POST
 @page(role="editor")
-def start(request: HtmxRequest, ident: str) -> HttpResponse:
+def start(request: HtmxRequest, slug: str) -> HttpResponse:
     """Queue a run of the newest version; with a reason in `load_again`, of everything again."""
-    pipeline = get_pipeline(request.workspace, ident)
+    pipeline = get_pipeline(request.workspace, slug)
     reason = request.POST.get("load_again", "").strip()
     run = queue_run(pipeline, Trigger.MANUAL, load_again=reason or None, user=request.user)
     return redirect("runs:detail", request.workspace.slug, run.pk)
@@ -74,9 +74,9 @@ def start(request: HtmxRequest, ident: str) -> HttpResponse:
 
 @require_POST
 @page(role="editor")
-def preview(request: HtmxRequest, ident: str) -> HttpResponse:
+def preview(request: HtmxRequest, slug: str) -> HttpResponse:
     """Ask what a run of the newest version would change."""
-    run = queue_preview(get_pipeline(request.workspace, ident), Trigger.MANUAL, user=request.user)
+    run = queue_preview(get_pipeline(request.workspace, slug), Trigger.MANUAL, user=request.user)
     return redirect("runs:detail", request.workspace.slug, run.pk)
 
 

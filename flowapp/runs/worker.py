@@ -15,9 +15,9 @@ from executors.api import spark_answers, warm_up_spark
 from flowapp.health.alerts import resolve_by
 from flowapp.processes.heartbeats import HeartbeatThread, process_name, spark_name
 from flowapp.runs.broker import send_held
-from flowapp.runs.endings import is_loss
 from flowapp.runs.hooks import interrupt_hooks
 from flowapp.runs.leases import interrupt_all
+from flowapp.runs.outcomes import is_loss
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)

@@ -39,21 +39,21 @@ from flowapp.suggestions.services import accept, take_sample
 SEES_ROWS = (workspace_role(read=ROWS_VIEW, write=ROWS_VIEW),)
 
 
-def _view(request: Request, ident: str) -> DraftView:
-    return drafts.view_draft(drafts.open_draft(get_pipeline(request.workspace, ident), author_of(request)))
+def _view(request: Request, slug: str) -> DraftView:
+    return drafts.view_draft(drafts.open_draft(get_pipeline(request.workspace, slug), author_of(request)))
 
 
 class TakeSample(APIView):
     permission_classes = SEES_ROWS
 
     @extend_schema(request=SampleRequest, responses={202: QueuedRunSerializer})
-    def post(self, request: Request, ident: str) -> Response:
+    def post(self, request: Request, slug: str) -> Response:
         """Queue a run that samples the pipeline's source: with a validate `node` the source of your draft, else that of
         the newest version."""
         given = SampleRequest(data=request.data)
         given.is_valid(raise_exception=True)
-        node, pipeline = given.validated_data["node"], get_pipeline(request.workspace, ident)
-        document = draft_to_sample(_view(request, ident), node) if node else ""
+        node, pipeline = given.validated_data["node"], get_pipeline(request.workspace, slug)
+        document = draft_to_sample(_view(request, slug), node) if node else ""
         run = take_sample(pipeline, Trigger.API, user=author_of(request), draft_document=document)
         return Response(QueuedRunSerializer(run).data, status.HTTP_202_ACCEPTED)
 
@@ -62,18 +62,18 @@ class Suggestions(APIView):
     permission_classes = SEES_ROWS
 
     @extend_schema(responses=SuggestionsSerializer)
-    def get(self, request: Request, ident: str, node: str) -> Response:
+    def get(self, request: Request, slug: str, node: str) -> Response:
         """Rules and checks that the newest sample speaks for, and that the draft's node does not hold yet."""
-        view = _view(request, ident)
+        view = _view(request, slug)
         samples = list_samples(view.draft.pipeline, target_of(view, node))
         proposals = list_proposals(samples, node_of(view, node))
         answer = SuggestionsSerializer({"samples": samples, "results": proposals})
         return Response(answer.data, headers={"Cache-Control": "no-store"})
 
     @extend_schema(request=AcceptRequest, responses=PositionSerializer)
-    def post(self, request: Request, ident: str, node: str) -> Response:
+    def post(self, request: Request, slug: str, node: str) -> Response:
         """Take one into the draft; answers the draft's position."""
-        draft = drafts.open_draft(get_pipeline(request.workspace, ident), author_of(request))
+        draft = drafts.open_draft(get_pipeline(request.workspace, slug), author_of(request))
         given = AcceptRequest(data=request.data)
         given.is_valid(raise_exception=True)
         changed = accept(draft, node, given.validated_data["spec"], given.validated_data["check"])
@@ -84,9 +84,9 @@ class Backtest(APIView):
     permission_classes = SEES_ROWS
 
     @extend_schema(request=BacktestRequest, responses=TrialsSerializer)
-    def post(self, request: Request, ident: str, node: str) -> Response:
+    def post(self, request: Request, slug: str, node: str) -> Response:
         """How many rows of each kept sample a rule would have hit, with examples. It changes nothing."""
-        view = _view(request, ident)
+        view = _view(request, slug)
         target = target_of(view, node)
         given = BacktestRequest(data=request.data)
         given.is_valid(raise_exception=True)
@@ -97,7 +97,7 @@ class Backtest(APIView):
 
 
 urlpatterns = [
-    path("pipelines/<slug:ident>/sample/", TakeSample.as_view(), name="take_sample"),
-    path("pipelines/<slug:ident>/suggestions/<str:node>/", Suggestions.as_view(), name="suggestions"),
-    path("pipelines/<slug:ident>/backtest/<str:node>/", Backtest.as_view(), name="backtest"),
+    path("pipelines/<slug:slug>/sample/", TakeSample.as_view(), name="take_sample"),
+    path("pipelines/<slug:slug>/suggestions/<str:node>/", Suggestions.as_view(), name="suggestions"),
+    path("pipelines/<slug:slug>/backtest/<str:node>/", Backtest.as_view(), name="backtest"),
 ]

@@ -19,19 +19,19 @@ SAMPLE_TABLE = "flow_sample"
 """Never created: the sample is kept in Flow's own table of that database."""
 
 
-def draft_to_sample(view: DraftView, ident: str) -> str:
+def draft_to_sample(view: DraftView, slug: str) -> str:
     """The text of a small pipeline that reads the draft's source as the validate node does. Raises FlowError."""
     if view.document is None:
         raise _not_ready("The JSON text of the draft cannot be read.", "Correct it in the JSON tab.")
-    node = find_node(view.document, ident)[1]
+    node = find_node(view.document, slug)[1]
     if node.get("kind") != "validate":
-        raise FlowError("node.unknown", f"{ident} is no validate node.", hint="Rules stand in validate nodes.")
+        raise FlowError("node.unknown", f"{slug} is no validate node.", hint="Rules stand in validate nodes.")
     above = list(_above(view.document, node))
     if not above or above[-1].get("kind") != "source":
-        raise _not_ready(f"{ident} reads from no source yet.", "Choose a node in its field Reads from.")
-    check = {"id": ident, "kind": "validate", "inputs": node["inputs"], "rowLevel": []}
-    nodes = [*reversed(above), check, _target(view, ident, above[-1])]
-    text = json.dumps({"kind": "pipeline", "version": "1.0", "id": view.draft.pipeline.ident, "nodes": nodes})
+        raise _not_ready(f"{slug} reads from no source yet.", "Choose a node in its field Reads from.")
+    check = {"id": slug, "kind": "validate", "inputs": node["inputs"], "rowLevel": []}
+    nodes = [*reversed(above), check, _target(view, slug, above[-1])]
+    text = json.dumps({"kind": "pipeline", "version": "1.0", "id": view.draft.pipeline.slug, "nodes": nodes})
     try:
         check_text(view.draft.pipeline.workspace, text).require_valid()
     except InvalidPipeline as invalid:
@@ -52,22 +52,22 @@ def _above(document: Any, node: Node) -> Iterator[Node]:
         yield node
 
 
-def _target(view: DraftView, ident: str, source: Node) -> Node:
+def _target(view: DraftView, slug: str, source: Node) -> Node:
     """Where the sample is kept: in the database of the target that the node feeds, else of the source, else in the only
     one that there is."""
-    below = next(_targets_below(view.document, ident), {})
+    below = next(_targets_below(view.document, slug), {})
     known = view.checked.found.known
     named = [node["connection"] for node in (below, source) if node.get("connection") in known]
     if not named and len(known) != 1:
         raise _not_ready(
-            f"{ident} feeds no target with a connection yet, so there is no database to keep a sample in.",
+            f"{slug} feeds no target with a connection yet, so there is no database to keep a sample in.",
             "Add a target that reads from it, and choose its connection.",
         )
-    name = str(below.get("id") or f"{ident}_sample"[-63:])
+    name = str(below.get("id") or f"{slug}_sample"[-63:])
     return {
         "id": name,
         "kind": "target",
-        "inputs": [ident],
+        "inputs": [slug],
         "connector": "postgres",
         "connection": (named or known)[0],
         "schema": "public",
@@ -77,9 +77,9 @@ def _target(view: DraftView, ident: str, source: Node) -> Node:
     }
 
 
-def _targets_below(document: Any, ident: str) -> Iterator[Node]:
+def _targets_below(document: Any, slug: str) -> Iterator[Node]:
     """The targets that a node feeds, directly or through others."""
-    reached, pending = {ident}, [ident]
+    reached, pending = {slug}, [slug]
     while pending:
         above = pending.pop()
         for _, node in nodes_of(document):

@@ -84,7 +84,7 @@ def list_samples(pipeline: Pipeline, target: Target) -> list[Sample]:
     """The sample of the source first, then those of loads, the newest first. Raises Failure where the target's database
     does not answer."""
     connection = resolve(get_connection(pipeline.workspace, target.connection))
-    rows = read_samples(connection, Owner(str(pipeline.workspace_id), pipeline.ident), target.id)
+    rows = read_samples(connection, Owner(str(pipeline.workspace_id), pipeline.slug), target.id)
     grouped: dict[tuple[str, str], list[SampleRow]] = {}
     for row in rows:
         grouped.setdefault((row.kind, row.run_id), []).append(row)

@@ -9,7 +9,7 @@ from flowapp.suggestions import views
 app_name = "suggestions"
 
 urlpatterns = [
-    path("<slug:ident>/<str:node>/", views.of_node, name="node"),
-    path("<slug:ident>/<str:node>/sample/", views.sample, name="sample"),
-    path("<slug:ident>/<str:node>/accept/", views.take, name="accept"),
+    path("<slug:slug>/<str:node>/", views.of_node, name="node"),
+    path("<slug:slug>/<str:node>/sample/", views.sample, name="sample"),
+    path("<slug:slug>/<str:node>/accept/", views.take, name="accept"),
 ]

@@ -43,8 +43,8 @@ from ir.errors import FlowError
 @never_cache
 @require_GET
 @page(role=ROWS_VIEW)
-def of_node(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
-    return _show(request, get_pipeline(request.workspace, ident), node)
+def of_node(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
+    return _show(request, get_pipeline(request.workspace, slug), node)
 
 
 def _show(request: HtmxRequest, pipeline: Pipeline, node: str) -> HttpResponse:
@@ -90,27 +90,27 @@ def _samples(view: DraftView, node: str, held: Mapping[str, Any]) -> dict[str, A
 
 @require_POST
 @page(role=ROWS_VIEW)
-def sample(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
+def sample(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
     """Look at the source anew, in a worker."""
-    pipeline = get_pipeline(request.workspace, ident)
+    pipeline = get_pipeline(request.workspace, slug)
     try:
         document = draft_to_sample(drafts.view_draft(drafts.open_draft(pipeline, request.user)), node)
     except FlowError as error:
         messages.error(request, f"{error.message} {error.hint}")
     else:
         take_sample(pipeline, Trigger.MANUAL, user=request.user, draft_document=document)
-    return redirect("suggestions:node", request.workspace.slug, ident, node)
+    return redirect("suggestions:node", request.workspace.slug, slug, node)
 
 
 @require_POST
 @page(role=ROWS_VIEW)
-def take(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
+def take(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
     """Put one proposal into the draft."""
-    pipeline = get_pipeline(request.workspace, ident)
+    pipeline = get_pipeline(request.workspace, slug)
     try:
         spec = json.loads(request.POST.get("spec", ""))
     except (ValueError, RecursionError):
         raise FlowError("rule.invalid", "The rule is no JSON.", hint="Load the page again.") from None
     accept(drafts.open_draft(pipeline, request.user), node, spec, request.POST.get("check", ""))
-    messages.success(request, f"It is in your draft of {ident} now. Save the pipeline to let runs ask it.")
-    return redirect("suggestions:node", request.workspace.slug, ident, node)
+    messages.success(request, f"It is in your draft of {slug} now. Save the pipeline to let runs ask it.")
+    return redirect("suggestions:node", request.workspace.slug, slug, node)

@@ -21,14 +21,14 @@ class TraceRow(APIView):
     permission_classes = (workspace_role(read=ROWS_VIEW, write=ROWS_VIEW),)
 
     @extend_schema(request=TraceRequest, responses=TraceSerializer)
-    def post(self, request: Request, ident: str) -> Response:
+    def post(self, request: Request, slug: str) -> Response:
         """Where a row went: the table, rejected rows and samples, and what could not be searched."""
-        pipeline = get_pipeline(request.workspace, ident)
+        pipeline = get_pipeline(request.workspace, slug)
         wanted = TraceRequest(data=request.data)
         wanted.is_valid(raise_exception=True)
         traces = trace_row(pipeline, wanted.validated_data["key"], wanted.validated_data["target"])
-        answer = TraceSerializer({"pipeline": pipeline.ident, "targets": traces})
+        answer = TraceSerializer({"pipeline": pipeline.slug, "targets": traces})
         return Response(answer.data, headers={"Cache-Control": "no-store"})
 
 
-urlpatterns = [path("pipelines/<slug:ident>/trace/", TraceRow.as_view(), name="trace_row")]
+urlpatterns = [path("pipelines/<slug:slug>/trace/", TraceRow.as_view(), name="trace_row")]

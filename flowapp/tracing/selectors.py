@@ -115,7 +115,7 @@ def trace_row(pipeline: Pipeline, key: Mapping[str, str], node: str = "") -> lis
     if not wanted:
         raise FlowError(
             "node.unknown",
-            f"Pipeline {pipeline.ident} has no target {node!r} in its newest version.",
+            f"Pipeline {pipeline.slug} has no target {node!r} in its newest version.",
             hint=f"Targets: {', '.join(target.id for target in document.targets())}.",
         )
     return [_trace(pipeline, document, target, key) for target in wanted]
@@ -127,7 +127,7 @@ def _document(pipeline: Pipeline) -> Document:
 
 def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[str, str]) -> TargetTrace:
     table, kept_in = TableName(target.schema_, target.table), _quarantines(pipeline, document, target)
-    owner, at_source = Owner(str(pipeline.workspace_id), pipeline.ident), _source_key(document, target, key)
+    owner, at_source = Owner(str(pipeline.workspace_id), pipeline.slug), _source_key(document, target, key)
     connection = resolve(get_connection(pipeline.workspace, target.connection))
     trace = search_row(connection, RowSearch(owner, target.id, table, key, at_source, kept_in))
     describe = _Describing(pipeline)

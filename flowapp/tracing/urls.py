@@ -10,5 +10,5 @@ app_name = "tracing"
 
 urlpatterns = [
     path("", views.home, name="home"),
-    path("<slug:ident>/", views.of_pipeline, name="pipeline"),
+    path("<slug:slug>/", views.of_pipeline, name="pipeline"),
 ]

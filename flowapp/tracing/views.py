@@ -23,7 +23,7 @@ from ir.errors import FlowError
 def home(request: HtmxRequest) -> HttpResponse:
     """Which pipeline it is about."""
     if text := request.GET.get("pipeline", ""):
-        return redirect("tracing:pipeline", request.workspace.slug, find_pipeline(request.workspace, text).ident)
+        return redirect("tracing:pipeline", request.workspace.slug, find_pipeline(request.workspace, text).slug)
     names = list_pipeline_names(request.workspace, with_version=True)
     return render_page(request, "tracing/home.html", {"names": names})
 
@@ -32,8 +32,8 @@ def home(request: HtmxRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
 @page(role=ROWS_VIEW)
-def of_pipeline(request: HtmxRequest, ident: str) -> HttpResponse:
-    pipeline = get_pipeline(request.workspace, ident)
+def of_pipeline(request: HtmxRequest, slug: str) -> HttpResponse:
+    pipeline = get_pipeline(request.workspace, slug)
     targets = list_targets(pipeline)
     columns = list(dict.fromkeys(name for _, names in targets for name in names))
     key = list(targets[0][0].upsert_key or ()) if targets else []

@@ -11,37 +11,39 @@ from rest_framework.views import APIView
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.watermarks.places import Place, place_of
-from flowapp.watermarks.selectors import get_mark
+from flowapp.watermarks.selectors import get_watermark
 from flowapp.watermarks.serializers import WatermarkRequest, WatermarkSerializer
-from flowapp.watermarks.services import reset_mark, set_mark
+from flowapp.watermarks.services import reset_watermark, set_watermark
 
 
 class Watermark(APIView):
     """The mark of one target: where its next load begins."""
 
     @extend_schema(responses=WatermarkSerializer)
-    def get(self, request: Request, ident: str, node: str) -> Response:
+    def get(self, request: Request, slug: str, node: str) -> Response:
         """The mark with its newest changes; `isLive` is false where only the copy of `seenAt` can be shown.
         `warnings` say what setting or resetting it would lead to."""
-        return Response(WatermarkSerializer(get_mark(_place(request, ident, node))).data)
+        return Response(WatermarkSerializer(get_watermark(_place(request, slug, node))).data)
 
     @extend_schema(request=WatermarkRequest, responses=WatermarkSerializer)
-    def put(self, request: Request, ident: str, node: str) -> Response:
+    def put(self, request: Request, slug: str, node: str) -> Response:
         """Let the next load begin at `value`. `warnings` say when that loads rows a second time."""
-        place, given = _place(request, ident, node), WatermarkRequest(data=request.data)
+        place, given = _place(request, slug, node), WatermarkRequest(data=request.data)
         given.is_valid(raise_exception=True)
-        mark = set_mark(place, given.validated_data["value"], given.validated_data["reason"], str(request.user))
-        return Response(WatermarkSerializer(mark).data)
+        watermark = set_watermark(
+            place, given.validated_data["value"], given.validated_data["reason"], str(request.user)
+        )
+        return Response(WatermarkSerializer(watermark).data)
 
     @extend_schema(request=Reason, responses={200: WatermarkSerializer}, parameters=[OpenApiParameter("reason", str)])
-    def delete(self, request: Request, ident: str, node: str) -> Response:
+    def delete(self, request: Request, slug: str, node: str) -> Response:
         """Let the next load begin at the highest value of the table. The reason may stand in the body or the query."""
-        place, reason = _place(request, ident, node), read_reason(request, or_query=True)
-        return Response(WatermarkSerializer(reset_mark(place, reason, str(request.user))).data)
+        place, reason = _place(request, slug, node), read_reason(request, or_query=True)
+        return Response(WatermarkSerializer(reset_watermark(place, reason, str(request.user))).data)
 
 
-def _place(request: Request, ident: str, node: str) -> Place:
-    return place_of(get_pipeline(request.workspace, ident), node)
+def _place(request: Request, slug: str, node: str) -> Place:
+    return place_of(get_pipeline(request.workspace, slug), node)
 
 
-urlpatterns = [path("pipelines/<str:ident>/watermarks/<str:node>/", Watermark.as_view(), name="watermark")]
+urlpatterns = [path("pipelines/<str:slug>/watermarks/<str:node>/", Watermark.as_view(), name="watermark")]

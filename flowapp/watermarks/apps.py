@@ -10,6 +10,6 @@ class WatermarksConfig(AppConfig):
 
     def ready(self) -> None:
         from flowapp.runs import events
-        from flowapp.watermarks.services import copy_mark
+        from flowapp.watermarks.services import copy_watermark
 
-        events.load_committed.register(copy_mark)
+        events.load_committed.register(copy_watermark)

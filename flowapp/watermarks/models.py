@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 
-class MarkCopy(models.Model):
+class WatermarkCopy(models.Model):
     """A mark as it was last seen, for the time when its database does not answer. `value` is "" where none was set."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")

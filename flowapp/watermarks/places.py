@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from executors.target_database import MarkKey, TableName
+from executors.target_database import TableName, WatermarkKey
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
@@ -21,9 +21,9 @@ class Place:
     target: Target
 
     @property
-    def key(self) -> MarkKey:
+    def key(self) -> WatermarkKey:
         table = TableName(self.target.schema_, self.target.table)
-        return MarkKey(str(self.pipeline.workspace_id), self.pipeline.ident, table)
+        return WatermarkKey(str(self.pipeline.workspace_id), self.pipeline.slug, table)
 
     @property
     def column(self) -> str:
@@ -35,7 +35,7 @@ def places_of(pipeline: Pipeline) -> list[Place]:
     if not pipeline.latest_number:
         return []
     document = read_document(get_version(pipeline).document)
-    return [Place(pipeline, target) for target in document.targets() if load_mode(target.load_mode).keeps_mark]
+    return [Place(pipeline, target) for target in document.targets() if load_mode(target.load_mode).keeps_watermark]
 
 
 def place_of(pipeline: Pipeline, node: str) -> Place:
@@ -47,6 +47,6 @@ def place_of(pipeline: Pipeline, node: str) -> Place:
     known = ", ".join(place.target.id for place in places) or "none"
     raise FlowError(
         "watermark.unknown",
-        f"Pipeline {pipeline.ident!r} has no target {node!r} that follows a mark in its newest version.",
+        f"Pipeline {pipeline.slug!r} has no target {node!r} that follows a mark in its newest version.",
         hint=f"Targets of load mode incremental_watermark: {known}.",
     )

@@ -9,16 +9,16 @@ from django.utils import timezone
 
 from executors.errors import Failure
 from executors.model import Connection
-from executors.target_database import MarkChange, MarkDoubt, TableName, read_watermark
+from executors.target_database import TableName, WatermarkChange, WatermarkDoubt, read_watermark
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.models import Pipeline
-from flowapp.watermarks.models import MarkCopy
+from flowapp.watermarks.models import WatermarkCopy
 from flowapp.watermarks.places import Place, places_of
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Watermark:
     """A mark as people see it. `value` is None before the first load and after a reset; `trouble` says why this is only
     the copy of `seen_at`. `warnings` are to be known before it is set or reset."""
 
@@ -27,10 +27,10 @@ class Mark:
     type: str
     value: str | None
     seen_at: datetime | None
-    ties: int = 0
-    changes: list[MarkChange] = field(default_factory=list)
+    boundary_rows: int = 0
+    changes: list[WatermarkChange] = field(default_factory=list)
     trouble: str = ""
-    warnings: list[MarkDoubt] = field(default_factory=list)
+    warnings: list[WatermarkDoubt] = field(default_factory=list)
 
 
 def connection_of(place: Place) -> Connection:
@@ -38,7 +38,7 @@ def connection_of(place: Place) -> Connection:
     return resolve(get_connection(place.pipeline.workspace, place.target.connection))
 
 
-def get_mark(place: Place) -> Mark:
+def get_watermark(place: Place) -> Watermark:
     """The mark as it stands, which is copied; while its database does not answer, the copy."""
     try:
         return _read(place)
@@ -46,22 +46,22 @@ def get_mark(place: Place) -> Mark:
         return _copy(place, failure.message)
 
 
-def _read(place: Place) -> Mark:
+def _read(place: Place) -> Watermark:
     found = read_watermark(connection_of(place), place.key, node=place.target.id)
     changes, doubts, seen_at = found.changes, found.doubts, timezone.now()
     if found.stored is None:
-        mark = Mark(place, place.column, "", None, seen_at, changes=changes, warnings=doubts)
+        watermark = Watermark(place, place.column, "", None, seen_at, changes=changes, warnings=doubts)
     else:
         column, kind, value = found.stored.column, found.stored.type, found.stored.value
-        mark = Mark(place, column, kind, value, seen_at, found.boundary_rows, changes, warnings=doubts)
-    seen = {"column": mark.column, "type": mark.type, "value": mark.value or ""}
+        watermark = Watermark(place, column, kind, value, seen_at, found.boundary_rows, changes, warnings=doubts)
+    seen = {"column": watermark.column, "type": watermark.type, "value": watermark.value or ""}
     keep_copy(place.pipeline, place.target.id, place.key.table, **seen)
-    return mark
+    return watermark
 
 
 def keep_copy(pipeline: Pipeline, node: str, table: TableName, **seen: str) -> None:
     """`seen` are the mark's column, type and value."""
-    MarkCopy.objects.update_or_create(
+    WatermarkCopy.objects.update_or_create(
         pipeline=pipeline,
         node=node,
         defaults={
@@ -74,32 +74,32 @@ def keep_copy(pipeline: Pipeline, node: str, table: TableName, **seen: str) -> N
     )
 
 
-def find_copy(place: Place) -> MarkCopy | None:
+def find_copy(place: Place) -> WatermarkCopy | None:
     """What was last seen of this mark; nothing is said of another table's that the node loaded before."""
     table = place.key.table
-    return MarkCopy.objects.filter(
+    return WatermarkCopy.objects.filter(
         pipeline=place.pipeline, node=place.target.id, schema=table.schema, table=table.table
     ).first()
 
 
 @dataclass(frozen=True, slots=True)
-class SavedMark:
+class SavedWatermark:
     """What the editor says of a node's mark without asking any database."""
 
     place: Place
-    copy: MarkCopy | None
+    copy: WatermarkCopy | None
 
 
-def saved_mark(pipeline: Pipeline, node: str) -> SavedMark | None:
+def saved_watermark(pipeline: Pipeline, node: str) -> SavedWatermark | None:
     """None for nodes that follow no mark in the newest version."""
     for place in places_of(pipeline):
         if place.target.id == node:
-            return SavedMark(place, find_copy(place))
+            return SavedWatermark(place, find_copy(place))
     return None
 
 
-def _copy(place: Place, trouble: str) -> Mark:
+def _copy(place: Place, trouble: str) -> Watermark:
     copy = find_copy(place)
     if copy is None:
-        return Mark(place, place.column, "", None, None, trouble=trouble)
-    return Mark(place, copy.column, copy.type, copy.value or None, copy.seen_at, trouble=trouble)
+        return Watermark(place, place.column, "", None, None, trouble=trouble)
+    return Watermark(place, copy.column, copy.type, copy.value or None, copy.seen_at, trouble=trouble)

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from flowapp.api.bodies import Reason
 from flowapp.api.serializers import CamelSerializer, OptionalTextField
-from flowapp.watermarks.selectors import Mark
+from flowapp.watermarks.selectors import Watermark
 
 
 class WatermarkChangeSerializer(CamelSerializer[Any]):
@@ -34,7 +34,7 @@ class LagField(serializers.JSONField):
     """A duration for times, a number for numbers."""
 
 
-class WatermarkSerializer(CamelSerializer[Mark]):
+class WatermarkSerializer(CamelSerializer[Watermark]):
     """Where the next load of one target begins."""
 
     pipeline = serializers.CharField(source="place.pipeline.ident")
@@ -48,15 +48,15 @@ class WatermarkSerializer(CamelSerializer[Mark]):
     lag = LagField(
         source="place.target.watermark_lag", allow_null=True, help_text="How far behind the value a load begins."
     )
-    ties = serializers.IntegerField(help_text="Rows loaded already whose value is this one.")
+    boundary_rows = serializers.IntegerField(help_text="Rows loaded already whose value is this one.")
     is_live = serializers.SerializerMethodField(help_text="False where only the copy of `seenAt` can be shown.")
     trouble = OptionalTextField(help_text="Why the database could not be asked.")
     seen_at = serializers.DateTimeField(allow_null=True)
     changes = WatermarkChangeSerializer(many=True, help_text="The newest ones.")
     warnings = WatermarkWarningSerializer(many=True, help_text="What setting or resetting it would lead to.")
 
-    def get_is_live(self, mark: Mark) -> bool:
-        return not mark.trouble
+    def get_is_live(self, watermark: Watermark) -> bool:
+        return not watermark.trouble
 
 
 class WatermarkRequest(Reason):

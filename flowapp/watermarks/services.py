@@ -5,13 +5,13 @@ from __future__ import annotations
 from executors.model import LoadCommit
 from executors.target_database import TableName, reset_watermark, set_watermark
 from flowapp.runs.models import Run
-from flowapp.watermarks.models import MarkCopy
+from flowapp.watermarks.models import WatermarkCopy
 from flowapp.watermarks.places import Place
-from flowapp.watermarks.selectors import Mark, connection_of, get_mark, keep_copy
+from flowapp.watermarks.selectors import Watermark, connection_of, get_watermark, keep_copy
 from ir.errors import FlowError
 
 
-def set_mark(place: Place, value: str, reason: str, by: str) -> Mark:
+def set_watermark(place: Place, value: str, reason: str, by: str) -> Watermark:
     """Let the next load begin at that value. Raises FlowError for a value that is none of the column's type, for want
     of a reason, and Failure when the database cannot be asked or another load holds the table."""
     _require_reason(reason)
@@ -26,23 +26,23 @@ def set_mark(place: Place, value: str, reason: str, by: str) -> Mark:
         reason=reason.strip(),
         lead=target.watermark_lead,
     )
-    return get_mark(place)
+    return get_watermark(place)
 
 
-def reset_mark(place: Place, reason: str, by: str) -> Mark:
-    """Let the next load begin at the highest value of the table, as a first one does. Raises as `set_mark` does."""
+def reset_watermark(place: Place, reason: str, by: str) -> Watermark:
+    """Let the next load begin at the highest value of the table, as a first one does. Raises as `set_watermark` does."""
     _require_reason(reason)
     reset_watermark(connection_of(place), place.key, node=place.target.id, by=by, reason=reason.strip())
-    return get_mark(place)
+    return get_watermark(place)
 
 
-def copy_mark(run: Run, commit: LoadCommit) -> None:
+def copy_watermark(run: Run, commit: LoadCommit) -> None:
     """Copy where a load has left its mark, if it has one; or where a restore has put it, which may be nowhere."""
-    mark = commit.counts.get("mark")
-    if mark:
-        keep_copy(run.pipeline, commit.node, TableName(*commit.counts["table"]["name"]), **mark)
+    watermark = commit.counts.get("watermark")
+    if watermark:
+        keep_copy(run.pipeline, commit.node, TableName(*commit.counts["table"]["name"]), **watermark)
     elif "restored" in commit.counts:
-        MarkCopy.objects.filter(pipeline=run.pipeline_id, node=commit.node).delete()
+        WatermarkCopy.objects.filter(pipeline=run.pipeline_id, node=commit.node).delete()
 
 
 def _require_reason(reason: str) -> None:

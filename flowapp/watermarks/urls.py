@@ -9,7 +9,7 @@ from flowapp.watermarks import views
 app_name = "watermarks"
 
 urlpatterns = [
-    path("<slug:ident>/<slug:node>/", views.detail, name="detail"),
-    path("<slug:ident>/<slug:node>/set/", views.set_to, name="set"),
-    path("<slug:ident>/<slug:node>/reset/", views.reset, name="reset"),
+    path("<slug:slug>/<slug:node>/", views.detail, name="detail"),
+    path("<slug:slug>/<slug:node>/set/", views.set_to, name="set"),
+    path("<slug:slug>/<slug:node>/reset/", views.reset, name="reset"),
 ]

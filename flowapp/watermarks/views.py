@@ -10,34 +10,34 @@ from django.views.decorators.http import require_GET, require_POST
 from flowapp.accounts.access import page
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.watermarks.places import Place, place_of
-from flowapp.watermarks.selectors import get_mark
-from flowapp.watermarks.services import reset_mark, set_mark
+from flowapp.watermarks.selectors import get_watermark
+from flowapp.watermarks.services import reset_watermark, set_watermark
 from flowapp.web.htmx import HtmxRequest
 
 
 @require_GET
 @page()
-def detail(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
-    place = _place(request, ident, node)
-    return render(request, "watermarks/detail.html", {"place": place, "mark": get_mark(place)})
+def detail(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
+    place = _place(request, slug, node)
+    return render(request, "watermarks/detail.html", {"place": place, "watermark": get_watermark(place)})
 
 
 @require_POST
 @page("editor")
-def set_to(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
-    place, given = _place(request, ident, node), request.POST
-    mark = set_mark(place, given.get("value", ""), given.get("reason", ""), str(request.user))
-    messages.success(request, f"The next load of {node} begins at {mark.value}.")
-    return redirect("watermarks:detail", request.workspace.slug, ident, node)
+def set_to(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
+    place, given = _place(request, slug, node), request.POST
+    watermark = set_watermark(place, given.get("value", ""), given.get("reason", ""), str(request.user))
+    messages.success(request, f"The next load of {node} begins at {watermark.value}.")
+    return redirect("watermarks:detail", request.workspace.slug, slug, node)
 
 
 @require_POST
 @page("editor")
-def reset(request: HtmxRequest, ident: str, node: str) -> HttpResponse:
-    reset_mark(_place(request, ident, node), request.POST.get("reason", ""), str(request.user))
+def reset(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
+    reset_watermark(_place(request, slug, node), request.POST.get("reason", ""), str(request.user))
     messages.success(request, f"The mark of {node} is reset.")
-    return redirect("watermarks:detail", request.workspace.slug, ident, node)
+    return redirect("watermarks:detail", request.workspace.slug, slug, node)
 
 
-def _place(request: HtmxRequest, ident: str, node: str) -> Place:
-    return place_of(get_pipeline(request.workspace, ident), node)
+def _place(request: HtmxRequest, slug: str, node: str) -> Place:
+    return place_of(get_pipeline(request.workspace, slug), node)

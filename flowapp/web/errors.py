@@ -44,14 +44,14 @@ STATUS = {
     "request.half_character": 400,
 }
 """Where a code's ending does not say it."""
-STATUS_BY_ENDING = {"unknown": 404, "conflict": 409, "name_taken": 409, "exists": 409, "busy": 409}
+STATUS_BY_OUTCOME = {"unknown": 404, "conflict": 409, "name_taken": 409, "exists": 409, "busy": 409}
 
 
 def status_of(error: FlowError) -> int:
     """The HTTP status that tells programs what a code tells people; 422 for what was asked wrongly."""
     if isinstance(error, Transient):
         return 503
-    return STATUS.get(error.code) or STATUS_BY_ENDING.get(error.code.rpartition(".")[2], 422)
+    return STATUS.get(error.code) or STATUS_BY_OUTCOME.get(error.code.rpartition(".")[2], 422)
 
 
 def make_error_id() -> str:

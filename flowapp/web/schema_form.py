@@ -67,10 +67,10 @@ class Field:
     def described_by(self) -> str:
         """The ids of the texts that describe the field, for `aria-describedby`."""
         texts = (("help", self.help), ("notes", self.diagnostics))
-        return " ".join(f"{self.ident}-{name}" for name, text in texts if text)
+        return " ".join(f"{self.slug}-{name}" for name, text in texts if text)
 
     @property
-    def ident(self) -> str:
+    def slug(self) -> str:
         """An HTML id that stays the same as long as the place does."""
         return "f" + re.sub(r"[^A-Za-z0-9]", lambda sign: f"_{ord(sign[0]):x}_", self.path)
 

@@ -28,7 +28,7 @@ class Check(Spec):
 
     kind: ClassVar[str]
     sketch: ClassVar[str]
-    judges_rows: ClassVar[bool] = False
+    validates_rows: ClassVar[bool] = False
     """Whether it looks at each row, so that it says something of a few of them as well."""
     on_fail: Literal["abort", "warn"] = Field(
         title="On fail",

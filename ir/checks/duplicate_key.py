@@ -12,5 +12,5 @@ class DuplicateKey(SomeColumns):
     """
 
     kind = "duplicateKey"
-    judges_rows = True
+    validates_rows = True
     sketch = REPEATED

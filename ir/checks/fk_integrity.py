@@ -18,7 +18,7 @@ class FkIntegrity(OneColumn):
     model_config = ConfigDict(title="Foreign keys")
 
     kind = "fkIntegrity"
-    judges_rows = True
+    validates_rows = True
     sketch = (
         "SELECT count(*) FROM input AS s WHERE s.{column} IS NOT NULL"
         " AND NOT EXISTS (SELECT FROM {table} AS r WHERE r.{ref_column} = s.{column})"

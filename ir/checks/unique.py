@@ -9,5 +9,5 @@ class Unique(OneColumn):
     """No value of the column repeats. If the load adds rows, the table's values count too. NULL may repeat."""
 
     kind = "unique"
-    judges_rows = True
+    validates_rows = True
     sketch = REPEATED

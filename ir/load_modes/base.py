@@ -71,7 +71,7 @@ class LoadMode:
     needs_key: bool = False
     adds_rows: bool = False
     replaces_all_rows: bool = False
-    keeps_mark: bool = False
+    keeps_watermark: bool = False
     follows_stream: bool = False
     check: Callable[[TargetView], Findings] = lambda view: iter(())
 

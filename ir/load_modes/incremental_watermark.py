@@ -9,7 +9,7 @@ from ir.diagnostics import Skipped, diagnose, shown
 from ir.durations import parse_duration
 from ir.load_modes.base import Findings, LoadMode, TargetView, check_known
 from ir.types import ColumnType
-from ir.watermarks import LONGEST_LAG, Lag, lag_fault, lead_fault, mark_family, parse_lag
+from ir.watermarks import LONGEST_LAG, Lag, lag_fault, lead_fault, parse_lag, watermark_family
 
 
 def check(view: TargetView) -> Findings:
@@ -35,7 +35,7 @@ def _found(column: str, view: TargetView) -> DestinationColumn | None:
 
 def _check_type(column: str, kind: ColumnType, view: TargetView) -> Findings:
     at = view.at / "watermarkColumn"
-    family = mark_family(kind)
+    family = watermark_family(kind)
     if family is None:
         yield diagnose(
             "watermark.column_unordered", at, f"{shown(column)} is {kind}, which has no order that a mark can follow."
@@ -93,6 +93,6 @@ MODE = LoadMode(
     needs="A column that grows and is never empty, in watermarkColumn.",
     fields=frozenset({"watermark_column", "watermark_lag", "watermark_lead"}),
     adds_rows=True,
-    keeps_mark=True,
+    keeps_watermark=True,
     check=check,
 )

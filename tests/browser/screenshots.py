@@ -185,7 +185,7 @@ def write_day(folder: str, day: int) -> None:
     (path / f"day-{day + 1}.csv").write_text("\n".join(["id,amount,updated_at", *rows]))
 
 
-def daily(ident: str, **target: Any) -> dict[str, Any]:
+def daily(slug: str, **target: Any) -> dict[str, Any]:
     """A pipeline that loads the newest file of a folder into a table."""
     columns = [
         {"name": "id", "type": "integer"},
@@ -193,7 +193,7 @@ def daily(ident: str, **target: Any) -> dict[str, Any]:
         {"name": "updated_at", "type": "timestamp"},
     ]
     config = {
-        "path": ident,
+        "path": slug,
         "pattern": {"type": "glob", "value": "*.csv"},
         "format": {"type": "csv"},
         "ordering": "latest_by_mtime",
@@ -202,8 +202,8 @@ def daily(ident: str, **target: Any) -> dict[str, Any]:
     return {
         "kind": "pipeline",
         "version": "1.0",
-        "id": ident,
-        "metadata": {"name": ident.capitalize()},
+        "id": slug,
+        "metadata": {"name": slug.capitalize()},
         "nodes": [
             {"id": "files", "kind": "source", "connector": "local_fs", "config": config, "columns": columns},
             {
@@ -213,7 +213,7 @@ def daily(ident: str, **target: Any) -> dict[str, Any]:
                 "connector": "postgres",
                 "connection": "warehouse",
                 "schema": "public",
-                "table": ident,
+                "table": slug,
                 "columns": columns,
                 **target,
             },

@@ -53,14 +53,14 @@ def connected(workspace, warehouse):
 
 @pytest.fixture
 def open_editor(page: Page, connected, table):
-    def call(ident: str, name: str = "Airlines") -> Page:
-        create_pipeline(connected, ident, name)
+    def call(slug: str, name: str = "Airlines") -> Page:
+        create_pipeline(connected, slug, name)
         add_member(connected, "editor@example.com", "editor")
         link, _ = make_login_link("editor@example.com")
         page.goto(re.sub(r"https?://[^/]+", "", link))
         if page.get_by_role("button").count():
             page.get_by_role("button").first.click()
-        page.goto(f"/w/{connected.slug}/pipelines/{ident}/")
+        page.goto(f"/w/{connected.slug}/pipelines/{slug}/")
         return page
 
     return call
@@ -70,8 +70,8 @@ def settled(page: Page, words: str) -> None:
     expect(page.locator("#flow-count")).to_contain_text(words, timeout=20_000)
 
 
-def text_of(ident: str) -> dict:
-    return json.loads(Draft.objects.get(pipeline__ident=ident).text)
+def text_of(slug: str) -> dict:
+    return json.loads(Draft.objects.get(pipeline__slug=slug).text)
 
 
 def test_a_long_name_gives_way_so_that_the_panes_end_with_the_window(open_editor):
@@ -118,7 +118,7 @@ def test_a_pipeline_is_built_mended_undone_and_saved_without_touching_the_canvas
     page.locator("#flow-message").fill("All of it")
     page.locator("#flow-save button").click()
     expect(page.locator("#flow-title")).to_contain_text("v1")
-    assert Pipeline.objects.get(ident="airlines").latest_number == 1
+    assert Pipeline.objects.get(slug="airlines").latest_number == 1
 
 
 @pytest.mark.parametrize("width", [1200, 1280, 1400, 1600])

@@ -56,13 +56,13 @@ def _holds(job: Any, ports: Any) -> Any:
     from executors.effects import Effect, KeyMatch
     from executors.holding import Evaluation, Held, Reason, StagedLoad
     from executors.model import PassResult, RunReport
-    from executors.postgres.windows import NOTHING_ASIDE
+    from executors.postgres.incremental_range import NONE_SKIPPED
 
     if job.approved:
         return RunReport()
     keys = KeyMatch(("id",), 0, 12, 84_182, 252_582, {"dep_delay": 12})
     effect = Effect("load", "public.flights", "truncate", False, 336_776, 84_194, deleted=336_776, keys=keys)
-    kept = StagedLoad(job.attempt, (), (), (), (), 84_194, PassResult(()), (), NOTHING_ASIDE, Evaluation.of([], effect))
+    kept = StagedLoad(job.attempt, (), (), (), (), 84_194, PassResult(()), (), NONE_SKIPPED, Evaluation.of([], effect))
     raise Held("load", [Reason("maxDecreasePct", 50, 75.0, LIMITS)], effect, kept)
 
 

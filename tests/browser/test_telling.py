@@ -52,7 +52,7 @@ def pipeline(warehouse, schema):
             f'CREATE TABLE "{schema}".numbers (id integer PRIMARY KEY, _flow_run uuid, _source_record bigint)'
         )
         database.execute(f'INSERT INTO "{schema}".numbers VALUES (7, %s, 12)', [run.pk])
-        ref = RunRef(str(uuid.uuid4()), str(team.pk), made.ident, "load", 1, 1)
+        ref = RunRef(str(uuid.uuid4()), str(team.pk), made.slug, "load", 1, 1)
         keep_source_sample(database, ref, [("in/a.csv", number, row) for number, row in enumerate(ROWS, 1)])
     raise_alert("run.failed", "error", "It broke in 3 rows.", "Mend it.", pipeline=made, run=run, node="load")
     return made

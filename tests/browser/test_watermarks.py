@@ -67,11 +67,11 @@ def test_a_mark_that_may_load_rows_twice_is_asked_about_before_it_is_set(page: P
 @in_all_looks
 def test_the_page_has_no_barriers_and_does_not_scroll_sideways(page: Page, following, colours: str, width: int) -> None:
     from flowapp.watermarks.places import place_of
-    from flowapp.watermarks.services import set_mark
+    from flowapp.watermarks.services import set_watermark
 
     place = place_of(following.pipeline, "load")
     for day in (1, 2):
-        set_mark(
+        set_watermark(
             place, f"2026-01-0{day}T10:00:00.123456", "rows of that night were repaired at the source", "ann@x.org"
         )
     show_as(page, colours, width)

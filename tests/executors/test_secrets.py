@@ -7,7 +7,7 @@ from cryptography.fernet import Fernet
 
 from executors.errors import Terminal
 from executors.model import Connection
-from executors.secrets import KEYS, seal, unseal
+from executors.secrets import KEYS, decrypt, encrypt
 
 CONNECTION = Connection("warehouse", "db.example", 5432, "flow", "loader", "P@ss:w/rd%?", "require")
 
@@ -20,18 +20,18 @@ def key(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_sealed_connection_opens_to_itself(key: str) -> None:
-    assert unseal(seal(CONNECTION)) == CONNECTION
+    assert decrypt(encrypt(CONNECTION)) == CONNECTION
 
 
 def test_a_sealed_connection_shows_nothing(key: str) -> None:
-    sealed = seal(CONNECTION)
-    assert not any(part in sealed for part in ("P@ss", "loader", "db.example"))
+    encrypted = encrypt(CONNECTION)
+    assert not any(part in encrypted for part in ("P@ss", "loader", "db.example"))
 
 
 def test_what_an_older_key_sealed_still_opens(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sealed = seal(CONNECTION)
+    encrypted = encrypt(CONNECTION)
     monkeypatch.setenv(KEYS, f"{Fernet.generate_key().decode()}, {key}")
-    assert unseal(sealed) == CONNECTION
+    assert decrypt(encrypted) == CONNECTION
 
 
 OTHER_KEY = "bm90IHRoZSBrZXkgdGhhdCBzZWFsZWQgYW55dGhpbmc="
@@ -42,10 +42,10 @@ OTHER_KEY = "bm90IHRoZSBrZXkgdGhhdCBzZWFsZWQgYW55dGhpbmc="
     [("", "secrets.key_missing"), ("abc", "secrets.key_malformed"), (OTHER_KEY, "secrets.key_wrong")],
 )
 def test_keys_that_do_not_serve_are_told_apart(key: str, monkeypatch: pytest.MonkeyPatch, keys: str, code: str) -> None:
-    sealed = seal(CONNECTION)
+    encrypted = encrypt(CONNECTION)
     monkeypatch.setenv(KEYS, keys)
     with pytest.raises(Terminal) as caught:
-        unseal(sealed)
+        decrypt(encrypted)
     assert caught.value.code == code
     assert KEYS in caught.value.message
     assert caught.value.hint

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flowapp.pipelines.models import Pipeline, PipelineVersion
 
 
-def make_document(ident: str = "numbers", schema: str = "public", **changes: Any) -> dict[str, Any]:
+def make_document(slug: str = "numbers", schema: str = "public", **changes: Any) -> dict[str, Any]:
     """A pipeline that loads CSV files into `<schema>.numbers`."""
     config = {
         "path": "in",
@@ -26,7 +26,7 @@ def make_document(ident: str = "numbers", schema: str = "public", **changes: Any
     return {
         "kind": "pipeline",
         "version": "1.0",
-        "id": ident,
+        "id": slug,
         "nodes": [
             {
                 "id": "files",
@@ -91,7 +91,7 @@ def connected(workspace: Workspace, warehouse: Connection) -> Workspace:
 @pytest.fixture
 def document(schema: str) -> Callable[..., dict[str, Any]]:
     """Makes the small pipeline's document, with changes."""
-    return lambda ident="numbers", **changes: make_document(ident, schema, **changes)
+    return lambda slug="numbers", **changes: make_document(slug, schema, **changes)
 
 
 @pytest.fixture
@@ -99,8 +99,8 @@ def save(connected: Workspace, schema: str) -> Callable[..., PipelineVersion]:
     """Saves the small pipeline, with changes to its document."""
     from flowapp.pipelines.services import save_version
 
-    def call(ident: str = "numbers", **changes: Any) -> PipelineVersion:
-        return save_version(connected, json.dumps(make_document(ident, schema, **changes)))
+    def call(slug: str = "numbers", **changes: Any) -> PipelineVersion:
+        return save_version(connected, json.dumps(make_document(slug, schema, **changes)))
 
     return call
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from ir.types import ColumnType
-from ir.watermarks import lag_fault, mark_family, parse_lag
+from ir.watermarks import lag_fault, parse_lag, watermark_family
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from ir.watermarks import lag_fault, mark_family, parse_lag
     ],
 )
 def test_types_with_an_order_to_follow(name, family):
-    assert mark_family(ColumnType.parse(name)) == family
+    assert watermark_family(ColumnType.parse(name)) == family
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from executors.errors import Terminal
 from executors.model import Connection, Destination, DestinationColumn, SourceField, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.staging import StagingTables, is_winner
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.checks.base import Check
 from ir.pointers import ROOT
 
@@ -64,7 +64,7 @@ class Staged:
     def typed(self, check: Check, name: str) -> sql.Composed:
         """A staged value, over `s`, in the type of the table's column."""
         staged, loaded = self.column(check, name)
-        return as_type(sql.Identifier("s", name), loaded.base if travel_of(staged.type).as_text else "")
+        return as_type(sql.Identifier("s", name), loaded.base if wire_type(staged.type).as_text else "")
 
     def exact(self, check: Check, name: str) -> sql.Composed:
         """A staged value, over `s`, in a form in which two values are equal only if they are the same: texts byte by

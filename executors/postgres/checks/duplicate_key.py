@@ -19,10 +19,10 @@ from ir.words import counted
 
 
 def run(staged: Staged, check: DuplicateKey) -> Outcome:
-    return judge_key(staged, check, check.columns)
+    return check_key(staged, check, check.columns)
 
 
-def judge_key(staged: Staged, check: Check, columns: Sequence[str]) -> Outcome:
+def check_key(staged: Staged, check: Check, columns: Sequence[str]) -> Outcome:
     """Observed are the staged rows that are not the only ones with their key."""
     query = sql.SQL(
         "SELECT coalesce(sum(k.n) FILTER (WHERE k.n > 1 OR k.there), 0), coalesce(sum(k.n) FILTER (WHERE k.n > 1), 0),"

@@ -11,7 +11,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.inspect import columns_of
 from executors.postgres.names import TableName, identifier_of
 from executors.postgres.queries import refuse_flow_tables
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.checks import FkIntegrity
 from ir.words import counted
 
@@ -47,7 +47,7 @@ def _comparable(staged: Staged, check: FkIntegrity) -> tuple[sql.Composed, sql.C
 
 
 def _base_of_staged(staged: Staged, check: FkIntegrity) -> str:
-    kind = travel_of(staged.column(check, check.column)[0].type).staged
+    kind = wire_type(staged.column(check, check.column)[0].type).staged
     return {"timestamp": "timestamp without time zone", "timestamptz": "timestamp with time zone"}.get(
         kind, "numeric" if kind.startswith("numeric(") else kind
     )

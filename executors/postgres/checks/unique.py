@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from executors.postgres.checks.base import CheckHandler, Outcome, Staged
-from executors.postgres.checks.duplicate_key import judge_key, probe
+from executors.postgres.checks.duplicate_key import check_key, probe
 from ir.checks import Unique
 
 
 def run(staged: Staged, check: Unique) -> Outcome:
-    return judge_key(staged, check, [check.column])
+    return check_key(staged, check, [check.column])
 
 
 HANDLER = CheckHandler(Unique.kind, run, probe)

@@ -13,27 +13,34 @@ from psycopg import sql
 from executors.effects import Effect
 from executors.errors import Transient
 from executors.postgres import effects
+from executors.postgres.boundary_rows import (
+    BoundaryRows,
+    boundary_rows_of,
+    columns_now,
+    has_stored_from,
+    save_boundary_rows,
+    watermark_value,
+)
 from executors.postgres.ddl import Conn
+from executors.postgres.incremental_range import IncrementalRange, require_unmoved
 from executors.postgres.load_modes.append import insert_from, insert_staged
 from executors.postgres.load_modes.base import LoadHandler
 from executors.postgres.load_plan import LoadPlan, ModeCounts, winning_rows
 from executors.postgres.rewrite_rules import refuse_replaced_inserts
-from executors.postgres.ties import Ties, columns_now, has_stored_from, keep_ties, mark_value, ties_of
-from executors.postgres.watermarks import note_change, write_mark
-from executors.postgres.windows import Window, require_unmoved
+from executors.postgres.watermarks import note_change, write_watermark
 
 
-def _add_past_mark(conn: Conn, plan: LoadPlan) -> ModeCounts:
-    window = plan.window
-    if window is None:
+def _add_past_watermark(conn: Conn, plan: LoadPlan) -> ModeCounts:
+    rows_range = plan.rows_range
+    if rows_range is None:
         raise Transient("target.vanished", f"{plan.target} was made while it was loaded.", node=plan.run.node)
-    require_unmoved(conn, window)
-    next_mark = _next_mark(conn, plan, window)
-    mark = _move_mark(conn, plan, window, next_mark)
-    return replace(insert_staged(conn, plan), mark=mark, ahead=next_mark.ahead)
+    require_unmoved(conn, rows_range)
+    next_watermark = _next_watermark(conn, plan, rows_range)
+    watermark = _move_watermark(conn, plan, rows_range, next_watermark)
+    return replace(insert_staged(conn, plan), watermark=watermark, ahead=next_watermark.ahead)
 
 
-class _NextMark(NamedTuple):
+class _NextWatermark(NamedTuple):
     """The new mark and its bound, whether that is above the old mark, and how many staged rows no mark may follow."""
 
     value: str | None
@@ -42,29 +49,31 @@ class _NextMark(NamedTuple):
     ahead: int
 
 
-def _move_mark(conn: Conn, plan: LoadPlan, window: Window, to: _NextMark) -> dict[str, str] | None:
+def _move_watermark(
+    conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, to: _NextWatermark
+) -> dict[str, str] | None:
     """To be done before the rows go in: what the table holds then is what was known. None while there is no mark."""
     new, bound = to.value, to.bound
     if new is None or bound is None:
         return None
-    ties = ties_of(plan, window)
-    if to.is_past and ties.mark is not None and not has_stored_from(conn, ties, bound):
+    boundary_rows = boundary_rows_of(plan, rows_range)
+    if to.is_past and boundary_rows.watermark is not None and not has_stored_from(conn, boundary_rows, bound):
         # No stored hash reaches the new bound, so those to come may be made of the columns that come now.
-        ties = Ties(window, columns_now(plan), ties.mark, None)
-    key, column = window.key, window.column
-    mark = write_mark(conn, key, column, window.type, new, known_from=bound, hashed=ties.columns)
-    keep_ties(conn, plan, ties, bound, mark)
-    old = window.stored.value if window.stored else None
+        boundary_rows = BoundaryRows(rows_range, columns_now(plan), boundary_rows.watermark, None)
+    key, column = rows_range.key, rows_range.column
+    watermark = write_watermark(conn, key, column, rows_range.type, new, known_from=bound, hashed=boundary_rows.columns)
+    save_boundary_rows(conn, plan, boundary_rows, bound, watermark)
+    old = rows_range.stored.value if rows_range.stored else None
     if new != old:
         reason = "rows were loaded" if plan.staged else "the highest value of the table"
         note_change(conn, key, "run", column, old, new, reason=reason, run_id=plan.run.run_id)
-    return {"column": column, "type": window.type.name, "value": new}
+    return {"column": column, "type": rows_range.type.name, "value": new}
 
 
-def _next_mark(conn: Conn, plan: LoadPlan, window: Window) -> _NextMark:
+def _next_watermark(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> _NextWatermark:
     """The highest of the mark, the staged rows and those read again, but none that is ahead of the database's clock: it
     would leave out every row that is still to come before it."""
-    value = mark_value(conn, plan, window)
+    value = watermark_value(conn, plan, rows_range)
     row = conn.execute(
         sql.SQL(
             "SELECT m.new::text, ({bound})::text, coalesce({bound} > m.old, true), m.ahead FROM"
@@ -73,30 +82,30 @@ def _next_mark(conn: Conn, plan: LoadPlan, window: Window) -> _NextMark:
             " (SELECT max({value}) FILTER (WHERE NOT {is_ahead}) AS highest,"
             " count(*) FILTER (WHERE {is_ahead}) AS ahead FROM {rows} AS s) AS h) AS m"
         ).format(
-            bound=window.type.minus(sql.SQL("m.new"), window.lag),
-            old=window.value(window.mark),
-            again=window.value(plan.aside.highest),
-            below_all=window.value(window.type.below_all),
+            bound=rows_range.type.minus(sql.SQL("m.new"), rows_range.lag),
+            old=rows_range.value(rows_range.watermark),
+            again=rows_range.value(plan.skipped.highest),
+            below_all=rows_range.value(rows_range.type.below_all),
             value=value,
-            is_ahead=window.type.is_ahead(value),
+            is_ahead=rows_range.type.is_ahead(value),
             rows=winning_rows(plan),
         )
     ).fetchone()
-    return _NextMark(*(row or (None, None, False, 0)))
+    return _NextWatermark(*(row or (None, None, False, 0)))
 
 
-def _count_past_mark(conn: Conn, plan: LoadPlan) -> Effect:
+def _count_past_watermark(conn: Conn, plan: LoadPlan) -> Effect:
     """What was set aside is not staged any more."""
     before = effects.count_rows(conn, plan)
-    ahead = _next_mark(conn, plan, plan.window).ahead if plan.window else 0
-    return effects.effect_of(plan, before=before, inserted=plan.staged, behind_mark=plan.aside.rows, ahead=ahead)
+    ahead = _next_watermark(conn, plan, plan.rows_range).ahead if plan.rows_range else 0
+    return effects.effect_of(plan, before=before, inserted=plan.staged, behind_mark=plan.skipped.rows, ahead=ahead)
 
 
 HANDLER = LoadHandler(
     "incremental_watermark",
     ("INSERT", "SELECT"),
-    _add_past_mark,
-    effect=_count_past_mark,
+    _add_past_watermark,
+    effect=_count_past_watermark,
     insert=insert_from,
     inspect=refuse_replaced_inserts,
 )

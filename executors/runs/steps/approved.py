@@ -35,7 +35,7 @@ def approved_load(context: RunContext, target: TargetRun, staged: StagedLoad) ->
         rows_read=staged.records,
         result=staged.result,
         check_reports=staged.checks,
-        skipped=staged.aside,
+        skipped=staged.skipped,
     )
     return with_rules(state)
 
@@ -48,10 +48,10 @@ def require_as_staged(state: LoadState) -> LoadState:
         raise _lost(load.target, "What was staged is gone.")
     if plan_stage_columns(load.target, staged.working, dest) != staged.columns:
         raise _lost(load.target, "The table's columns have changed since.")
-    window = open_window_of(load.context, load.connection, load.target)
-    if watermark_now(window) != staged.mark:
+    rows_range = open_window_of(load.context, load.connection, load.target)
+    if watermark_now(rows_range) != staged.watermark:
         raise _lost(load.target, "The mark was moved since.")
-    return replace(state, load=replace(load, dest=dest), window=window)
+    return replace(state, load=replace(load, dest=dest), rows_range=rows_range)
 
 
 def _lost(target: Target, why: str) -> Transient:

@@ -13,10 +13,10 @@ from executors.markers import (
     check_warnings,
     known_warnings,
     older_warnings,
-    put_share,
-    warn_of_shares,
+    put_counts,
+    warn_of_counts,
 )
-from executors.model import NodeReport, RunWarning, Share
+from executors.model import NodeReport, RunWarning, TargetCounts
 from executors.postgres.preview import refuse_repeats
 from executors.runs.state import LoadState
 from executors.runs.steps.hold import measure, reasons_to_hold
@@ -41,9 +41,11 @@ def _report(state: LoadState, effect: Effect) -> None:
     load, report, node = state.load, state.load.report, state.target.id
     nodes = accounting.node_reports(load.path, state.rows_read, state.result)
     counts = {**state.node_counts, **effect.node_fields(), "rows_staged": state.result.total("rows_staged")}
-    share = Share(load.reading.identities, [*nodes, NodeReport(node, "target", **counts)], list(state.rules))
-    put_share(report, node, share)
-    warn_of_shares(report)
+    target_count = TargetCounts(
+        load.reading.identities, [*nodes, NodeReport(node, "target", **counts)], list(state.rules)
+    )
+    put_counts(report, node, target_count)
+    warn_of_counts(report)
     skipped = state.skipped
     warnings = [
         *check_warnings(state.check_reports),

@@ -8,8 +8,8 @@ from executors import accounting
 from executors.effects import Effect, NullRates
 from executors.errors import InvalidContent
 from executors.holding import Evaluation, Held, Reason, StagedLoad, check_hold_limits, not_approved
-from executors.markers import add_warnings, check_warnings, put_share, warn_of_shares
-from executors.model import Share
+from executors.markers import add_warnings, check_warnings, put_counts, warn_of_counts
+from executors.model import TargetCounts
 from executors.postgres.load_plan import BeforeChange, LoadPlan
 from executors.postgres.preview import count_effect, count_null_rates, evaluate_locked
 from executors.runs.state import LoadState
@@ -86,8 +86,8 @@ def _share_staged(state: LoadState) -> None:
     """What is known of a load that has not happened."""
     report = state.load.report
     nodes = accounting.node_reports(state.load.path, state.rows_read, state.result)
-    put_share(report, state.target.id, Share(state.load.reading.identities, nodes, list(state.rules)))
-    warn_of_shares(report)
+    put_counts(report, state.target.id, TargetCounts(state.load.reading.identities, nodes, list(state.rules)))
+    warn_of_counts(report)
     report.checks += state.check_reports
     add_warnings(report, check_warnings(state.check_reports))
 
@@ -103,7 +103,7 @@ def _staged_load(state: LoadState, evaluation: Evaluation) -> StagedLoad:
         records=state.rows_read,
         result=state.result,
         checks=state.check_reports,
-        aside=state.skipped,
+        skipped=state.skipped,
         evaluation=evaluation,
-        mark=watermark_now(state.window),
+        watermark=watermark_now(state.rows_range),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from executors.markers import put_share, tell
-from executors.model import LoadCommit, NodeReport, Share
+from executors.markers import put_counts, tell
+from executors.model import LoadCommit, NodeReport, TargetCounts
 from executors.runs.state import Run, RunContext
 from executors.runs.target_run import TargetRun
 
@@ -32,7 +32,7 @@ def report_nothing_new(context: RunContext, target: TargetRun, words: str = "Not
     report.nothing_new_reason = blank or context.source_reader.nothing_new(target.path.source)
     context.log(f"{words} {node.id}. {report.nothing_new_reason}", node)
     nothing = NodeReport.nothing(node.id)
-    put_share(report, node.id, Share(nodes=[nothing]))
+    put_counts(report, node.id, TargetCounts(nodes=[nothing]))
     context.ports.events.node_finished(nothing)
     return replace(target, nothing_new=True)
 

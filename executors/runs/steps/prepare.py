@@ -31,12 +31,12 @@ def prepared_load(
 ) -> Iterator[LoadState]:
     """The state of a load, its table made ready. A table that is made for it is dropped if the load fails."""
     compiled = compile_reading(context, target.path, reading)
-    window = open_window_of(context, target.connection, target.path.target)
-    add_warnings(context.report, warnings_of(window, target.path.target))
-    reading = narrow_reading(reading, window, target.path)
+    rows_range = open_window_of(context, target.connection, target.path.target)
+    add_warnings(context.report, warnings_of(rows_range, target.path.target))
+    reading = narrow_reading(reading, rows_range, target.path)
     with ready_table(target.connection, target.path.target, compiled.fields) as table:
         load = new_load(context, target, reading, table, compiled.fields, compiled, rejected)
-        yield LoadState(load, window, rows_read=reading.records or 0)
+        yield LoadState(load, rows_range, rows_read=reading.records or 0)
 
 
 @contextmanager

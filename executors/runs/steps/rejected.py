@@ -8,6 +8,7 @@ from typing import Any
 from executors.errors import Terminal
 from executors.model import RunJob
 from executors.postgres.client import translate
+from executors.postgres.incremental_range import IncrementalRange, open_range
 from executors.postgres.load import LoadFile, commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.names import TableName
@@ -15,8 +16,7 @@ from executors.postgres.quarantined import Owner
 from executors.postgres.read_later import bounds_by_place, read_later
 from executors.postgres.refusals import Refusal
 from executors.postgres.refused import refuse_for
-from executors.postgres.replay import ReplayCommit, Verdict, judge_places, read_conflicts, taken_keys
-from executors.postgres.windows import Window, open_window
+from executors.postgres.replay import ReplayCommit, RowOutcome, evaluate_rows, read_conflicts, taken_keys
 from executors.runs.state import Load, LoadState, RejectedRows
 from executors.runs.steps.plan import load_plan
 from executors.runs.steps.refuse import with_task
@@ -45,11 +45,11 @@ def reject_rows_read_later(state: LoadState) -> LoadState:
     load, rows = state.load, rejected_of(state.load)
     if not rows.keeps_watermark or CONNECTORS[load.path.source.connector].keeps_order:
         return state
-    window, choice, owner = _window_to_leave(load), rows.choice, owner_of(load.context.job)
+    rows_range, choice, owner = _range_to_leave(load), rows.choice, owner_of(load.context.job)
     quarantine = {*choice.tables, *map(TableName.parse, load.quarantine.values())}
     with translate(rows.target.id):
-        bounds = bounds_by_place(load.connection, owner, rows.target.id, window, choice.by_table, quarantine)
-        refusal = read_later(load.connection, load_plan(state), window, bounds)
+        bounds = bounds_by_place(load.connection, owner, rows.target.id, rows_range, choice.by_table, quarantine)
+        refusal = read_later(load.connection, load_plan(state), rows_range, bounds)
     return _reject(state, [refusal]) if bounds else state
 
 
@@ -74,11 +74,11 @@ def _reject(state: LoadState, refusals: list[Refusal]) -> LoadState:
     return with_task(state, refuse_for(state.load.connection, load_plan(state), refusals))
 
 
-def _window_to_leave(load: Load) -> Window:
+def _range_to_leave(load: Load) -> IncrementalRange:
     """Where the next load of an incremental target begins, which a replay must not move."""
     job, target = load.context.job, rejected_of(load).target
-    window = open_window(load.connection, job.tenant, job.pipeline.id, target)
-    if window is None or window.stored is None:
+    rows_range = open_range(load.connection, job.tenant, job.pipeline.id, target)
+    if rows_range is None or rows_range.stored is None:
         raise Terminal(
             "replay.no_mark",
             f"{target.schema_}.{target.table} has no mark yet: the next load would begin at the highest of these "
@@ -86,7 +86,7 @@ def _window_to_leave(load: Load) -> Window:
             node=target.id,
             hint="Set the mark of this target first, then replay the rows.",
         )
-    return window
+    return rows_range
 
 
 # --- their load ---------------------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ def _window_to_leave(load: Load) -> Window:
 def open_window_to_leave(state: LoadState) -> LoadState:
     """Note the watermark before anything else is done."""
     keeps = rejected_of(state.load).keeps_watermark
-    return replace(state, window_to_leave=_window_to_leave(state.load) if keeps else None)
+    return replace(state, window_to_leave=_range_to_leave(state.load) if keeps else None)
 
 
 def load_rejected_rows(state: LoadState) -> LoadState:
@@ -122,7 +122,7 @@ def _replay_commit(state: LoadState) -> ReplayCommit:
         left_out=choice.left_out,
         by=rows.ref.by,
         reason=rows.ref.reason,
-        window=state.window_to_leave,
+        rows_range=state.window_to_leave,
         repeats=choice.repeats,
     )
 
@@ -143,22 +143,22 @@ def report_results(state: LoadState) -> LoadState:
     """Count what a replay would do with each row, and list some of them."""
     load, report = state.load, state.load.report
     with translate(load.target.id):
-        verdicts = judge_places(load.connection, load_plan(state), rejected_of(load).choice.rows)
-    for verdict in verdicts.values():
-        report.row_counts[verdict.result] = report.row_counts.get(verdict.result, 0) + 1
-    places = sorted(verdicts, key=lambda place: (verdicts[place].result == "loaded", place))
-    report.row_results = [_row_result(state, place, verdicts[place]) for place in places[:MOST_RESULTS]]
+        outcomes = evaluate_rows(load.connection, load_plan(state), rejected_of(load).choice.rows)
+    for outcome in outcomes.values():
+        report.row_counts[outcome.result] = report.row_counts.get(outcome.result, 0) + 1
+    places = sorted(outcomes, key=lambda place: (outcomes[place].result == "loaded", place))
+    report.row_results = [_row_result(state, place, outcomes[place]) for place in places[:MOST_RESULTS]]
     return state
 
 
-def _row_result(state: LoadState, place: tuple[int, int], verdict: Verdict) -> dict[str, Any]:
+def _row_result(state: LoadState, place: tuple[int, int], outcome: RowOutcome) -> dict[str, Any]:
     row = rejected_of(state.load).choice.rows[place].row
     return {
         "key": row.name,
         "id": row.id,
         "sourceFile": row.source_file,
         "sourceRecord": row.source_record,
-        "result": verdict.result,
-        "rules": list(verdict.rules),
+        "result": outcome.result,
+        "rules": list(outcome.rules),
         "conflict": state.conflicts.get(place),
     }

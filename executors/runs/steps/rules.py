@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from executors import accounting
 from executors.errors import Terminal
-from executors.markers import put_share
-from executors.model import NodeReport, Share
+from executors.markers import put_counts
+from executors.model import NodeReport, TargetCounts
 from executors.postgres import staging
 from executors.rejected_limit import files_rejected, too_many_rejected
 from executors.runs.state import LoadState
@@ -38,8 +38,8 @@ def with_rules(state: LoadState) -> LoadState:
 
 def share_counts(state: LoadState) -> None:
     """Put what rules have counted so far into the report."""
-    share = Share(state.load.reading.identities, rules=list(state.rules))
-    put_share(state.load.report, state.target.id, share)
+    target_count = TargetCounts(state.load.reading.identities, rules=list(state.rules))
+    put_counts(state.load.report, state.target.id, target_count)
 
 
 def stop_on_rules(state: LoadState) -> LoadState:
@@ -86,5 +86,5 @@ def _share_stopped(state: LoadState) -> None:
     if state.is_all_rejected:
         none = dict.fromkeys(("rows_staged", "rows_loaded", *_OF_LOADS), 0)
         nodes.append(NodeReport(state.target.id, "target", **{**none, **state.node_counts}))
-    share = Share(state.load.reading.identities, nodes, list(state.rules))
-    put_share(state.load.report, state.target.id, share)
+    target_count = TargetCounts(state.load.reading.identities, nodes, list(state.rules))
+    put_counts(state.load.report, state.target.id, target_count)

@@ -12,7 +12,7 @@ from executors.postgres.client import charset_of
 from executors.runs.state import LoadState
 from executors.runs.steps.checks import staged_rows
 from executors.runs.steps.rules import share_counts
-from executors.secrets import seal
+from executors.secrets import encrypt
 from ir.rules import rule_id
 
 
@@ -49,7 +49,7 @@ def stage_rows(state: LoadState) -> LoadState:
         rules=tuple(RulePlan(v.id, rule_id(rule), rule) for v in load.path.validates for rule in v.row_level),
         on_type_mismatch=load.target.on_type_mismatch,
         tables=load.tables,
-        sealed_connection=seal(load.context.job.connections[load.target.connection]),
+        encrypted_connection=encrypt(load.context.job.connections[load.target.connection]),
         run_id=load.context.job.run_id,
         charset=charset_of(load.connection),
         now=load.now,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from executors.model import RunWarning
+from executors.postgres.boundary_rows import have_columns_changed
 from executors.postgres.ddl import Conn
-from executors.postgres.set_aside import set_aside
-from executors.postgres.ties import have_columns_changed
-from executors.postgres.windows import Window, first_window, open_window
+from executors.postgres.incremental_range import IncrementalRange, first_range, open_range
+from executors.postgres.skipped_rows import skip_rows
 from executors.pushdown import source_column
 from executors.reading import Bound, Reading
 from executors.runs.state import LoadState, RunContext
@@ -19,71 +19,71 @@ from ir.nodes import Target
 from ir.pipeline import Path
 
 
-def open_window_of(context: RunContext, connection: Conn, target: Target) -> Window | None:
+def open_window_of(context: RunContext, connection: Conn, target: Target) -> IncrementalRange | None:
     """The window of a load; None without a watermark, and while the table does not exist. To be opened before a missing
     table is made, which would hide that it is missing."""
-    if not load_mode(target.load_mode).keeps_mark:
+    if not load_mode(target.load_mode).keeps_watermark:
         return None
-    return open_window(connection, context.job.tenant, context.job.pipeline.id, target)
+    return open_range(connection, context.job.tenant, context.job.pipeline.id, target)
 
 
-def narrow_reading(reading: Reading, window: Window | None, path: Path) -> Reading:
+def narrow_reading(reading: Reading, rows_range: IncrementalRange | None, path: Path) -> Reading:
     """The reading without rows that the load would skip, as far as the source can leave them out."""
-    if reading.narrow is None or window is None or window.bound in (None, window.type.below_all):
+    if reading.narrow is None or rows_range is None or rows_range.bound in (None, rows_range.type.below_all):
         return reading
-    column = source_column(path, window.column)
-    return reading.narrow(Bound(column, window.type, str(window.bound))) if column else reading
+    column = source_column(path, rows_range.column)
+    return reading.narrow(Bound(column, rows_range.type, str(rows_range.bound))) if column else reading
 
 
 def follows_watermark(state: LoadState) -> bool:
-    return load_mode(state.target.load_mode).keeps_mark
+    return load_mode(state.target.load_mode).keeps_watermark
 
 
 def skip_behind_watermark(state: LoadState) -> LoadState:
     """Take the staged rows that are behind the watermark out of staging."""
-    load, window = state.load, _window_of(state)
-    state = replace(state, window=window)
+    load, rows_range = state.load, _window_of(state)
+    state = replace(state, rows_range=rows_range)
     plan = load_plan(state)
-    if have_columns_changed(plan, window):
+    if have_columns_changed(plan, rows_range):
         load.context.ports.events.log("warning", _COLUMNS_CHANGED, load.target.id)
-    skipped = set_aside(load.connection, plan, window)
+    skipped = skip_rows(load.connection, plan, rows_range)
     if skipped.rows:
         text = f"{skipped.below_bound:,} below the bound, {skipped.read_again:,} at or above it that were"
         load.context.log(f"Rows behind the mark: {text} loaded before.", load.target)
     return replace(state, skipped=skipped)
 
 
-def _window_of(state: LoadState) -> Window:
+def _window_of(state: LoadState) -> IncrementalRange:
     """The window as it was opened before; else that of the table that was made meanwhile or that stands in for it."""
     load, job = state.load, state.load.context.job
-    opened = state.window or open_window_of(load.context, load.connection, load.target)
-    return opened or first_window(job.tenant, job.pipeline.id, load.target, load.dest)
+    opened = state.rows_range or open_window_of(load.context, load.connection, load.target)
+    return opened or first_range(job.tenant, job.pipeline.id, load.target, load.dest)
 
 
-def watermark_now(window: Window | None) -> tuple[int, int] | None:
+def watermark_now(rows_range: IncrementalRange | None) -> tuple[int, int] | None:
     """What tells whether the watermark is the one that rows were skipped for."""
-    stored = window and window.stored
+    stored = rows_range and rows_range.stored
     return (stored.id, stored.revision) if stored else None
 
 
-def warnings_of(window: Window | None, target: Target) -> list[RunWarning]:
+def warnings_of(rows_range: IncrementalRange | None, target: Target) -> list[RunWarning]:
     """What may make the load take too many rows, or too few."""
-    if window is None:
+    if rows_range is None:
         return []
-    return [RunWarning(code, target.id, text) for code, text in _doubts(window)]
+    return [RunWarning(code, target.id, text) for code, text in _doubts(rows_range)]
 
 
-def _doubts(window: Window) -> Iterator[tuple[str, str]]:
-    if window.may_miss_rows:
+def _doubts(rows_range: IncrementalRange) -> Iterator[tuple[str, str]]:
+    if rows_range.may_miss_rows:
         yield (
             "watermark.rows_may_be_hidden",
-            f"Row security is active on {window.key.table} for the connection's user: rows that it may not see are "
+            f"Row security is active on {rows_range.key.table} for the connection's user: rows that it may not see are "
             "neither counted for the mark nor known as loaded.",
         )
-    if window.is_ahead:
+    if rows_range.is_ahead:
         yield (
             "watermark.ahead_of_clock",
-            f"The watermark of {window.key.table} is later than the clock of its database: rows before it are left out "
+            f"The watermark of {rows_range.key.table} is later than the clock of its database: rows before it are left out "
             "until then. Set it back if that is wrong.",
         )
 

@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
             name="Pipeline",
             fields=[
                 ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("ident", models.CharField(max_length=63)),
+                ("slug", models.CharField(max_length=63)),
                 ("name", models.TextField(blank=True)),
                 ("tags", models.TextField(blank=True)),
                 ("source", models.TextField(blank=True)),
@@ -114,7 +114,7 @@ class Migration(migrations.Migration):
             name="Remains",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("ident", models.CharField(max_length=63)),
+                ("slug", models.CharField(max_length=63)),
                 ("connection", models.CharField(max_length=63)),
                 ("backups", models.JSONField(default=list)),
                 ("runs", models.JSONField(default=list)),
@@ -159,7 +159,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="pipeline",
-            constraint=models.UniqueConstraint(fields=("workspace", "ident"), name="pipeline_ident"),
+            constraint=models.UniqueConstraint(fields=("workspace", "slug"), name="pipeline_ident"),
         ),
         migrations.AddConstraint(
             model_name="draft",

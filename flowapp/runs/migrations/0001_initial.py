@@ -156,7 +156,7 @@ class Migration(migrations.Migration):
                 ("field", models.TextField(null=True)),
                 ("on_fail", models.CharField(max_length=10)),
                 ("violations", models.BigIntegerField()),
-                ("judged", models.BigIntegerField(null=True)),
+                ("evaluated", models.BigIntegerField(null=True)),
                 (
                     "workspace",
                     models.ForeignKey(
@@ -252,7 +252,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("node", models.CharField(max_length=63)),
-                ("sealed", models.TextField()),
+                ("encrypted", models.TextField()),
                 ("at", models.DateTimeField(db_index=True)),
                 (
                     "workspace",

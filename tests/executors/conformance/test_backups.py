@@ -88,9 +88,9 @@ def test_the_mark_goes_back_with_the_rows(kept: World) -> None:
 
     restore(kept, document, backup)
 
-    mark = kept.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema)
-    assert mark == [("3",)]
-    assert kept.memory.commits["load"].counts["mark"] == {"column": "id", "type": "integer", "value": "3"}
+    watermark = kept.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema)
+    assert watermark == [("3",)]
+    assert kept.memory.commits["load"].counts["watermark"] == {"column": "id", "type": "integer", "value": "3"}
     kept.write("c", "id,name\n5,late\n")
     kept.run(document)
     assert kept.rows("id") == [(1,), (2,), (3,), (3,), (5,), (9,)]

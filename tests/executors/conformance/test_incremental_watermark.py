@@ -12,7 +12,7 @@ from executors.model import NodeReport
 from executors.postgres.client import connect
 from executors.postgres.inspect import inspect_target
 from executors.postgres.names import TableName
-from executors.postgres.watermarks import MarkKey, find_mark, reset_mark, set_mark
+from executors.postgres.watermarks import WatermarkKey, find_watermark, reset_watermark, set_watermark
 from tests.executors.conformance.world import World, reconciles, target_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -38,13 +38,13 @@ def load(world: World, **target: Any) -> NodeReport:
     return target_of(report)
 
 
-def mark_key(world: World) -> MarkKey:
-    return MarkKey(world.tenant, "case", TableName(world.schema, "t"))
+def watermark_key(world: World) -> WatermarkKey:
+    return WatermarkKey(world.tenant, "case", TableName(world.schema, "t"))
 
 
-def mark_of(world: World) -> str | None:
+def watermark_of(world: World) -> str | None:
     with connect(world.warehouse) as conn:
-        found = find_mark(conn, mark_key(world))
+        found = find_watermark(conn, watermark_key(world))
     return found and found.value
 
 
@@ -64,7 +64,7 @@ def test_rows_tied_with_the_mark_arrive_exactly_once(updates: World) -> None:
     updates.write("c", HEADER + FIRST + LATE + "\n")
     assert load(updates).rows_loaded == 0
     assert ids(updates) == [1, 2, 3, 4]
-    assert mark_of(updates) == "2026-01-01 10:00:01"
+    assert watermark_of(updates) == "2026-01-01 10:00:01"
 
 
 def test_late_rows_alone_in_a_file_arrive_too(updates: World) -> None:
@@ -75,7 +75,7 @@ def test_late_rows_alone_in_a_file_arrive_too(updates: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "first", "more", "mark"),
+    ("declared", "first", "more", "watermark"),
     [
         (
             "timestamp(6)",
@@ -93,7 +93,9 @@ def test_late_rows_alone_in_a_file_arrive_too(updates: World) -> None:
         ("numeric", "0.1", ["0.10000000000000000000000000000000000000001", "0.2"], "0.2"),
     ],
 )
-def test_a_mark_is_as_fine_as_its_column(world: World, declared: str, first: str, more: list[str], mark: str) -> None:
+def test_a_mark_is_as_fine_as_its_column(
+    world: World, declared: str, first: str, more: list[str], watermark: str
+) -> None:
     world.sql(f"create table t (id int, upd {declared})")
     world.write("a", f"{HEADER}1,{first}\n")
     load(world)
@@ -101,7 +103,7 @@ def test_a_mark_is_as_fine_as_its_column(world: World, declared: str, first: str
     assert load(world).rows_loaded == 0
     world.write("c", HEADER + f"1,{first}\n" + "".join(f"{i},{value}\n" for i, value in enumerate(more, 2)))
     assert load(world).rows_loaded == 2
-    assert mark_of(world) == mark
+    assert watermark_of(world) == watermark
 
 
 def test_rows_of_files_below_the_mark_are_counted_and_warned_about(updates: World) -> None:
@@ -140,7 +142,7 @@ def test_a_row_without_a_value_to_follow_is_a_violation(world: World, handling: 
         report = world.run(document(world, onTypeMismatch=handling))
         assert reconciles(report)
         assert [(rule.rule_id, rule.violations) for rule in report.rules] == [("notNull:upd", 1)]
-        assert mark_of(world) == "2026-01-01 10:00:00"
+        assert watermark_of(world) == "2026-01-01 10:00:00"
     assert len(ids(world)) == loaded
 
 
@@ -150,9 +152,9 @@ def test_no_number_that_nothing_can_pass_becomes_the_mark(world: World) -> None:
     report = world.run(document(world))
     assert [w.code for w in report.warnings] == ["rows.ahead_of_clock"]
     assert "2 rows" in report.warnings[0].message
-    assert (ids(world), mark_of(world)) == ([1, 2, 3], "1.5")
+    assert (ids(world), watermark_of(world)) == ([1, 2, 3], "1.5")
     world.write("b", "id,upd\n2,NaN\n3,Infinity\n4,2\n")
-    assert (load(world).rows_loaded, ids(world), mark_of(world)) == (1, [1, 2, 3, 4], "2")
+    assert (load(world).rows_loaded, ids(world), watermark_of(world)) == (1, [1, 2, 3, 4], "2")
 
 
 @pytest.mark.parametrize("table", ["create table t (id int, upd timestamp not null)", "select 1"])
@@ -164,7 +166,7 @@ def test_a_row_dated_in_the_future_loads_once_and_keeps_no_later_row_out(world: 
     preview = world.preview(document(world, columns=declared))
     report = world.run(document(world, columns=declared))
     assert [w.code for w in preview.warnings] == [w.code for w in report.warnings] == ["rows.ahead_of_clock"]
-    assert mark_of(world) == "2026-01-01 10:00:00"
+    assert watermark_of(world) == "2026-01-01 10:00:00"
     world.write("b", HEADER + LATE + wrong)
     report = world.run(document(world, columns=declared))
     assert (report.warnings, target_of(report).rows_loaded, target_of(report).rows_behind_mark) == ([], 2, 1)
@@ -205,9 +207,9 @@ def test_a_preview_says_what_the_run_then_does(updates: World) -> None:
     updates.write("a", HEADER + FIRST)
     load(updates)
     updates.write("b", HEADER + FIRST + LATE + "9,2026-01-01 09:00:00\n")
-    preview, mark = updates.preview(document(updates)), mark_of(updates)
+    preview, watermark = updates.preview(document(updates)), watermark_of(updates)
     run = updates.run(document(updates))
-    assert mark == "2026-01-01 10:00:00"
+    assert watermark == "2026-01-01 10:00:00"
     assert reconciles(preview)
     assert target_of(preview).rows_behind_mark == target_of(run).rows_behind_mark == 3
     assert [w.code for w in preview.warnings] == [w.code for w in run.warnings] == ["rows.behind_mark"]
@@ -230,10 +232,10 @@ def test_a_failed_load_moves_no_mark_and_its_rows_come_with_the_next(world: Worl
     path = world.write("b", f"{HEADER}5,2026-01-01 11:00:00\n6,2026-01-01 11:00:01\n,2026-01-01 11:00:02\n")
     with pytest.raises(Terminal):
         load(world)
-    assert (ids(world), mark_of(world)) == ([1, 2], "2026-01-01 10:00:00")
+    assert (ids(world), watermark_of(world)) == ([1, 2], "2026-01-01 10:00:00")
     path.write_text(f"{HEADER}5,2026-01-01 11:00:00\n6,2026-01-01 11:00:01\n7,2026-01-01 11:00:02\n")
     assert load(world).rows_loaded == 3
-    assert (ids(world), mark_of(world)) == ([1, 2, 5, 6, 7], "2026-01-01 11:00:02")
+    assert (ids(world), watermark_of(world)) == ([1, 2, 5, 6, 7], "2026-01-01 11:00:02")
 
 
 class PowerCut(BaseException):
@@ -254,7 +256,7 @@ def test_a_worker_killed_before_the_commit_leaves_rows_and_mark_to_the_next_atte
     updates.memory.on_step = cut
     with pytest.raises(PowerCut):
         updates.run(document(updates), run_id=run_id)
-    assert (ids(updates), mark_of(updates)) == ([1, 2], "2026-01-01 10:00:00")
+    assert (ids(updates), watermark_of(updates)) == ([1, 2], "2026-01-01 10:00:00")
     updates.memory.on_step = lambda name, node: None
     assert target_of(updates.run(document(updates), run_id=run_id, attempt=2)).rows_loaded == 2
     assert ids(updates) == [1, 2, 3, 4]
@@ -270,7 +272,7 @@ def test_a_worker_killed_after_the_commit_has_moved_rows_and_mark(updates: World
     updates.memory.on_committed = cut
     with pytest.raises(PowerCut):
         updates.run(document(updates), run_id=run_id)
-    assert (ids(updates), mark_of(updates)) == ([1, 2], "2026-01-01 10:00:00")
+    assert (ids(updates), watermark_of(updates)) == ([1, 2], "2026-01-01 10:00:00")
     updates.memory.on_committed = lambda commit: None
     report = updates.run(document(updates), run_id=run_id, attempt=2)
     assert (target_of(report).rows_loaded, ids(updates)) == (2, [1, 2])
@@ -289,7 +291,7 @@ def test_a_mark_that_a_person_moves_under_a_run_is_taken_up_by_the_next_attempt(
                 assert dest
                 column = dest.column("upd")
                 assert column
-                set_mark(conn, mark_key(updates), column, "2026-01-01 10:00:01", by=None, reason="skip")
+                set_watermark(conn, watermark_key(updates), column, "2026-01-01 10:00:01", by=None, reason="skip")
 
     updates.memory.on_step = forward
     with pytest.raises(Transient, match=r"watermark\.moved"):
@@ -310,7 +312,7 @@ def test_a_new_table_does_not_begin_at_the_mark_of_the_one_that_is_gone(updates:
     assert stopped.value.code == "target.table_gone"
     assert updates.sql("select to_regclass('t')") == [(None,)]
     with connect(updates.warehouse, autocommit=True) as conn:
-        reset_mark(conn, mark_key(updates), by=None, reason="a new table")
+        reset_watermark(conn, watermark_key(updates), by=None, reason="a new table")
     assert load(updates).rows_loaded == 2
 
 
@@ -342,7 +344,7 @@ def test_a_target_that_two_pipelines_fill_has_a_mark_for_each(updates: World) ->
     updates.memory.commits.clear()
     updates.write("b", HEADER + "9,2026-01-01 10:00:05\n")
     updates.run(other)
-    assert mark_of(updates) == "2026-01-01 10:00:01"
+    assert watermark_of(updates) == "2026-01-01 10:00:01"
 
 
 @pytest.mark.parametrize(
@@ -361,7 +363,7 @@ def test_a_mark_set_back_over_rows_that_a_trigger_has_changed(world: World, key:
     with connect(world.warehouse, autocommit=True) as conn:
         dest = inspect_target(conn, world.schema, "t")
         assert dest
-        set_mark(conn, mark_key(world), dest.columns[1], "2026-01-01 09:00:00", by=None, reason="again")
+        set_watermark(conn, watermark_key(world), dest.columns[1], "2026-01-01 09:00:00", by=None, reason="again")
     world.write("b", f"id,upd,note\n{rows}\n")
     preview = world.preview(document(world))
     report = world.run(document(world))
@@ -391,4 +393,4 @@ def test_infinite_times_of_a_table_load_once_and_are_no_mark(world: World) -> No
     for loaded in (2, 0):
         report = world.run(document)
         assert (target_of(report).rows_loaded, report.warnings, reconciles(report)) == (loaded, [], True)
-    assert (ids(world), mark_of(world)) == ([1, 2, 9], "2026-01-01 10:00:00+00")
+    assert (ids(world), watermark_of(world)) == ([1, 2, 9], "2026-01-01 10:00:00+00")

@@ -86,7 +86,7 @@ def test_a_ticked_row_does_not_take_the_place_of_a_newer_one(world: World) -> No
 
 
 @pytest.fixture
-def at_the_mark(world: World) -> World:
+def boundary_rows(world: World) -> World:
     """A run has loaded a row, and rejected one that stands at the same mark: each run reads both again."""
     world.sql("create table t (id int, name text)")
     world.sql("create table s (id int, name text)")
@@ -95,47 +95,47 @@ def at_the_mark(world: World) -> World:
     return world
 
 
-def test_a_row_that_a_later_run_has_read_again_and_loaded_is_not_loaded_once_more(at_the_mark: World) -> None:
-    at_the_mark.run(at_the_mark.table_document(**INCREMENTAL))
-    assert at_the_mark.rows() == [(3, "Cy"), (3, None)]
-    at_the_mark.sql("insert into s values (9, 'Dee')")
-    at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
-    document = at_the_mark.table_document(**INCREMENTAL)
-    assert recheck(at_the_mark, document).row_counts == {"read_again": 1, "repeated": 1}
-    report = replay(at_the_mark, document)
+def test_a_row_that_a_later_run_has_read_again_and_loaded_is_not_loaded_once_more(boundary_rows: World) -> None:
+    boundary_rows.run(boundary_rows.table_document(**INCREMENTAL))
+    assert boundary_rows.rows() == [(3, "Cy"), (3, None)]
+    boundary_rows.sql("insert into s values (9, 'Dee')")
+    boundary_rows.run(boundary_rows.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    document = boundary_rows.table_document(**INCREMENTAL)
+    assert recheck(boundary_rows, document).row_counts == {"read_again": 1, "repeated": 1}
+    report = replay(boundary_rows, document)
     assert report.row_counts == {"read_again": 1, "repeated": 1}
     assert reconciles(report)
-    assert at_the_mark.rows() == [(3, "Cy"), (3, None), (9, "Dee")]
+    assert boundary_rows.rows() == [(3, "Cy"), (3, None), (9, "Dee")]
 
 
-def test_nor_if_runs_have_rejected_it_once_more_since(at_the_mark: World) -> None:
-    at_the_mark.run(at_the_mark.table_document(**INCREMENTAL))
-    at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
-    newest = ids(at_the_mark)[-1:]
-    assert len(ids(at_the_mark)) == 2
-    assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL), newest).row_counts == {"read_again": 1}
-    assert len(at_the_mark.rows()) == 2
+def test_nor_if_runs_have_rejected_it_once_more_since(boundary_rows: World) -> None:
+    boundary_rows.run(boundary_rows.table_document(**INCREMENTAL))
+    boundary_rows.run(boundary_rows.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    newest = ids(boundary_rows)[-1:]
+    assert len(ids(boundary_rows)) == 2
+    assert replay(boundary_rows, boundary_rows.table_document(**INCREMENTAL), newest).row_counts == {"read_again": 1}
+    assert len(boundary_rows.rows()) == 2
 
 
-def test_a_row_that_came_late_and_that_no_run_has_loaded_is(at_the_mark: World) -> None:
-    strict = at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL)
-    at_the_mark.run(at_the_mark.table_document(**INCREMENTAL))
-    at_the_mark.sql("insert into s values (4, null)")
-    at_the_mark.run(strict)
-    at_the_mark.run(strict)
-    newest = ids(at_the_mark, "row ->> 'id' = '4'")
-    assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL), newest).row_counts == {
+def test_a_row_that_came_late_and_that_no_run_has_loaded_is(boundary_rows: World) -> None:
+    strict = boundary_rows.table_document(rules=[NOT_NULL], **INCREMENTAL)
+    boundary_rows.run(boundary_rows.table_document(**INCREMENTAL))
+    boundary_rows.sql("insert into s values (4, null)")
+    boundary_rows.run(strict)
+    boundary_rows.run(strict)
+    newest = ids(boundary_rows, "row ->> 'id' = '4'")
+    assert replay(boundary_rows, boundary_rows.table_document(**INCREMENTAL), newest).row_counts == {
         "loaded": 1,
         "repeated": 1,
     }
 
 
-def test_an_old_copy_is_not_loaded_beside_the_row_as_it_is_now(at_the_mark: World) -> None:
-    at_the_mark.sql("update s set name = 'Bob' where name is null")
-    at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
-    mend(at_the_mark, name="Bert")
-    assert replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL)).row_counts == {"read_again": 1}
-    assert at_the_mark.rows() == [(3, "Cy"), (3, "Bob")]
+def test_an_old_copy_is_not_loaded_beside_the_row_as_it_is_now(boundary_rows: World) -> None:
+    boundary_rows.sql("update s set name = 'Bob' where name is null")
+    boundary_rows.run(boundary_rows.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    mend(boundary_rows, name="Bert")
+    assert replay(boundary_rows, boundary_rows.table_document(**INCREMENTAL)).row_counts == {"read_again": 1}
+    assert boundary_rows.rows() == [(3, "Cy"), (3, "Bob")]
 
 
 def test_a_row_within_the_lag_was_read_again_and_one_below_it_was_not(world: World) -> None:
@@ -227,32 +227,32 @@ def test_a_load_that_counts_again_supersedes_them_again(world: World) -> None:
         assert statuses() == then
 
 
-def test_copies_of_a_row_that_is_loaded_are_closed_with_it(at_the_mark: World) -> None:
+def test_copies_of_a_row_that_is_loaded_are_closed_with_it(boundary_rows: World) -> None:
     for _ in range(2):
-        at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
-    report = replay(at_the_mark, at_the_mark.table_document(**INCREMENTAL))
+        boundary_rows.run(boundary_rows.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    report = replay(boundary_rows, boundary_rows.table_document(**INCREMENTAL))
     assert report.row_counts == {"loaded": 1, "repeated": 2}
-    run = at_the_mark.sql("select \"replayRun\" from rejected where status = 'replayed'")
-    assert at_the_mark.sql('select status, "supersededBy" from rejected order by id') == [
+    run = boundary_rows.sql("select \"replayRun\" from rejected where status = 'replayed'")
+    assert boundary_rows.sql('select status, "supersededBy" from rejected order by id') == [
         *[("superseded", *run[0])] * 2,
         ("replayed", None),
     ]
 
 
-def test_a_copy_of_a_row_that_was_loaded_before_is_closed_by_the_next_replay(at_the_mark: World) -> None:
-    at_the_mark.run(at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL))
-    first, second = ids(at_the_mark)
-    document = at_the_mark.table_document(**INCREMENTAL)
-    assert replay(at_the_mark, document, [second]).row_counts == {"loaded": 1}
-    assert [status for status, *_ in states(at_the_mark)] == ["open", "replayed"]
-    report = replay(at_the_mark, document, [first])
+def test_a_copy_of_a_row_that_was_loaded_before_is_closed_by_the_next_replay(boundary_rows: World) -> None:
+    boundary_rows.run(boundary_rows.table_document(rules=[NOT_NULL], **INCREMENTAL))
+    first, second = ids(boundary_rows)
+    document = boundary_rows.table_document(**INCREMENTAL)
+    assert replay(boundary_rows, document, [second]).row_counts == {"loaded": 1}
+    assert [status for status, *_ in states(boundary_rows)] == ["open", "replayed"]
+    report = replay(boundary_rows, document, [first])
     assert (report.row_counts, report.nothing_new) == ({"repeated": 1}, True)
-    assert [status for status, *_ in states(at_the_mark)] == ["superseded", "replayed"]
-    assert len(at_the_mark.rows()) == 2
+    assert [status for status, *_ in states(boundary_rows)] == ["superseded", "replayed"]
+    assert len(boundary_rows.rows()) == 2
 
 
-def test_copies_of_a_row_that_still_fails_stay_open(at_the_mark: World) -> None:
-    document = at_the_mark.table_document(rules=[NOT_NULL], **INCREMENTAL)
-    at_the_mark.run(document)
-    assert replay(at_the_mark, document).row_counts == {"fails": 1, "repeated": 1}
-    assert [status for status, *_ in states(at_the_mark)] == ["open", "open"]
+def test_copies_of_a_row_that_still_fails_stay_open(boundary_rows: World) -> None:
+    document = boundary_rows.table_document(rules=[NOT_NULL], **INCREMENTAL)
+    boundary_rows.run(document)
+    assert replay(boundary_rows, document).row_counts == {"fails": 1, "repeated": 1}
+    assert [status for status, *_ in states(boundary_rows)] == ["open", "open"]

@@ -58,7 +58,7 @@ def test_every_rule_tells_its_count_also_when_it_is_zero(world: World, format: s
     world.write("a", FORMATS[format]([row]))
     report = world.run(world.document(format=format, rules=every_rule()))
     assert {rule.type: rule.violations for rule in report.rules} == {rule["type"]: 0 for rule in every_rule()}
-    assert {rule.judged for rule in report.rules} == {1}
+    assert {rule.evaluated for rule in report.rules} == {1}
     assert (report.warnings, target_of(report).rows_loaded) == ([], 1)
 
 

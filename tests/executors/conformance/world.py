@@ -286,11 +286,11 @@ def reconciles(report: RunReport) -> bool:
     """Every number of the target adds up, as people read it; over its way, so do the rows that each node rejected."""
     t = target_of(report)
     here = [node.rows_rejected_here or 0 for node in report.nodes]
-    if len(report.shares) == 1 and sum(here) != t.rows_rejected:
+    if len(report.target_counts) == 1 and sum(here) != t.rows_rejected:
         return False
     if not all(_adds_up(node) for node in report.nodes):
         return False
-    if len(report.shares) == 1 and any(a.rows_out != b.rows_in for a, b in pairwise(report.nodes)):
+    if len(report.target_counts) == 1 and any(a.rows_out != b.rows_in for a, b in pairwise(report.nodes)):
         return False
     taken = t.rows_filtered + t.rows_rejected + t.rows_replaced + t.rows_behind_mark + t.rows_suppressed + t.rows_loaded
     return t.rows_read == taken and t.rows_loaded == t.rows_inserted + t.rows_updated + t.rows_unchanged

@@ -97,21 +97,21 @@ class Replay:
         return Standing(self.world.rows(), kept, told)
 
     def before(self) -> Standing:
-        mark = self.mode == "incremental_watermark"
+        watermark = self.mode == "incremental_watermark"
         rows = sorted(LOADED + NEWER * (self.mode == "upsert"))
         open_rows = [(key, "open", None, None, 0) for key in (2, 4, 5, 6)]
-        return Standing(rows, open_rows, [[(0,)], [("3",)] * mark, [("3", 1)] * mark, []])
+        return Standing(rows, open_rows, [[(0,)], [("3",)] * watermark, [("3", 1)] * watermark, []])
 
     def after(self) -> Standing:
         before, takes = self.before(), [2, 5] if self.mode == "upsert" else [2, 4, 5]
         rows = [row for row in before.rows if row[0] not in takes] + [(key, None) for key in takes]
         loaded = [(key, "replayed", "loaded", None, 1) for key in takes]
         exists = [(4, "open", "exists", ["exists:key"], 0)] * (self.mode == "upsert")
-        mark, ties = (before.told[1], before.told[2])
-        known = [*ties, ("4", 1), ("5", 1)] if ties else []
+        watermark, boundary_rows = (before.told[1], before.told[2])
+        known = [*boundary_rows, ("4", 1), ("5", 1)] if boundary_rows else []
         backups = [(len(before.rows),)] * self.kept_before
         kept = sorted([*loaded, *exists, (6, "open", "fails", ["few"], 0)], key=lambda row: row[0])
-        return Standing(sorted(rows), kept, [[(1,)], mark, known, backups])
+        return Standing(sorted(rows), kept, [[(1,)], watermark, known, backups])
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pyarrow import parquet as pq
 
 from executors.errors import Terminal, Transient
 from executors.formats import parquet as parquet_format
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.formats import Parquet
 from ir.nodes import SourceColumn
 
@@ -66,7 +66,7 @@ def test_types_are_kept(reader: Any, values: pa.Array, kind: str, expected: list
     scan = reader.scan(content_of(pa.table({"x": values})), PARQUET)
     assert str(scan.fields[0].type) == kind
     batch = next(iter(parquet_format.read(scan.splits[0], PARQUET, scan.fields)))
-    assert batch.schema.field("x").type == travel_of(scan.fields[0].type).arrow
+    assert batch.schema.field("x").type == wire_type(scan.fields[0].type).arrow
     assert batch.column("x").to_pylist() == expected
 
 

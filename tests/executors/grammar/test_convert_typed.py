@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executors.grammar import canonical_text, convert_column, parse_column
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.types import ColumnType
 
 NOON = datetime(2024, 1, 31, 12)
@@ -81,7 +81,7 @@ CONVERSIONS: list[tuple[pa.Array, str, list[Any], list[bool]]] = [
 @pytest.mark.parametrize(("values", "kind", "typed", "bad"), CONVERSIONS)
 def test_converts_what_fits_and_marks_the_rest(values: pa.Array, kind: str, typed: list[Any], bad: list[bool]) -> None:
     got, failed = convert_column(values, ColumnType.parse(kind))
-    assert got.type == travel_of(ColumnType.parse(kind)).arrow
+    assert got.type == wire_type(ColumnType.parse(kind)).arrow
     assert (got.to_pylist(), failed.to_pylist()) == (typed, bad)
 
 
@@ -136,7 +136,7 @@ def test_each_type_has_one_text(values: pa.Array, texts: list[str | None]) -> No
 )
 def test_the_text_of_a_value_reads_back_as_the_value(case: tuple[list[Any], str]) -> None:
     kind = ColumnType.parse(case[1])
-    values = pa.array(case[0], travel_of(kind).arrow)
+    values = pa.array(case[0], wire_type(kind).arrow)
     typed, bad = parse_column(canonical_text(values), kind)
     assert typed.equals(values)
     assert bad.true_count == 0

@@ -14,7 +14,7 @@ import pytest
 from executors.errors import Terminal
 from executors.grammar import parse_column
 from executors.grammar.parse import PARSERS
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.types import SIMPLE_TYPES, ColumnType
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
@@ -307,7 +307,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
 
 def typed_of(text: str | None, kind: str) -> tuple[Any, bool]:
     typed, bad = parse_column(pa.array([text], pa.string()), ColumnType.parse(kind))
-    assert typed.type == travel_of(ColumnType.parse(kind)).arrow
+    assert typed.type == wire_type(ColumnType.parse(kind)).arrow
     return typed[0].as_py(), bad[0].as_py()
 
 
@@ -352,7 +352,7 @@ def test_the_place_among_others_changes_nothing(kind: str) -> None:
 @pytest.mark.parametrize("kind", ACCEPTED)
 def test_no_value_at_all(kind: str) -> None:
     typed, bad = parse_column(pa.array([], pa.string()), ColumnType.parse(kind))
-    assert (len(typed), len(bad), typed.type) == (0, 0, travel_of(ColumnType.parse(kind)).arrow)
+    assert (len(typed), len(bad), typed.type) == (0, 0, wire_type(ColumnType.parse(kind)).arrow)
 
 
 def test_every_type_has_a_parser() -> None:

@@ -21,7 +21,7 @@ from executors.postgres.meta import ensure_meta
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import StagingTables, create_staging, drop_staging, staging_tables
 from executors.rejects import REJECT_SCHEMA, row_id
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.nodes.target import Target
 from ir.types import ColumnType
 from tests.roles import new_role
@@ -57,7 +57,7 @@ def working(*columns: str) -> tuple[SourceField, ...]:
 
 
 def good_schema(columns: Sequence[StageColumn]) -> pa.Schema:
-    fields = [pa.field(c.name, travel_of(c.type).arrow) for c in columns]
+    fields = [pa.field(c.name, wire_type(c.type).arrow) for c in columns]
     return pa.schema([pa.field("_flow_file", pa.int32()), pa.field("_flow_record", pa.int64()), *fields])
 
 

@@ -145,8 +145,8 @@ def test_a_function_that_raises_is_named_with_its_state(make, schema, encryption
     with pytest.raises(Terminal) as raised, translate():
         make(f"SELECT {schema}.check_stock(1)")
     assert f"check_stock(integer), SQLSTATE {state}" in raised.value.message
-    assert "12345" not in raised.value.message + raised.value.hint + raised.value.sealed_detail
-    assert decrypted(raised.value.sealed_detail) == "row 12345 is wrong"
+    assert "12345" not in raised.value.message + raised.value.hint + raised.value.encrypted_detail
+    assert decrypted(raised.value.encrypted_detail) == "row 12345 is wrong"
 
 
 @pytest.mark.parametrize("state", ["0A000", "42501", "42P01", "53000", "55000", "3F000"])
@@ -154,9 +154,9 @@ def test_the_text_of_a_function_is_not_shown_whatever_its_state(make, schema, en
     make(RAISING.format(schema=schema) % f"'{state}'")
     with pytest.raises(Failure) as raised, translate():
         make(f"SELECT {schema}.check_stock(1)")
-    assert "12345" not in raised.value.message + raised.value.hint + raised.value.sealed_detail
+    assert "12345" not in raised.value.message + raised.value.hint + raised.value.encrypted_detail
     assert f"check_stock(integer), SQLSTATE {state}" in raised.value.message
-    assert decrypted(raised.value.sealed_detail) == "row 12345 is wrong"
+    assert decrypted(raised.value.encrypted_detail) == "row 12345 is wrong"
 
 
 def test_a_function_without_a_table_that_a_row_names_does_not_show_the_name(make, schema, encryption_keys):
@@ -184,8 +184,8 @@ def test_a_function_in_sql_is_named(make, schema):
         make(f"SELECT {schema}.ratio(0)")
 
 
-def decrypted(sealed: str) -> str:
-    return Fernet(os.environ[KEYS].split(",")[0]).decrypt(sealed).decode()
+def decrypted(encrypted: str) -> str:
+    return Fernet(os.environ[KEYS].split(",")[0]).decrypt(encrypted).decode()
 
 
 def test_a_constraint_is_named_with_table_and_column(make, schema):

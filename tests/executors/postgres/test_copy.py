@@ -17,7 +17,7 @@ from executors.model import StageColumn
 from executors.postgres import staging
 from executors.postgres.copy import StageWriter
 from executors.postgres.staging import count_good, count_rejected, create_staging, drop_staging, staging_tables
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.types import ColumnType
 
 UTC = dt.UTC
@@ -47,7 +47,7 @@ def _batch(column, values):
     arrays = [
         pa.array([0] * len(values), pa.int32()),
         pa.array(range(len(values)), pa.int64()),
-        pa.array(values, travel_of(column.type).arrow),
+        pa.array(values, wire_type(column.type).arrow),
     ]
     return pa.record_batch(arrays, names=["_flow_file", "_flow_record", column.name])
 

@@ -12,14 +12,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from executors.errors import LeaseLost, Terminal, Transient
-from executors.postgres import ties as ties_module
+from executors.postgres import boundary_rows as boundary_rows_module
 from executors.postgres.fences import raise_fence
+from executors.postgres.incremental_range import open_range
 from executors.postgres.inspect import inspect_target
 from executors.postgres.names import TableName
 from executors.postgres.preview import count_effect
-from executors.postgres.set_aside import set_aside
-from executors.postgres.watermarks import MarkKey, count_ties, find_mark, list_changes, reset_mark, set_mark
-from executors.postgres.windows import open_window
+from executors.postgres.skipped_rows import skip_rows
+from executors.postgres.watermarks import (
+    WatermarkKey,
+    count_boundary_rows,
+    find_watermark,
+    list_changes,
+    reset_watermark,
+    set_watermark,
+)
 from tests.executors.postgres.conftest import TENANT
 
 MODE = "incremental_watermark"
@@ -32,20 +39,20 @@ class Incremental:
     def __init__(self, loading, conn, schema):
         self._loading, self.conn, self.schema = loading, conn, schema
         self.columns, self.column = ("id integer", "upd timestamp"), "upd"
-        self.key = MarkKey(TENANT, f"p-{schema}", TableName(schema, "t"))
+        self.key = WatermarkKey(TENANT, f"p-{schema}", TableName(schema, "t"))
 
     def start(self, rows, *, lag=None, columns=None, **options):
         """A load that has staged its rows and put aside those behind the mark; returns its plan."""
         if lag is not None:
             options["watermark_lag"] = lag
         load = self._loading("t", *(columns or self.columns), mode=MODE, watermark_column=self.column, **options)
-        window = open_window(self.conn, TENANT, load.run.pipeline, load.target)
+        rows_range = open_range(self.conn, TENANT, load.run.pipeline, load.target)
         load.stage(rows)
-        return load, self.aside(load, window)
+        return load, self.skipped(load, rows_range)
 
-    def aside(self, load, window):
-        aside = set_aside(self.conn, load.plan(window=window), window)
-        return {"window": window, "aside": aside, "staged": load.staged - aside.rows}
+    def skipped(self, load, rows_range):
+        skipped = skip_rows(self.conn, load.plan(rows_range=rows_range), rows_range)
+        return {"rows_range": rows_range, "skipped": skipped, "staged": load.staged - skipped.rows}
 
     def run(self, rows, **options):
         """(loaded, below the bound, read again) of a whole load."""
@@ -55,25 +62,25 @@ class Incremental:
         return counts.loaded, counts.below_bound, counts.read_again
 
     @property
-    def mark(self):
+    def watermark(self):
         with self.conn.transaction():
-            found = find_mark(self.conn, self.key)
+            found = find_watermark(self.conn, self.key)
         return found and found.value
 
-    def ties(self):
+    def boundary_rows(self):
         with self.conn.transaction():
-            found = find_mark(self.conn, self.key)
-        return count_ties(self.conn, found) if found else 0
+            found = find_watermark(self.conn, self.key)
+        return count_boundary_rows(self.conn, found) if found else 0
 
     def history(self):
         return [(c.action, c.old, c.new) for c in list_changes(self.conn, self.key)][::-1]
 
     def set(self, value, by="ann@example.com", reason="a test"):
         column = inspect_target(self.conn, self.schema, "t").column(self.column)
-        set_mark(self.conn, self.key, column, value, by=by, reason=reason)
+        set_watermark(self.conn, self.key, column, value, by=by, reason=reason)
 
     def reset(self):
-        return reset_mark(self.conn, self.key, by="ann@example.com", reason="a test")
+        return reset_watermark(self.conn, self.key, by="ann@example.com", reason="a test")
 
 
 @pytest.fixture
@@ -102,7 +109,7 @@ def test_rows_tied_with_the_mark_that_come_later_are_loaded_once(incremental, ta
     assert incremental.run(FIRST + LATE) == (2, 0, 2)
     assert incremental.run(FIRST + LATE) == (0, 3, 1)
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,), (3,), (4,)]
-    assert incremental.mark == "2026-01-01 10:00:01"
+    assert incremental.watermark == "2026-01-01 10:00:01"
 
 
 def test_a_source_that_sends_no_row_below_the_bound_gives_the_same(incremental, table, rows):
@@ -115,10 +122,10 @@ def test_a_source_that_sends_no_row_below_the_bound_gives_the_same(incremental, 
 def test_rows_read_again_by_one_task_take_no_rows_of_another_with_them(incremental, table, rows):
     incremental.run(FIRST)
     load = incremental._loading("t", *incremental.columns, mode=MODE, watermark_column="upd")
-    window = open_window(incremental.conn, TENANT, load.run.pipeline, load.target)
+    rows_range = open_range(incremental.conn, TENANT, load.run.pipeline, load.target)
     load.stage([FIRST[0]], task=1)
     load.stage([LATE[0]], task=2, first=2)
-    counts = load.commit(**incremental.aside(load, window))
+    counts = load.commit(**incremental.skipped(load, rows_range))
     assert (counts.loaded, counts.read_again) == (1, 1)
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,), (3,)]
 
@@ -153,31 +160,31 @@ def test_rows_below_the_mark_are_counted_and_not_loaded(incremental, table, rows
 def test_the_mark_never_sinks(incremental, table):
     incremental.run(LATE)
     incremental.run(FIRST)
-    assert incremental.mark == "2026-01-01 10:00:01"
+    assert incremental.watermark == "2026-01-01 10:00:01"
 
 
 def test_a_load_without_rows_changes_nothing(incremental, table):
     assert incremental.run([]) == (0, 0, 0)
-    assert incremental.mark is None
+    assert incremental.watermark is None
     incremental.run(FIRST)
     incremental.run([])
-    assert (incremental.mark, incremental.ties()) == ("2026-01-01 10:00:00", 2)
+    assert (incremental.watermark, incremental.boundary_rows()) == ("2026-01-01 10:00:00", 2)
     assert incremental.history() == [("run", None, "2026-01-01 10:00:00")]
 
 
 def test_too_many_ties_stop_the_load_and_advise_upsert(incremental, table, rows, monkeypatch):
-    monkeypatch.setattr(ties_module, "MOST_TIES", 2)
+    monkeypatch.setattr(boundary_rows_module, "MOST_BOUNDARY_ROWS", 2)
     incremental.run(FIRST)
     with pytest.raises(Terminal, match=r"watermark\.too_many_ties") as stopped:
         incremental.run([*FIRST, LATE[0]])
     assert "upsert" in stopped.value.hint
     assert rows("SELECT count(*) FROM t") == [(2,)]
-    assert incremental.ties() == 2
+    assert incremental.boundary_rows() == 2
 
 
 def test_only_rows_at_or_above_the_bound_are_remembered(incremental, table):
     incremental.run(FIRST + LATE)
-    assert incremental.ties() == 1
+    assert incremental.boundary_rows() == 1
 
 
 # --- the first load -----------------------------------------------------------------------------------------------
@@ -219,7 +226,7 @@ FUTURE = datetime.datetime(2099, 1, 1)
 def test_a_row_dated_in_the_future_does_not_move_the_mark_beyond_later_rows(incremental, table, rows, lag):
     batch = [*FIRST, (9, FUTURE)]
     assert incremental.run(batch, lag=lag) == (3, 0, 0)
-    assert incremental.mark == "2026-01-01 10:00:00"
+    assert incremental.watermark == "2026-01-01 10:00:00"
     assert incremental.run([*batch, *LATE], lag=lag) == (2, 0, 3)
     assert incremental.run([*batch, *LATE, (10, FUTURE)], lag=lag) == (1, 0 if lag else 3, 5 if lag else 2)
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,), (3,), (4,), (9,), (10,)]
@@ -235,15 +242,15 @@ def test_rows_dated_in_the_future_are_counted_once(incremental, table, conn):
 
 def test_rows_dated_in_the_future_alone_leave_all_others_to_come(incremental, table, rows):
     assert incremental.run([(9, FUTURE)]) == (1, 0, 0)
-    assert incremental.mark == "-infinity"
+    assert incremental.watermark == "-infinity"
     assert incremental.run([(9, FUTURE), *FIRST]) == (2, 0, 1)
-    assert incremental.mark == "2026-01-01 10:00:00"
+    assert incremental.watermark == "2026-01-01 10:00:00"
 
 
 def test_a_row_of_the_table_that_is_dated_in_the_future_is_no_mark(incremental, table, make):
     make("INSERT INTO t VALUES (9, '2099-01-01'), (8, 'infinity'), (1, '2026-01-01 10:00:00')")
     assert incremental.run([*FIRST, (9, FUTURE)]) == (1, 0, 2)
-    assert incremental.mark == "2026-01-01 10:00:00"
+    assert incremental.watermark == "2026-01-01 10:00:00"
 
 
 def test_rows_of_the_table_that_are_all_dated_in_the_future_are_known(incremental, table, make):
@@ -256,10 +263,10 @@ def test_the_mark_reaches_a_future_row_when_its_time_has_come(incremental, make,
     incremental.columns = ("id integer", "upd timestamptz")
     soon = (1, datetime.datetime.now(UTC) + datetime.timedelta(seconds=1.5))
     incremental.run([soon])
-    assert incremental.mark == "-infinity"
+    assert incremental.watermark == "-infinity"
     time.sleep(2)
     assert incremental.run([soon, (2, soon[1])]) == (1, 0, 1)
-    assert incremental.mark != "-infinity"
+    assert incremental.watermark != "-infinity"
 
 
 def test_hashes_of_future_rows_keep_their_columns(incremental, table, make):
@@ -317,7 +324,7 @@ def test_a_lead_lets_the_mark_go_beyond_the_clock_that_far(incremental, make, de
     batch = [(1, ahead), (2, ahead + datetime.timedelta(days=9))]
     load, changes = incremental.start(batch, watermark_lead="3d")
     assert load.commit(**changes).ahead == 1
-    assert incremental.mark.startswith(f"{ahead:%Y-%m-%d}")
+    assert incremental.watermark.startswith(f"{ahead:%Y-%m-%d}")
     assert incremental.run(batch, watermark_lead="3d") == (0, 0, 2)
 
 
@@ -341,7 +348,7 @@ def test_a_person_cannot_set_the_mark_beyond_the_clock(incremental, table):
     incremental.run(FIRST)
     with pytest.raises(Terminal, match=r"watermark\.value_in_future"):
         incremental.set("2099-01-01 00:00:00")
-    assert incremental.mark == "2026-01-01 10:00:00"
+    assert incremental.watermark == "2026-01-01 10:00:00"
 
 
 # --- types (B03) --------------------------------------------------------------------------------------------------
@@ -393,7 +400,7 @@ TYPES = {
 
 @pytest.mark.parametrize("declared", TYPES)
 def test_the_mark_is_exact_in_every_type(incremental, make, rows, declared):
-    kind, first, more, mark = TYPES[declared]
+    kind, first, more, watermark = TYPES[declared]
     make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
     incremental.columns = ("id integer", f"upd {kind}")
     first, more = [(0, v) for v in first], [(n, v) for n, v in enumerate(more, 1)]
@@ -401,8 +408,8 @@ def test_the_mark_is_exact_in_every_type(incremental, make, rows, declared):
     assert incremental.run(first) == (0, 0, 1)
     assert incremental.run(first + more) == (2, 0, 1)
     assert incremental.run(first + more) == (0, 2, 1)
-    assert incremental.mark == mark
-    assert rows("SELECT max(upd)::text FROM t WHERE id = 2") == [(mark,)]
+    assert incremental.watermark == watermark
+    assert rows("SELECT max(upd)::text FROM t WHERE id = 2") == [(watermark,)]
 
 
 @pytest.mark.parametrize("declared", ["boolean", "jsonb", "uuid", "double precision", "point", "interval", "text[]"])
@@ -431,7 +438,7 @@ def test_another_type_or_column_asks_for_a_person(incremental, make, rows):
         incremental.start([])
     incremental.reset()
     assert incremental.run([(2, at("11:00:00")), (3, at("11:00:00"))]) == (2, 0, 0)
-    assert incremental.mark == "3"
+    assert incremental.watermark == "3"
 
 
 def test_a_column_that_the_table_lacks_is_refused(incremental, make):
@@ -453,7 +460,7 @@ def test_rows_within_the_lag_are_loaded_once(incremental, table, rows):
     incremental.run([(1, at("10:00:00"))], lag="15m")
     assert incremental.run([(2, at("09:50:00")), (3, at("09:44:00"))], lag="15m") == (1, 1, 0)
     assert incremental.run([(1, at("10:00:00")), (2, at("09:50:00"))], lag="15m") == (0, 0, 2)
-    assert incremental.mark == "2026-01-01 10:00:00"
+    assert incremental.watermark == "2026-01-01 10:00:00"
 
 
 def test_a_row_that_was_deleted_from_the_table_does_not_come_back(incremental, table, make, rows):
@@ -475,11 +482,11 @@ def test_a_shorter_lag_forgets(incremental, table):
     batch = [(1, at("10:00:00")), (2, at("09:50:00"))]
     incremental.run(batch, lag="15m")
     assert incremental.run(batch) == (0, 1, 1)
-    assert incremental.ties() == 1
+    assert incremental.boundary_rows() == 1
 
 
 @pytest.mark.parametrize(
-    ("declared", "kind", "lag", "mark", "inside", "outside"),
+    ("declared", "kind", "lag", "watermark", "inside", "outside"),
     [
         ("bigint", "bigint", 10, 100, 90, 89),
         ("integer", "integer", 10, -(2**31) + 3, -(2**31), None),
@@ -496,10 +503,10 @@ def test_a_shorter_lag_forgets(incremental, table):
         ),
     ],
 )
-def test_a_lag_counts_in_the_type_of_the_mark(incremental, make, declared, kind, lag, mark, inside, outside):
+def test_a_lag_counts_in_the_type_of_the_mark(incremental, make, declared, kind, lag, watermark, inside, outside):
     make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
     incremental.columns = ("id integer", f"upd {kind}")
-    incremental.run([(0, mark)], lag=lag)
+    incremental.run([(0, watermark)], lag=lag)
     more = [(1, inside)] + ([(2, outside)] if outside is not None else [])
     assert incremental.run(more, lag=lag) == (1, len(more) - 1, 0)
 
@@ -565,7 +572,7 @@ def test_a_load_that_fails_moves_no_mark(incremental, make, rows):
     with pytest.raises(Terminal):
         incremental.run([*LATE, (0, at("10:00:02"))])
     assert rows("SELECT count(*) FROM t") == [(2,)]
-    assert (incremental.mark, incremental.ties()) == ("2026-01-01 10:00:00", 2)
+    assert (incremental.watermark, incremental.boundary_rows()) == ("2026-01-01 10:00:00", 2)
     assert incremental.run([*LATE, (5, at("10:00:02"))]) == (3, 0, 0)
 
 
@@ -574,13 +581,13 @@ def test_a_worker_that_was_shut_out_moves_no_mark(incremental, table, conn):
     raise_fence(conn, TENANT, load.run.pipeline, "load", 2)
     with pytest.raises(LeaseLost):
         load.commit(**changes)
-    assert incremental.mark is None
+    assert incremental.watermark is None
 
 
 def test_a_second_commit_of_the_run_moves_no_mark(incremental, table, rows):
     load, changes = incremental.start(FIRST)
     assert load.commit(**changes) == load.commit(**changes)
-    assert (rows("SELECT count(*) FROM t"), incremental.ties()) == ([(2,)], 2)
+    assert (rows("SELECT count(*) FROM t"), incremental.boundary_rows()) == ([(2,)], 2)
 
 
 @pytest.mark.parametrize("change", ["set", "reset"])
@@ -603,9 +610,9 @@ def test_a_mark_that_was_set_before_the_first_load_ended_stops_it(incremental, t
 def test_two_pipelines_into_one_table_have_marks_of_their_own(incremental, table):
     incremental.run(LATE)
     load, changes = incremental.start(FIRST, pipeline=f"other-{incremental.schema}")
-    assert changes["window"].stored is None
+    assert changes["rows_range"].stored is None
     load.commit(**changes)
-    assert incremental.mark == "2026-01-01 10:00:01"
+    assert incremental.watermark == "2026-01-01 10:00:01"
 
 
 # --- what people do -----------------------------------------------------------------------------------------------
@@ -624,15 +631,15 @@ def test_a_mark_set_back_is_not_passed_by_rows_that_only_the_table_holds(increme
     incremental.run([*FIRST, *LATE])
     incremental.set("2026-01-01 10:00:00")
     assert incremental.run(FIRST) == (0, 0, 2)
-    assert incremental.mark == "2026-01-01 10:00:00"
+    assert incremental.watermark == "2026-01-01 10:00:00"
     assert incremental.run([*FIRST, *LATE]) == (0, 0, 4)
-    assert incremental.mark == "2026-01-01 10:00:01"
+    assert incremental.watermark == "2026-01-01 10:00:01"
 
 
 def test_a_mark_set_back_over_too_many_rows_of_the_table_is_refused(incremental, table, rows, monkeypatch):
     incremental.run([*FIRST, *LATE])
     incremental.set("2026-01-01 10:00:00")
-    monkeypatch.setattr(ties_module, "MOST_TIES", 3)
+    monkeypatch.setattr(boundary_rows_module, "MOST_BOUNDARY_ROWS", 3)
     with pytest.raises(Terminal, match=r"watermark\.too_many_ties"):
         incremental.start(FIRST)
 
@@ -647,15 +654,15 @@ def test_a_reset_goes_on_from_the_table(incremental, table, make):
     incremental.run([*FIRST, *LATE])
     make("DELETE FROM t WHERE id = 4")
     assert incremental.reset()
-    assert incremental.mark is None
+    assert incremental.watermark is None
     assert incremental.run([*FIRST, *LATE]) == (1, 0, 3)
 
 
 def test_a_reset_forgets_the_hashes(incremental, table, conn):
     incremental.run(FIRST)
-    stored = find_mark(conn, incremental.key)
+    stored = find_watermark(conn, incremental.key)
     incremental.reset()
-    assert count_ties(conn, stored) == 0
+    assert count_boundary_rows(conn, stored) == 0
     assert not incremental.reset()
 
 
@@ -700,7 +707,7 @@ def test_a_value_that_is_none_of_the_column_s_type_is_refused(incremental, make,
     make(f"CREATE TABLE t (id integer, upd {declared})")
     with pytest.raises(Terminal, match=r"watermark\.value_malformed"):
         incremental.set(value)
-    assert incremental.mark is None
+    assert incremental.watermark is None
 
 
 @pytest.mark.parametrize(
@@ -717,7 +724,7 @@ def test_a_value_that_is_none_of_the_column_s_type_is_refused(incremental, make,
 def test_a_value_is_kept_as_loads_keep_it(incremental, make, declared, value, stored):
     make(f"CREATE TABLE t (id integer, upd {declared})")
     incremental.set(value)
-    assert incremental.mark == stored
+    assert incremental.watermark == stored
 
 
 # --- all of it, against a model -----------------------------------------------------------------------------------
@@ -733,17 +740,17 @@ def test_every_row_at_or_above_the_bound_is_loaded_exactly_once(incremental, mak
     make("DROP TABLE IF EXISTS t; CREATE TABLE t (id integer, upd integer NOT NULL)")
     incremental.columns = ("id integer", "upd integer")
     incremental.reset()
-    loaded, mark = Counter(), None
+    loaded, watermark = Counter(), None
     for batch, lag in batches:
-        bound = mark - (lag or 0) if mark is not None else None
+        bound = watermark - (lag or 0) if watermark is not None else None
         ahead = Counter(row for row in batch if bound is None or row[1] >= bound)
         new = ahead - loaded
         below = len(batch) - ahead.total()
         assert incremental.run(batch, lag=lag) == (new.total(), below, ahead.total() - new.total())
         loaded += new
-        mark = max([row[1] for row in batch] + ([mark] if mark is not None else []), default=None)
+        watermark = max([row[1] for row in batch] + ([watermark] if watermark is not None else []), default=None)
         assert Counter(rows("SELECT id, upd FROM t")) == loaded
-        assert incremental.mark == (None if mark is None else str(mark))
+        assert incremental.watermark == (None if watermark is None else str(watermark))
 
 
 # --- a table that keeps other values than it is given -----------------------------------------------------------------
@@ -765,7 +772,7 @@ NOTED = ("id integer", "upd timestamp", "note")
 NOTES = [(1, at("10:00:00"), "a"), (2, at("10:00:01"), "b")]
 
 
-def aside_of(incremental, rows):
+def skipped_of(incremental, rows):
     load, changes = incremental.start(rows)
     return load.commit(**changes)
 
@@ -777,7 +784,7 @@ def test_a_mark_set_back_loads_nothing_twice_where_a_trigger_changes_values_and_
     changing("id integer PRIMARY KEY, upd timestamp NOT NULL, note text")
     incremental.run(NOTES)
     incremental.set("2026-01-01 09:00:00")
-    counts = aside_of(incremental, [*NOTES, (3, at("10:00:01"), "c")])
+    counts = skipped_of(incremental, [*NOTES, (3, at("10:00:01"), "c")])
     assert (counts.loaded, counts.read_again, counts.differing, counts.doubtful) == (1, 2, 2, 0)
     assert rows("SELECT id, note FROM t ORDER BY id") == [(1, "A"), (2, "B"), (3, "C")]
     assert incremental.run([*NOTES, (3, at("10:00:01"), "c")]) == (0, 1, 2)
@@ -822,7 +829,7 @@ def test_without_a_key_rows_that_a_trigger_may_have_changed_are_counted(incremen
     changing("id integer, upd timestamp NOT NULL, note text")
     incremental.run([*NOTES, (4, at("10:00:00"), "LOUD")])
     incremental.set("2026-01-01 09:00:00")
-    counts = aside_of(incremental, [*NOTES, (4, at("10:00:00"), "LOUD"), (5, at("11:00:00"), "later")])
+    counts = skipped_of(incremental, [*NOTES, (4, at("10:00:00"), "LOUD"), (5, at("11:00:00"), "later")])
     assert (counts.loaded, counts.read_again, counts.doubtful) == (3, 1, 2)
 
 
@@ -831,5 +838,5 @@ def test_without_a_trigger_nothing_is_doubtful(incremental, make):
     incremental.columns = NOTED
     incremental.run(NOTES)
     incremental.set("2026-01-01 09:00:00")
-    counts = aside_of(incremental, [*NOTES, (3, at("10:00:01"), "c")])
+    counts = skipped_of(incremental, [*NOTES, (3, at("10:00:01"), "c")])
     assert (counts.loaded, counts.read_again, counts.doubtful) == (1, 2, 0)

@@ -17,7 +17,7 @@ from executors.postgres.client import connect
 from executors.postgres.meta import ensure_meta
 from executors.postgres.staging import create_staging, drop_staging, staging_tables
 from executors.reading import read_files
-from executors.secrets import seal
+from executors.secrets import encrypt
 from executors.spark.columns import compile_path
 from executors.spark.one_pass import PassPlan, Way, run_pass
 from executors.spark.scan import scan_files
@@ -77,7 +77,7 @@ def stage(
                 rules,
                 path.target.on_type_mismatch,
                 tables,
-                seal(warehouse),
+                encrypt(warehouse),
                 tables.run_id,
             )
             return _collect(connection, plan, run_pass(run_session, plan, way=way))

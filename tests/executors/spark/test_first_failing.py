@@ -86,13 +86,13 @@ def test_a_run_that_is_cancelled_looks_no_further(
 def test_a_run_that_is_cancelled_between_two_tries_is_not_tried_again(
     run_session: RunSession, warehouse: Connection, trailed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spare = one_pass.spare_rejected
+    spare = one_pass.mask_rejected
 
     def interrupting(*args):
         run_session.interrupt()
         return spare(*args)
 
-    monkeypatch.setattr(one_pass, "spare_rejected", interrupting)
+    monkeypatch.setattr(one_pass, "mask_rejected", interrupting)
     path = make_path({"op": "derive", "columns": {"per": "n / of"}}, columns=WRONG, onTypeMismatch="skip")
     with pytest.raises(Cancelled):
         stage(run_session, warehouse, path, [trailed])

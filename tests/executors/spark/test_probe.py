@@ -7,14 +7,14 @@ from pyspark.sql import SparkSession
 
 from executors.errors import Terminal
 from executors.model import Connection
-from executors.secrets import seal
+from executors.secrets import encrypt
 from executors.spark import probe
 
 CONNECTION = Connection("warehouse", "127.0.0.1", 5432, "flow", "loader")
 
 
 def test_executors_like_ours_pass(spark: SparkSession) -> None:
-    probe.probe_cluster(spark, seal(CONNECTION))
+    probe.probe_cluster(spark, encrypt(CONNECTION))
 
 
 def test_what_is_missing_is_named(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +30,7 @@ def test_executors_with_another_key_are_found_out(spark: SparkSession, monkeypat
     # Sealed here with a key that the tasks, started before, do not have.
     monkeypatch.setenv("FLOW_ENCRYPTION_KEYS", "bm90IHRoZSBrZXkgdGhhdCBzZWFsZWQgYW55dGhpbmc=")
     with pytest.raises(Terminal) as caught:
-        probe.probe_cluster(spark, seal(CONNECTION))
+        probe.probe_cluster(spark, encrypt(CONNECTION))
     assert caught.value.code == "secrets.key_wrong"
 
 

@@ -49,7 +49,7 @@ def test_a_condition_is_not_asked_of_rows_that_the_rule_is_not_for(
     staged = stage(run_session, warehouse, path, [csv])
     assert staged.violations() == {"check/r0": 1, "orders/type:a": 1}
     (count,) = [rule for task in staged.result.tasks for rule in task.rules if rule.rule_id == "r0"]
-    assert count.judged == 3
+    assert count.evaluated == 3
 
 
 def test_any_rule_takes_a_condition(run_session: RunSession, warehouse: Connection, csv: Path):
@@ -139,8 +139,8 @@ def test_no_expression_is_asked_of_rows_that_an_earlier_node_has_rejected(
     filtered = any(op["op"] == "filter" for op in ops)
     assert staged.violations() == {"check/r0": 1, "later/r0": 1, "later/r1": 0 if filtered else 1, "orders/type:a": 1}
     assert sorted(row[2] for row in staged.rows) == (["w"] if filtered else ["w", "y"])
-    judged = {r.node: r.judged for task in staged.result.tasks for r in task.rules if r.rule_id == "r0"}
-    assert judged == ({"check": 3, "later": 2} if filtered else {"check": 4, "later": 3})
+    evaluated = {r.node: r.evaluated for task in staged.result.tasks for r in task.rules if r.rule_id == "r0"}
+    assert evaluated == ({"check": 3, "later": 2} if filtered else {"check": 4, "later": 3})
 
 
 def test_an_error_for_a_row_that_is_left_ends_the_run_still(run_session: RunSession, warehouse: Connection, csv: Path):

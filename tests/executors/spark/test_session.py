@@ -20,7 +20,7 @@ from executors.errors import Cancelled
 from executors.spark import java
 from executors.spark.errors import translate
 from executors.spark.session import SESSION_SETTINGS, RunSession
-from executors.spark.spares import take_spare
+from executors.spark.session_pool import take_session
 
 
 def test_every_run_session_has_our_settings(spark: SparkSession) -> None:
@@ -87,7 +87,7 @@ def test_a_session_of_a_server_serves_the_next_run_unless_its_run_has_failed(
         session._session = mine
         if ends_with:
             raise ends_with
-    assert (take_spare() is mine, ended) == (kept, [] if kept else ["mine"])
+    assert (take_session() is mine, ended) == (kept, [] if kept else ["mine"])
 
 
 def test_interrupting_an_idle_session_does_nothing(spark: SparkSession) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql.types import StructField, StructType
 
 from executors.spark.jobs import frame_of_numbers, map_task
 from executors.spark.types import spark_type
-from executors.types import travel_of
+from executors.types import wire_type
 from executors.vectors import compute, vector_of
 from ir.expressions import parse_expression
 from ir.types import ColumnType
@@ -34,7 +34,7 @@ VALUES: dict[str, list[Any]] = {
     "timestamptz": [datetime(1969, 12, 31, 23, tzinfo=UTC), datetime(2025, 6, 15, 12, tzinfo=UTC)],
 }
 COLUMNS = {f"{letter}{n}": kind for letter, kind in zip("sibdefytz", VALUES, strict=True) for n in (1, 2)}
-SCHEMA = pa.schema({name: travel_of(ColumnType.parse(kind)).arrow for name, kind in COLUMNS.items()})
+SCHEMA = pa.schema({name: wire_type(ColumnType.parse(kind)).arrow for name, kind in COLUMNS.items()})
 SPARK_SCHEMA = StructType([StructField(name, spark_type(ColumnType.parse(kind))) for name, kind in COLUMNS.items()])
 ROWS = st.lists(
     st.tuples(*(st.none() | st.sampled_from(VALUES[kind]) for kind in COLUMNS.values())), min_size=10, max_size=30

@@ -83,7 +83,7 @@ def test_fields_that_are_not_obvious_are_described() -> None:
     assert all("description" in problem[name] for name in ("type", "code", "detail", "hint"))
 
 
-@pytest.mark.parametrize("path", ["/api/pipelines/{ident}/ir/", "/api/pipelines/{ident}/draft/"])
+@pytest.mark.parametrize("path", ["/api/pipelines/{slug}/ir/", "/api/pipelines/{slug}/draft/"])
 def test_etags_and_if_match_are_described(path: str) -> None:
     methods = api_schema()["paths"][path]
     assert "ETag" in methods["get"]["responses"]["200"]["headers"]

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from flowapp.cli.run_report import STATUS_BY_STATE, show_run
-from flowapp.runs.equation import equation_of
 from flowapp.runs.models import ENDED
+from flowapp.runs.row_balance import row_balance_of
 
 DOCUMENT = {
     "run": "r1",
@@ -42,7 +42,7 @@ DOCUMENT = {
             "field": "tailnum",
             "onFail": "skip",
             "violations": 2512,
-            "judged": 336776,
+            "evaluated": 336776,
         }
     ],
     "checks": [{"node": "check", "check": "rowCount", "ok": True, "message": None, "observed": 334264}],
@@ -75,11 +75,11 @@ def test_the_rows_read_are_accounted_for_in_words():
 
 
 def test_numbers_that_do_not_agree_are_not_called_equal():
-    assert str(equation_of({"rowsRead": 10, "rowsLoaded": 7, "rowsRejected": 1})).startswith("read 10 ≠ ")
+    assert str(row_balance_of({"rowsRead": 10, "rowsLoaded": 7, "rowsRejected": 1})).startswith("read 10 ≠ ")
 
 
 def test_other_terms_are_told_when_they_count():
-    assert str(equation_of({"rowsRead": 10, "rowsLoaded": 7, "rowsReplaced": 3})) == (
+    assert str(row_balance_of({"rowsRead": 10, "rowsLoaded": 7, "rowsReplaced": 3})) == (
         "read 10 = loaded 7 + rejected 0 + filtered 0 + replaced 3"
     )
 

@@ -29,8 +29,8 @@ def following(flow, sql, schema, warehouse, tmp_path, monkeypatch):
 
 def test_a_mark_is_set_shown_and_reset(flow, following):
     assert flow("watermark", "set", "numbers", "load", "9007199254740993", "--reason", "a repair").status == 0
-    [mark] = flow("watermark", "show", "numbers", "--json").json["watermarks"]
-    assert (mark["node"], mark["value"], mark["type"]) == ("load", "9007199254740993", "bigint")
+    [watermark] = flow("watermark", "show", "numbers", "--json").json["watermarks"]
+    assert (watermark["node"], watermark["value"], watermark["type"]) == ("load", "9007199254740993", "bigint")
     shown = flow("watermark", "show", "numbers").stdout
     assert "9007199254740993" in shown
     assert "a repair" in shown

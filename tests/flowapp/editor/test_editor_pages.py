@@ -27,7 +27,7 @@ HTMX = {"HX-Request": "true"}
 @pytest.fixture
 def url(pipeline):
     return lambda name="edit", **query: reverse(
-        f"pipelines:{name}", args=[pipeline.workspace.slug, pipeline.ident], query=query or None
+        f"pipelines:{name}", args=[pipeline.workspace.slug, pipeline.slug], query=query or None
     )
 
 

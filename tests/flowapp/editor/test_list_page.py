@@ -26,7 +26,7 @@ def url(workspace):
 def add_pipelines(workspace, count, runs_each=0):
     """Many pipelines with as many runs each, made in bulk."""
     pipelines = Pipeline.objects.bulk_create(
-        Pipeline(workspace=workspace, ident=f"p{i:04}", latest_number=1, target=f"public.t{i}", load_mode="append")
+        Pipeline(workspace=workspace, slug=f"p{i:04}", latest_number=1, target=f"public.t{i}", load_mode="append")
         for i in range(count)
     )
     versions = PipelineVersion.objects.bulk_create(
@@ -115,18 +115,18 @@ def test_an_empty_list_teaches_and_offers_the_first_pipeline(web, url):
 def test_a_viewer_is_not_offered_what_viewers_cannot_do(sign_in, person, url):
     page = sign_in(person("viewer")).get(url()).content.decode()
     assert "Create and open" not in page
-    assert sign_in(person("viewer")).post(url(), {"ident": "new"}).status_code == 403
+    assert sign_in(person("viewer")).post(url(), {"slug": "new"}).status_code == 403
 
 
 def test_a_new_pipeline_opens_in_its_editor(web, url, workspace):
-    response = web.post(url(), {"ident": "daily", "name": "Daily"})
+    response = web.post(url(), {"slug": "daily", "name": "Daily"})
     assert response["Location"] == reverse("pipelines:edit", args=[workspace.slug, "daily"])
-    assert Pipeline.objects.get(workspace=workspace, ident="daily").name == "Daily"
+    assert Pipeline.objects.get(workspace=workspace, slug="daily").name == "Daily"
 
 
-@pytest.mark.parametrize("ident", ["", "Daily", "1st", "a b", "x" * 64, "numbers"])
-def test_an_id_that_cannot_be_is_told_at_its_field(web, url, pipeline, ident):
-    response = web.post(url(), {"ident": ident})
+@pytest.mark.parametrize("slug", ["", "Daily", "1st", "a b", "x" * 64, "numbers"])
+def test_an_id_that_cannot_be_is_told_at_its_field(web, url, pipeline, slug):
+    response = web.post(url(), {"slug": slug})
     assert response.status_code == 422
     assert "text-danger" in response.content.decode()
 
@@ -171,14 +171,14 @@ def test_pages_hold_every_pipeline_once(web, url, workspace, sort):
 
 
 @pytest.mark.parametrize(
-    ("name", "ident", "made"),
+    ("name", "slug", "made"),
     [("Daily Orders", "", "daily-orders"), ("2025 Sales!", "", "sales"), ("Orders", "mine", "mine"), ("–", "", None)],
 )
-def test_a_new_pipelines_id_is_made_of_its_name_unless_given(web, url, workspace, name, ident, made):
-    answer = web.post(url(), {"name": name, "ident": ident})
+def test_a_new_pipelines_id_is_made_of_its_name_unless_given(web, url, workspace, name, slug, made):
+    answer = web.post(url(), {"name": name, "slug": slug})
 
     assert (answer.status_code == 302) == (made is not None)
-    assert [p.ident for p in Pipeline.objects.all()] == ([made] if made else [])
+    assert [p.slug for p in Pipeline.objects.all()] == ([made] if made else [])
 
 
 def test_the_switch_answers_with_the_row_and_a_toast(web, workspace, pipeline):
@@ -192,7 +192,7 @@ def test_the_switch_answers_with_the_row_and_a_toast(web, workspace, pipeline):
 
 def test_a_schedule_is_paused_and_resumed_from_the_list(web, workspace, save):
     pipeline = save(schedule={"kind": "every", "interval": "1h"}).pipeline
-    address = reverse("pipelines:switch", args=[workspace.slug, pipeline.ident])
+    address = reverse("pipelines:switch", args=[workspace.slug, pipeline.slug])
     paused = web.post(address, {"what": "paused", "value": "on"}, headers={"HX-Request": "true"})
     pipeline.refresh_from_db()
     assert (pipeline.paused, pipeline.next_fire_at) == (True, None)

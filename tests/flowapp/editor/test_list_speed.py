@@ -37,7 +37,7 @@ def many(workspace):
     if connection.vendor != "postgresql":
         pytest.skip("The rows are made by PostgreSQL.")
     pipelines = Pipeline.objects.bulk_create(
-        Pipeline(workspace=workspace, ident=f"p{i:04}", latest_number=1, target=f"public.t{i}", tags="\ndemo\n")
+        Pipeline(workspace=workspace, slug=f"p{i:04}", latest_number=1, target=f"public.t{i}", tags="\ndemo\n")
         for i in range(1000)
     )
     versions = PipelineVersion.objects.bulk_create(

@@ -238,7 +238,7 @@ def test_the_folders_of_uploads_are_suggested_too_and_whether_a_pipeline_reads_t
 
 def test_the_only_folder_is_filled_in_and_of_several_none(as_, pipeline):
     only = as_("editor").get(f"{FILES}upload/").context["form"]
-    Pipeline.objects.create(workspace=pipeline.workspace, ident="others", name="others", source="elsewhere/")
+    Pipeline.objects.create(workspace=pipeline.workspace, slug="others", name="others", source="elsewhere/")
     several = as_("editor").get(f"{FILES}upload/").context["form"]
 
     assert (only["folder"].value(), several["folder"].value()) == ("in", "")

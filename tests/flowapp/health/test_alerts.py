@@ -56,7 +56,7 @@ def test_an_event_resolves_only_what_it_ends(save):
     raise_alert("schedule.missed", "warning", "Late.", "Look.", pipeline=good)
     assert resolve_by("run.succeeded", pipeline_id=good.pk) == 1
     unresolved = Alert.objects.exclude(state=AlertState.RESOLVED)
-    assert set(unresolved.values_list("kind", "pipeline__ident")) == {
+    assert set(unresolved.values_list("kind", "pipeline__slug")) == {
         ("schedule.missed", "good"),
         ("run.failed", "bad"),
     }

@@ -278,8 +278,8 @@ def test_charts_are_of_one_pipeline_on_demand_and_of_none_before_anything_ran(as
 
 
 def test_the_page_is_narrowed_down_and_stays_so_while_it_is_open(save, as_):
-    for ident in ("one", "two"):
-        failed(None, f"It broke in {ident}.", pipeline=save(ident).pipeline)
+    for slug in ("one", "two"):
+        failed(None, f"It broke in {slug}.", pipeline=save(slug).pipeline)
     failed(None, "Gone by now.", pipeline=save("one").pipeline, node="x")
     Alert.objects.filter(node="x").update(state=AlertState.RESOLVED, resolved_at=timezone.now(), resolved_how="person")
     client = as_("viewer")

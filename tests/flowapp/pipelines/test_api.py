@@ -184,4 +184,4 @@ def test_the_schema_is_served_to_everybody(client):
 
 def test_the_openapi_document_describes_these_routes(client, db):
     paths = client.get("/api/schema/", headers={"Accept": "application/json"}).json()["paths"]
-    assert {"/api/pipelines/", "/api/pipelines/{ident}/draft/", "/api/pipelines/{ident}/ir/"} <= paths.keys()
+    assert {"/api/pipelines/", "/api/pipelines/{slug}/draft/", "/api/pipelines/{slug}/ir/"} <= paths.keys()

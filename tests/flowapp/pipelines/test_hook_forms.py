@@ -27,7 +27,7 @@ FILLED: dict[str, dict[str, str]] = {
 def act(web, pipeline):
     def call(action: str, path: str, **data: Any) -> str:
         query = {"tab": "visual", "node": "load", "at": "/nodes/1"}
-        url = reverse("pipelines:form", args=[pipeline.workspace.slug, pipeline.ident], query=query)
+        url = reverse("pipelines:form", args=[pipeline.workspace.slug, pipeline.slug], query=query)
         return web.post(url, {"action": action, "path": path, **data}, headers=HTMX).content.decode()
 
     return call

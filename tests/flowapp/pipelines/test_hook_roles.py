@@ -104,7 +104,7 @@ def test_who_is_not_said_to_be_an_admin_is_none(hooked, connected):
 
 
 def put(web: Client, pipeline: Pipeline, made: dict[str, Any]) -> int:
-    url = f"/api/pipelines/{pipeline.ident}/ir/"
+    url = f"/api/pipelines/{pipeline.slug}/ir/"
     return web.put(url, json.dumps(made), "application/json", headers={"If-Match": '"1"'}).status_code
 
 
@@ -115,12 +115,12 @@ def post(web: Client, pipeline: Pipeline, made: dict[str, Any]) -> int:
 
 def save_draft_by_api(web: Client, pipeline: Pipeline, made: dict[str, Any]) -> int:
     replace_text(open_draft(pipeline, web.user), json.dumps(made))
-    return web.post(f"/api/pipelines/{pipeline.ident}/draft/save/", "{}", "application/json").status_code
+    return web.post(f"/api/pipelines/{pipeline.slug}/draft/save/", "{}", "application/json").status_code
 
 
 def save_draft_by_page(web: Client, pipeline: Pipeline, made: dict[str, Any]) -> int:
     replace_text(open_draft(pipeline, web.user), json.dumps(made))
-    return web.post(f"/w/alices-team/pipelines/{pipeline.ident}/save/", headers={"HX-Request": "true"}).status_code
+    return web.post(f"/w/alices-team/pipelines/{pipeline.slug}/save/", headers={"HX-Request": "true"}).status_code
 
 
 @pytest.mark.parametrize("way", [put, post, save_draft_by_api, save_draft_by_page])
@@ -131,7 +131,7 @@ def test_every_way_to_save_asks_for_the_role(way, role, hooked, pipeline, person
     web.user = user
     status = way(web, pipeline, hooked(postHook=SQL))
     assert status == 403 if role == "editor" else status < 300
-    assert Pipeline.objects.filter(ident="another").exists() == (way is post and role == "admin")
+    assert Pipeline.objects.filter(slug="another").exists() == (way is post and role == "admin")
 
 
 @pytest.mark.parametrize("role", ["editor", "admin"])
@@ -139,7 +139,7 @@ def test_a_tokens_role_counts_and_not_that_of_who_made_it(role, hooked, pipeline
     key, _ = add_token(pipeline.workspace, "ci", role, days=1, created_by=person("admin"))
     headers = {"Authorization": f"Token {key}", "If-Match": '"1"'}
     answer = client.put(
-        f"/api/pipelines/{pipeline.ident}/ir/", json.dumps(hooked(postHook=SQL)), "application/json", headers=headers
+        f"/api/pipelines/{pipeline.slug}/ir/", json.dumps(hooked(postHook=SQL)), "application/json", headers=headers
     )
     assert answer.status_code == (403 if role == "editor" else 200)
 

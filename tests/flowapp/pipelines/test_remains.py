@@ -10,11 +10,11 @@ from django.utils import timezone
 from executors.model import BackupRef
 from executors.postgres.backups import backup_table
 from executors.postgres.client import connect
-from executors.postgres.mark_types import MarkType
 from executors.postgres.meta import RunRef, ensure_meta
 from executors.postgres.names import TableName
 from executors.postgres.samples import keep_source_sample
-from executors.postgres.watermarks import MarkKey, note_change, write_mark
+from executors.postgres.watermark_types import WatermarkType
+from executors.postgres.watermarks import WatermarkKey, note_change, write_watermark
 from flowapp.backups.models import Backup
 from flowapp.connections.models import Connection
 from flowapp.health.models import Alert
@@ -68,32 +68,32 @@ def loaded(save, document, warehouse, schema):
 
 
 def keep_beside(warehouse, schema, pipeline, run: str) -> None:
-    tenant, ident = str(pipeline.workspace_id), pipeline.ident
+    tenant, slug = str(pipeline.workspace_id), pipeline.slug
     with connect(warehouse, autocommit=True) as database:
         ensure_meta(database)
-        keep_source_sample(database, RunRef(run, tenant, ident, "load", 1, 1), [("a.csv", 1, {"id": 7})])
-        key = MarkKey(tenant, ident, TableName(schema, "numbers"))
-        mark = write_mark(database, key, "id", MarkType("number", "integer", "integer"), "7")
+        keep_source_sample(database, RunRef(run, tenant, slug, "load", 1, 1), [("a.csv", 1, {"id": 7})])
+        key = WatermarkKey(tenant, slug, TableName(schema, "numbers"))
+        mark = write_watermark(database, key, "id", WatermarkType("number", "integer", "integer"), "7")
         note_change(database, key, "run", "id", None, "7", reason="")
-        tie = [mark, f"{tenant} {ident}".encode()]
+        tie = [mark, f"{tenant} {slug}".encode()]
         database.execute("INSERT INTO flow_meta.watermark_ties VALUES (%s, %s, '7', 1)", tie)
         place = backup_table(BackupRef(run, "load")).as_string(database)
         database.execute(f"CREATE TABLE {place} AS SELECT 7 AS id")
         database.execute(
             "INSERT INTO flow_meta.backups (run_id, node, tenant, pipeline, target_schema, target_table, columns,"
             " n_rows, token) VALUES (%s, 'load', %s, %s, %s, 'numbers', '{}', 3, 1)",
-            [run, tenant, ident, schema],
+            [run, tenant, slug, schema],
         )
 
 
-def kept(warehouse, tenant: str, ident: str = "numbers") -> dict[str, int]:
+def kept(warehouse, tenant: str, slug: str = "numbers") -> dict[str, int]:
     """How many rows are kept of a pipeline in each of Flow's own tables; backups by their tables too."""
     counts = {}
     with connect(warehouse, autocommit=True) as database:
         for name in KEPT:
-            owned, whose = "tenant = %s AND pipeline = %s", [tenant, ident]
+            owned, whose = "tenant = %s AND pipeline = %s", [tenant, slug]
             if name == "watermark_ties":
-                owned, whose = "hash = %s", [f"{tenant} {ident}".encode()]
+                owned, whose = "hash = %s", [f"{tenant} {slug}".encode()]
             [counts[name]] = database.execute(f"SELECT count(*) FROM flow_meta.{name} WHERE {owned}", whose).fetchone()
     return {name: count for name, count in counts.items() if count}
 

@@ -51,7 +51,7 @@ READ = {"values": ["a", 1, "1", "", 1.5], "min": 1, "allowOthers": True}
 def act(web, pipeline):
     def call(action: str, path: str, **data: Any) -> str:
         query = {"tab": "visual", "node": "check", "at": "/nodes/2"}
-        url = reverse("pipelines:form", args=[pipeline.workspace.slug, pipeline.ident], query=query)
+        url = reverse("pipelines:form", args=[pipeline.workspace.slug, pipeline.slug], query=query)
         return web.post(url, {"action": action, "path": path, **data}, headers=HTMX).content.decode()
 
     return call
@@ -149,7 +149,7 @@ def test_checks_and_conditions_stand_in_the_sql_tab(web, pipeline, editor, act, 
     document["nodes"][2]["inputs"], document["nodes"][1]["inputs"] = ["files"], ["check"]
     draft = open_draft(pipeline, editor)
     replace_text(draft, json.dumps(document))
-    page = web.get(reverse("pipelines:edit", args=[pipeline.workspace.slug, pipeline.ident], query={"tab": "sql"}))
+    page = web.get(reverse("pipelines:edit", args=[pipeline.workspace.slug, pipeline.slug], query={"tab": "sql"}))
     text = page.content.decode()
     for kind in CHECKS:
         assert f"{kind} <span" in text

@@ -34,11 +34,11 @@ def connect_to(workspace: Workspace, warehouse: Connection) -> Workspace:
     return workspace
 
 
-def save(workspace: Workspace, ident: str, table: str) -> Pipeline:
+def save(workspace: Workspace, slug: str, table: str) -> Pipeline:
     """Save a pipeline that keeps its rejects in that table."""
     from flowapp.pipelines.services import save_version
 
-    document = json.loads(json.dumps(DEMO)) | {"id": ident}
+    document = json.loads(json.dumps(DEMO)) | {"id": slug}
     document["nodes"][2]["quarantine"]["table"] = table
     return save_version(workspace, json.dumps(document)).pipeline
 
@@ -58,7 +58,7 @@ def keep(
 
     found = run or queue_run(pipeline, Trigger.CLI, send=False)
     entry = {
-        "pipelineId": pipeline.ident,
+        "pipelineId": pipeline.slug,
         "runId": str(found.pk) if isinstance(found, Run) else found,
         "nodeId": "check",
         "ruleId": rule,
@@ -107,5 +107,5 @@ def tell_fields(warehouse: Connection, pipeline: Pipeline, run: str, names: list
         conn.execute(
             "INSERT INTO flow_meta.load_commits (run_id, node, attempt, token, counts, tenant, pipeline)"
             " VALUES (%s, 'load', 1, 1, %s, %s, %s)",
-            [run, Jsonb(told), str(pipeline.workspace_id), pipeline.ident],
+            [run, Jsonb(told), str(pipeline.workspace_id), pipeline.slug],
         )

@@ -84,7 +84,7 @@ def test_a_purge_that_goes_on_waits_for_a_database_that_is_down(as_, alices, ord
 def test_a_purge_of_a_pipeline_that_is_gone_says_that_not_all_went(alices, orders, warehouse, schema):
     keep(warehouse, orders, f'{schema}."My Orders"', "old", n=2)
     purge(alices, EntryFilter(pipeline=orders), 0, Decider("ann"), "asked for", seconds=-1)
-    type(orders).objects.filter(pk=orders.pk).update(ident="renamed")
+    type(orders).objects.filter(pk=orders.pk).update(slug="renamed")
     assert go_on_with_purges() == 0
     noted = RowDecision.objects.get()
     assert (noted.details["brokeOff"], "left" in noted.details) == (True, False)

@@ -54,7 +54,7 @@ def replayed(alices, orders, warehouse, table):
         )
         with connect(warehouse, autocommit=True) as conn:
             ensure_meta(conn)
-            ref = RunRef(str(replay.pk), str(alices.pk), orders.ident, replay.row_job.node, 1, 1)
+            ref = RunRef(str(replay.pk), str(alices.pk), orders.slug, replay.row_job.node, 1, 1)
             rules = {"fails": [MADE_UP]}
             rows = [
                 RowResult(n, run, f"r1-{n}", "a.csv", n, result, rules.get(result, ()))

@@ -50,7 +50,7 @@ class TableEngine:
             ports.events.committed(found[0])
             self._enter("finish", job, ports)
         self.report.nodes = [NodeReport(target.id, "target", **_counts(self.rows))]
-        self.report.rules = [RuleCount("check", "r1", "notNull", "id", "skip", 0, judged=self.rows)]
+        self.report.rules = [RuleCount("check", "r1", "notNull", "id", "skip", 0, evaluated=self.rows)]
         return self.report
 
     def _enter(self, step: str, job: RunJob, ports: Ports) -> None:

@@ -21,9 +21,9 @@ from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.services import delete_pipeline
 from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.durations import idle_seconds_of, seconds_of
-from flowapp.runs.endings import backoff
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run, interrupt_all, take_over
 from flowapp.runs.models import ENDED, CommitRecord, Run, State, Trigger
+from flowapp.runs.outcomes import backoff
 from flowapp.runs.selectors import run_document
 from flowapp.runs.services import cancel_run, queue_run
 from ir.errors import FlowError
@@ -76,7 +76,7 @@ def test_a_load_is_told_as_the_engine_counted_it(pipeline, target):
         "field": "id",
         "onFail": "skip",
         "violations": 0,
-        "judged": 3,
+        "evaluated": 3,
     }
     assert document["error"] is None
     assert document["startedAt"].endswith("Z")
@@ -368,17 +368,17 @@ def test_what_has_committed_cannot_be_cancelled(pipeline, target):
 
 
 def test_a_run_cannot_be_failed_while_its_target_cannot_be_asked(pipeline, target, monkeypatch):
-    from flowapp.runs import endings
+    from flowapp.runs import outcomes
     from flowapp.runs.recovery import take_back_lost
 
-    real = endings.fence_and_find
-    monkeypatch.setattr(endings, "fence_and_find", raising_any(Transient("target.unreachable", "No answer.")))
+    real = outcomes.fence_and_find
+    monkeypatch.setattr(outcomes, "fence_and_find", raising_any(Transient("target.unreachable", "No answer.")))
     engine = TableEngine(at={"transaction": raising(Terminal("load.broken", "Broken."))})
     run = attempt(queue_run(pipeline, Trigger.MANUAL), engine)
     assert (run.state, run.ending) == (State.RUNNING, State.FAILED)
     assert open_alerts() == ["target.unreachable_for_fence"]
 
-    monkeypatch.setattr(endings, "fence_and_find", real)
+    monkeypatch.setattr(outcomes, "fence_and_find", real)
     Run.objects.filter(pk=run.pk).update(lease_until=from_now(-1))
     assert take_back_lost() == 1
     run.refresh_from_db()

@@ -10,7 +10,7 @@ from executors.effects import Effect
 from executors.errors import Terminal, Transient
 from executors.holding import Evaluation, Held, Reason, StagedLoad
 from executors.model import NodeReport, PassResult, RunReport
-from executors.postgres.windows import NOTHING_ASIDE
+from executors.postgres.incremental_range import NONE_SKIPPED
 from flowapp.cli.run_report import STATUS_BY_STATE
 from flowapp.clock import from_now
 from flowapp.files.models import LoadUnit, UnitState
@@ -44,7 +44,7 @@ class Engine:
 
     def __call__(self, job, ports) -> RunReport:
         shown = Evaluation.of([REASON], EFFECT)
-        kept = StagedLoad(job.attempt, (), (), (), ("a" * 64,), 3, PassResult(()), (), NOTHING_ASIDE, shown)
+        kept = StagedLoad(job.attempt, (), (), (), ("a" * 64,), 3, PassResult(()), (), NONE_SKIPPED, shown)
         if not job.approved:
             raise Held("load", [REASON], EFFECT, kept)
         if self.troubles:

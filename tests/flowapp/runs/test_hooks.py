@@ -84,13 +84,13 @@ def states(run: Run) -> list[str]:
     return [hook["state"] for hook in hooks_of(run)]
 
 
-def again(run: Run, ident: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def again(run: Run, slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask for a hook and let a worker run it at once."""
     sent: list[tuple[str, ...]] = []
     with monkeypatch.context() as patched:
         patched.setattr(hooks, "send_hook", lambda *args: sent.append(args))
         patched.setattr(hooks.transaction, "on_commit", lambda send: send())
-        ask_for_hook(run, ident)
+        ask_for_hook(run, slug)
     (message,) = sent
     run_hook_again(*message)
 
@@ -152,12 +152,12 @@ def test_what_keeps_a_hook_from_running_at_all_is_its_result(failed, connected, 
 
 
 @pytest.mark.parametrize(
-    ("ident", "code"),
+    ("slug", "code"),
     [("load.postHook.0", "hook.not_to_run"), ("load.postHook.9", "hook.unknown"), ("", "hook.unknown")],
 )
-def test_what_is_done_or_is_not_there_is_not_run(failed, ident, code):
+def test_what_is_done_or_is_not_there_is_not_run(failed, slug, code):
     with pytest.raises(FlowError) as refused:
-        ask_for_hook(failed, ident)
+        ask_for_hook(failed, slug)
     assert refused.value.code == code
 
 
@@ -248,9 +248,9 @@ def test_the_worker_has_a_task_for_it(failed, db_, monkeypatch):
     monkeypatch.setattr(hooks, "send_hook", lambda *args: sent.append(args))
     monkeypatch.setattr(hooks.transaction, "on_commit", lambda send: send())
     ask_for_hook(failed, "load.postHook.1")
-    ((run_id, ident, key),) = sent
+    ((run_id, slug, key),) = sent
     assert HOOK_TASK in app.tasks
-    tasks.hook(str(run_id), ident, key)
+    tasks.hook(str(run_id), slug, key)
     assert states(failed)[1] == "succeeded"
 
 

@@ -121,7 +121,7 @@ def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, k
         on_fail="abort",
         violations=violated,
     )
-    report = {"quarantine": {"rows": kept, "entries": violated, "tables": ["dlq.numbers"]}, "judged": True}
+    report = {"quarantine": {"rows": kept, "entries": violated, "tables": ["dlq.numbers"]}, "evaluated": True}
     Run.objects.filter(pk=queued.pk).update(state=State.FAILED, ended_at=timezone.now(), report=report)
     told = f"{shown} rejected rows of run 1 v1" if kept else f"{shown} v1"
     assert f"– – {told}" in words(as_("viewer").get(RUNS))
@@ -130,9 +130,9 @@ def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, k
     assert ("In quarantine 5 rows" in words(as_("viewer").get(at(queued)))) is bool(kept)
 
 
-@pytest.mark.parametrize(("judged", "rejected"), [(True, "0"), (False, "–")])
-def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rejected(as_, queued, judged, rejected):
-    report = {"quarantine": {"rows": 0, "entries": 0, "tables": []}, "judged": judged}
+@pytest.mark.parametrize(("evaluated", "rejected"), [(True, "0"), (False, "–")])
+def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rejected(as_, queued, evaluated, rejected):
+    report = {"quarantine": {"rows": 0, "entries": 0, "tables": []}, "evaluated": evaluated}
     Run.objects.filter(pk=queued.pk).update(state=State.FAILED, ended_at=timezone.now(), report=report)
     client = as_("viewer")
     pages = [client.get(RUNS), *(client.get(f"/w/alices-team/pipelines/{of}") for of in ("", "numbers/?tab=runs"))]
@@ -141,9 +141,9 @@ def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rej
     assert f"– {rejected}" in words(pages[2])
     assert f"Rejected by the last run: {rejected}" in words(pages[2])
     dashes = [page.content.decode().count('aria-label="no number"') for page in pages]
-    assert dashes == ([1, 1, 1] if judged else [2, 2, 3])
+    assert dashes == ([1, 1, 1] if evaluated else [2, 2, 3])
     told = "Nothing was loaded: the run ended before any row was validated." in words(client.get(at(queued)))
-    assert told is not judged
+    assert told is not evaluated
 
 
 @pytest.mark.parametrize(

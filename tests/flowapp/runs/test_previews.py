@@ -87,7 +87,7 @@ def test_a_preview_whose_process_is_gone_is_never_taken_up_as_a_run(pipeline):
 
 
 def test_values_are_stored_sealed_and_go_within_the_hour(previewed):
-    assert "Bobby" not in EffectSample.objects.get().sealed
+    assert "Bobby" not in EffectSample.objects.get().encrypted
     assert SAMPLES.delete() == 0
     EffectSample.objects.update(at=timezone.now() - timezone.timedelta(hours=2))
     assert SAMPLES.delete() == 1

@@ -94,7 +94,7 @@ def test_flow_run_hands_the_run_to_a_live_worker(pipeline, target, put_rows, sta
     start(WORKER)
     wait_for(lambda: Heartbeat.objects.filter(role="spark").exists(), 300)
 
-    command = [Path(sys.executable).with_name("flow"), "run", pipeline.ident, "--json"]
+    command = [Path(sys.executable).with_name("flow"), "run", pipeline.slug, "--json"]
     environment = process_environment | {"FLOW_FILES_ROOT": str(files_root), "FLOW_WORKSPACE": pipeline.workspace.slug}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
 

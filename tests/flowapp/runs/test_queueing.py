@@ -69,7 +69,7 @@ def test_a_pipeline_that_is_off_is_not_run(pipeline):
 @pytest.mark.django_db
 def test_a_pipeline_without_versions_is_not_run(workspace):
     with pytest.raises(FlowError) as refused:
-        queue_run(Pipeline.objects.create(workspace=workspace, ident="empty"), Trigger.MANUAL)
+        queue_run(Pipeline.objects.create(workspace=workspace, slug="empty"), Trigger.MANUAL)
     assert refused.value.code == "pipeline.no_version"
 
 

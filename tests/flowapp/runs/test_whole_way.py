@@ -194,7 +194,7 @@ def test_of_two_runs_of_one_pipeline_at_once_one_loads_and_the_other_finds_nothi
 
 def test_two_pipelines_into_one_table_at_once_both_load(save, target, put_file):
     put_file("a.csv", "id\n1\n2\n3\n")
-    pipelines = [save(ident).pipeline for ident in ("one", "two")]
+    pipelines = [save(slug).pipeline for slug in ("one", "two")]
     runs = at_once(*[lambda pipeline=pipeline: run_inline(pipeline) for pipeline in pipelines])
     assert [run.state for run in runs] == [State.SUCCEEDED] * 2
     assert [run.report["nothingNew"] for run in runs] == [False] * 2

@@ -42,7 +42,7 @@ def sampled(checked: Pipeline, warehouse: Connection) -> Callable[..., None]:
     """Keeps rows as the sample of the source."""
 
     def keep(rows: list[dict[str, Any]] = ROWS) -> None:
-        run = RunRef(str(uuid.uuid4()), str(checked.workspace_id), checked.ident, "load", 1, 1)
+        run = RunRef(str(uuid.uuid4()), str(checked.workspace_id), checked.slug, "load", 1, 1)
         with connect(warehouse, autocommit=True) as connection:
             ensure_meta(connection)
             keep_source_sample(connection, run, [("a.csv", number, row) for number, row in enumerate(rows, 1)])

@@ -74,9 +74,9 @@ def table(database: psycopg.Connection, schema: str, run: Run) -> Callable[..., 
         *rows: tuple[int, str, int], columns: str = "_source_file_hash text, _flow_run uuid, _source_record bigint"
     ):
         database.execute(f'CREATE TABLE "{schema}".numbers (id integer PRIMARY KEY, name text, {columns})')
-        for ident, name, record in rows:
+        for slug, name, record in rows:
             filled = {"_source_file_hash": HASH, "_flow_run": run.pk, "_source_record": record}
-            values = [ident, name, *(filled.get(column.split()[0]) for column in columns.split(", "))]
+            values = [slug, name, *(filled.get(column.split()[0]) for column in columns.split(", "))]
             marks = ", ".join(["%s"] * len(values))
             database.execute(f'INSERT INTO "{schema}".numbers VALUES ({marks})', values)
 

@@ -93,10 +93,10 @@ def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, ta
         " VALUES (%s, %s, 'load', %s, 'a.csv', 3, %s), (gen_random_uuid(), %s, 'load', %s, 'theirs.csv', 3, %s)",
         [
             checked.workspace_id,
-            checked.ident,
+            checked.slug,
             str(run.pk),
             Jsonb({"id": 4, "name": "Di"}),
-            checked.ident,
+            checked.slug,
             str(run.pk),
             Jsonb({"id": 4}),
         ],
@@ -104,7 +104,7 @@ def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, ta
     database.execute(
         "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, kind, row)"
         " VALUES (%s, %s, 'load', %s, 'source', %s)",
-        [checked.workspace_id, checked.ident, str(run.pk), Jsonb({"id": 4, "name": "only seen"})],
+        [checked.workspace_id, checked.slug, str(run.pk), Jsonb({"id": 4, "name": "only seen"})],
     )
     (row,) = places(checked, id="4")[0]["samples"].found
     assert (row.run, row.file, row.record, row.values["name"]) == (run, "a.csv", 3, "Di")

@@ -29,7 +29,7 @@ def test_the_page_leads_from_a_key_to_run_and_record(checked, run, table, as_):
 
 
 def test_the_page_offers_pipelines_with_a_version_only(checked, as_):
-    Pipeline.objects.create(workspace=checked.workspace, ident="unsaved", name="Unsaved")
+    Pipeline.objects.create(workspace=checked.workspace, slug="unsaved", name="Unsaved")
     page = as_("editor").get(TRACE).content.decode()
     assert '<option value="numbers">' in page
     assert "unsaved" not in page

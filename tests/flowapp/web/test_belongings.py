@@ -17,7 +17,7 @@ from flowapp.health.models import Alert
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.models import Run
-from flowapp.watermarks.models import MarkCopy
+from flowapp.watermarks.models import WatermarkCopy
 from tests.flowapp.web.routes import Route, all_routes
 from tests.flowapp.web.samples import BY_CONVERTER
 from tests.flowapp.web.test_access import API, METHODS, PAGES, allowed, every
@@ -39,7 +39,7 @@ OWNED = (
     Connection,
     Token,
     Membership,
-    MarkCopy,
+    WatermarkCopy,
     Backup,
     Channel,
     Selection,

@@ -146,7 +146,7 @@ def test_a_fragment_s_error_goes_to_the_messages_and_leaves_the_page(viewer):
 def test_what_is_missing_looks_like_what_belongs_to_others(viewer, workspace, person):
     from flowapp.accounts.services import ensure_workspace
 
-    Pipeline.objects.create(workspace=ensure_workspace("bobs-team"), ident="theirs")
+    Pipeline.objects.create(workspace=ensure_workspace("bobs-team"), slug="theirs")
     theirs = viewer.get("/w/alices-team/pipelines/theirs/")
     missing = viewer.get("/w/alices-team/pipelines/absent/")
 
@@ -190,8 +190,8 @@ def hits(client, words: str) -> str:
 def test_the_search_finds_pipelines_of_this_workspace_by_id_and_name(viewer, workspace, person):
     from flowapp.accounts.services import ensure_workspace
 
-    Pipeline.objects.create(workspace=workspace, ident="nyc-flights", name="Flights of New York")
-    Pipeline.objects.create(workspace=ensure_workspace("bobs-team"), ident="nyc-taxis", name="Taxis")
+    Pipeline.objects.create(workspace=workspace, slug="nyc-flights", name="Flights of New York")
+    Pipeline.objects.create(workspace=ensure_workspace("bobs-team"), slug="nyc-taxis", name="Taxis")
 
     for words in ("nyc", "flights york"):
         assert "/w/alices-team/pipelines/nyc-flights/" in hits(viewer, words)
@@ -199,8 +199,8 @@ def test_the_search_finds_pipelines_of_this_workspace_by_id_and_name(viewer, wor
 
 
 def test_the_search_leads_to_the_rows_of_a_pipeline_that_it_is_asked_for(as_, workspace):
-    Pipeline.objects.create(workspace=workspace, ident="nyc-flights", name="Flights of New York", latest_number=1)
-    Pipeline.objects.create(workspace=workspace, ident="nyc-drafts", name="Never saved")
+    Pipeline.objects.create(workspace=workspace, slug="nyc-flights", name="Flights of New York", latest_number=1)
+    Pipeline.objects.create(workspace=workspace, slug="nyc-drafts", name="Never saved")
     trace = "/w/alices-team/trace/nyc-flights/"
 
     for words in ("nyc", "where did my row go flights", "row go? york", "WHERE NYC"):

@@ -19,14 +19,14 @@ from flowapp.health.models import Alert
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.quarantine.models import Selection
 from flowapp.runs.models import Run
-from flowapp.watermarks.models import MarkCopy
+from flowapp.watermarks.models import WatermarkCopy
 from tests.flowapp.conftest import make_document
 
 
 def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: ConnectionFields) -> dict[str, object]:
     """Things of the workspace, by the names that addresses have for them."""
     now = timezone.now()
-    pipeline = Pipeline.objects.create(workspace=workspace, ident="numbers", latest_number=1, run_counter=1)
+    pipeline = Pipeline.objects.create(workspace=workspace, slug="numbers", latest_number=1, run_counter=1)
     text = json.dumps(make_document())
     version = PipelineVersion.objects.create(workspace=workspace, pipeline=pipeline, number=1, document=text)
     run = Run.objects.create(
@@ -45,7 +45,7 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
         first_seen_at=now,
         last_seen_at=now,
     )
-    MarkCopy.objects.create(
+    WatermarkCopy.objects.create(
         workspace=workspace,
         pipeline=pipeline,
         node="load",
@@ -74,7 +74,7 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
     _, token = add_token(workspace, "reader", "viewer", days=1)
     member = Membership.objects.get(user=person("admin"))
     return {
-        "ident": pipeline.ident,
+        "slug": pipeline.slug,
         "run": run.pk,
         "unit": unit.pk,
         "alert": alert.pk,

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from executors.postgres.staging import create_staging
-from executors.types import travel_of
+from executors.types import wire_type
 from ir.checks import (
     Cardinality,
     DistinctRatio,
@@ -67,7 +67,7 @@ def test_what_checks_observe(load: Any, checking: Any, given_rows: list[tuple[An
     duck = duckdb.connect()
     duck.execute("SET TimeZone = 'Asia/Kolkata'")
     columns = zip(*given_rows, strict=True) if given_rows else [[]] * len(COLUMNS)
-    kinds = [travel_of(column.type).arrow for column in load.columns]
+    kinds = [wire_type(column.type).arrow for column in load.columns]
     arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
     duck.register("staged", pa.table(arrays, names=list(COLUMNS)))
 

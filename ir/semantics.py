@@ -49,7 +49,7 @@ class _Subject:
         return [part for node in self.draft.nodes for part in node.parts]
 
 
-def check_meaning(
+def check_semantics(
     draft: Draft,
     document: Any,
     destinations: Destinations | None,

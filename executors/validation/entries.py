@@ -9,16 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.rejects import REJECT_SCHEMA, row_id
-from executors.verdicts.findings import Finding, Findings
-from executors.verdicts.plan import BAD, FILE, RAW, RECORD, JudgePlan
-from executors.verdicts.rows import raw_text, row_texts
+from executors.validation.findings import Finding, Findings
+from executors.validation.plan import BAD, FILE, RAW, RECORD, ValidationPlan
+from executors.validation.rows import raw_text, row_texts
 
 Places = np.ndarray[Any, np.dtype[np.intp]]
 
 NO_REJECTS = pa.RecordBatch.from_pylist([], schema=REJECT_SCHEMA)
 
 
-def reject_entries(batch: pa.RecordBatch, plan: JudgePlan, findings: Findings) -> pa.RecordBatch:
+def reject_entries(batch: pa.RecordBatch, plan: ValidationPlan, findings: Findings) -> pa.RecordBatch:
     """The entries of a batch, those of one row together, in the batch's order."""
     violated = findings.violated()
     if not violated:
@@ -54,7 +54,7 @@ def reject_entries(batch: pa.RecordBatch, plan: JudgePlan, findings: Findings) -
 
 
 def _messages(
-    guilty: pa.RecordBatch, plan: JudgePlan, violated: list[Finding], rows: Places, at: pa.Array, by: pa.Array
+    guilty: pa.RecordBatch, plan: ValidationPlan, violated: list[Finding], rows: Places, at: pa.Array, by: pa.Array
 ) -> pa.Array:
     """What each entry says: the row's own message, else that of the rule, else why the record cannot be read."""
     told = pc.coalesce(pa.array([f.message for f in violated], pa.string()).take(by), guilty.column(BAD).take(at))
@@ -66,12 +66,12 @@ def _messages(
     return told
 
 
-def _row_ids(guilty: pa.RecordBatch, plan: JudgePlan) -> list[str]:
+def _row_ids(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
     places = zip(guilty.column(FILE).to_pylist(), guilty.column(RECORD).to_pylist(), strict=True)
     return [row_id(plan.run_id, plan.target, plan.files[file][0], record) for file, record in places]
 
 
-def _row_jsons(guilty: pa.RecordBatch, plan: JudgePlan) -> list[str]:
+def _row_jsons(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:
     texts = row_texts(guilty, plan.row_columns, plan.charset)
     if guilty.column(BAD).null_count == guilty.num_rows:
         return texts

@@ -19,7 +19,7 @@ ALWAYS_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Equation:
+class RowBalance:
     """`terms` are (word, rows); `holds` says whether they add up to the rows read."""
 
     read: int
@@ -35,12 +35,12 @@ class Equation:
         return f"read {self.read:,} {self.sign} {' + '.join(told)}"
 
 
-def equation_of(node: Mapping[str, Any]) -> Equation:
+def row_balance_of(node: Mapping[str, Any]) -> RowBalance:
     """The equation of a target, given as `flow run --json` prints a node."""
     terms = [(word, node.get(key) or 0) for key, word in TERMS.items()]
     told = [term for place, term in enumerate(terms) if term[1] or place < ALWAYS_TOLD]
     read = node.get("rowsRead") or 0
-    return Equation(read, tuple(told), sum(count for _, count in terms) == read)
+    return RowBalance(read, tuple(told), sum(count for _, count in terms) == read)
 
 
 def effect_words(effect: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executors.postgres.kept_rows import row_of
-from executors.verdicts.rows import raw_text, row_texts
+from executors.validation.rows import raw_text, row_texts
 
 
 def kept(value: str) -> object:

@@ -10,7 +10,7 @@ import pytest
 from executors.accounting import merge_rules, planned_rules, stop_on_abort
 from executors.errors import Terminal
 from executors.model import RulePlan, StageColumn
-from executors.verdicts import JudgePlan, Tally, judge
+from executors.validation import Tally, ValidationPlan, validate
 from ir.rules import RULES, rule_id
 from ir.types import STRING
 from tests.executors.spark.paths import make_path
@@ -20,7 +20,7 @@ def rule(kind: str = "notNull", **fields: Any) -> Any:
     return RULES[kind].read({"type": kind, "field": "x", "onFail": "skip", **fields})
 
 
-def judged(rules: list[tuple[Any, dict[str, str]]], values: list[Any], **columns: list[Any]) -> Any:
+def evaluated(rules: list[tuple[Any, dict[str, str]]], values: list[Any], **columns: list[Any]) -> Any:
     """The tally of one rule each in one node over rows of one text column."""
     batch = pa.RecordBatch.from_pydict(
         {
@@ -33,11 +33,11 @@ def judged(rules: list[tuple[Any, dict[str, str]]], values: list[Any], **columns
         }
     )
     plans = tuple(RulePlan("check", rule_id(r), r, **computed) for r, computed in rules)
-    plan = JudgePlan(
+    plan = ValidationPlan(
         "run", "src", "load", {0: ("h", "a.csv")}, {"x": "s0"}, {"x": "s0"}, (StageColumn("x", STRING),), plans
     )
     tally = Tally()
-    tally.add(judge(batch, plan))
+    tally.add(validate(batch, plan))
     return tally
 
 
@@ -47,28 +47,28 @@ def count_of(tally: Any, rule: Any) -> Any:
 
 def test_a_rule_says_nothing_of_rows_that_its_condition_is_not_true_for() -> None:
     only = rule(when="x > 0")
-    tally = judged([(only, {"applies": "w"})], [None, None, None, "a"], w=[True, False, None, True])
-    assert (count_of(tally, only).violations, count_of(tally, only).judged) == (1, 2)
+    tally = evaluated([(only, {"applies": "w"})], [None, None, None, "a"], w=[True, False, None, True])
+    assert (count_of(tally, only).violations, count_of(tally, only).evaluated) == (1, 2)
     assert (tally.staged, tally.rejected) == (3, 1)
 
 
 def test_a_computed_condition_that_is_null_passes() -> None:
     condition = RULES["expression"].read({"type": "expression", "expression": "x > 0", "onFail": "skip"})
-    tally = judged([(condition, {"value": "c"})], ["a", "b", "c"], c=[True, False, None])
+    tally = evaluated([(condition, {"value": "c"})], ["a", "b", "c"], c=[True, False, None])
     assert (count_of(tally, condition).violations, count_of(tally, condition).field) == (1, None)
 
 
 def test_rows_that_a_node_before_has_dropped_are_not_judged() -> None:
     first, second = rule(), rule("minLength", min=2)
-    tally = judged([(first, {}), (second, {})], [None, "a", "ab"])
-    assert (count_of(tally, second).violations, count_of(tally, second).judged) == (1, 3)
+    tally = evaluated([(first, {}), (second, {})], [None, "a", "ab"])
+    assert (count_of(tally, second).violations, count_of(tally, second).evaluated) == (1, 3)
 
 
 def stop(document: dict[str, Any], values: list[Any]) -> Terminal | None:
     """What becomes of a run with one rule."""
     path = make_path(rules=[{"field": "x", **document}])
     (made,) = path.validates[0].row_level
-    tally = judged([(made, {})], values)
+    tally = evaluated([(made, {})], values)
     counts = merge_rules(planned_rules(path), tuple(tally.rules.values()))
     try:
         stop_on_abort(path, counts, {0: "a.csv"})

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from executors.model import RulePlan, StageColumn
-from executors.verdicts import BAD, FILE, RAW, RECORD, CastFlag, JudgePlan, judge
+from executors.validation import BAD, FILE, RAW, RECORD, CastFlag, ValidationPlan, validate
 from ir.rules import FieldType, MaxLength, NotNull, Range, Regex
 from ir.types import ColumnType
 
@@ -55,7 +55,7 @@ def test_each_row_is_staged_or_dropped_once(
             "flag": pa.array([row[3] for row in rows], pa.bool_()),
         }
     )
-    plan = JudgePlan(
+    plan = ValidationPlan(
         run_id="r",
         source="src",
         target="load",
@@ -67,17 +67,17 @@ def test_each_row_is_staged_or_dropped_once(
         flags=(CastFlag("flag", "shape", "b", "integer"),),
         on_type_mismatch=policy,
     )
-    judged = judge(batch, plan)
-    entries = judged.rejects.to_pylist()
-    staged = judged.good.column(RECORD).to_pylist()
+    evaluated = validate(batch, plan)
+    entries = evaluated.rejects.to_pylist()
+    staged = evaluated.good.column(RECORD).to_pylist()
     dropped = {entry["record"] for entry in entries if entry["disposition"] == "dropped"}
     loaded = {entry["record"] for entry in entries if entry["disposition"] == "loaded"}
     assert sorted([*staged, *dropped]) == list(range(1, len(rows) + 1))
     assert loaded <= set(staged)
-    assert (judged.staged, judged.rejected, judged.warned) == (len(staged), len(dropped), len(loaded))
-    assert sum(judged.dropped_at.values()) == len(dropped)
-    assert sum(count.violations for count in judged.rules) == len(entries)
+    assert (evaluated.staged, evaluated.rejected, evaluated.warned) == (len(staged), len(dropped), len(loaded))
+    assert sum(evaluated.dropped_at.values()) == len(dropped)
+    assert sum(count.violations for count in evaluated.rules) == len(entries)
     assert len({(entry["row_id"], entry["node"], entry["rule_id"]) for entry in entries}) == len(entries)
     assert all(entry["severity"] == "warn" for entry in entries if entry["disposition"] == "loaded")
     for column in plan.stage_columns:
-        assert column.nullable or judged.good.column(column.name).null_count == 0
+        assert column.nullable or evaluated.good.column(column.name).null_count == 0

@@ -12,8 +12,8 @@ from functools import reduce
 from itertools import combinations
 from typing import Any, TypeVar
 
-from executors.model import NodeReport, RuleCount, Share
-from executors.verdicts.tally import add_counts
+from executors.model import NodeReport, RuleCount, TargetCounts
+from executors.validation.tally import add_counts
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -21,22 +21,30 @@ Part = tuple[frozenset[str], T]
 _ROWS = [field.name for field in fields(NodeReport) if field.name.startswith("rows_")]
 
 
-def nodes_of(shares: Iterable[Share]) -> list[NodeReport]:
+def nodes_of(target_counts: Iterable[TargetCounts]) -> list[NodeReport]:
     """One report for each node, in the order of the first target that it leads to."""
-    found = _by_key(((share.files, node) for share in shares for node in share.nodes), lambda node: node.id)
+    found = _by_key(
+        ((target_count.files, node) for target_count in target_counts for node in target_count.nodes),
+        lambda node: node.id,
+    )
     return [reduce(_add_nodes, (node for _, node in _distinct(parts, _rows_in))) for parts in found.values()]
 
 
-def rules_of(shares: Iterable[Share]) -> list[RuleCount]:
+def rules_of(target_counts: Iterable[TargetCounts]) -> list[RuleCount]:
     """One count for each node and rule, likewise."""
-    found = _by_key(((share.files, rule) for share in shares for rule in share.rules), _rule_key)
+    found = _by_key(
+        ((target_count.files, rule) for target_count in target_counts for rule in target_count.rules), _rule_key
+    )
     return [reduce(add_counts, (rule for _, rule in _distinct(parts, _violations))) for parts in found.values()]
 
 
-def counted_twice(shares: Iterable[Share]) -> list[str]:
+def counted_twice(target_counts: Iterable[TargetCounts]) -> list[str]:
     """The nodes whose numbers hold some files' rows more than once: their targets read some files in common and each
     of them others, which are not counted apart."""
-    found = _by_key(((share.files, node) for share in shares for node in share.nodes), lambda node: node.id)
+    found = _by_key(
+        ((target_count.files, node) for target_count in target_counts for node in target_count.nodes),
+        lambda node: node.id,
+    )
     return [
         node
         for node, parts in found.items()

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from executors.model import RecordRef
-from executors.verdicts import RECORD, Tally
+from executors.validation import RECORD, Tally
 from ir.rules import NotNull
 
 
@@ -17,7 +17,7 @@ def test_counts_add_up_over_batches(bench: Any) -> None:
     tally = Tally()
     for first in (101, 1):
         records = pa.array(range(first, first + 50), pa.int64())
-        tally.add(bench.judge(a=["x", *[None] * 49], n=["?", *["1"] * 49], **{RECORD: records}))
+        tally.add(bench.validate(a=["x", *[None] * 49], n=["?", *["1"] * 49], **{RECORD: records}))
     counts = tally.finish(7)
     assert (counts.task, counts.rows_arrived, counts.rows_staged, counts.rows_rejected, counts.rows_warned) == (
         7,
@@ -27,7 +27,7 @@ def test_counts_add_up_over_batches(bench: Any) -> None:
         2,
     )
     assert counts.dropped_at == {"check": 98}
-    assert [(rule.rule_id, rule.violations, rule.judged) for rule in counts.rules] == [
+    assert [(rule.rule_id, rule.violations, rule.evaluated) for rule in counts.rules] == [
         ("rule", 98, 100),
         ("type:n", 2, None),
     ]

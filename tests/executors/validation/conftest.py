@@ -12,7 +12,7 @@ import pytest
 
 from executors.model import RulePlan, StageColumn
 from executors.rejects import REJECT_SCHEMA
-from executors.verdicts import BAD, FILE, RAW, RECORD, Judged, JudgePlan, judge
+from executors.validation import BAD, FILE, RAW, RECORD, Evaluated, ValidationPlan, validate
 from ir.types import ColumnType
 
 Column = Sequence[Any] | pa.Array
@@ -22,7 +22,7 @@ class Bench:
     """Judges batches whose frame columns bear the names of the working columns."""
 
     def __init__(self) -> None:
-        self.plan = JudgePlan(
+        self.plan = ValidationPlan(
             run_id="run-1",
             source="src",
             target="load",
@@ -47,7 +47,7 @@ class Bench:
         self.plan = replace(self.plan, **changes)
         return self
 
-    def judge(self, **columns: Column) -> Judged:
+    def validate(self, **columns: Column) -> Evaluated:
         """All rows come from file 0, records 1, 2, 3 … unless hidden columns say otherwise."""
         size = len(next(iter(columns.values())))
         hidden = {
@@ -57,11 +57,11 @@ class Bench:
             RAW: pa.nulls(size, pa.string()),
         }
         arrays = {name: v if isinstance(v, pa.Array) else pa.array(v) for name, v in {**hidden, **columns}.items()}
-        judged = judge(pa.RecordBatch.from_pydict(arrays), self.plan)
-        assert judged.rejects.schema.equals(REJECT_SCHEMA)
-        assert judged.arrived == judged.staged + judged.rejected == size
-        assert judged.staged == judged.good.num_rows
-        return judged
+        evaluated = validate(pa.RecordBatch.from_pydict(arrays), self.plan)
+        assert evaluated.rejects.schema.equals(REJECT_SCHEMA)
+        assert evaluated.arrived == evaluated.staged + evaluated.rejected == size
+        assert evaluated.staged == evaluated.good.num_rows
+        return evaluated
 
 
 @pytest.fixture
@@ -70,14 +70,14 @@ def bench() -> Bench:
 
 
 @pytest.fixture
-def entries() -> Callable[[Judged], list[tuple[Any, ...]]]:
+def entries() -> Callable[[Evaluated], list[tuple[Any, ...]]]:
     """Record, rule, severity and disposition of each reject entry."""
-    return lambda judged: [
-        (row["record"], row["rule_id"], row["severity"], row["disposition"]) for row in judged.rejects.to_pylist()
+    return lambda evaluated: [
+        (row["record"], row["rule_id"], row["severity"], row["disposition"]) for row in evaluated.rejects.to_pylist()
     ]
 
 
 @pytest.fixture
-def rows() -> Callable[[Judged], list[Any]]:
+def rows() -> Callable[[Evaluated], list[Any]]:
     """The row that each reject entry holds."""
-    return lambda judged: [json.loads(row["row"]) for row in judged.rejects.to_pylist()]
+    return lambda evaluated: [json.loads(row["row"]) for row in evaluated.rejects.to_pylist()]

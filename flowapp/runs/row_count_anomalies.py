@@ -20,7 +20,7 @@ LEAST_RUNS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class RowBand:
+class RowCountRange:
     """How many rows a load may have, from the mean of the `runs` loads before it; None is no bound."""
 
     mean: float
@@ -45,11 +45,11 @@ def watch_row_counts(run: Run, report: RunReport) -> None:
     for target in read_document(run.document).targets():
         commit = CommitRecord.objects.filter(run=run, node=target.id).first()
         if target.expected_row_count_delta and commit:
-            band = row_band(run, target, target.expected_row_count_delta)
-            add_warnings(report, _watch(run, target, _loaded(commit), band))
+            expected = row_count_range(run, target, target.expected_row_count_delta)
+            add_warnings(report, _watch(run, target, _loaded(commit), expected))
 
 
-def row_band(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowBand | None:
+def row_count_range(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowCountRange | None:
     """The band around the loads before this run; None while there are too few of them."""
     before = (
         CommitRecord.objects.filter(pipeline=run.pipeline_id, node=target.id)
@@ -62,7 +62,7 @@ def row_band(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowBa
         return None
     mean = fmean(rows)
     down, up = expected.max_decrease_pct, expected.max_increase_pct
-    return RowBand(
+    return RowCountRange(
         mean,
         len(rows),
         least=None if down is None else mean * (1 - float(down) / 100),
@@ -70,15 +70,15 @@ def row_band(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowBa
     )
 
 
-def _watch(run: Run, target: Target, rows: int, band: RowBand | None) -> list[RunWarning]:
-    if band is None:
+def _watch(run: Run, target: Target, rows: int, expected: RowCountRange | None) -> list[RunWarning]:
+    if expected is None:
         return []
-    if band.holds(rows):
+    if expected.holds(rows):
         resolve_by("rows.in_band", pipeline_id=run.pipeline_id, node=target.id)
         return []
     text = (
-        f"{target.schema_}.{target.table} got {counted(rows, 'row')}; the last {band.runs} loads had {band.mean:,.0f} "
-        f"on average, and {band.words} are expected."
+        f"{target.schema_}.{target.table} got {counted(rows, 'row')}; the last {expected.runs} loads had {expected.mean:,.0f} "
+        f"on average, and {expected.words} are expected."
     )
     raise_alert(
         "rows.out_of_band",

@@ -14,9 +14,9 @@ from executors.grammar import convert_column
 from executors.grammar.stages import holds_nul
 from executors.model import StageColumn
 from executors.rules.max_length import too_long
-from executors.types import travel_of
-from executors.verdicts.findings import Findings, Severity
-from executors.verdicts.plan import JudgePlan
+from executors.types import wire_type
+from executors.validation.findings import Findings, Severity
+from executors.validation.plan import ValidationPlan
 
 _SEVERITY: dict[str, Severity] = {"abort": "abort", "skip": "skip", "null": "warn"}
 
@@ -29,7 +29,7 @@ class Problem:
     own: Mapping[int, str] = field(default_factory=dict)
 
 
-def cast_severity(plan: JudgePlan) -> Severity:
+def cast_severity(plan: ValidationPlan) -> Severity:
     return _SEVERITY[plan.on_type_mismatch]
 
 
@@ -41,7 +41,7 @@ def finish_column(column: StageColumn, values: pa.Array, charset: Charset = UTF8
     problems = [Problem("type", bad, f"does not fit {column.type}")]
     if not column.nullable and values.null_count:
         problems.append(Problem("notNull", pc.is_null(values), "must not be empty"))
-    if pa.types.is_string(travel_of(column.type).arrow):
+    if pa.types.is_string(wire_type(column.type).arrow):
         problems += _text_problems(column, typed, charset)
     return typed, [problem for problem in problems if problem.mask.true_count]
 
@@ -72,7 +72,7 @@ def _text_problems(column: StageColumn, text: pa.Array, charset: Charset) -> lis
     return problems
 
 
-def judge_column(findings: Findings, plan: JudgePlan, column: StageColumn, values: pa.Array) -> pa.Array:
+def validate_column(findings: Findings, plan: ValidationPlan, column: StageColumn, values: pa.Array) -> pa.Array:
     """Note a column's problems and return it for staging; with `onTypeMismatch: null` bad values become NULL."""
     typed, problems = finish_column(column, values, plan.charset)
     to_null = plan.on_type_mismatch == "null" and column.nullable

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from executors.model import RecordRef, RuleCount, TaskCount
-from executors.verdicts.plan import Judged
+from executors.validation.plan import Evaluated
 
 MOST_REFS = 20
 
@@ -26,13 +26,13 @@ class Tally:
     parts: int = 0
     rules: dict[tuple[str, str], RuleCount] = field(default_factory=dict)
 
-    def add(self, judged: Judged) -> None:
-        self.arrived += judged.arrived
-        self.staged += judged.staged
-        self.rejected += judged.rejected
-        self.warned += judged.warned
-        self.dropped_at.update(judged.dropped_at)
-        for count in judged.rules:
+    def add(self, evaluated: Evaluated) -> None:
+        self.arrived += evaluated.arrived
+        self.staged += evaluated.staged
+        self.rejected += evaluated.rejected
+        self.warned += evaluated.warned
+        self.dropped_at.update(evaluated.dropped_at)
+        for count in evaluated.rules:
             key = count.node, count.rule_id
             self.rules[key] = add_counts(self.rules[key], count) if key in self.rules else count
 
@@ -60,8 +60,8 @@ def add_counts(one: RuleCount, other: RuleCount) -> RuleCount:
     """The two counts of one rule as one; keeps the first places in source order."""
     first = sorted({*one.first, *other.first}, key=_place)[:MOST_REFS]
     violations, message = one.violations + other.violations, one.message or other.message
-    judged = None if one.judged is None or other.judged is None else one.judged + other.judged
-    return replace(one, violations=violations, first=tuple(first), message=message, judged=judged)
+    evaluated = None if one.evaluated is None or other.evaluated is None else one.evaluated + other.evaluated
+    return replace(one, violations=violations, first=tuple(first), message=message, evaluated=evaluated)
 
 
 def _place(ref: RecordRef) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from psycopg import sql
 from executors.errors import Terminal
 from executors.model import DestinationColumn
 from ir.durations import parse_duration
-from ir.watermarks import Lag, MarkFamily, lead_fault, mark_family
+from ir.watermarks import Lag, WatermarkFamily, lead_fault, watermark_family
 
 _LOWEST = {"smallint": -(2**15), "integer": -(2**31), "bigint": -(2**63)}
 _CLOCK = {
@@ -28,11 +28,11 @@ _WIDER = ("smallint", "integer", "bigint", "numeric")
 
 
 @dataclass(frozen=True, slots=True)
-class MarkType:
+class WatermarkType:
     """`name` is the type that marks are compared as, `declared` the column's own, length and precision included; `lead`
     is how far beyond the database's clock marks may go."""
 
-    family: MarkFamily
+    family: WatermarkFamily
     name: str
     declared: str
     lead: timedelta | None = None
@@ -74,14 +74,14 @@ class MarkType:
             return sql.SQL("({})::text NOT IN ('NaN', 'Infinity', '-Infinity')").format(value)
         return sql.SQL("{} IS NOT NULL").format(value)
 
-    def minus(self, mark: sql.Composable, lag: Lag | None) -> sql.Composed:
+    def minus(self, watermark: sql.Composable, lag: Lag | None) -> sql.Composed:
         """The mark less the lag. The lowest number of a type is not passed."""
         if lag is None:
-            return sql.Composed([mark])
+            return sql.Composed([watermark])
         if isinstance(lag, timedelta):
             seconds = sql.Literal(f"{int(lag.total_seconds())} seconds")
-            return sql.SQL("({} - {}::interval)::{}").format(mark, seconds, sql.SQL(self.name))
-        lowered = sql.SQL("{}::numeric - {}").format(mark, sql.Literal(lag))
+            return sql.SQL("({} - {}::interval)::{}").format(watermark, seconds, sql.SQL(self.name))
+        lowered = sql.SQL("{}::numeric - {}").format(watermark, sql.Literal(lag))
         if self.name not in _LOWEST:
             return lowered
         return sql.SQL("greatest({}, {})::{}").format(lowered, sql.Literal(_LOWEST[self.name]), sql.SQL(self.name))
@@ -93,9 +93,9 @@ class MarkType:
         return stored in _WIDER and self.name in _WIDER and _WIDER.index(stored) < _WIDER.index(self.name)
 
 
-def mark_type(column: DestinationColumn, lead: str | None = None) -> MarkType:
+def watermark_type(column: DestinationColumn, lead: str | None = None) -> WatermarkType:
     """Raises Terminal `watermark.column_unordered`, `watermark.lead_mismatch`."""
-    family = mark_family(column.type)
+    family = watermark_family(column.type)
     if family is None:
         raise Terminal(
             "watermark.column_unordered",
@@ -105,4 +105,4 @@ def mark_type(column: DestinationColumn, lead: str | None = None) -> MarkType:
     ahead = parse_duration(lead) if lead is not None else None
     if ahead is not None and (fault := lead_fault(ahead, column.type)):
         raise Terminal("watermark.lead_mismatch", fault, hint="Correct the target's watermarkLead.")
-    return MarkType(family, "text" if family == "text" else column.base, column.declared, ahead)
+    return WatermarkType(family, "text" if family == "text" else column.base, column.declared, ahead)

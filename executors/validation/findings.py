@@ -29,7 +29,7 @@ class Finding:
     severity: Severity
     mask: Mask
     message: str | None
-    judged: int | None = None
+    evaluated: int | None = None
     stops: bool = False
     own: dict[int, str] = dataclasses.field(default_factory=dict)
 
@@ -67,10 +67,10 @@ class Findings:
                 node, rule_id, kind, column, severity, mask, message, stops=severity == "abort", own=dict(own or {})
             )
 
-    def add_rule(self, node: str, rule_id: str, rule: Any, mask: Mask, judged: int, message: str) -> None:
+    def add_rule(self, node: str, rule_id: str, rule: Any, mask: Mask, evaluated: int, message: str) -> None:
         """Note an explicit rule, violated or not. `mask` are rows that reached the node."""
         stops = rule.on_fail == "abort" or rule.has_limit
-        finding = Finding(node, rule_id, rule.type, rule.field, rule.on_fail, mask, message, judged, stops)
+        finding = Finding(node, rule_id, rule.type, rule.field, rule.on_fail, mask, message, evaluated, stops)
         self.all[node, rule_id] = finding
 
     def leave(self, node: str) -> None:

@@ -77,7 +77,7 @@ OpFlag = CastFlag | TieFlag | FailedFlag
 
 
 @dataclass(frozen=True, slots=True)
-class JudgePlan:
+class ValidationPlan:
     """How to judge the batches of one pass.
 
     `files` maps a file's place in the source's order to (sha256, name). `row_columns` maps the names shown in a
@@ -104,7 +104,7 @@ class JudgePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Evaluated:
     """One batch, judged.
 
     `good` has `_flow_file`, `_flow_record` and the stage columns in their travel types; `rejects` has REJECT_SCHEMA.

@@ -11,27 +11,27 @@ from executors.model import Destination
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, brief_transaction
 from executors.postgres.inspect import inspect_target
-from executors.postgres.mark_types import MarkType, mark_type
 from executors.postgres.names import TableName, identifier_of, own_rows_of
-from executors.postgres.watermarks import MarkKey, StoredMark, find_mark
+from executors.postgres.watermark_types import WatermarkType, watermark_type
+from executors.postgres.watermarks import StoredWatermark, WatermarkKey, find_watermark
 from ir.nodes import Target
 from ir.watermarks import Lag, lag_fault, parse_lag
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class IncrementalRange:
     """`mark` is the stored mark, else the highest value of the table, else None. `bound` is the mark less the lag:
     a source that can filter need not send rows below it. Both are texts of the mark's type. `is_known` says that the
     stored hashes reach down to the bound, so that the table need not be asked; `may_miss_rows` that it is asked and row
     security may keep rows of it from the connection's user; `is_ahead` that the mark is later than the database's
     clock, as one that was stored under another clock may be."""
 
-    key: MarkKey
+    key: WatermarkKey
     column: str
-    type: MarkType
+    type: WatermarkType
     lag: Lag | None
-    stored: StoredMark | None
-    mark: str | None
+    stored: StoredWatermark | None
+    watermark: str | None
     bound: str | None
     is_known: bool
     may_miss_rows: bool = False
@@ -42,7 +42,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class SkippedRows:
     """Staged rows that are not loaded: those below the bound, and those at or above it that were loaded before and are
     read again, up to the value `highest`. `differing` of these were known by their key and have other values than the
     table; `doubtful` rows are loaded, and the table may hold them with values that a trigger has changed."""
@@ -58,16 +58,16 @@ class Aside:
         return self.below_bound + self.read_again
 
 
-NOTHING_ASIDE = Aside()
+NONE_SKIPPED = SkippedRows()
 
 
 @translate()
-def open_window(conn: Conn, tenant: str, pipeline: str, target: Target) -> Window | None:
+def open_range(conn: Conn, tenant: str, pipeline: str, target: Target) -> IncrementalRange | None:
     """None while the table does not exist. Raises Terminal where the mark does not fit what stands there now."""
-    key = MarkKey(tenant, pipeline, TableName(target.schema_, target.table))
+    key = WatermarkKey(tenant, pipeline, TableName(target.schema_, target.table))
     dest = inspect_target(conn, target.schema_, target.table)
     with brief_transaction(conn):
-        stored = find_mark(conn, key)
+        stored = find_watermark(conn, key)
         if dest is None:
             _require_none(stored, target)
             return None
@@ -75,31 +75,33 @@ def open_window(conn: Conn, tenant: str, pipeline: str, target: Target) -> Windo
         if stored is not None:
             _require_same(stored, kind, target)
         column = str(target.watermark_column)
-        mark = (
-            stored.value if stored is not None else _first_mark(conn, own_rows_of(key.table, dest.kind), column, kind)
+        watermark = (
+            stored.value
+            if stored is not None
+            else _first_watermark(conn, own_rows_of(key.table, dest.kind), column, kind)
         )
-        bound, is_known = _bound(conn, kind, mark, lag, stored.known_from if stored is not None else None)
+        bound, is_known = _bound(conn, kind, watermark, lag, stored.known_from if stored is not None else None)
         may_miss_rows = not is_known and _has_row_security(conn, key.table)
         is_ahead = stored is not None and _is_ahead(conn, kind, stored.value)
-    return Window(key, column, kind, lag, stored, mark, bound, is_known, may_miss_rows, is_ahead)
+    return IncrementalRange(key, column, kind, lag, stored, watermark, bound, is_known, may_miss_rows, is_ahead)
 
 
-def first_window(tenant: str, pipeline: str, target: Target, dest: Destination) -> Window:
+def first_range(tenant: str, pipeline: str, target: Target, dest: Destination) -> IncrementalRange:
     """That of a table which is still to be made, as `dest` stands in for it."""
-    key = MarkKey(tenant, pipeline, TableName(target.schema_, target.table))
+    key = WatermarkKey(tenant, pipeline, TableName(target.schema_, target.table))
     kind, lag = _type_of(target, dest), _lag_of(target, dest)
-    return Window(key, str(target.watermark_column), kind, lag, None, None, None, is_known=False)
+    return IncrementalRange(key, str(target.watermark_column), kind, lag, None, None, None, is_known=False)
 
 
-def require_unmoved(conn: Conn, window: Window) -> None:
+def require_unmoved(conn: Conn, rows_range: IncrementalRange) -> None:
     """Hold the mark until the open transaction ends; raises Transient if somebody has changed it since it was read."""
-    now = find_mark(conn, window.key, lock=True)
-    if (now and now.revision) != (window.stored and window.stored.revision) or (now and now.id) != (
-        window.stored and window.stored.id
+    now = find_watermark(conn, rows_range.key, lock=True)
+    if (now and now.revision) != (rows_range.stored and rows_range.stored.revision) or (now and now.id) != (
+        rows_range.stored and rows_range.stored.id
     ):
         raise Transient(
             "watermark.moved",
-            f"The mark of {window.key.table} was set or reset while this load was on its way; nothing was loaded.",
+            f"The mark of {rows_range.key.table} was set or reset while this load was on its way; nothing was loaded.",
             hint="The next attempt begins at the new mark.",
         )
 
@@ -110,7 +112,7 @@ def _has_row_security(conn: Conn, table: TableName) -> bool:
 
 
 def highest_in_table(
-    conn: Conn, rows: sql.Composed, column: str, kind: MarkType, *, within_reach: bool = False
+    conn: Conn, rows: sql.Composed, column: str, kind: WatermarkType, *, within_reach: bool = False
 ) -> str | None:
     """The highest value of a column as text, or the highest that is not beyond the reach of marks."""
     value = kind.of(sql.Identifier("x", column))
@@ -119,7 +121,7 @@ def highest_in_table(
     return row[0] if row else None
 
 
-def _first_mark(conn: Conn, rows: sql.Composed, column: str, kind: MarkType) -> str | None:
+def _first_watermark(conn: Conn, rows: sql.Composed, column: str, kind: WatermarkType) -> str | None:
     """Where the first load of a filled table begins; None if no row of it has a value."""
     highest = highest_in_table(conn, rows, column, kind, within_reach=True)
     if highest is None and highest_in_table(conn, rows, column, kind) is not None:
@@ -127,25 +129,25 @@ def _first_mark(conn: Conn, rows: sql.Composed, column: str, kind: MarkType) -> 
     return highest
 
 
-def _is_ahead(conn: Conn, kind: MarkType, mark: str) -> bool:
-    row = conn.execute(sql.SQL("SELECT {}").format(kind.is_ahead(kind.literal(mark)))).fetchone()
+def _is_ahead(conn: Conn, kind: WatermarkType, watermark: str) -> bool:
+    row = conn.execute(sql.SQL("SELECT {}").format(kind.is_ahead(kind.literal(watermark)))).fetchone()
     return bool(row and row[0])
 
 
 def _bound(
-    conn: Conn, kind: MarkType, mark: str | None, lag: Lag | None, known_from: str | None
+    conn: Conn, kind: WatermarkType, watermark: str | None, lag: Lag | None, known_from: str | None
 ) -> tuple[str | None, bool]:
     """The bound of a mark, and whether that is at or above `known_from`."""
-    if mark is None:
+    if watermark is None:
         return None, False
     query = sql.SQL("SELECT b.bound::text, coalesce(b.bound >= {}, false) FROM (SELECT {} AS bound) AS b").format(
-        kind.literal(known_from), kind.minus(kind.literal(mark), lag)
+        kind.literal(known_from), kind.minus(kind.literal(watermark), lag)
     )
     row = conn.execute(query).fetchone()
     return row or (None, False)
 
 
-def _type_of(target: Target, dest: Destination) -> MarkType:
+def _type_of(target: Target, dest: Destination) -> WatermarkType:
     column = dest.column(str(target.watermark_column))
     if column is None:
         raise Terminal(
@@ -154,7 +156,7 @@ def _type_of(target: Target, dest: Destination) -> MarkType:
             node=target.id,
             hint=f"It has {', '.join(c.name for c in dest.columns) or 'none'}.",
         )
-    return mark_type(column, target.watermark_lead)
+    return watermark_type(column, target.watermark_lead)
 
 
 def _lag_of(target: Target, dest: Destination) -> Lag | None:
@@ -167,7 +169,7 @@ def _lag_of(target: Target, dest: Destination) -> Lag | None:
     return lag
 
 
-def _require_none(stored: StoredMark | None, target: Target) -> None:
+def _require_none(stored: StoredWatermark | None, target: Target) -> None:
     """A new table must not begin at the mark of the one that is gone: its earlier rows would be missing for ever."""
     if stored is not None:
         raise Terminal(
@@ -179,7 +181,7 @@ def _require_none(stored: StoredMark | None, target: Target) -> None:
         )
 
 
-def _require_same(stored: StoredMark, kind: MarkType, target: Target) -> None:
+def _require_same(stored: StoredWatermark, kind: WatermarkType, target: Target) -> None:
     if stored.column != target.watermark_column or not kind.can_follow(stored.type):
         raise Terminal(
             "watermark.changed",

@@ -14,19 +14,19 @@ from pyspark.sql import SparkSession
 _spares: list[SparkSession] = []
 
 
-def keep_spare(session: SparkSession) -> None:
+def return_session(session: SparkSession) -> None:
     _spares.append(session)
 
 
-def take_spare() -> SparkSession | None:
+def take_session() -> SparkSession | None:
     """The one that was kept last. The server may have closed it since, as it does with what is idle for long."""
     with suppress(IndexError):
         return _spares.pop()
     return None
 
 
-def release_spares() -> None:
-    while session := take_spare():
+def release_sessions() -> None:
+    while session := take_session():
         release(session)
 
 

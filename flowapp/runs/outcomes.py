@@ -26,7 +26,7 @@ from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.models import CLAIMABLE, Run, State
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.reports import save_commit, save_report
-from flowapp.runs.row_bands import watch_row_counts
+from flowapp.runs.row_count_anomalies import watch_row_counts
 from flowapp.runs.targets import fence_and_find, has_loaded_all
 from ir.errors import FlowError
 
@@ -86,7 +86,7 @@ def _end_badly(claim: Claim, run: Run, error: FlowError) -> None:
     elif isinstance(error, WaitForFiles):
         put_back(claim, run, error, error.minutes * 60, state=State.WAITING, waits=F("waits") + 1)
     elif isinstance(error, Cancelled):
-        settle(claim, run, _ending_of(error), error)
+        settle(claim, run, _outcome_of(error), error)
     elif is_loss(error):
         end_lost(claim, run, error)
     elif isinstance(error, Transient) and run.failures + 1 < run.max_attempts:
@@ -283,11 +283,11 @@ def _error_fields(error: FlowError | None) -> dict[str, str]:
         "error_node": error.node or "",
         "error_message": redact(error.message),
         "error_hint": redact(error.hint),
-        "error_detail": getattr(error, "sealed_detail", ""),
+        "error_detail": getattr(error, "encrypted_detail", ""),
     }
 
 
-def _ending_of(error: Cancelled) -> State:
+def _outcome_of(error: Cancelled) -> State:
     """Who ran out of time was not cancelled by anyone: it failed."""
     return State.FAILED if error.code == "run.time_limit" else State.CANCELLED
 

@@ -16,13 +16,13 @@ WHERE n.nspname = %s AND c.relname = %s AND NOT t.tgisinternal AND t.tgenabled I
 
 
 @dataclass(frozen=True, slots=True)
-class MarkDoubt:
+class WatermarkDoubt:
     code: str
     message: str
     hint: str
 
 
-def list_doubts(conn: Conn, dest: Destination | None) -> list[MarkDoubt]:
+def list_doubts(conn: Conn, dest: Destination | None) -> list[WatermarkDoubt]:
     """After a mark is set or reset the table tells which rows are loaded: by their key, or else by their values, which
     triggers may have changed."""
     if dest is None or not dest.row_triggers:
@@ -32,7 +32,7 @@ def list_doubts(conn: Conn, dest: Destination | None) -> list[MarkDoubt]:
         return []
     triggers = ", ".join(name for (name,) in conn.execute(_TRIGGERS, [dest.schema, dest.table]).fetchall())
     return [
-        MarkDoubt(
+        WatermarkDoubt(
             "watermark.rows_may_repeat",
             f"{table} has triggers that may change values ({triggers}), and no key that loads fill and that is never "
             "NULL. After the mark is set back or reset, rows of the table are known by their values alone: those that "

@@ -15,23 +15,24 @@ import pyarrow.compute as pc
 
 from executors.model import RecordRef, RuleCount, RulePlan
 from executors.rules import row_rule_mask, rule_message
-from executors.verdicts.entries import reject_entries
-from executors.verdicts.findings import Finding, Findings, Severity
-from executors.verdicts.plan import BAD, FILE, RECORD, CastFlag, Judged, JudgePlan
-from executors.verdicts.tally import MOST_REFS
-from executors.verdicts.target import cast_severity, judge_column
+from executors.validation.entries import reject_entries
+from executors.validation.findings import Finding, Findings, Severity
+from executors.validation.plan import BAD, FILE, RECORD, CastFlag, Evaluated, ValidationPlan
+from executors.validation.tally import MOST_REFS
+from executors.validation.target import cast_severity, validate_column
 
 
-def judge(batch: pa.RecordBatch, plan: JudgePlan) -> Judged:
+def validate(batch: pa.RecordBatch, plan: ValidationPlan) -> Evaluated:
     """Tell the rows of a batch that may be staged from those that may not. Never raises for data."""
-    findings = _judge_up_to_rules(batch, plan)
+    findings = _validate_up_to_rules(batch, plan)
     staged = [
-        judge_column(findings, plan, column, batch.column(plan.working[column.name])) for column in plan.stage_columns
+        validate_column(findings, plan, column, batch.column(plan.working[column.name]))
+        for column in plan.stage_columns
     ]
     findings.leave(plan.target)
     good = _good_rows(batch, plan, staged, findings)
     rejected = batch.num_rows - good.num_rows
-    return Judged(
+    return Evaluated(
         good,
         reject_entries(batch, plan, findings),
         batch.num_rows,
@@ -43,26 +44,26 @@ def judge(batch: pa.RecordBatch, plan: JudgePlan) -> Judged:
     )
 
 
-def left_by_rules(batch: pa.RecordBatch, plan: JudgePlan) -> pa.BooleanArray:
+def left_by_rules(batch: pa.RecordBatch, plan: ValidationPlan) -> pa.BooleanArray:
     """Which rows of a batch reach what stands behind the last rule of the plan. Never raises for data."""
-    return pa.array(_judge_up_to_rules(batch, plan).alive)
+    return pa.array(_validate_up_to_rules(batch, plan).alive)
 
 
-def _judge_up_to_rules(batch: pa.RecordBatch, plan: JudgePlan) -> Findings:
+def _validate_up_to_rules(batch: pa.RecordBatch, plan: ValidationPlan) -> Findings:
     findings = Findings(np.ones(batch.num_rows, dtype=bool))
-    _judge_records(findings, batch, plan)
-    _judge_flags(findings, batch, plan)
-    _judge_rules(findings, batch, plan)
+    _validate_records(findings, batch, plan)
+    _validate_flags(findings, batch, plan)
+    _validate_rules(findings, batch, plan)
     return findings
 
 
-def _judge_records(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
+def _validate_records(findings: Findings, batch: pa.RecordBatch, plan: ValidationPlan) -> None:
     severity: Severity = "abort" if plan.on_bad_row == "abort" else "skip"
     findings.add(plan.source, "row", "row", None, severity, pc.is_valid(batch.column(BAD)), None)
     findings.leave(plan.source)
 
 
-def _judge_flags(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
+def _validate_flags(findings: Findings, batch: pa.RecordBatch, plan: ValidationPlan) -> None:
     for node, flags in groupby(plan.flags, key=lambda flag: flag.node):
         for flag in flags:
             flagged = pc.fill_null(batch.column(flag.column), False)
@@ -72,29 +73,31 @@ def _judge_flags(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> 
         findings.leave(node)
 
 
-def _judge_rules(findings: Findings, batch: pa.RecordBatch, plan: JudgePlan) -> None:
+def _validate_rules(findings: Findings, batch: pa.RecordBatch, plan: ValidationPlan) -> None:
     emptied = {column.name for column in plan.stage_columns if column.empty_as_null}
     for node, bound in groupby(plan.rules, key=lambda bound: bound.node):
         arrived = int(findings.alive.sum())
         for rule_plan in bound:
-            _judge_rule(findings, batch, plan, rule_plan, emptied, arrived)
+            _validate_rule(findings, batch, plan, rule_plan, emptied, arrived)
         findings.leave(node)
 
 
-def _judge_rule(
-    findings: Findings, batch: pa.RecordBatch, plan: JudgePlan, bound: RulePlan, emptied: set[str], arrived: int
+def _validate_rule(
+    findings: Findings, batch: pa.RecordBatch, plan: ValidationPlan, bound: RulePlan, emptied: set[str], arrived: int
 ) -> None:
-    rule, looked_at, judged = bound.rule, findings.alive, arrived
+    rule, looked_at, evaluated = bound.rule, findings.alive, arrived
     values = batch.column(bound.value or plan.working[rule.field])
     violations = row_rule_mask(rule, values, empty_is_null=rule.field in emptied, now=plan.now)
     if bound.applies is not None:
         looked_at = looked_at & pc.fill_null(batch.column(bound.applies), False).to_numpy(zero_copy_only=False)
-        judged = int(looked_at.sum())
+        evaluated = int(looked_at.sum())
     mask = violations.to_numpy(zero_copy_only=False) & looked_at
-    findings.add_rule(bound.node, bound.rule_id, rule, mask, judged, rule_message(rule))
+    findings.add_rule(bound.node, bound.rule_id, rule, mask, evaluated, rule_message(rule))
 
 
-def _good_rows(batch: pa.RecordBatch, plan: JudgePlan, staged: list[pa.Array], findings: Findings) -> pa.RecordBatch:
+def _good_rows(
+    batch: pa.RecordBatch, plan: ValidationPlan, staged: list[pa.Array], findings: Findings
+) -> pa.RecordBatch:
     good = pa.RecordBatch.from_arrays(
         [batch.column(FILE), batch.column(RECORD), *staged], [FILE, RECORD, *(c.name for c in plan.stage_columns)]
     )
@@ -110,7 +113,7 @@ def _rule_counts(batch: pa.RecordBatch, found: Iterable[Finding]) -> Iterable[Ru
     for f in found:
         violations = int(f.mask.sum())
         first = _first_places(batch, f) if violations and f.stops else ()
-        yield RuleCount(f.node, f.rule_id, f.type, f.field, f.severity, violations, first, f.message or "", f.judged)
+        yield RuleCount(f.node, f.rule_id, f.type, f.field, f.severity, violations, first, f.message or "", f.evaluated)
 
 
 def _first_places(batch: pa.RecordBatch, finding: Finding) -> tuple[RecordRef, ...]:

@@ -6,12 +6,12 @@ from executors.model import BackupRef
 from executors.postgres.ddl import Conn
 from executors.postgres.meta import RunRef
 
-_KEEP_MARK = """
+_SAVE_WATERMARK = """
 UPDATE flow_meta.backups b SET mark = to_jsonb(w) FROM flow_meta.pipeline_watermarks w
 WHERE b.run_id = %(run)s AND b.node = %(node)s AND w.tenant = b.tenant AND w.pipeline = b.pipeline
 AND w.target_schema = b.target_schema AND w.target_table = b.target_table"""
 
-_KEEP_TIES = """
+_SAVE_BOUNDARY_ROWS = """
 INSERT INTO flow_meta.backup_ties (run_id, node, hash, value, n)
 SELECT b.run_id, b.node, t.hash, t.value, t.n FROM flow_meta.backups b
 JOIN flow_meta.watermark_ties t ON t.watermark = (b.mark ->> 'id')::bigint
@@ -26,7 +26,7 @@ FROM flow_meta.backups b LEFT JOIN flow_meta.pipeline_watermarks w ON w.tenant =
 AND w.pipeline = b.pipeline AND w.target_schema = b.target_schema AND w.target_table = b.target_table
 WHERE b.run_id = %(run)s AND b.node = %(node)s AND coalesce(w.value, b.mark ->> 'value') IS NOT NULL"""
 
-_FORGET_MARK = """
+_DELETE_WATERMARK = """
 WITH gone AS (
     DELETE FROM flow_meta.pipeline_watermarks w USING flow_meta.backups b
     WHERE b.run_id = %(run)s AND b.node = %(node)s AND w.tenant = b.tenant AND w.pipeline = b.pipeline
@@ -34,7 +34,7 @@ WITH gone AS (
 )
 DELETE FROM flow_meta.watermark_ties t USING gone WHERE t.watermark = gone.id"""
 
-_PUT_MARK = """
+_RESTORE_WATERMARK = """
 WITH put AS (
     INSERT INTO flow_meta.pipeline_watermarks
     (tenant, pipeline, target_schema, target_table, column_name, type, value, revision, known_from, hashed)
@@ -47,13 +47,13 @@ INSERT INTO flow_meta.watermark_ties (watermark, hash, value, n) SELECT put.id, 
 FROM put CROSS JOIN flow_meta.backup_ties t WHERE t.run_id = %(run)s AND t.node = %(node)s"""
 
 
-def keep_mark(conn: Conn, ref: BackupRef) -> None:
+def save_watermark(conn: Conn, ref: BackupRef) -> None:
     """Keep the mark with its hashes in the backup, if there is one."""
-    for statement in (_KEEP_MARK, _KEEP_TIES):
+    for statement in (_SAVE_WATERMARK, _SAVE_BOUNDARY_ROWS):
         conn.execute(statement, {"run": ref.run_id, "node": ref.node})
 
 
-def put_mark_back(conn: Conn, run: RunRef, ref: BackupRef) -> None:
+def restore_watermark(conn: Conn, run: RunRef, ref: BackupRef) -> None:
     """The mark and its hashes as they were, or none if there was none; noted in its history."""
-    for statement in (_NOTE_CHANGE, _FORGET_MARK, _PUT_MARK):
+    for statement in (_NOTE_CHANGE, _DELETE_WATERMARK, _RESTORE_WATERMARK):
         conn.execute(statement, {"run": ref.run_id, "node": ref.node, "by": run.run_id})

@@ -1,0 +1,34 @@
+"""Verdicts on rows: which of a batch go to staging, which to quarantine, and why. Plain functions over Arrow."""
+
+from __future__ import annotations
+
+from executors.validation.plan import (
+    BAD,
+    FILE,
+    RAW,
+    RECORD,
+    CastFlag,
+    Evaluated,
+    FailedFlag,
+    OpFlag,
+    TieFlag,
+    ValidationPlan,
+)
+from executors.validation.tally import Tally
+from executors.validation.validate import left_by_rules, validate
+
+__all__ = [
+    "BAD",
+    "FILE",
+    "RAW",
+    "RECORD",
+    "CastFlag",
+    "Evaluated",
+    "FailedFlag",
+    "OpFlag",
+    "Tally",
+    "TieFlag",
+    "ValidationPlan",
+    "left_by_rules",
+    "validate",
+]
