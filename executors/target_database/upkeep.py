@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from executors.model import BackupRef, Connection
-from executors.postgres import backups
-from executors.postgres.forgetting import delete_watermarks, forget_samples, sampled_runs
+from executors.postgres import backups, forgetting
+from executors.postgres.forgetting import forget_samples, sampled_runs
 from executors.postgres.quarantined import Owner
 from executors.postgres.replay_results import drop_old_results
 from executors.postgres.samples import drop_old_samples
@@ -59,4 +59,4 @@ def clear_pipeline(
 def delete_watermarks(connection: Connection, owner: Owner) -> None:
     """Delete the watermarks of a pipeline with their history. Raises Failure."""
     with open_session(connection) as session:
-        delete_watermarks(session, owner.tenant, owner.pipeline)
+        forgetting.delete_watermarks(session, owner.tenant, owner.pipeline)

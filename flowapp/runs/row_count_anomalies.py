@@ -77,8 +77,8 @@ def _watch(run: Run, target: Target, rows: int, expected: RowCountRange | None) 
         resolve_by("rows.in_band", pipeline_id=run.pipeline_id, node=target.id)
         return []
     text = (
-        f"{target.schema_}.{target.table} got {counted(rows, 'row')}; the last {expected.runs} loads had {expected.mean:,.0f} "
-        f"on average, and {expected.words} are expected."
+        f"{target.schema_}.{target.table} got {counted(rows, 'row')}; the last {expected.runs} loads had "
+        f"{expected.mean:,.0f} on average, and {expected.words} are expected."
     )
     raise_alert(
         "rows.out_of_band",

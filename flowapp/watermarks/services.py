@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from executors import target_database
 from executors.model import LoadCommit
-from executors.target_database import TableName, reset_watermark, set_watermark
+from executors.target_database import TableName
 from flowapp.runs.models import Run
 from flowapp.watermarks.models import WatermarkCopy
 from flowapp.watermarks.places import Place
@@ -16,7 +17,7 @@ def set_watermark(place: Place, value: str, reason: str, by: str) -> Watermark:
     of a reason, and Failure when the database cannot be asked or another load holds the table."""
     _require_reason(reason)
     target = place.target
-    set_watermark(
+    target_database.set_watermark(
         connection_of(place),
         place.key,
         place.column,
@@ -30,9 +31,10 @@ def set_watermark(place: Place, value: str, reason: str, by: str) -> Watermark:
 
 
 def reset_watermark(place: Place, reason: str, by: str) -> Watermark:
-    """Let the next load begin at the highest value of the table, as a first one does. Raises as `set_watermark` does."""
+    """Let the next load begin at the highest value of the table, as a first one does. Raises what `set_watermark`
+    raises."""
     _require_reason(reason)
-    reset_watermark(connection_of(place), place.key, node=place.target.id, by=by, reason=reason.strip())
+    target_database.reset_watermark(connection_of(place), place.key, node=place.target.id, by=by, reason=reason.strip())
     return get_watermark(place)
 
 

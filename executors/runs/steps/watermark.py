@@ -83,8 +83,8 @@ def _doubts(rows_range: IncrementalRange) -> Iterator[tuple[str, str]]:
     if rows_range.is_ahead:
         yield (
             "watermark.ahead_of_clock",
-            f"The watermark of {rows_range.key.table} is later than the clock of its database: rows before it are left out "
-            "until then. Set it back if that is wrong.",
+            f"The watermark of {rows_range.key.table} is later than the clock of its database: rows before it are "
+            "left out until then. Set it back if that is wrong.",
         )
 
 

@@ -82,6 +82,7 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
         "token": token.pk,
         "member": member.pk,
         "row_id": str(uuid4()),
+        "row_key": "run:row",
         "backup": backup.pk,
         "hook": "load.postHook.0",
         "node": "load",
