@@ -37,7 +37,7 @@ def spare_the_collector() -> None:
 
 def admit(django: ASGIHandler) -> Admission:
     """Django behind bounds; one connection is left for what has no place, such as the health check."""
-    from flowapp.files.limits import body_limit
+    from flowapp.uploads.limits import body_limit
     from flowapp.web.admission import Admission
 
     return Admission(django, body_limit, POOL["max_size"] - 1)

@@ -50,12 +50,13 @@ INSTALLED_APPS = [
     "flowapp.accounts",
     "flowapp.connections",
     "flowapp.pipelines",
-    "flowapp.health",
+    "flowapp.uploads",
+    "flowapp.alerts",
     "flowapp.channels",
-    "flowapp.files",
     "flowapp.runs",
     "flowapp.backups",
     "flowapp.watermarks",
+    "flowapp.cleanup",
     "flowapp.quarantine",
     "flowapp.suggestions",
     "flowapp.home",
@@ -132,7 +133,7 @@ CONTENT_SECURITY_POLICY = {
 }
 
 # To disk while they arrive, and never more than so many bytes.
-FILE_UPLOAD_HANDLERS = ["flowapp.files.uploads.DiskUploadHandler"]
+FILE_UPLOAD_HANDLERS = ["flowapp.uploads.services.DiskUploadHandler"]
 UPLOAD_BYTES = 2 * 1024**3
 # Whatever is no upload: a document in a form or in JSON, each sign of which may be written as two.
 BODY_BYTES = DATA_UPLOAD_MAX_MEMORY_SIZE = 3_000_000
@@ -163,10 +164,10 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "RunState": "flowapp.runs.models.State",
         "RunPurpose": "flowapp.runs.models.Purpose",
-        "AlertState": "flowapp.health.models.AlertState",
-        "Severity": "flowapp.health.models.Severity",
+        "AlertState": "flowapp.alerts.models.AlertState",
+        "Severity": "flowapp.alerts.models.Severity",
         "DeliveryState": "flowapp.channels.models.DeliveryState",
-        "FileState": "flowapp.files.models.UnitState",
+        "FileState": "flowapp.runs.load_units.models.UnitState",
         "EntryStatus": "executors.target_database.STATUSES",
         "HealthStatus": ["ok", "down", "cannot tell"],
         "HookState": ["succeeded", "failed", "not_run", "queued"],

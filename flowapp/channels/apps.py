@@ -11,12 +11,16 @@ class ChannelsConfig(AppConfig):
     def ready(self) -> None:
         from django.db.models import Q
 
+        from flowapp.alerts import events
         from flowapp.channels.courier import deliver_due
         from flowapp.channels.models import Channel, Delivery, DeliveryState
+        from flowapp.channels.outbox import note_opened, note_resolved
         from flowapp.channels.selectors import KEPT_DAYS
         from flowapp.connections.rotation import register_encrypted
         from flowapp.processes import periodic, retention
 
+        events.opened.register(note_opened)
+        events.resolved.register(note_resolved)
         register_encrypted(Channel, "secret")
         sent = ~Q(state=DeliveryState.PENDING)
         retention.register(retention.Retention("Messages to channels, as logged", Delivery, "made_at", KEPT_DAYS, sent))

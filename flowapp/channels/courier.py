@@ -18,12 +18,12 @@ from django.db.models.functions import Now
 from django.views.decorators.debug import sensitive_variables
 
 from executors.errors import Terminal, Transient
+from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.messages import message_of
 from flowapp.channels.models import Channel, Delivery, DeliveryState
 from flowapp.clock import from_now
 from flowapp.connections.secrets import decrypt
-from flowapp.health.alerts import raise_alert, resolve_by
 from ir.errors import FlowError
 from ir.words import counted
 
@@ -100,7 +100,7 @@ def _let_go(channel_id: UUID, seconds: float) -> None:
 def _next_batch(channel: Channel) -> list[Delivery]:
     pending = Delivery.objects.filter(channel=channel, state=DeliveryState.PENDING)
     older = pending.filter(alert=OuterRef("alert"), pk__lt=OuterRef("pk"))
-    due = pending.filter(due_at__lte=Now()).exclude(Exists(older)).select_related("alert__pipeline", "alert__run")
+    due = pending.filter(due_at__lte=Now()).exclude(Exists(older)).select_related("alert__pipeline")
     return list(due.order_by("pk")[: CHANNEL_KINDS[channel.kind].most_at_once])
 
 

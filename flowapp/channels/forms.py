@@ -10,12 +10,12 @@ from django import forms
 from django.views.decorators.debug import sensitive_variables
 
 from flowapp.accounts.forms import StyledForm
+from flowapp.alerts.kinds import KINDS
+from flowapp.alerts.models import Severity
 from flowapp.channels.kinds.email import PORTS, Mailbox
 from flowapp.channels.kinds.webhook import SHORTEST_SECRET, WebhookAddress
 from flowapp.connections.forms import UnrepeatedInput, UnrepeatedLines
 from flowapp.connections.webhooks import parse_headers
-from flowapp.health.kinds import KINDS
-from flowapp.health.models import Severity
 
 _OFF = {"autocomplete": "off", "spellcheck": "false"}
 

@@ -10,10 +10,10 @@ from django.conf import settings
 from django.urls import reverse
 
 from flowapp.accounts.models import Workspace
+from flowapp.alerts.kinds import title_of
+from flowapp.alerts.models import Alert, Severity
+from flowapp.alerts.serializers import AlertSerializer
 from flowapp.channels.models import Channel, Delivery, Event
-from flowapp.health.kinds import title_of
-from flowapp.health.models import Alert, Severity
-from flowapp.health.serializers import AlertSerializer
 from ir.words import counted
 
 SHOWN_ALERT = (

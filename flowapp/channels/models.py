@@ -7,7 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
-from flowapp.health.models import Severity
+from flowapp.alerts.models import Severity
 
 
 class Channel(models.Model):
@@ -57,7 +57,7 @@ class Delivery(models.Model):
 
     key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     channel = models.ForeignKey(Channel, models.CASCADE, related_name="deliveries")
-    alert = models.ForeignKey("health.Alert", models.CASCADE, null=True, related_name="deliveries")
+    alert = models.ForeignKey("alerts.Alert", models.CASCADE, null=True, related_name="deliveries")
     event = models.CharField(max_length=10, choices=Event.choices)
     state = models.CharField(max_length=10, choices=DeliveryState.choices, default=DeliveryState.PENDING)
     attempts = models.PositiveIntegerField(default=0)

@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from flowapp.alerts.kinds import ALERT_KINDS
+from flowapp.alerts.models import Alert, AlertState, Severity
 from flowapp.channels.models import Channel, Delivery, Event
-from flowapp.health.kinds import ALERT_KINDS
-from flowapp.health.models import Alert, AlertState, Severity
 
 
 def note_opened(alert: Alert) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from flowapp.alerts.models import Severity
 from flowapp.api.serializers import CamelSerializer, MomentMethodField, WholeListSerializer
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.kinds.email import SECURITIES
 from flowapp.channels.models import Channel, Delivery, DeliveryState, Event
-from flowapp.health.models import Severity
 
 
 class ChannelSerializer(CamelSerializer[Channel]):

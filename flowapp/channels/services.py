@@ -14,15 +14,15 @@ from django.db.models.functions import Now
 from django.views.decorators.debug import sensitive_variables
 
 from flowapp.accounts.models import User, Workspace
+from flowapp.alerts.kinds import ALERT_KINDS
+from flowapp.alerts.models import Severity
+from flowapp.alerts.services import resolve_by
 from flowapp.channels.courier import BUSY_SECONDS, attempt, open_secret
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.kinds.base import Address, InvalidChannel
 from flowapp.channels.models import Channel, Delivery, DeliveryState, Event, SentAgain
 from flowapp.clock import from_now
 from flowapp.connections.secrets import encrypt
-from flowapp.health.alerts import resolve_by
-from flowapp.health.kinds import ALERT_KINDS
-from flowapp.health.models import Severity
 from ir.errors import FlowError
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")

@@ -40,8 +40,8 @@ def add_parser(commands: Any) -> None:
 
 
 def list_alerts(args: Namespace) -> Outcome:
-    from flowapp.health import selectors
-    from flowapp.health.serializers import AlertSerializer
+    from flowapp.alerts import selectors
+    from flowapp.alerts.serializers import AlertSerializer
     from flowapp.pipelines.selectors import get_pipeline
 
     workspace = current_workspace()
@@ -67,7 +67,7 @@ def _show_alerts(console: Console, alerts: list[dict[str, Any]]) -> None:
 
 
 def _known_kind(kind: str | None) -> str:
-    from flowapp.health.kinds import ALERT_KINDS
+    from flowapp.alerts.kinds import ALERT_KINDS
 
     if kind and kind not in ALERT_KINDS:
         raise UsageError(f"there is no kind {kind!r}; known: {', '.join(ALERT_KINDS)}", command="flow alerts list")
@@ -75,31 +75,31 @@ def _known_kind(kind: str | None) -> str:
 
 
 def list_kinds(args: Namespace) -> Outcome:
-    from flowapp.health.kinds import KINDS
-    from flowapp.health.serializers import AlertKindSerializer
+    from flowapp.alerts.kinds import KINDS
+    from flowapp.alerts.serializers import AlertKindSerializer
 
     columns = {"kind": "KIND", "title": "WHAT", "resolvedBy": "RESOLVED BY", "toldByChannels": "TOLD BY CHANNELS"}
     return listed("kinds", AlertKindSerializer(KINDS, many=True).data, columns, "")
 
 
 def acknowledge_alert(args: Namespace) -> Outcome:
-    from flowapp.health import alerts, selectors
+    from flowapp.alerts import selectors, services
 
     alert = selectors.get_alert(current_workspace(), args.id)
-    alerts.acknowledge(alert)
+    services.acknowledge(alert)
     return _now(alert, "acknowledged")
 
 
 def resolve_alert(args: Namespace) -> Outcome:
-    from flowapp.health import alerts, selectors
+    from flowapp.alerts import selectors, services
 
     alert = selectors.get_alert(current_workspace(), args.id)
-    alerts.resolve(alert)
+    services.resolve(alert)
     return _now(alert, "resolved")
 
 
 def _now(alert: Any, state: str) -> Outcome:
-    from flowapp.health.serializers import AlertSerializer
+    from flowapp.alerts.serializers import AlertSerializer
 
     alert.refresh_from_db()
     return said(AlertSerializer(alert).data, f"Alert {alert.pk} is {state}.")

@@ -196,10 +196,10 @@ def _run_names(entries: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def show_row(args: Namespace) -> Outcome:
-    from flowapp.files.selectors import line_of
     from flowapp.quarantine.choosing import key_of_entry
     from flowapp.quarantine.selectors import list_entries_of_row
     from flowapp.quarantine.values import entry_document
+    from flowapp.runs.load_units.selectors import line_of
     from flowapp.runs.selectors import get_run
     from ir.errors import FlowError
 

@@ -22,13 +22,12 @@ from flowapp.accounts.roles import is_at_least
 from flowapp.editor.listing import newest_runs
 from flowapp.editor.statements import checks_of, expressions_of, targets_of
 from flowapp.editor.tabs import next_fires, runs_of, violations_of
-from flowapp.files.headers import newest_header
-from flowapp.files.selectors import list_folders
 from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import nodes_of, read_value
 from flowapp.pipelines.diffs import side_by_side
 from flowapp.pipelines.drafts import DraftConflict, DraftView, Seen, read_seen
 from flowapp.pipelines.edits import form_patch
+from flowapp.pipelines.headers import newest_header
 from flowapp.pipelines.history import history
 from flowapp.pipelines.json_edits import PatchRefused, UnreadableText
 from flowapp.pipelines.lineage import pictures_of
@@ -38,6 +37,7 @@ from flowapp.pipelines.selectors import get_pipeline, get_version
 from flowapp.pipelines.services import VersionConflict, restore_version
 from flowapp.runs.models import Purpose, Trigger
 from flowapp.runs.services import QUEUES, read_purpose
+from flowapp.uploads.selectors import list_folders
 from flowapp.watermarks.selectors import saved_watermark
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, toast, trigger

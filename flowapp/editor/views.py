@@ -8,12 +8,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from flowapp.accounts.access import page
+from flowapp.cleanup.services import what_goes
 from flowapp.editor.forms import NewPipeline
 from flowapp.editor.listing import NOT_RUN, Filters, PipelineRow, list_rows, list_tags, newest_runs
+from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.models import Pipeline
-from flowapp.pipelines.remains import what_goes
 from flowapp.pipelines.selectors import get_pipeline, list_pipelines
-from flowapp.pipelines.services import create_pipeline, delete_pipeline, set_enabled, set_paused
+from flowapp.pipelines.services import create_pipeline, set_enabled, set_paused
 from flowapp.quarantine.purging import retention_of
 from flowapp.runs.models import State
 from flowapp.web.htmx import HtmxRequest, render_page, toast

@@ -18,13 +18,13 @@ from flowapp.accounts.models import User
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
-from flowapp.files.models import LoadUnit
-from flowapp.files.selectors import NEWEST_FIRST, get_unit, list_units
 from flowapp.files.serializers import FileFilter, FileSerializer, UploadedSerializer, UploadRequest
-from flowapp.files.services import leave_out, load_file_again
-from flowapp.files.uploads import keep_upload, uploaded_file
 from flowapp.pipelines.selectors import get_pipeline
+from flowapp.runs.load_units.models import LoadUnit
+from flowapp.runs.load_units.selectors import NEWEST_FIRST, get_unit, list_units
+from flowapp.runs.load_units.services import leave_out, load_file_again
 from flowapp.runs.selectors import get_run
+from flowapp.uploads.services import keep_upload, uploaded_file
 
 
 class UnitPage(FlowCursorPagination):

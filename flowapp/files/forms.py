@@ -5,8 +5,8 @@ from __future__ import annotations
 from django import forms
 
 from flowapp.accounts.forms import StyledForm
-from flowapp.files.models import UnitState
 from flowapp.pipelines.filters import PipelineFilter
+from flowapp.runs.load_units.models import UnitState
 from flowapp.web.templatetags.flow import STATES
 
 

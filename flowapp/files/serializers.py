@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from flowapp.api.serializers import CamelSerializer, OptionalTextField
-from flowapp.files.models import LoadUnit, UnitState
-from flowapp.files.selectors import is_to_be_loaded_again
+from flowapp.runs.load_units.models import LoadUnit, UnitState
+from flowapp.runs.load_units.selectors import is_to_be_loaded_again
 
 
 class FileFilter(CamelSerializer[Any]):

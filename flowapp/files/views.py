@@ -12,22 +12,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from flowapp.accounts.access import page
 from flowapp.files.forms import UnitFilter, UploadForm
-from flowapp.files.models import UnitState, Upload
-from flowapp.files.selectors import (
-    NEWEST_FIRST,
-    first_unit_of,
-    get_unit,
-    is_to_be_loaded_again,
-    list_folders,
-    list_read_folders,
-    list_units,
-    list_waiting,
-    rows_read,
-)
-from flowapp.files.services import leave_out, load_again, load_file_again
-from flowapp.files.uploads import InvalidUpload, keep_upload, uploaded_file
+from flowapp.files.selectors import first_unit_of, list_waiting
 from flowapp.pipelines.selectors import get_pipeline, list_pipeline_names
+from flowapp.runs.load_units.models import UnitState
+from flowapp.runs.load_units.selectors import NEWEST_FIRST, get_unit, is_to_be_loaded_again, list_units, rows_read
+from flowapp.runs.load_units.services import leave_out, load_again, load_file_again
 from flowapp.runs.selectors import get_run
+from flowapp.uploads.models import Upload
+from flowapp.uploads.selectors import list_folders, list_read_folders
+from flowapp.uploads.services import InvalidUpload, keep_upload, uploaded_file
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page

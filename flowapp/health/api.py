@@ -14,13 +14,14 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.authentication import author_of
+from flowapp.alerts.kinds import KINDS
+from flowapp.alerts.models import Alert
+from flowapp.alerts.selectors import NEWEST_FIRST, get_alert, list_alerts
+from flowapp.alerts.serializers import AlertFilter, AlertKindListSerializer, AlertSerializer
+from flowapp.alerts.services import acknowledge, resolve
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
-from flowapp.health.alerts import acknowledge, resolve
-from flowapp.health.kinds import KINDS
-from flowapp.health.models import Alert
-from flowapp.health.selectors import NEWEST_FIRST, get_alert, list_alerts
-from flowapp.health.serializers import AlertFilter, AlertKindListSerializer, AlertSerializer, HealthSerializer
+from flowapp.health.serializers import HealthSerializer
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.processes.parts import health_document
 

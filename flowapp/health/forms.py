@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 
 from flowapp.accounts.models import Workspace
-from flowapp.health.kinds import KINDS
-from flowapp.health.models import AlertState, Severity
+from flowapp.alerts.kinds import KINDS
+from flowapp.alerts.models import AlertState, Severity
 from flowapp.pipelines.filters import PipelineFilter
 
 

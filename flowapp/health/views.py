@@ -17,11 +17,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from flowapp.accounts.access import page
 from flowapp.accounts.models import Workspace
-from flowapp.health.alerts import acknowledge, resolve
+from flowapp.alerts.kinds import KINDS
+from flowapp.alerts.models import Alert, AlertState
+from flowapp.alerts.selectors import NEWEST_FIRST, get_alert, get_light, list_alerts
+from flowapp.alerts.services import acknowledge, resolve
 from flowapp.health.forms import AlertFilter
-from flowapp.health.kinds import KINDS
-from flowapp.health.models import Alert, AlertState
-from flowapp.health.selectors import NEWEST_FIRST, get_alert, get_light, list_alerts
 from flowapp.health.trends import list_trends
 from flowapp.pipelines.selectors import list_pipeline_names
 from flowapp.processes.parts import health_document

@@ -29,6 +29,7 @@ from flowapp.api.problems import flow_problem
 from flowapp.api.serializers import PipelineDocumentSerializer, ProblemSerializer
 from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import check_text
+from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.documents import syntax_of
 from flowapp.pipelines.models import Draft, Pipeline, PipelineVersion
 from flowapp.pipelines.selectors import (
@@ -53,7 +54,6 @@ from flowapp.pipelines.serializers import (
 from flowapp.pipelines.services import (
     VersionConflict,
     create_pipeline,
-    delete_pipeline,
     restore_version,
     save_version,
 )

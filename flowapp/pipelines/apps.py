@@ -11,10 +11,5 @@ class PipelinesConfig(AppConfig):
     def ready(self) -> None:
         from flowapp.connections import usage
         from flowapp.pipelines.connection_use import pipelines_naming
-        from flowapp.pipelines.remains import clear_up_remains
-        from flowapp.processes import periodic
 
         usage.naming_pipelines.register(pipelines_naming)
-        periodic.register(
-            periodic.Task("clear up after deleted pipelines", lambda _: clear_up_remains(), 3600, periodic.CLEARING_UP)
-        )

@@ -9,9 +9,9 @@ from typing import Any
 from django.conf import settings
 
 from flowapp.accounts.models import Workspace
-from flowapp.files.headers import newest_header
 from flowapp.pipelines.destinations import Found, find_destinations
 from flowapp.pipelines.documents import parse
+from flowapp.pipelines.headers import newest_header
 from ir.diagnostics import Diagnostic, InvalidPipeline, Skipped, listed, shown
 from ir.documents import Syntax, read_document
 from ir.json_text import JsonReader, JsonSyntaxError

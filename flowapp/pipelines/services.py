@@ -15,7 +15,6 @@ from flowapp.connections.services import resolve_connections, resolve_webhooks
 from flowapp.pipelines.documents import parse, read_document, syntax_of
 from flowapp.pipelines.hook_roles import require_hook_role
 from flowapp.pipelines.models import Pipeline, PipelineVersion
-from flowapp.pipelines.remains import clear_up, note_remains
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import quarantines_of, summary_of
 from ir.canonical import document_hash
@@ -179,18 +178,3 @@ def create_pipeline(workspace: Workspace, slug: str, name: str = "") -> Pipeline
     if not is_new:
         raise FlowError("pipeline.exists", f"There is a pipeline {slug!r} already.", hint="Choose another id.")
     return pipeline
-
-
-def delete_pipeline(pipeline: Pipeline) -> None:
-    """Delete a pipeline with its versions, drafts, runs and alerts, and with what Flow keeps of it beside its targets:
-    backups, samples, marks. Tables that it loaded and rejected rows stay. Raises FlowError.
-    """
-    with transaction.atomic():
-        if pipeline.runs.filter(ended_at=None).exists():
-            raise FlowError(
-                "pipeline.busy", f"Pipeline {pipeline.slug!r} has runs that have not ended.", hint="Cancel them first."
-            )
-        left = note_remains(pipeline)
-        pipeline.runs.all().delete()
-        pipeline.delete()
-        transaction.on_commit(lambda: clear_up(left))

@@ -8,8 +8,9 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from executors.target_database import TableName
 from flowapp.accounts.models import Workspace
+from flowapp.cleanup.models import PendingCleanup
 from flowapp.connections.models import Connection
-from flowapp.pipelines.models import Pipeline, PipelineVersion, Remains
+from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.models import Run
 
 
@@ -45,9 +46,9 @@ def places_left(workspace: Workspace) -> list[Place]:
     """Where pipelines that were deleted have left rejected rows that can be reached."""
     stored = Connection.objects.filter(workspace=workspace).values("name")
     return [
-        Place(remains.slug, remains.connection, TableName.parse(table))
-        for remains in Remains.objects.filter(workspace=workspace, connection__in=stored).order_by("pk")
-        for table in remains.quarantines
+        Place(pending.slug, pending.connection, TableName.parse(table))
+        for pending in PendingCleanup.objects.filter(workspace=workspace, connection__in=stored).order_by("pk")
+        for table in pending.quarantines
     ]
 
 

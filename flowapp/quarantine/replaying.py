@@ -12,7 +12,6 @@ from django.db import transaction
 from executors.api import require_replayable
 from executors.errors import Terminal
 from executors.target_database import KeptRow
-from flowapp.files.models import LoadUnit, UnitState
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
@@ -21,6 +20,7 @@ from flowapp.quarantine.models import RowJob, Selection
 from flowapp.quarantine.records import note_decision
 from flowapp.quarantine.selectors import runs_here
 from flowapp.runs.holds import Decider
+from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import Purpose, Run, Trigger
 from flowapp.runs.purposes import PURPOSES
 from flowapp.runs.services import queue_for

@@ -17,7 +17,6 @@ from executors.errors import Failure
 from executors.target_database import STATUSES, WITHOUT_VALUES
 from flowapp.accounts.access import page
 from flowapp.accounts.roles import may_see_values
-from flowapp.files.selectors import line_of
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.boxes import fields_of, known_rules, names_of_rules, other_fields
 from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
@@ -25,6 +24,7 @@ from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.journal import KEPT_BACK
 from flowapp.quarantine.selectors import Entry, EntryFilter, list_entries_of_row, page_wanted
 from flowapp.quarantine.values import cells_of
+from flowapp.runs.load_units.selectors import line_of
 from flowapp.runs.models import Run
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import names_of, rule_name

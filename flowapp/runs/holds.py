@@ -18,15 +18,15 @@ from django.db.models.functions import Now
 from executors.api import ClaimedFile, Held, StagedLoad, archive_discarded
 from executors.target_database import drop_staged_load
 from flowapp.accounts.models import User
+from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.batches import in_batches
 from flowapp.clock import from_now
 from flowapp.connections.services import resolve_connections
-from flowapp.files.models import UnitState
-from flowapp.files.services import release_units, units_of
-from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_next_of, send_run
 from flowapp.runs.leases import Claim
+from flowapp.runs.load_units.models import UnitState
+from flowapp.runs.load_units.services import release_units, units_of
 from flowapp.runs.models import CommitRecord, Decision, HeldLoad, Run, RunLog, State
 from ir.errors import FlowError
 

@@ -18,9 +18,9 @@ from django.db.models.functions import Now
 
 from executors.api import Interruption, rerun_hook
 from executors.model import RunJob
+from flowapp.alerts.services import resolve_by
 from flowapp.clock import from_now
 from flowapp.connections.services import resolve_connections, resolve_webhooks
-from flowapp.health.alerts import resolve_by
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_hook

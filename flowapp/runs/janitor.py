@@ -6,9 +6,9 @@ import logging
 from uuid import UUID
 
 from executors.target_database import drop_dead_staging, drop_expired_rows
+from flowapp.alerts.services import raise_alert
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES, resolve
-from flowapp.health.alerts import raise_alert
 from flowapp.runs.holds import is_kept
 from flowapp.runs.models import ACTIVE, Run, State
 from ir.errors import FlowError

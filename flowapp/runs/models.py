@@ -78,7 +78,7 @@ class Run(models.Model):
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="runs")
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="runs")
     # A sample of a draft is of no version, and keeps the part of the draft that it reads.
-    version = models.ForeignKey("pipelines.PipelineVersion", models.PROTECT, related_name="runs", null=True)
+    version = models.ForeignKey("pipelines.PipelineVersion", models.RESTRICT, related_name="runs", null=True)
     draft_document = models.TextField(blank=True, default="")
     number = models.BigIntegerField()
     purpose = models.CharField(max_length=16, choices=Purpose.choices, default=Purpose.LOAD)
@@ -308,3 +308,6 @@ class RunLog(models.Model):
 
     def __str__(self) -> str:
         return f"{self.level}: {self.message}"
+
+
+from flowapp.runs.load_units import models as _load_units  # noqa: E402, F401  (Django looks for models here)

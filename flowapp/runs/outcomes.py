@@ -13,16 +13,16 @@ from django.db.models.functions import Now
 from executors.api import UNDONE, Held, report_commits
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transient, WaitForFiles
 from executors.model import LoadCommit, RunReport
+from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import from_now
-from flowapp.files.models import UnitState
-from flowapp.files.services import finish_units, release_units, undo_units
-from flowapp.health.alerts import raise_alert, resolve_by
 from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
 from flowapp.processes.heartbeats import process_name
 from flowapp.runs.broker import send_next_of
 from flowapp.runs.holds import drop_approved, hold_run, kept_of
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run
+from flowapp.runs.load_units.models import UnitState
+from flowapp.runs.load_units.services import finish_units, release_units, undo_units
 from flowapp.runs.models import CLAIMABLE, Run, State
 from flowapp.runs.purposes import purpose_of
 from flowapp.runs.reports import save_commit, save_report

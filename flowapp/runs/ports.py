@@ -12,13 +12,14 @@ from django.db.models.functions import Now
 from executors.api import may_commit
 from executors.model import LoadCommit, NodeReport, SourceFile
 from executors.ports import NewestFile, Ports
-from flowapp.files import services as files
-from flowapp.files.selectors import failed_names, newest_loaded, uploaded_whole
-from flowapp.health.alerts import raise_alert
+from flowapp.alerts.services import raise_alert
 from flowapp.logs import redact
 from flowapp.runs.leases import Claim, LeaseKeeper
+from flowapp.runs.load_units import services as load_units
+from flowapp.runs.load_units.selectors import failed_names, newest_loaded
 from flowapp.runs.models import CommitRecord, Run, RunLog
 from flowapp.runs.reports import save_commit, save_node
+from flowapp.uploads.selectors import uploaded_whole
 
 LOG_LINES = 1000
 LOG_LENGTH = 2000
@@ -105,23 +106,23 @@ class DatabaseUnits:
         self._claim, self._run = claim, run
 
     def forgotten(self, hashes: Iterable[str]) -> Mapping[str, int]:
-        return files.forgotten(self._run.pipeline, hashes)
+        return load_units.forgotten(self._run.pipeline, hashes)
 
     def claim(self, node: str, files_by_hash: Mapping[str, SourceFile]) -> None:
         with _guarded(self._claim):
-            files.claim_units(self._run, node, files_by_hash, self._claim.attempt)
+            load_units.claim_units(self._run, node, files_by_hash, self._claim.attempt)
 
     def finish(self, hashes: Iterable[str]) -> None:
         with _guarded(self._claim):
-            files.finish_units(self._run, hashes)
+            load_units.finish_units(self._run, hashes)
 
     def undo(self, hashes: Iterable[str], reason: str) -> None:
         with _guarded(self._claim):
-            files.undo_units(self._run, hashes, reason)
+            load_units.undo_units(self._run, hashes, reason)
 
     def fail(self, node: str, files_by_hash: Mapping[str, SourceFile], reason: str) -> None:
         with _guarded(self._claim):
-            files.fail_units(self._run, node, files_by_hash, redact(reason))
+            load_units.fail_units(self._run, node, files_by_hash, redact(reason))
 
     def failed(self, node: str) -> Collection[str]:
         return failed_names(self._run.pipeline_id, node)
@@ -134,4 +135,4 @@ class DatabaseUnits:
 
     def skip(self, node: str, file: SourceFile, sha256: str, reason: str) -> None:
         with _guarded(self._claim):
-            files.skip_unit(self._run, node, file, sha256, reason)
+            load_units.skip_unit(self._run, node, file, sha256, reason)

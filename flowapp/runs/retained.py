@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from executors.target_database import RESULTS_KEPT_DAYS, SAMPLES_KEPT_DAYS
 from flowapp.processes.retention import Retention
+from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import COUNTED, EffectSample, Run, RunLog
 from ir.words import counted
 
@@ -20,6 +21,7 @@ SAMPLE_HOURS = 1
 SAMPLES = Retention("Row values that a preview has shown", EffectSample, "at", SAMPLE_HOURS / 24)
 """Deleted more often than all else, for they are the data itself."""
 RETENTION = (
+    Retention("Files that were left out", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
     Retention("Lines of runs' logs", RunLog, "at", 30),
     Retention("Previews and what they counted", Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
 )

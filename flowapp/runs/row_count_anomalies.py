@@ -7,7 +7,7 @@ from statistics import fmean
 
 from executors.api import add_warnings
 from executors.model import RunReport, RunWarning
-from flowapp.health.alerts import raise_alert, resolve_by
+from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import LOADED, CommitRecord, Run
 from flowapp.runs.purposes import LOADS, purpose_of

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from flowapp.health.alerts import raise_alert, resolve_by
+from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_schedule
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CLAIMABLE, Run, Trigger

@@ -10,10 +10,10 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from flowapp.accounts.models import User
-from flowapp.files.services import load_again as forget_loads
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.broker import send_run
+from flowapp.runs.load_units.services import load_again as forget_loads
 from flowapp.runs.models import ACTIVE, CLAIMABLE, Purpose, Run, State, Trigger
 from flowapp.runs.outcomes import end_queued
 from ir.errors import FlowError

@@ -12,7 +12,7 @@ from celery.worker import state as worker_state
 from django.conf import settings
 
 from executors.api import spark_answers, warm_up_spark
-from flowapp.health.alerts import resolve_by
+from flowapp.alerts.services import resolve_by
 from flowapp.processes.heartbeats import HeartbeatThread, process_name, spark_name
 from flowapp.runs.broker import send_held
 from flowapp.runs.hooks import interrupt_hooks

@@ -21,12 +21,12 @@ from executors.target_database import (
 from executors.target_database import trace_row as search_row
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
-from flowapp.files.models import LoadUnit
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import quarantines_of
 from flowapp.quarantine.places import places_of
+from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import NodeRun, Run
 from flowapp.runs.purposes import LOADS
 from flowapp.runs.rule_names import names_of

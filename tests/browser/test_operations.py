@@ -38,8 +38,8 @@ def running(warehouse):
 
 def finish(run) -> None:
     """Let the run fail with numbers, rules, checks, warnings, lines and an alert: all that its page can show."""
-    from flowapp.files.models import LoadUnit
-    from flowapp.health.alerts import raise_alert
+    from flowapp.alerts.services import raise_alert
+    from flowapp.runs.load_units.models import LoadUnit
     from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog, State
 
     mine = {"workspace": run.workspace, "run": run}

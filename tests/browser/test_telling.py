@@ -30,7 +30,7 @@ ROWS = [{"id": n, "colour": ("red", "green")[n % 2], "day": f"2026-01-{n % 28 + 
 def pipeline(warehouse, schema):
     """files → check → load, with a loaded row that tells where it came from, a sample and an alert."""
     from flowapp.accounts.services import ensure_workspace
-    from flowapp.health.alerts import raise_alert
+    from flowapp.alerts.services import raise_alert
     from flowapp.pipelines.services import save_version
     from flowapp.runs.models import Trigger
     from flowapp.runs.services import queue_run
@@ -162,8 +162,8 @@ def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipe
 
 def give_up_a_message(pipeline) -> None:
     """As if the mail server had refused what was told of an alert."""
+    from flowapp.alerts.services import raise_alert
     from flowapp.channels.models import Delivery
-    from flowapp.health.alerts import raise_alert
 
     raise_alert("run.failed", "error", "It broke again.", "Mend it.", pipeline=pipeline, node="check")
     text = "Nothing listens at localhost:1. Start the server there, or correct host and port."

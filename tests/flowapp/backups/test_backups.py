@@ -12,16 +12,17 @@ from django.utils import timezone
 from executors.errors import Terminal
 from executors.postgres.client import connect
 from executors.runs.restore import restore_pipeline
+from flowapp.alerts.models import Alert, AlertState
+from flowapp.alerts.services import raise_alert
 from flowapp.backups.models import Backup
 from flowapp.backups.selectors import KEPT_DAYS
 from flowapp.backups.services import drop_old_backups, restore_backup
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
-from flowapp.files.models import LoadUnit, UnitState
-from flowapp.health.alerts import raise_alert
-from flowapp.health.models import Alert, AlertState
-from flowapp.pipelines.services import delete_pipeline, save_version
+from flowapp.pipelines.deletion import delete_pipeline
+from flowapp.pipelines.services import save_version
 from flowapp.runs.dispatch import run_inline, run_to_end
+from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import Run, State, Trigger
 from flowapp.runs.selectors import run_document
 from ir.errors import FlowError

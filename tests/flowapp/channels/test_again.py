@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.channels.courier import deliver_to
 from flowapp.channels.models import Delivery, SentAgain
 from flowapp.channels.services import send_again, send_test
-from flowapp.health.alerts import raise_alert, resolve_by
 from ir.errors import FlowError
 from tests.flowapp.channels.conftest import SECRET
 from tests.flowapp.channels.test_webhook_channel import make_due

@@ -6,12 +6,12 @@ import time
 
 import pytest
 
+from flowapp.alerts.models import Alert
+from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.channels import courier
 from flowapp.channels.courier import deliver_due, wait_after
 from flowapp.channels.models import Delivery
 from flowapp.clock import from_now
-from flowapp.health.alerts import raise_alert, resolve_by
-from flowapp.health.models import Alert
 from flowapp.processes.periodic import Task, TasksThread
 from flowapp.processes.retention import delete_old_rows
 from tests.receivers import drip

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from flowapp.alerts.services import raise_alert
 from flowapp.channels.courier import deliver_to
 from flowapp.channels.kinds import email
 from flowapp.channels.kinds.base import InvalidChannel
@@ -15,7 +16,6 @@ from flowapp.channels.kinds.email import Mailbox
 from flowapp.channels.serializers import ChannelSerializer
 from flowapp.channels.services import add_channel, change_address, send_test
 from flowapp.connections.rotation import rotate_secrets
-from flowapp.health.alerts import raise_alert
 from tests.flowapp.channels.mail_server import PASSWORD, USER, serving
 
 pytestmark = pytest.mark.django_db

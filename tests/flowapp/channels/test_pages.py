@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
+from flowapp.alerts.services import raise_alert
 from flowapp.channels.courier import deliver_to
 from flowapp.channels.models import Channel
-from flowapp.health.alerts import raise_alert
 from tests.flowapp.channels.conftest import SECRET
 from tests.flowapp.channels.mail_server import PASSWORD, USER
 from tests.flowapp.reading import HOSTILE, assert_harmless, words

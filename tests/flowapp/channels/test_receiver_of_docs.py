@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 
 from executors.hooks.webhook import sign
+from flowapp.alerts.services import raise_alert
 from flowapp.channels.courier import deliver_to
 from flowapp.channels.kinds.webhook import WebhookAddress
 from flowapp.channels.services import add_channel, send_test
 from flowapp.embedded.ports import free_port
-from flowapp.health.alerts import raise_alert
 from tests.flowapp.channels.conftest import SECRET
 from tests.receivers import HOST, open_network
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from flowapp.alerts.models import Alert
 from flowapp.channels.courier import deliver_to
-from flowapp.health.models import Alert
 from flowapp.runs.dispatch import run_inline
 from tests.flowapp.conftest import make_document
 

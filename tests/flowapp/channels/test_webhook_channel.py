@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from executors.hooks.webhook import sign
+from flowapp.alerts.models import Alert
+from flowapp.alerts.services import raise_alert, resolve, resolve_by
 from flowapp.channels.courier import MOST_ATTEMPTS, deliver_to
 from flowapp.channels.kinds.base import InvalidChannel
 from flowapp.channels.kinds.webhook import WebhookAddress
@@ -12,8 +14,6 @@ from flowapp.channels.models import Delivery, DeliveryState
 from flowapp.channels.services import add_channel, send_test
 from flowapp.clock import from_now
 from flowapp.connections.fields import InvalidConnection
-from flowapp.health.alerts import raise_alert, resolve, resolve_by
-from flowapp.health.models import Alert
 from tests.flowapp.channels.conftest import SECRET
 from tests.receivers import status
 

@@ -14,7 +14,15 @@ from django.db.utils import ConnectionHandler
 from flowapp.environment import database_settings
 
 FLOWAPP = Path(__file__).parents[1]
-PLACES = ["runs/test_claims.py", "runs/test_attempts.py", "runs/test_scheduler.py", "runs/test_queueing.py", "files"]
+PLACES = [
+    "runs/test_claims.py",
+    "runs/test_attempts.py",
+    "runs/test_scheduler.py",
+    "runs/test_queueing.py",
+    "runs/test_load_units.py",
+    "files",
+    "uploads",
+]
 
 
 @pytest.mark.skipif(os.environ.get("FLOW_TEST_DATABASE_URL", "").startswith("sqlite"), reason="it is SQLite already")

@@ -10,10 +10,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
-from flowapp.files.models import LoadUnit, UnitState, Upload
 from flowapp.pipelines.models import Pipeline
+from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import NodeRun, RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
+from flowapp.uploads.models import Upload
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db

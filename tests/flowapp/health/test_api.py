@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flowapp.health.alerts import raise_alert
-from flowapp.health.models import Alert
+from flowapp.alerts.models import Alert
+from flowapp.alerts.services import raise_alert
 
 pytestmark = pytest.mark.django_db
 HERE = {"X-Flow-Workspace": "alices-team"}

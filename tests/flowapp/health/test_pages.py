@@ -11,8 +11,8 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from flowapp.health.alerts import raise_alert
-from flowapp.health.models import Alert, AlertState
+from flowapp.alerts.models import Alert, AlertState
+from flowapp.alerts.services import raise_alert
 from flowapp.processes.heartbeats import beat, spark_name
 from flowapp.runs.models import CommitRecord, NodeRun, Purpose, Run, State, Trigger
 from flowapp.runs.services import queue_run

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from flowapp.accounts.services import ensure_workspace
-from flowapp.files.models import LoadUnit
 from flowapp.quarantine import selectors
+from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
 from tests.flowapp.quarantine.keeping import connect_to, keep, save, tell_fields

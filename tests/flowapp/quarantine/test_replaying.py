@@ -9,7 +9,6 @@ import pytest
 from django.utils import timezone
 
 from executors.model import RunReport
-from flowapp.files.models import LoadUnit
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
@@ -19,6 +18,7 @@ from flowapp.quarantine.records import rows_of
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
 from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.holds import Decider
+from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Purpose, Run, Trigger
 from flowapp.runs.targets import has_loaded_all
 from ir.errors import FlowError

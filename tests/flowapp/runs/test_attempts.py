@@ -15,13 +15,13 @@ from executors.model import CheckReport, RunReport, RunWarning, SourceFile
 from executors.postgres import meta
 from executors.postgres.client import connect
 from executors.postgres.fences import raise_fence
+from flowapp.alerts.models import Alert, AlertState
 from flowapp.clock import from_now
-from flowapp.files.models import LoadUnit, UnitState
-from flowapp.health.models import Alert, AlertState
-from flowapp.pipelines.services import delete_pipeline
+from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.leases import Claim, LeaseKeeper, claim_run, interrupt_all, take_over
+from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import ENDED, CommitRecord, Run, State, Trigger
 from flowapp.runs.outcomes import backoff
 from flowapp.runs.selectors import run_document

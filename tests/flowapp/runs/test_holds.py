@@ -11,15 +11,15 @@ from executors.errors import Terminal, Transient
 from executors.holding import Evaluation, Held, Reason, StagedLoad
 from executors.model import NodeReport, PassResult, RunReport
 from executors.postgres.incremental_range import NONE_SKIPPED
+from flowapp.alerts.models import Alert
 from flowapp.cli.run_report import STATUS_BY_STATE
 from flowapp.clock import from_now
-from flowapp.files.models import LoadUnit, UnitState
-from flowapp.health.models import Alert
 from flowapp.runs.dispatch import execute_claimed, run_inline, run_to_end
 from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.holds import Decider, approve_run, discard_run, expire_holds
 from flowapp.runs.janitor import is_dead
 from flowapp.runs.leases import claim_run
+from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import CommitRecord, HeldLoad, Run, RunLog, State, Trigger
 from flowapp.runs.schedules import fire_due
 from flowapp.runs.selectors import run_document

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from executors.postgres.client import connect
-from flowapp.files.models import LoadUnit
 from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.janitor import sweep_staging
 from flowapp.runs.leases import claim_run
+from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import CommitRecord, Run, State
 from flowapp.runs.services import cancel_run
 from tests.flowapp.conftest import make_document

@@ -14,10 +14,10 @@ from executors.model import Connection
 from executors.postgres import meta
 from executors.postgres.client import connect
 from executors.target_hooks import TargetHooks
+from flowapp.alerts.models import Alert, AlertState
 from flowapp.celery import HOOK_TASK, app
 from flowapp.cli.run_report import STATUS_BY_STATE
 from flowapp.connections.models import Connection as Stored
-from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.services import save_version
 from flowapp.runs import hooks, tasks
 from flowapp.runs.dispatch import run_inline

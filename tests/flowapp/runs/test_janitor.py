@@ -15,15 +15,15 @@ from executors.postgres.client import connect
 from executors.postgres.staging import create_staging, staging_tables
 from flowapp.accounts.models import LoginLink, Token
 from flowapp.accounts.services import add_member
+from flowapp.alerts.models import Alert
+from flowapp.alerts.services import raise_alert
 from flowapp.connections.services import resolve
-from flowapp.files.models import LoadUnit
-from flowapp.health.alerts import raise_alert
-from flowapp.health.models import Alert
 from flowapp.processes.retention import delete_old_rows, list_retention
 from flowapp.quarantine.models import RowJob
 from flowapp.quarantine.retained import forget_row_ids
 from flowapp.runs.janitor import sweep_staging
 from flowapp.runs.leases import claim_run
+from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Run, RunLog, State, Trigger
 from flowapp.runs.services import queue_run
 from ir.types import ColumnType

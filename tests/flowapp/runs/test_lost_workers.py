@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from flowapp.files.models import LoadUnit
-from flowapp.health.models import Alert
+from flowapp.alerts.models import Alert
 from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.leases import claim_run
+from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Run, State, Trigger
 from flowapp.runs.recovery import take_back_lost
 from flowapp.runs.services import cancel_run, queue_run

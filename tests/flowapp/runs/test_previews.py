@@ -8,8 +8,8 @@ from django.utils import timezone
 from executors.effects import Effect, KeyMatch, Sample
 from executors.errors import Terminal
 from executors.model import NodeReport, RunReport
+from flowapp.alerts.models import Alert
 from flowapp.editor.listing import Filters, list_rows
-from flowapp.health.models import Alert
 from flowapp.processes.retention import delete_old_rows
 from flowapp.runs.dispatch import execute_claimed, preview_inline, run_to_end
 from flowapp.runs.leases import claim_run

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from flowapp.health.models import Alert, AlertState
+from flowapp.alerts.models import Alert, AlertState
 from flowapp.pipelines.services import save_version
 from flowapp.runs.dispatch import run_inline
 from flowapp.runs.models import Run, State

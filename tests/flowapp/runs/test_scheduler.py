@@ -10,9 +10,9 @@ import pytest
 from django.db import DatabaseError
 from django.db.models.functions import Now
 
+from flowapp.alerts.models import Alert, AlertState
+from flowapp.alerts.services import raise_alert
 from flowapp.clock import from_now
-from flowapp.health.alerts import raise_alert
-from flowapp.health.models import Alert, AlertState
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import set_enabled, set_paused
 from flowapp.processes import periodic

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executors.errors import Terminal
-from flowapp.health.models import Alert
+from flowapp.alerts.models import Alert
 from flowapp.runs import holds, outcomes
 from flowapp.runs.dispatch import execute_claimed
 from flowapp.runs.leases import claim_run

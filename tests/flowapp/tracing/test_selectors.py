@@ -7,8 +7,8 @@ from django.utils import timezone
 from psycopg.types.json import Jsonb
 
 from executors.postgres import tracing
-from flowapp.files.models import LoadUnit
 from flowapp.pipelines.services import save_version
+from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import NodeRun, Purpose, Run, Trigger
 from flowapp.runs.services import queue_run
 from flowapp.tracing.selectors import list_targets, trace_row

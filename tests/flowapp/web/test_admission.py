@@ -10,7 +10,7 @@ from asgiref.sync import async_to_sync
 from django.test import override_settings
 
 from flowapp.accounts.services import add_token
-from flowapp.files.limits import body_limit
+from flowapp.uploads.limits import body_limit
 from flowapp.web.admission import Admission, client_of
 
 SMALL = {"BODY_BYTES": 1_000, "REQUESTS_AT_ONCE": 2, "REQUESTS_WAITING": 2, "REQUEST_WAIT_SECONDS": 0.3}

@@ -8,14 +8,14 @@ import pytest
 from django.test import Client
 
 from flowapp.accounts.models import Membership, Token
+from flowapp.alerts.models import Alert
 from flowapp.backups.models import Backup
 from flowapp.channels.models import Channel, Delivery
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.models import Connection
-from flowapp.files.models import LoadUnit
-from flowapp.health.models import Alert
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.quarantine.models import RowDecision, Selection
+from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Run
 from flowapp.watermarks.models import WatermarkCopy
 from tests.flowapp.web.routes import Route, all_routes

@@ -10,14 +10,14 @@ from django.utils import timezone
 
 from flowapp.accounts.models import Membership, User, Workspace
 from flowapp.accounts.services import add_token
+from flowapp.alerts.models import Alert
 from flowapp.backups.models import Backup
 from flowapp.channels.models import Channel, Delivery
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
-from flowapp.files.models import LoadUnit
-from flowapp.health.models import Alert
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.quarantine.models import Selection
+from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import Run
 from flowapp.watermarks.models import WatermarkCopy
 from tests.flowapp.conftest import make_document

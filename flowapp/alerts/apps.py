@@ -5,13 +5,13 @@ from __future__ import annotations
 from django.apps import AppConfig
 
 
-class HealthConfig(AppConfig):
-    name = "flowapp.health"
+class AlertsConfig(AppConfig):
+    name = "flowapp.alerts"
 
     def ready(self) -> None:
         from django.db.models import Q
 
-        from flowapp.health.models import Alert, AlertState
+        from flowapp.alerts.models import Alert, AlertState
         from flowapp.processes import retention
 
         retention.register(

@@ -14,15 +14,16 @@ from django.db.models import Exists, OuterRef, Q
 from executors.model import BackupRef
 from executors.model import Connection as Resolved
 from executors.target_database import Owner, clear_pipeline, delete_watermarks
+from flowapp.alerts.services import raise_alert
 from flowapp.backups.models import Backup
 from flowapp.backups.selectors import list_kept
+from flowapp.cleanup.models import PendingCleanup
 from flowapp.clock import from_now
 from flowapp.connections.models import Connection
 from flowapp.connections.selectors import UnknownConnection, get_connection
 from flowapp.connections.services import resolve
-from flowapp.health.alerts import raise_alert
 from flowapp.pipelines.documents import read_document
-from flowapp.pipelines.models import Pipeline, Remains
+from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import Run
 from ir.errors import FlowError
 from ir.pipeline import Pipeline as Document
@@ -70,15 +71,21 @@ def what_goes(pipeline: Pipeline) -> Deletion:
     )
 
 
-def note_remains(pipeline: Pipeline) -> list[Remains]:
+def before_deletion(pipeline: Pipeline) -> None:
+    """Have what the pipeline leaves cleared up once it is deleted."""
+    left = note_pending(pipeline)
+    transaction.on_commit(lambda: clear_up(left))
+
+
+def note_pending(pipeline: Pipeline) -> list[PendingCleanup]:
     """Write down what is to be cleared up, in the transaction that deletes the pipeline, before it is gone."""
     places = _places_of(pipeline)
     backups: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for backup in list_kept().filter(pipeline=pipeline):
         backups[backup.connection].append((str(backup.run_id), backup.node))
     runs = [str(key) for key in pipeline.runs.order_by("-queued_at").values_list("pk", flat=True)[:MOST_RUNS]]
-    return Remains.objects.bulk_create(
-        Remains(
+    return PendingCleanup.objects.bulk_create(
+        PendingCleanup(
             workspace=pipeline.workspace,
             slug=pipeline.slug,
             connection=name,
@@ -90,66 +97,66 @@ def note_remains(pipeline: Pipeline) -> list[Remains]:
     )
 
 
-def clear_up_remains() -> int:
+def clear_up_pending() -> int:
     """Clear up what could not be reached when its pipeline was deleted; returns of how many places nothing is left.
     Rejected rows that are kept until their time are let go of as well where nothing can reach them any more."""
-    left = Remains.objects.select_related("workspace").order_by("pk")
+    left = PendingCleanup.objects.select_related("workspace").order_by("pk")
     stored = Connection.objects.filter(workspace=OuterRef("workspace"), name=OuterRef("connection"))
     return clear_up(left.filter(Q(is_due=True) | ~Exists(stored)))
 
 
-def clear_up(left: Iterable[Remains]) -> int:
+def clear_up(left: Iterable[PendingCleanup]) -> int:
     """Clear up behind each connection that answers; the others are tried again by the scheduler."""
     return sum(map(_clear_up, left))
 
 
-def _clear_up(remains: Remains) -> bool:
+def _clear_up(pending: PendingCleanup) -> bool:
     try:
-        stored = get_connection(remains.workspace, remains.connection)
+        stored = get_connection(pending.workspace, pending.connection)
     except UnknownConnection:
-        return _let_go(remains)
+        return _let_go(pending)
     try:
-        _forget(resolve(stored), remains)
+        _forget(resolve(stored), pending)
     except FlowError as error:
         logger.info(
-            "What %s left behind connection %s is not cleared up yet: %s", remains.slug, remains.connection, error.code
+            "What %s left behind connection %s is not cleared up yet: %s", pending.slug, pending.connection, error.code
         )
         return False
-    if remains.quarantines:  # they stay until they are past their time
-        Remains.objects.filter(pk=remains.pk).update(is_due=False, backups=[], runs=[])
+    if pending.quarantines:  # they stay until they are past their time
+        PendingCleanup.objects.filter(pk=pending.pk).update(is_due=False, backups=[], runs=[])
     else:
-        remains.delete()
+        pending.delete()
     return True
 
 
-def _let_go(remains: Remains) -> bool:
+def _let_go(pending: PendingCleanup) -> bool:
     """Behind a connection that was removed nothing can be reached, unless it comes back within some days. Then a person
     is told, once, what stays there."""
-    is_over = Remains.objects.filter(pk=remains.pk, left_at__lt=from_now(-REMOVED_DAYS * 24 * 3600.0)).exists()
+    is_over = PendingCleanup.objects.filter(pk=pending.pk, left_at__lt=from_now(-REMOVED_DAYS * 24 * 3600.0)).exists()
     if is_over:
-        tables = f", and rejected rows in {', '.join(remains.quarantines)}" if remains.quarantines else ""
+        tables = f", and rejected rows in {', '.join(pending.quarantines)}" if pending.quarantines else ""
         with transaction.atomic():
             raise_alert(
                 "remains.stay",
                 "warning",
-                f"Pipeline {remains.slug!r} was deleted more than {REMOVED_DAYS} days ago, and connection "
-                f"{remains.connection!r} is removed: what the pipeline left behind it stays there (samples, marks and "
+                f"Pipeline {pending.slug!r} was deleted more than {REMOVED_DAYS} days ago, and connection "
+                f"{pending.connection!r} is removed: what the pipeline left behind it stays there (samples, marks and "
                 f"backups as far as there were any{tables}).",
                 "If that database is still in use, have its owner delete them: all but the rejected rows is in schema "
                 "flow_meta.",
-                workspace=remains.workspace,
-                node=remains.slug,
+                workspace=pending.workspace,
+                node=pending.slug,
             )
-            remains.delete()
+            pending.delete()
     return is_over
 
 
-def _forget(connection: Resolved, remains: Remains) -> None:
+def _forget(connection: Resolved, pending: PendingCleanup) -> None:
     """A pipeline that was made under the same id since keeps what is its own: samples of its runs, and the mark."""
-    owner = Owner(str(remains.workspace_id), remains.slug)
-    backups = [BackupRef(run, node) for run, node in remains.backups]
-    clear_pipeline(connection, owner, backups_taken=backups, runs=set(remains.runs), list_known=_known)
-    if not Pipeline.objects.filter(workspace=remains.workspace_id, slug=remains.slug).exists():
+    owner = Owner(str(pending.workspace_id), pending.slug)
+    backups = [BackupRef(run, node) for run, node in pending.backups]
+    clear_pipeline(connection, owner, backups_taken=backups, runs=set(pending.runs), list_known=_known)
+    if not Pipeline.objects.filter(workspace=pending.workspace_id, slug=pending.slug).exists():
         delete_watermarks(connection, owner)
 
 

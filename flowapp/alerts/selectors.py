@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Count, QuerySet
 
 from flowapp.accounts.models import Workspace
-from flowapp.health.models import Alert, AlertState, Severity
+from flowapp.alerts.models import Alert, AlertState, Severity
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.parts import Part, health_document
 from ir.errors import FlowError
@@ -29,9 +29,7 @@ def list_alerts(
 
     Without a state those that are not resolved, or all of them `with_resolved`.
     """
-    alerts = Alert.objects.filter(workspace=workspace).select_related(
-        "pipeline", "run", "acknowledged_by", "resolved_by"
-    )
+    alerts = Alert.objects.filter(workspace=workspace).select_related("pipeline", "acknowledged_by", "resolved_by")
     wanted = {"state": state, "kind": kind, "severity": severity, "pipeline": pipeline}
     alerts = alerts.filter(**{name: value for name, value in wanted.items() if value})
     if not state and not with_resolved:

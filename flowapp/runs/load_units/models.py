@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 
-from django.conf import settings
 from django.db import models
 
 
@@ -63,26 +62,3 @@ class LoadUnit(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-
-class Upload(models.Model):
-    """A file that a person put into the workspace's folder. No run may have seen it yet."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
-    path = models.CharField(max_length=1024)
-    sha256 = models.CharField(max_length=64)
-    size = models.BigIntegerField()
-    # Together with path and size: whether it still is what was sent.
-    mtime_ns = models.BigIntegerField(null=True)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        indexes = (
-            models.Index(fields=["workspace", "-at"], name="upload_newest"),
-            models.Index(fields=["workspace", "mtime_ns"], name="upload_by_mtime"),
-        )
-
-    def __str__(self) -> str:
-        return self.path

@@ -9,10 +9,10 @@ import pytest
 
 import executors
 import flowapp
-from flowapp.health.alerts import acknowledge, raise_alert, resolve, resolve_by
-from flowapp.health.kinds import ALERT_KINDS, EVENTS, KINDS
-from flowapp.health.models import Alert, AlertState
-from flowapp.health.selectors import get_alert, list_alerts
+from flowapp.alerts.kinds import ALERT_KINDS, EVENTS, KINDS
+from flowapp.alerts.models import Alert, AlertState
+from flowapp.alerts.selectors import get_alert, list_alerts
+from flowapp.alerts.services import acknowledge, raise_alert, resolve, resolve_by
 from ir.errors import FlowError
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,10 @@ import pytest
 
 from executors.model import SourceFile
 from executors.ports import NewestFile
-from flowapp.files.models import LoadUnit
-from flowapp.files.selectors import failed_names, newest_loaded
-from flowapp.files.services import (
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.load_units.models import LoadUnit
+from flowapp.runs.load_units.selectors import failed_names, newest_loaded
+from flowapp.runs.load_units.services import (
     claim_units,
     fail_units,
     finish_units,
@@ -20,7 +21,6 @@ from flowapp.files.services import (
     release_units,
     skip_unit,
 )
-from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import CommitRecord, Run, State, Trigger
 from flowapp.runs.ports import last_commit
 from flowapp.runs.services import queue_run

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
-from flowapp.channels.outbox import note_opened, note_resolved
-from flowapp.health.kinds import ALERT_KINDS, Event, kinds_ended_by
-from flowapp.health.models import Alert, AlertState, Severity
+from flowapp.alerts import events
+from flowapp.alerts.kinds import ALERT_KINDS, Event, kinds_ended_by
+from flowapp.alerts.models import Alert, AlertState, Severity
 from ir.errors import FlowError
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import User, Workspace
     from flowapp.pipelines.models import Pipeline
-    from flowapp.runs.models import Run
 
 LONGEST_MESSAGE = 2000
 RAISED_BY_GOOD_RUNS = ("source.missed", "source.empty")
 """What a run may raise and yet succeed; other trouble of its earlier attempts is over when it has succeeded."""
+
+
+class RunLike(Protocol):
+    """What an alert keeps of a run."""
+
+    @property
+    def pk(self) -> UUID: ...
+
+    @property
+    def number(self) -> int: ...
 
 
 def fingerprint_of(kind: str, workspace_id: UUID, pipeline_id: UUID | None, node: str) -> str:
@@ -38,7 +47,7 @@ def raise_alert(
     *,
     workspace: Workspace | None = None,
     pipeline: Pipeline | None = None,
-    run: Run | None = None,
+    run: RunLike | None = None,
     node: str = "",
 ) -> None:
     """Open an alert, or count one more of an alert that is not resolved yet.
@@ -54,7 +63,8 @@ def raise_alert(
         "severity": severity,
         "message": message[:LONGEST_MESSAGE],
         "next_step": next_step,
-        "run": run,
+        "run_id": run.pk if run else None,
+        "run_number": run.number if run else None,
         "last_seen_at": Now(),
     }
     if _count_again(fingerprint, latest):
@@ -70,7 +80,7 @@ def raise_alert(
                 first_seen_at=Now(),
                 **latest,
             )
-            note_opened(alert)
+            events.opened(alert)
     except IntegrityError:  # another process opened it since
         _count_again(fingerprint, latest)
 
@@ -82,7 +92,7 @@ def _count_again(fingerprint: str, latest: dict[str, object]) -> bool:
         if latest["severity"] == Severity.ERROR:
             for warning in unresolved.filter(severity=Severity.WARNING):
                 warning.severity = Severity.ERROR
-                note_opened(warning)
+                events.opened(warning)
         return bool(unresolved.update(count=F("count") + 1, **latest))
 
 
@@ -91,7 +101,7 @@ def resolve_by(
     *,
     workspace_id: UUID | None = None,
     pipeline_id: UUID | None = None,
-    by: Run | None = None,
+    by: RunLike | None = None,
     node: str | None = None,
 ) -> int:
     """Resolve what this event ends (of this pipeline and node, if they are given); returns how many.
@@ -106,7 +116,7 @@ def resolve_by(
     if node is not None:
         ended = ended.filter(node=node)
     if by is not None:
-        ended = ended.exclude(run=by, kind__in=RAISED_BY_GOOD_RUNS)
+        ended = ended.exclude(run_id=by.pk, kind__in=RAISED_BY_GOOD_RUNS)
     return _resolve(ended, event)
 
 
@@ -117,7 +127,7 @@ def _resolve(alerts: QuerySet[Alert], how: Event, by: User | None = None) -> int
             return 0
         unresolved = Alert.objects.filter(pk__in=keys).exclude(state=AlertState.RESOLVED)
         count = unresolved.update(state=AlertState.RESOLVED, resolved_at=Now(), resolved_how=how, resolved_by=by)
-        note_resolved(keys)
+        events.resolved(keys)
     return count
 
 
@@ -143,3 +153,8 @@ def _refuse_unless(changed: int, alert: Alert, action: str) -> None:
             f"Cannot {action} alert {alert.pk}: it is {alert.state}.",
             hint="An alert goes from open to acknowledged to resolved; the same trouble again opens a new one.",
         )
+
+
+def forget_run(run_id: UUID) -> None:
+    """Name a run no more that is deleted."""
+    Alert.objects.filter(run_id=run_id).update(run_id=None, run_number=None)

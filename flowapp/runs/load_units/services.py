@@ -10,9 +10,9 @@ from django.db.models.functions import Now
 
 from executors.model import SourceFile
 from flowapp.batches import in_batches
-from flowapp.files.models import LoadUnit, UnitState
-from flowapp.files.selectors import loaded_unit_of
 from flowapp.pipelines.models import Pipeline
+from flowapp.runs.load_units.models import LoadUnit, UnitState
+from flowapp.runs.load_units.selectors import loaded_unit_of
 from flowapp.runs.models import CommitRecord, Run
 from ir.errors import FlowError
 

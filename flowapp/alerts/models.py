@@ -8,7 +8,7 @@ from typing import cast
 from django.conf import settings
 from django.db import models
 
-from flowapp.health.kinds import EVENTS, Event, ended_by, title_of
+from flowapp.alerts.kinds import EVENTS, Event, ended_by, title_of
 
 
 class AlertState(models.TextChoices):
@@ -23,14 +23,18 @@ class Severity(models.TextChoices):
 
 
 class Alert(models.Model):
-    """Trouble that a person of a workspace should know of. The same trouble again, by fingerprint, raises `count`."""
+    """Trouble that a person of a workspace should know of. The same trouble again, by fingerprint, raises `count`.
+
+    `run_id` and `run_number` are of the run that raised it last; an app above keeps the runs.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="alerts")
     kind = models.CharField(max_length=60)
     severity = models.CharField(max_length=10, choices=Severity.choices)
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, null=True, related_name="alerts")
-    run = models.ForeignKey("runs.Run", models.SET_NULL, null=True, related_name="alerts")
+    run_id = models.UUIDField(null=True, db_index=True)
+    run_number = models.BigIntegerField(null=True)
     node = models.CharField(max_length=63, blank=True)
     message = models.TextField()
     next_step = models.TextField()

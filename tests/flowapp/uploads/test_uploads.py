@@ -13,8 +13,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from executors.model import SourceFile
 from executors.sources import load_file_source
 from executors.sources.base import Claimant, SourceContext
-from flowapp.files.selectors import uploaded_whole
-from flowapp.files.uploads import InvalidUpload, keep_upload
+from flowapp.uploads.selectors import uploaded_whole
+from flowapp.uploads.services import InvalidUpload, keep_upload
 from ir.nodes import Source
 from tests.flowapp.files.test_pages import root
 

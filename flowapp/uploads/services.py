@@ -20,7 +20,7 @@ from django.http import HttpRequest
 
 from executors.api import HEAD_BYTES, unreadable_kind
 from flowapp.accounts.models import User, Workspace
-from flowapp.files.models import Upload
+from flowapp.uploads.models import Upload
 from ir.errors import FlowError
 
 LONGEST_NAME = 200

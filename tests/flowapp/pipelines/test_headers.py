@@ -7,7 +7,7 @@ import os
 import pytest
 
 from executors.sources import peek
-from flowapp.files.headers import newest_header
+from flowapp.pipelines.headers import newest_header
 from tests.flowapp.files.test_pages import root
 
 pytestmark = pytest.mark.django_db

@@ -1,0 +1,21 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class CleanupConfig(AppConfig):
+    name = "flowapp.cleanup"
+
+    def ready(self) -> None:
+        from flowapp.cleanup import services
+        from flowapp.pipelines import deletion
+        from flowapp.processes import periodic
+
+        deletion.before_deletion.register(services.before_deletion)
+        periodic.register(
+            periodic.Task(
+                "clear up after deleted pipelines", lambda _: services.clear_up_pending(), 3600, periodic.CLEARING_UP
+            )
+        )

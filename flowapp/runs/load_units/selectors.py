@@ -1,0 +1,105 @@
+"""Reading load units: the files that pipelines have seen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Literal
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
+from django.db.models.functions import Collate
+
+from executors.ports import NewestFile
+from flowapp.accounts.models import Workspace
+from flowapp.pipelines.models import Pipeline
+from flowapp.runs.load_units.models import LoadUnit, UnitState
+from flowapp.runs.models import NodeRun, Run
+from flowapp.runs.selectors import rejected_before_load
+from ir.errors import FlowError
+
+NEWEST_FIRST = ("-changed_at", "id")
+BY_CODE_POINT = {"postgresql": "C", "sqlite": "BINARY"}
+"""The collation that orders names as the engine does, by database."""
+
+
+def list_units(
+    workspace: Workspace, *, pipeline: Pipeline | None = None, run: Run | None = None, state: str | None = None
+) -> QuerySet[LoadUnit]:
+    """Those that changed last come first."""
+    wanted = {"pipeline": pipeline, "run": run, "state": state}
+    units = LoadUnit.objects.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
+    return units.select_related("pipeline", "run").order_by(*NEWEST_FIRST)
+
+
+def get_unit(workspace: Workspace, unit_id: UUID | str) -> LoadUnit:
+    """A file of this workspace; raises FlowError."""
+    try:
+        return list_units(workspace).get(pk=unit_id)
+    except LoadUnit.DoesNotExist:
+        raise FlowError(
+            "file.unknown", f"There is no file {str(unit_id)!r} here.", hint="The Files page lists those there are."
+        ) from None
+
+
+def loaded_unit_of(unit: LoadUnit) -> LoadUnit | None:
+    """The unit that stands for the same bytes under the name by which they were loaded; itself, unless skipped."""
+    if unit.state != UnitState.SKIPPED:
+        return unit
+    same = LoadUnit.objects.filter(pipeline_id=unit.pipeline_id, sha256=unit.sha256)
+    return same.exclude(state=UnitState.SKIPPED).first()
+
+
+def line_of(run: Run, file: str | None, record: int | None) -> int | None:
+    """The line of a record in a file that a run has read, where every record of the file is one line."""
+    units = list(LoadUnit.objects.filter(pipeline_id=run.pipeline_id, name=file).exclude(rows=None)[:MOST_OF_A_NAME])
+    # The same name may have stood for other bytes at another time.
+    mine = [unit for unit in units if unit.run_id == run.pk] or units
+    first = mine[0].first_line if len(mine) == 1 else None
+    return None if first is None or record is None else first + record - 1
+
+
+MOST_OF_A_NAME = 50
+
+
+def is_to_be_loaded_again(unit: LoadUnit) -> bool:
+    """Whether a person asked for it since a run last had the file in its hands."""
+    return unit.forgotten_at is not None and unit.forgotten_at > unit.changed_at
+
+
+def failed_names(pipeline_id: UUID, node: str) -> set[str]:
+    """The names of a source's files that failed and have not been loaded under that name since."""
+    units = LoadUnit.objects.filter(pipeline_id=pipeline_id, node=node)
+    since = units.filter(state=UnitState.COMMITTED, name=OuterRef("name"), changed_at__gte=OuterRef("changed_at"))
+    return set(units.filter(~Exists(since), state=UnitState.FAILED).values_list("name", flat=True))
+
+
+def newest_loaded(
+    pipeline_id: UUID, node: str, by: Literal["name", "mtime_ns"], without: Collection[str]
+) -> NewestFile | None:
+    """The loaded file of a source that comes last; `without` are hashes that do not count."""
+    loaded = LoadUnit.objects.filter(pipeline_id=pipeline_id, node=node, state=UnitState.COMMITTED)
+    order = Collate("name", BY_CODE_POINT[connection.vendor]) if by == "name" else F(by)
+    newest_first = loaded.exclude(**{by: None}).order_by(order.desc()).values_list("sha256", "name", "mtime_ns")
+    found = (NewestFile(name, at or 0) for sha256, name, at in newest_first.iterator() if sha256 not in without)
+    return next(found, None)
+
+
+def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int | None]]:
+    """`rows` that each run's sources gave, `rejected` ones and the `files` it had, by the run's key: rows are not
+    counted per file. `rejected` is None where nobody knows; `files` leaves out those that a later run has taken up.
+    """
+    runs = {unit.run_id for unit in units if unit.run_id}
+    sums = {
+        "rows": Sum("rows_out", filter=Q(kind="source")),
+        "rejected": Sum("rows_rejected", filter=Q(kind="target")),
+    }
+    counts = NodeRun.objects.filter(run__in=runs).values("run").annotate(**sums).exclude(rows=None)
+    files = LoadUnit.objects.filter(run__in=runs).exclude(state=UnitState.SKIPPED).values("run")
+    counted = dict(files.annotate(files=Count("pk")).values_list("run", "files"))
+    read = {row.pop("run"): row for row in counts}
+    early = rejected_before_load({run for run, row in read.items() if row["rejected"] is None})
+    return {
+        run: {**row, "rejected": early.get(run, row["rejected"]), "files": counted.get(run, 0)}
+        for run, row in read.items()
+    }

@@ -1,0 +1,15 @@
+"""Django's name of this app, and what it registers with those below it."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class UploadsConfig(AppConfig):
+    name = "flowapp.uploads"
+
+    def ready(self) -> None:
+        from flowapp.processes import retention
+        from flowapp.uploads.models import Upload
+
+        retention.register(retention.Retention("Uploads, as noted here", Upload, "at", 365))

@@ -1,0 +1,5 @@
+"""The people of the alert tests."""
+
+from tests.flowapp.web.conftest import person
+
+__all__ = ["person"]
