@@ -51,12 +51,17 @@ def plan_columns(session: RunSession, path: Path, fields: Sequence[SourceField])
 
 
 def compile_path(
-    session: RunSession, path: Path, fields: Sequence[SourceField], spared_by: Collection[str] = ()
+    session: RunSession,
+    path: Path,
+    fields: Sequence[SourceField],
+    spared_by: Collection[str] = (),
+    *,
+    excludes_rejected: bool = False,
 ) -> Compiled:
     """Compile all ops of a path. Spark is asked for the types of expressions only; nothing is read.
 
     `spared_by` are cast flags that reject their rows: behind these casts no expression is asked of such a row, whatever
-    columns it reads.
+    columns it reads. `excludes_rejected` has no expression asked of rows that rules of an earlier node reject.
     """
     compiler = Compiler(session, path, fields, frozenset(spared_by))
     for transform in path.transforms:
@@ -64,7 +69,7 @@ def compile_path(
             compiler.enter(transform.id, f"{op.op} (op {number})")
             apply_op(compiler, op)
     for place, validate in enumerate(path.validates):
-        if _asks_spark(validate) and any(map(_drops_rows, path.validates[:place])):
+        if (excludes_rejected or compiler.moves_rows) and _may_fail_for_rejected(path, place):
             compiler.sift()
         for number, rule in enumerate(validate.row_level, start=1):
             compiler.enter(validate.id, f"{rule.type} (rule {number})")
@@ -75,10 +80,19 @@ def compile_path(
 def mask_rejected(
     session: RunSession, path: Path, fields: Sequence[SourceField], compiled: Compiled
 ) -> Compiled | None:
-    """The path compiled anew, so that no expression fails for a row that a cast before it rejects; None if no cast
-    rejects any. It reads more columns typed than expressions need, which only pays where one has failed."""
-    tried = {flag.column for flag in compiled.sink_flags() if isinstance(flag, CastFlag)}
-    return compile_path(session, path, fields, tried) if tried and path.target.on_type_mismatch != "null" else None
+    """The path compiled anew, so that no expression fails for a row that a cast or a rule of a node before it rejects;
+    None if none rejects any. It reads more columns typed than expressions need and judges rules twice, which only pays
+    where an expression has failed."""
+    rejects = path.target.on_type_mismatch != "null"
+    tried = {flag.column for flag in compiled.sink_flags() if rejects and isinstance(flag, CastFlag)}
+    if not tried and not any(_may_fail_for_rejected(path, place) for place in range(len(path.validates))):
+        return None
+    return compile_path(session, path, fields, tried, excludes_rejected=True)
+
+
+def _may_fail_for_rejected(path: Path, place: int) -> bool:
+    """Whether a validate node asks Spark something and a node before it rejects rows."""
+    return _asks_spark(path.validates[place]) and any(map(_drops_rows, path.validates[:place]))
 
 
 def _asks_spark(validate: Validate) -> bool:
@@ -116,6 +130,11 @@ class Compiler:
         self.rules: list[RuleColumns] = []
         self._carry_foreign_types()
         self._declare(path)
+
+    @property
+    def moves_rows(self) -> bool:
+        """Whether a second try is not to be had: the rows of a failed one cannot be told one by one."""
+        return any(isinstance(stage, Deduplicate) for stage in self.stages)
 
     def enter(self, node: str, place: str) -> None:
         """From here on, what is refused is refused at this op."""

@@ -18,7 +18,7 @@ from executors.spark.parcels import BROKEN
 from executors.spark.steps import run_programs
 from executors.types import wire_type
 from executors.validation import BAD
-from executors.vectors import Value, Vector, compute, vector_of
+from executors.vectors import Vector, compute, vector_of
 from ir.types import ColumnType
 
 if TYPE_CHECKING:
@@ -89,10 +89,7 @@ def _computable(stage: Stage, types: dict[str, pa.DataType]) -> Vectors | RunPro
             if vectors is not None:
                 types |= {name: vector.type for name, vector in vectors.columns}
             return vectors
-        case Sift(out):
-            # It only spares expressions rows that might fail them, and here none fails.
-            return Vectors(((out, Value(True, pa.bool_())),))
-        case Deduplicate():
+        case Sift() | Deduplicate():
             return None
 
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StructField, StructType
 
 from executors.charsets import UTF8, Charset
 from executors.errors import ExpressionFailed, Terminal, Transient
@@ -25,14 +25,14 @@ from executors.spark.computing import ComputeTask, computable
 from executors.spark.errors import translate
 from executors.spark.first_failing import FirstFailing
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
-from executors.spark.parcels import BROKEN, PARCEL, PackTask, UnpackTask
-from executors.spark.reader import HIDDEN, ReadTask, group_parts
+from executors.spark.parcels import BATCH, BROKEN, PARCEL, ROW, PackTask, UnpackTask
+from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
-from executors.spark.sifting import SiftParcels, SiftTask
+from executors.spark.sifting import SiftTask
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
-from executors.validation import BAD, FILE, RAW, RECORD, FailedFlag, ValidationPlan
+from executors.validation import FILE, RECORD, FailedFlag, ValidationPlan
 from ir.pipeline import Path
 
 MOST_TASKS = 16
@@ -164,7 +164,7 @@ def _run_through_spark(session: RunSession, plan: PassPlan) -> list[dict[str, An
     reader, sink = _ends(plan)
     numbers = frame_of_numbers(session.start(), len(reader.groups))
     with translate(plan.path.target.id, plan.compiled.expressions):
-        return run_job((_moving_rows if plan.compiled.moves_rows else _through_spark)(numbers, reader, sink, plan))
+        return run_job(_through_spark(numbers, reader, sink, plan))
 
 
 def _validation_plan(plan: PassPlan, compiled: Compiled) -> ValidationPlan:
@@ -197,31 +197,21 @@ def _through_spark(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: P
 def frame_of_rows(numbers: DataFrame, reader: ReadTask, compiled: Compiled, plan: PassPlan | None = None) -> DataFrame:
     """Parcels of whole batches, and beside them, row by row, what the stages have computed. A path with rules needs
     the `plan` that they are judged by."""
-    schema = StructType([*_PACKED, *_schema(compiled, compiled.needed)])
-    frame = map_task(numbers, PackTask(reader, compiled.needed), schema)
+    places = _PLACES if compiled.moves_rows else ()
+    schema = StructType([*_PACKED, *_schema(compiled, compiled.needed), *places])
+    frame = map_task(numbers, PackTask(reader, compiled.needed, compiled.moves_rows), schema)
     for stage in compiled.stages:
         frame = _add(frame, stage, compiled, len(reader.groups), plan)
     return frame.select(PARCEL, *compiled.computed())
 
 
-def _moving_rows(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: PassPlan) -> DataFrame:
-    """Whole rows through the JVM, for stages that give each row another place."""
-    compiled = plan.compiled
-    columns = compiled.read_columns()
-    frame = map_task(numbers, reader, StructType([*_HIDDEN, *_schema(compiled, columns)]))
-    frame = frame.withColumn(BROKEN, F.col(BAD).isNotNull())
-    for stage in compiled.stages:
-        frame = _add(frame, stage, compiled, len(reader.groups), plan)
-    return map_task(frame.select(*HIDDEN, *columns, *compiled.computed()), sink, COUNTS)
-
-
-_HIDDEN = (
+_PACKED = (StructField(PARCEL, BinaryType()), StructField(BROKEN, BooleanType()))
+_PLACES = (
+    StructField(BATCH, LongType()),
+    StructField(ROW, IntegerType()),
     StructField(FILE, IntegerType()),
     StructField(RECORD, LongType()),
-    StructField(BAD, StringType()),
-    StructField(RAW, StringType()),
 )
-_PACKED = (StructField(PARCEL, BinaryType()), StructField(BROKEN, BooleanType()))
 
 
 def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: PassPlan | None) -> DataFrame:
@@ -232,7 +222,7 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
             added = _schema(compiled, outputs_of(programs))
             return map_task(frame, ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
         case Deduplicate():
-            return _mark_last(frame, stage, tasks)
+            return _mark_last(frame, stage, tasks).repartition(tasks, BATCH).sortWithinPartitions(BATCH, ROW)
         case Sift() if plan is not None:
             return _sift(frame, stage, plan)
     raise LookupError(f"nothing judges the rules before {stage}")
@@ -240,9 +230,8 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
 
 def _sift(frame: DataFrame, stage: Sift, plan: PassPlan) -> DataFrame:
     so_far = stage.so_far
-    task = SiftTask(_validation_plan(plan, so_far), so_far.sink_programs(), stage.out)
-    looking = SiftParcels(task, tuple(so_far.computed())) if PARCEL in frame.columns else task
-    return map_task(frame, looking, StructType([*frame.schema.fields, StructField(stage.out, BooleanType())]))
+    task = SiftTask(_validation_plan(plan, so_far), so_far.sink_programs(), tuple(so_far.computed()), stage.out)
+    return map_task(frame, task, StructType([*frame.schema.fields, StructField(stage.out, BooleanType())]))
 
 
 def _mark_last(frame: DataFrame, stage: Deduplicate, tasks: int) -> DataFrame:

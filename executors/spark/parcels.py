@@ -1,7 +1,8 @@
 """Batches that pass through the JVM unopened, so that only what expressions look at is taken apart into rows there.
 
 The first row of every batch carries the whole batch as one value; the rows beside it carry the columns that expressions
-need. No stage drops, adds or moves rows, so the sink can put both together again.
+need. No stage drops or adds rows, and those that move rows bring them back in order by BATCH and ROW, so the sink can
+put both together again.
 """
 
 from __future__ import annotations
@@ -18,25 +19,37 @@ import pyarrow.compute as pc
 from executors.errors import Terminal
 from executors.formats.closing import closed_after
 from executors.spark.reader import ReadTask
-from executors.validation import BAD
+from executors.validation import BAD, FILE, RECORD
 
 if TYPE_CHECKING:
     from executors.spark.jobs import Task
 
 PARCEL, BROKEN = "_flow_parcel", "_flow_broken"
 """The batch, NULL but in its first row; and whether the row's record could not be read."""
+BATCH, ROW = "_flow_batch", "_flow_row"
+PLACES = (BATCH, ROW, FILE, RECORD)
+"""Where a row stands: its place among the rows that travel, and the one in its source."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
-    """Reads a task's splits into parcels, with the needed columns beside them."""
+    """Reads a task's splits into parcels, with the needed columns beside them. `tells_places` adds those of PLACES."""
 
     reader: ReadTask
     needed: tuple[str, ...]
+    tells_places: bool = False
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with closed_after(self.reader(numbers)) as batches:
-            yield from (pack(batch, self.needed) for batch in batches if batch.num_rows)
+        for groups in numbers:
+            for group in groups.column(0).to_pylist():
+                yield from self._packed(group)
+
+    def _packed(self, group: int) -> Iterator[pa.RecordBatch]:
+        with closed_after(self.reader.read_group(group)) as batches:
+            for number, batch in enumerate(batch for batch in batches if batch.num_rows):
+                packed = pack(batch, self.needed)
+                # The same number whenever the task is done again: Spark may ask anew for a part of what it has sent.
+                yield _placed(packed, batch, group << 32 | number) if self.tells_places else packed
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,16 @@ def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Itera
                 [*own.columns, *(piece.column(name) for name in computed)], [*own.schema.names, *computed]
             )
     _require_all(batch, done)
+
+
+def _placed(packed: pa.RecordBatch, batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
+    places = [
+        pa.repeat(pa.scalar(number, pa.int64()), batch.num_rows),
+        pa.array(range(batch.num_rows), pa.int32()),
+        batch.column(FILE),
+        batch.column(RECORD),
+    ]
+    return pa.RecordBatch.from_arrays([*packed.columns, *places], [*packed.schema.names, *PLACES])
 
 
 def look_into(

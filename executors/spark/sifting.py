@@ -14,33 +14,23 @@ from executors.validation import ValidationPlan, left_by_rules
 
 @dataclass(frozen=True, slots=True)
 class SiftTask:
-    """Adds a boolean column, true for the rows that are left. `programs` finish the columns that the rules of `plan`
-    look at."""
+    """Adds a boolean column, true for the rows that are left, to rows that travel in parcels with the `computed`
+    columns beside them. `programs` finish the columns that the rules of `plan` look at."""
 
     plan: ValidationPlan
     programs: tuple[Program, ...]
+    computed: tuple[str, ...]
     out: str
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (_with(batch, self.out, self.look(batch)) for batch in batches)
+    def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        looked = look_into(frames, self.computed, self._look)
+        return (_with(frame, self.out, left) for frame, left in looked)
 
-    def look(self, batch: pa.RecordBatch) -> pa.BooleanArray:
+    def _look(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         # What a later expression needs may have been made already, by the reader: the same flags under the same names.
         made = set(outputs_of(self.programs))
         own = batch.select([name for name in batch.schema.names if name not in made])
         return left_by_rules(run_programs(own, self.programs), self.plan)
-
-
-@dataclass(frozen=True, slots=True)
-class SiftParcels:
-    """The same for rows that travel in parcels, with the `computed` columns beside them."""
-
-    task: SiftTask
-    computed: tuple[str, ...]
-
-    def __call__(self, frames: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        looked = look_into(frames, self.computed, self.task.look)
-        return (_with(frame, self.task.out, left) for frame, left in looked)
 
 
 def _with(batch: pa.RecordBatch, name: str, values: pa.Array) -> pa.RecordBatch:

@@ -208,7 +208,7 @@ def small(bench: Bench) -> None:
     for number in range(bench.runs):
         put_file(bench.folder, csv, number)
         cold.append(time_cold_run(document))
-    print(f"{'cold flow run, 1,000 rows, whole process':<58} {statistics.median(cold):7.2f} s   aim ≤ 15 s", flush=True)
+    print(f"{'cold flow run, 1,000 rows, whole process':<58} {statistics.median(cold):7.2f} s   aim ≤ 12 s", flush=True)
     with running_worker(), control_plane(with_broker=True):
         warm = []
         for number in range(bench.runs, bench.runs + 25):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from executors.errors import Terminal
+from executors.formats import csv
 from executors.formats.files import LOCAL_FILES
 from executors.model import Connection, StageColumn
 from executors.postgres.staging import StagingTables
@@ -259,3 +261,19 @@ def test_types_that_spark_lacks_serve_expressions_as_text_and_are_judged_once(
     staged = stage(run_session, warehouse, make_path(*ops, onTypeMismatch="skip"), [file])
     assert [row[2:] for row in staged.rows] == [("0b", "1!"), ("1b", "2!")]
     assert staged.violations() == {"shape/type:k": 1}
+
+
+def test_rows_that_deduplicate_moves_come_back_to_their_batches(
+    run_session: RunSession, warehouse: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv, "scan", partial(csv.scan, split_bytes=200))
+    texts = ["k,v\n" + "".join(f"{n % 90},{name}{n}\n" for n in range(900)) for name in "ab"]
+    files = [write(tmp_path, f"{number}.csv", text) for number, text in enumerate(texts)]
+    ops = (
+        {"op": "deduplicate", "keys": ["k"]},
+        {"op": "derive", "columns": {"w": "upper(v)"}},
+        {"op": "deduplicate", "keys": ["w"]},
+    )
+    staged = stage(run_session, warehouse, make_path(*ops), files)
+    assert staged.rows == [(str(n % 90), f"b{n}", f"B{n}") for n in range(810, 900)]
+    assert (staged.result.total("rows_arrived"), staged.rejects) == (90, [])

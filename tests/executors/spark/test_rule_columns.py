@@ -120,7 +120,7 @@ def and_then(path: DocumentPath, *rules: dict[str, Any]) -> DocumentPath:
 @pytest.mark.parametrize(
     "ops",
     [(), ({"op": "deduplicate", "keys": ["c"]},), ({"op": "filter", "where": "a IS NULL OR a <> 4"},)],
-    ids=["parcels", "whole-rows", "filtered"],
+    ids=["plain", "deduplicated", "filtered"],
 )
 @pytest.mark.parametrize(
     "first", [{"type": "range", "field": "b", "min": 1, "onFail": "skip"}, expression("b > 0")], ids=["arrow", "spark"]
@@ -150,7 +150,7 @@ def test_an_error_for_a_row_that_is_left_ends_the_run_still(run_session: RunSess
     assert (stopped.value.code, stopped.value.node) == ("expression.failed", "later")
 
 
-def test_rows_in_many_batches_keep_in_step_while_they_are_sifted(
+def test_rows_in_many_batches_keep_in_step_where_rules_are_evaluated_in_between(
     run_session: RunSession, warehouse: Connection, tmp_path: Path
 ):
     file = tmp_path / "many.csv"
