@@ -79,7 +79,7 @@ def _loads(conn: Conn, owner: Owner, node: str, rows_range: IncrementalRange) ->
     query = sql.SQL(
         "SELECT l.run_id, CASE WHEN l.of = {of} THEN l.read_from END FROM ("
         "SELECT c.run_id, c.token, c.counts ->> 'read_from' AS read_from,"
-        " lag(ARRAY[c.counts -> 'mark' ->> 'column', c.counts -> 'mark' ->> 'type']) OVER loads AS of"
+        " lag(ARRAY[c.counts -> 'watermark' ->> 'column', c.counts -> 'watermark' ->> 'type']) OVER loads AS of"
         " FROM flow_meta.load_commits AS c WHERE c.tenant = {tenant} AND c.pipeline = {pipeline} AND c.node = {node}"
         " AND c.undone_by IS NULL AND NOT c.counts ?| ARRAY['replay', 'restored']"
         " WINDOW loads AS (ORDER BY c.token)) AS l ORDER BY l.token"

@@ -34,7 +34,7 @@ class AlertSerializer(CamelSerializer[Alert]):
     title = serializers.CharField()
     severity = serializers.ChoiceField(Severity.choices)
     state = serializers.ChoiceField(AlertState.choices)
-    pipeline = serializers.CharField(source="pipeline.ident", allow_null=True)
+    pipeline = serializers.CharField(source="pipeline.slug", allow_null=True)
     run = serializers.UUIDField(source="run_id", allow_null=True)
     node = OptionalTextField()
     message = serializers.CharField()

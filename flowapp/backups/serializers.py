@@ -28,7 +28,7 @@ class BackupSerializer(CamelSerializer[Backup]):
     """A target as it was before a load."""
 
     id = serializers.UUIDField()
-    pipeline = serializers.CharField(source="pipeline.ident")
+    pipeline = serializers.CharField(source="pipeline.slug")
     run = serializers.UUIDField(source="run_id", help_text="The run whose load it was taken before.")
     node = serializers.CharField()
     schema = serializers.CharField()

@@ -60,7 +60,7 @@ class DeliverySerializer(CamelSerializer[Delivery]):
     state = serializers.ChoiceField(DeliveryState.choices)
     alert = serializers.UUIDField(source="alert_id", allow_null=True, help_text="Null for a test.")
     alert_kind = serializers.CharField(source="alert.kind", allow_null=True)
-    pipeline = serializers.CharField(source="alert.pipeline.ident", allow_null=True)
+    pipeline = serializers.CharField(source="alert.pipeline.slug", allow_null=True)
     attempts = serializers.IntegerField()
     last_error = serializers.SerializerMethodField()
     made_at = serializers.DateTimeField()

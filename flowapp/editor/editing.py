@@ -397,7 +397,7 @@ def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
             "panel": panel,
             "columns": [*panel.columns, *_columns_of_files(editor, view)],
         }
-        pane["mark"] = saved_watermark(editor.pipeline, node)
+        pane["watermark"] = saved_watermark(editor.pipeline, node)
     else:
         pane |= {"panel": settings_panel(view)}
     suffix = f"?{query.urlencode()}"

@@ -30,7 +30,7 @@ class FileSerializer(CamelSerializer[LoadUnit]):
     """A file that a pipeline has seen."""
 
     id = serializers.UUIDField()
-    pipeline = serializers.CharField(source="pipeline.ident")
+    pipeline = serializers.CharField(source="pipeline.slug")
     node = serializers.CharField()
     name = serializers.CharField(help_text="From the workspace's folder.")
     sha256 = serializers.CharField()

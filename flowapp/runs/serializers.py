@@ -26,7 +26,7 @@ class RunSummarySerializer(CamelSerializer[Run]):
     """A run as a list shows it."""
 
     run = serializers.UUIDField(source="pk")
-    pipeline = serializers.CharField(source="pipeline.ident")
+    pipeline = serializers.CharField(source="pipeline.slug")
     version = serializers.IntegerField(source="version_number", allow_null=True, help_text="Null for a draft.")
     number = serializers.IntegerField(help_text="Counted from 1 in every pipeline.")
     purpose = serializers.ChoiceField(Purpose.choices)

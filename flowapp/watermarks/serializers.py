@@ -37,7 +37,7 @@ class LagField(serializers.JSONField):
 class WatermarkSerializer(CamelSerializer[Watermark]):
     """Where the next load of one target begins."""
 
-    pipeline = serializers.CharField(source="place.pipeline.ident")
+    pipeline = serializers.CharField(source="place.pipeline.slug")
     node = serializers.CharField(source="place.target.id")
     connection = serializers.CharField(source="place.target.connection")
     schema = serializers.CharField(source="place.target.schema_")
