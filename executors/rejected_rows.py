@@ -206,7 +206,7 @@ class RejectedRowsReader:
         return ()
 
     def nothing_new(self, source: Source) -> str:
-        return "None of the rows can be loaded any more."
+        return "None of the rows can be loaded."
 
     def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""

@@ -51,7 +51,7 @@ def read_hours(name: str, default: float) -> float:
     except ValueError:
         hours = 0.0
     if not 0 < hours <= MOST_HOURS:
-        raise BadSetting(f"{name} is {text!r}.", f"Use a number of hours above 0 and up to {MOST_HOURS:g}.")
+        raise BadSetting(f"{name} is {text!r}.", f"Use a number of hours above 0, at most {MOST_HOURS:g}.")
     return hours
 
 
@@ -81,7 +81,8 @@ def read_secret(name: str, home: Path, *, production: bool) -> list[str]:
         if production:
             raise BadSetting(
                 f"{name} is not set, and FLOW_ENV=production needs it.",
-                "Give a comma-separated list whose first entry is in use and whose others still verify or decrypt.",
+                "Give a comma-separated list The first entry is used to sign or encrypt; the others still verify or "
+                "decrypt.",
             )
         os.environ[name] = made_once(home / f"{name.lower()}.secret", MAKERS[name])
     values = read_list(name)
@@ -100,7 +101,7 @@ def _make_encryption_key() -> str:
 
 def _check_secret_key(name: str, value: str) -> None:
     if len(value) < 32:
-        raise BadSetting(f"{name} holds a key of {len(value)} characters.", "Use 32 random ones or more.")
+        raise BadSetting(f"{name} contains a key of {len(value)} characters.", "Use at least 32 random characters.")
 
 
 def _check_encryption_key(name: str, value: str) -> None:
@@ -108,7 +109,7 @@ def _check_encryption_key(name: str, value: str) -> None:
         Fernet(value)
     except ValueError:
         raise BadSetting(
-            f"{name} holds something that is no key: a key is 32 random bytes in URL-safe base64.",
+            f"{name} contains an invalid key. A key is 32 random bytes in URL-safe base64.",
             'Make one: python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"',
         ) from None
 

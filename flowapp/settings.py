@@ -158,7 +158,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Flow",
-    "DESCRIPTION": "Build data pipelines and trust what they load. Problems are told as in RFC 9457.",
+    "DESCRIPTION": "Build data pipelines and trust what they load. Errors follow RFC 9457.",
     "VERSION": "1.0",
     "OAS_VERSION": "3.1.0",
     "ENUM_NAME_OVERRIDES": {

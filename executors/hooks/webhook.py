@@ -33,7 +33,7 @@ def send(call: HookCall) -> str:
 def post_webhook(connection: WebhookConnection, key: str, body: bytes) -> int:
     """POST a signed body to a connection; returns the status of the answer. Raises Failure unless it was accepted.
 
-    `key` stays the same when the same body is sent again, so that a receiver can tell."""
+    `key` stays the same when the same body is resent, so that a receiver can tell."""
     status = Posting(connection.url, body, headers_of(connection, key, body, int(time.time()))).send()
     require_accepted(status)
     return status

@@ -188,5 +188,5 @@ def _require_same(stored: StoredWatermark, kind: WatermarkType, target: Target) 
             f"The stored mark is of column {stored.column!r} ({stored.type}); the target now follows "
             f"{target.watermark_column!r} ({kind.name}). What one says nothing of the other.",
             node=target.id,
-            hint="Reset the mark to go on from the highest value of the table, or set it, with a reason.",
+            hint="Reset watermark to go on from the highest value of the table, or set it, with a reason.",
         )

@@ -119,8 +119,9 @@ class ModeCounts:
 
 @dataclass(frozen=True, slots=True)
 class LoadCounts:
-    """What a load committed. `staged = replaced + behind the mark + suppressed + loaded`, with `loaded = inserted +
-    updated + unchanged` and, behind the mark, what is below the bound and what was read again. `older` of the
+    """What a load committed. `staged = replaced + behind the watermark + suppressed + loaded`, with `loaded = "
+    "inserted +
+    updated + unchanged` and, behind the watermark, what is below the bound and what was read again. `older` of the
     `suppressed` rows stayed out because the table holds newer ones; a trigger swallowed the others. `ahead` of
     the inserted rows are dated after the database's clock, or not a number; `differing` and `doubtful` are those of
     `SkippedRows`."""

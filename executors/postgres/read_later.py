@@ -71,7 +71,7 @@ def read_later(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, bounds:
         rows_range.type.of(sql.Identifier("a", "b")),
     )
     kind, _, name = READ.partition(":")
-    return Refusal(kind, name, rows_range.column, "was read again by a later run, which did not reject it", condition)
+    return Refusal(kind, name, rows_range.column, "was read again by a later run and not rejected", condition)
 
 
 def _loads(conn: Conn, owner: Owner, node: str, rows_range: IncrementalRange) -> list[Load]:

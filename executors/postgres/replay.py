@@ -174,7 +174,7 @@ class ReplayCommit:
         if missing := len(rows) - len(claimed):
             raise Transient(
                 "replay.rows_changed",
-                f"{counted(missing, 'row')} of {len(rows):,} were changed, replayed or thrown away by somebody else "
+                f"{counted(missing, 'row')} of {len(rows):,} were changed, replayed or purged by somebody else "
                 "meanwhile.",
                 node=plan.run.node,
                 hint="Nothing was loaded. Replay the rows again: those that are still open are taken.",

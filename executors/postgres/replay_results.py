@@ -22,7 +22,7 @@ LAST = "loaded"
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """`entry` is the number of the row's entry by which it was chosen; of a row that was thrown away nothing else is
+    """`entry` is the number of the row's entry by which it was chosen; of a row that was purged nothing else is
     known. `rules` are those that it failed in the replay."""
 
     entry: int

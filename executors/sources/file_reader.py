@@ -74,7 +74,9 @@ class FileSourceReader:
 
     def nothing_new(self, source: Source) -> str:
         opened = self._opened[source.id]
-        return "No file came." if opened.missed else f"Every matching file ({len(opened.scans):,}) is loaded already."
+        return (
+            "No file was found." if opened.missed else f"Every matching file ({len(opened.scans):,}) is loaded already."
+        )
 
     def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         commits = [set(lane.commit.files_done) for lane in lanes if lane.commit]
@@ -309,7 +311,7 @@ class FileSourceReader:
             self._alert(self._opened[source.id], "source.empty", text, "Look whether the sender has lost its data.")
 
     def _missed(self, source: Source, handler: FileSource, listing: Listing) -> _Opened:
-        """No file came: wait if the policy says so, else do what `onMissAction` says."""
+        """No file was found: wait if the policy says so, else do what `onMissAction` says."""
         config = config_of(source, FilesConfig)
         policy, waited = config.wait_policy, self._job.waited
         text = f"No file in {config.path!r} matches {config.pattern.value!r}."

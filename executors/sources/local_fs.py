@@ -49,7 +49,7 @@ class LocalFs(FileSource):
         return LOCAL_FILES
 
     def find_files(self, now: float) -> Iterator[SourceFile]:
-        """Raises Terminal if the path is missing, or a matching name leads out of the workspace's folder."""
+        """Raises Terminal if the path is missing, or a matching name leads outside the workspace's folder."""
         matches = compile_pattern(self._config.pattern, datetime.fromtimestamp(now, UTC))
         for folder in self._folders():
             for entry in self._entries(folder):
@@ -130,7 +130,7 @@ class LocalFs(FileSource):
         if not real.is_relative_to(self._root):
             raise Terminal(
                 "source.path_outside",
-                f"{path.relative_to(self._root)} leads out of the workspace's folder.",
+                f"{path.relative_to(self._root)} leads outside the workspace's folder.",
                 hint="Put files into the workspace's folder itself; links must not lead out of it.",
                 node=self.node,
             )

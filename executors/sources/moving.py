@@ -33,7 +33,7 @@ def move_if_free(file: Path, to: Path) -> bool:
         return False
     except FileNotFoundError as error:
         raise Transient(
-            "source.changed", f"{file.name} is gone.", hint="Something else moved it; the next try lists again."
+            "source.changed", f"{file.name} is gone.", hint="Something else moved it; the next attempt lists again."
         ) from error
     except OSError as error:
         raise _refused(file, error) from error

@@ -289,7 +289,7 @@ class Compiler:
         return sql, flags | self._rejected(sql)
 
     def keep_last(self, keys: Sequence[str], order_by: str | None) -> None:
-        """Mark the last row of each key; rows that are filtered away do not count, those that are bad all stay."""
+        """Mark the last row of each key; rows that are filtered out do not count, those that are bad all stay."""
         needed = [self._need(name) for name in keys]
         order = self._order(order_by) if order_by is not None else None
         flags = frozenset().union(*(flags for _, flags in (*needed, *([order] if order else []))))

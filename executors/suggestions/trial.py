@@ -1,4 +1,4 @@
-"""What a rule would have hit, by the code that judges runs."""
+"""What a rule would have failed, by the code that judges runs."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ class RoleTooLow(FlowError):
     def __init__(self, role: str, needed: str, workspace: Workspace) -> None:
         super().__init__(
             "role.too_low",
-            f"This needs the role {needed}; yours in workspace {workspace.slug} is {role}.",
-            hint="An admin of the workspace can change your role on its Settings page.",
+            f"You need the role {needed}; your role in workspace {workspace.slug} is {role}.",
+            hint="An admin of the workspace can change your role on the Settings page.",
         )
         self.role, self.needed = role, needed
 
@@ -50,7 +50,7 @@ def member_access(user: User | AnonymousUser, slug: str) -> Access:
     """What the user may do in the workspace; to strangers it does not exist, and Http404 is raised."""
     found = Membership.objects.select_related("workspace").filter(user_id=user.pk, workspace__slug=slug).first()
     if found is None:
-        raise Http404("No such workspace.")
+        raise Http404("Unknown workspace.")
     return Access(found.workspace, found.role, found)
 
 

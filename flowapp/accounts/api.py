@@ -64,7 +64,7 @@ class TokenList(generics.ListAPIView[Token]):
         if (author := author_of(request)) is None:
             raise AccountError(
                 "token.no_creator",
-                "A token that was made on the server cannot make others: nothing would end them with it.",
+                "A token made on the server cannot make other tokens, because they would outlive it.",
                 hint="Make the token on the server: `flow token add`.",
             )
         key, token = add_token(request.workspace, **given.validated_data, created_by=author)

@@ -18,10 +18,10 @@ class AccountsConfig(AppConfig):
         from flowapp.processes.retention import Retention
 
         retention.register(
-            Retention("Wrong passwords, as counted", LoginFailures, "until", 1),
-            Retention("Networks that people sign in from, as hashes", KnownNetwork, "seen_at", KNOWN_DAYS),
-            Retention("How many credentials of a person were ended", EndedCredentials, "at", 365),
-            Retention("Sign-ins, after their end", Session, "expire_date", 1),
-            Retention("Links to sign in once, after their end", LoginLink, "expires_at", 7),
-            Retention("Keys to the API, after their end", Token, "expires_at", 90),
+            Retention("Counts of wrong passwords", LoginFailures, "until", 1),
+            Retention("Hashes of the networks that people sign in from", KnownNetwork, "seen_at", KNOWN_DAYS),
+            Retention("Counts of revoked credentials", EndedCredentials, "at", 365),
+            Retention("Expired sessions", Session, "expire_date", 1),
+            Retention("Expired login links", LoginLink, "expires_at", 7),
+            Retention("Expired API tokens", Token, "expires_at", 90),
         )

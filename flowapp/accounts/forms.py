@@ -12,7 +12,8 @@ from flowapp.accounts.roles import ROLES
 
 ROLE_CHOICES = tuple((role, role.capitalize()) for role in ROLES)
 ROLES_EXPLAINED = (
-    "Viewers read everything but values of rejected rows. Editors also edit and run pipelines, fix rejected rows and "
+    "Viewers read everything except values of rejected rows. Editors also edit and run pipelines, fix rejected rows "
+    "and "
     "upload files. Admins also manage connections, members and tokens."
 )
 
@@ -40,11 +41,11 @@ class NewPassword(StyledForm):
     password = forms.CharField(
         label="New password",
         strip=False,
-        help_text="At least 12 characters, and none of the usual ones.",
+        help_text="At least 12 characters. Common passwords are refused.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     again = forms.CharField(
-        label="The same again", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+        label="Repeat the password", strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
     )
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
@@ -59,7 +60,7 @@ class NewPassword(StyledForm):
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
         if {"password", "again"} <= given.keys() and given["password"] != given["again"]:
-            self.add_error("again", "This differs from the password above.")
+            self.add_error("again", "The passwords differ. Type the same password twice.")
         return given
 
 
@@ -67,7 +68,8 @@ class WorkspaceForm(StyledForm):
     slug = forms.CharField(
         label="Name",
         max_length=63,
-        help_text="Small letters, digits and -, such as sales-team. Addresses and folders bear it, so it stays.",
+        help_text="Lower-case letters, digits and -, such as sales-team. It is part of addresses and folders and "
+        "cannot change.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -80,4 +82,4 @@ class MemberForm(StyledForm):
 class TokenForm(StyledForm):
     name = forms.CharField(label="Name", max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     role = forms.ChoiceField(label="Role", choices=ROLE_CHOICES)
-    days = forms.IntegerField(label="Days it lasts", initial=90, min_value=1, max_value=3650)
+    days = forms.IntegerField(label="Valid for (days)", initial=90, min_value=1, max_value=3650)

@@ -52,7 +52,7 @@ def password_login(request: HtmxRequest) -> HttpResponse:
         else:
             if user is not None:
                 return _sign_in(request, user, target)
-            form.add_error(None, "This e-mail address and password do not belong together.")
+            form.add_error(None, "Wrong email address or password.")
     status = 422 if form.errors else 200
     return render_page(request, "accounts/login.html", {"form": form, "next": target}, status=status)
 
@@ -77,9 +77,14 @@ def _sign_in(request: HtmxRequest, user: User, target: str) -> HttpResponse:
 
 
 def _why_ended(ended: EndedCredentials) -> str:
-    because = f"you were added to workspace {ended.joined}" if ended.joined else "you signed in by a link of the server"
+    because = (
+        f"you were added to workspace {ended.joined}"
+        if ended.joined
+        else "you signed in with a link made on the server"
+    )
     return (
-        f"Others may have had access to your account. On {ended.at:%Y-%m-%d}, when {because}, Flow ended {ended}. "
+        f"Other people may have had access to your account. On {ended.at:%Y-%m-%d}, when {because}, Flow ended "
+        f"{ended}. "
         "If you had a password, set a new one."
     )
 
@@ -94,7 +99,7 @@ def _safe_target(request: HtmxRequest) -> str:
 @require_POST
 def log_out(request: HtmxRequest) -> HttpResponse:
     logout(request)
-    messages.success(request, "You are signed out.")
+    messages.success(request, "Signed out.")
     return redirect("accounts:login")
 
 
@@ -108,7 +113,7 @@ def password(request: HtmxRequest) -> HttpResponse:
     if form.is_valid():
         set_password(request.user, form.cleaned_data["password"])
         update_session_auth_hash(request, request.user)
-        messages.success(request, "Your password is set.")
+        messages.success(request, "Password set.")
         response = redirect("start")
         remember_client(request, response, request.user)
         return response

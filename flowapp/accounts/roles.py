@@ -40,6 +40,6 @@ def require_values(role: str) -> None:
     if not may_see_values(role):
         raise FlowError(
             "role.too_low",
-            f"This needs the role {ROWS_VIEW}, which sees the values of rejected rows; yours is {role}.",
-            hint="An admin of the workspace can change your role on its Settings page.",
+            f"You need the role {ROWS_VIEW} to see values of rejected rows. Your role is {role}.",
+            hint="An admin of the workspace can change your role on the Settings page.",
         )

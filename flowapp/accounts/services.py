@@ -44,14 +44,14 @@ def make_workspace(slug: str, maker: User) -> Membership:
     if not SLUG.fullmatch(slug):
         raise AccountError(
             "workspace.name_invalid",
-            f"{slug!r} cannot name a workspace.",
-            hint="A name begins with a small letter and holds up to 63 small letters, digits and -.",
+            f"{slug!r} is not a valid name for a workspace.",
+            hint="A name begins with a lower-case letter and has up to 63 lower-case letters, digits and -.",
         )
     held = hold_signed_in(maker)
     workspace, is_new = Workspace.objects.get_or_create(slug=slug)
     if not is_new:
         raise AccountError(
-            "workspace.name_taken", f"There is a workspace {slug!r} already.", hint="Choose another name."
+            "workspace.name_taken", f"There is already a workspace {slug!r}.", hint="Choose another name."
         )
     membership = Membership.objects.create(workspace=workspace, user=held, role="admin")
     membership.ended = end_shared_credentials(held, workspace)
@@ -121,11 +121,13 @@ def make_member_link(admin: User, membership: Membership) -> tuple[str, LoginLin
     if not governs(admin, user):
         raise AccountError(
             "login_link.not_yours",
-            f"{user.email} is also in a workspace of which you are no admin.",
+            f"{user.email} is also in a workspace where you are not an admin.",
             hint="On the server: `flow user link EMAIL`.",
         )
     if not user.is_active:
-        raise AccountError("user.inactive", f"{user.email} is deactivated.", hint="Ask whoever runs the server.")
+        raise AccountError(
+            "user.inactive", f"{user.email} is deactivated.", hint="Ask the administrator of the server."
+        )
     return _make_link(user, admin)
 
 
@@ -139,7 +141,7 @@ def use_login_link(key: str) -> User:
     if link is None or user is None or not user.is_active or not unused.update(used_at=timezone.now()):
         raise AccountError(
             "login_link.invalid",
-            "This login link was used before, has expired, was ended or never existed.",
+            "This login link was used, has expired, was revoked or does not exist.",
             hint="Ask for a new one: `flow user link EMAIL`.",
         )
     _settle_control(user, link.made_by)
@@ -154,7 +156,7 @@ def _settle_control(user: User, maker: User | None) -> None:
         if not governs(maker, user):
             raise AccountError(
                 "login_link.maker_left",
-                "Whoever made this login link is no longer an admin of all your workspaces.",
+                "The person who made this login link is no longer an admin of all your workspaces.",
                 hint="Ask an admin for a new one, or on the server: `flow user link EMAIL`.",
             )
         give_up_sole_control(user)
@@ -184,7 +186,7 @@ def add_token(
             token.save()
     except IntegrityError:
         raise AccountError(
-            "token.name_taken", f"There is a token named {name!r} already.", hint="Choose another name."
+            "token.name_taken", f"There is already a token named {name!r}.", hint="Choose another name."
         ) from None
     return key, token
 
@@ -199,7 +201,7 @@ def _require_role(user: User, workspace: Workspace, role: str) -> None:
     if mine is None or not is_at_least(mine.role, role):
         raise AccountError(
             "token.role_too_high",
-            f"A token of yours cannot have the role {role} here.",
+            f"You cannot make a token with the role {role}.",
             hint="Give it your own role or a lower one.",
         )
 
@@ -236,7 +238,7 @@ def _require_other_admin(membership: Membership) -> None:
         raise AccountError(
             "member.last_admin",
             f"{membership.user.email} is the only admin of this workspace.",
-            hint="Make somebody else an admin first.",
+            hint="Make another member an admin first.",
         )
 
 
@@ -258,7 +260,7 @@ def _checked_email(email: str) -> str:
         validate_email(normal)
     except ValidationError:
         raise AccountError(
-            "user.email_invalid", f"{email!r} is not an e-mail address.", hint="Write it like name@example.com."
+            "user.email_invalid", f"{email!r} is not a valid email address.", hint="Write it like name@example.com."
         ) from None
     return normal
 

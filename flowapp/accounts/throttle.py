@@ -29,8 +29,8 @@ class TooManyFailures(FlowError):
     def __init__(self) -> None:
         super().__init__(
             "login.throttled",
-            "There were too many wrong passwords.",
-            hint="Wait 15 minutes, use a browser that you have signed in with before, or sign in by a one-time link: "
+            "Too many wrong passwords.",
+            hint="Wait 15 minutes, use a browser that you have signed in with before, or sign in with a one-time link: "
             "`flow user link EMAIL`.",
         )
 

@@ -72,7 +72,7 @@ def _joining_ended(member: Membership, admin: User) -> str:
     email = member.user.email
     way = "use the button Login link" if governs(admin, member.user) else f"run `flow user link {email}` on the server"
     return (
-        f"Others may have had access to the account {email}. Adding it here ended {member.ended}. "
+        f"Others may have had access to the account {email}. Adding it here revoked {member.ended}. "
         f"To give the person a new login link, {way}."
     )
 
@@ -82,8 +82,8 @@ def _joining_ended(member: Membership, admin: User) -> str:
 def drop_member(request: HtmxRequest, member: int) -> HttpResponse:
     membership = get_object_or_404(list_members(request.workspace), pk=member)
     tokens = remove_member(membership)
-    ended = f" {counted(tokens, 'API token')} of theirs ended." if tokens else ""
-    messages.success(request, f"{membership.user.email} is no longer a member.{ended}")
+    ended = f" {counted(tokens, 'API token')} revoked." if tokens else ""
+    messages.success(request, f"{membership.user.email} removed from the workspace.{ended}")
     return redirect("accounts:settings", request.workspace.slug)
 
 
@@ -118,5 +118,5 @@ def make_token(request: HtmxRequest) -> HttpResponse:
 def drop_token(request: HtmxRequest, token: UUID) -> HttpResponse:
     found = get_workspace_token(request.workspace, pk=token)
     revoke_token(found)
-    messages.success(request, f"Token {found.name} is revoked.")
+    messages.success(request, f"Token {found.name} revoked.")
     return redirect("accounts:settings", request.workspace.slug)

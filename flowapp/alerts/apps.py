@@ -15,5 +15,5 @@ class AlertsConfig(AppConfig):
         from flowapp.processes import retention
 
         retention.register(
-            retention.Retention("Alerts, once resolved", Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED))
+            retention.Retention("Resolved alerts", Alert, "resolved_at", 90, Q(state=AlertState.RESOLVED))
         )

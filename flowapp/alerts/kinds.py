@@ -21,16 +21,16 @@ Event = Literal[
 ]
 
 EVENTS: dict[Event, str] = {
-    "run.succeeded": "the next run of the pipeline that succeeds",
-    "hooks.done": "the next load whose hooks all succeed, or the hook that is run again",
-    "worker.seen": "a worker that is heard of",
-    "queue.empty": "no run that waits for too long",
+    "run.succeeded": "the next successful run of the pipeline",
+    "hooks.done": "the next load whose hooks all succeed, or a rerun of the hook",
+    "worker.seen": "a worker that sends a heartbeat",
+    "queue.empty": "a queue without runs that wait too long",
     "schedule.on_time": "the next scheduled run that starts on time",
-    "fence.raised": "the target that answers again",
-    "hold.decided": "the decision about the held load, or its end",
-    "person": "a person only",
-    "rows.in_band": "the next load with as many rows as expected",
-    "channel.delivered": "the next message that the channel takes",
+    "fence.raised": "an answer from the target",
+    "hold.decided": "a decision about the held load, or its end",
+    "person": "a person",
+    "rows.in_band": "the next load with an expected row count",
+    "channel.delivered": "the next message that the channel accepts",
 }
 """What ends an alert, in words that go on from `Resolved by`."""
 
@@ -55,21 +55,21 @@ class AlertKind:
 
 KINDS = (
     AlertKind("run.failed", "A run failed", "run.succeeded"),
-    AlertKind("run.held", "A load is held", "hold.decided"),
-    AlertKind("worker.lost", "A worker was lost in a run", "run.succeeded"),
-    AlertKind("workers.none", "No worker is alive", "worker.seen"),
+    AlertKind("run.held", "A load needs approval", "hold.decided"),
+    AlertKind("worker.lost", "A worker stopped during a run", "run.succeeded"),
+    AlertKind("workers.none", "No worker is running", "worker.seen"),
     AlertKind("queue.stuck", "Runs wait for too long", "queue.empty"),
-    AlertKind("schedule.missed", "A scheduled run was missed", "schedule.on_time"),
-    AlertKind("schedule.broken", "A schedule cannot be followed", "schedule.on_time"),
-    AlertKind("target.unreachable_for_fence", "A target cannot be asked what it has loaded", "fence.raised"),
-    AlertKind("staging.leftovers", "Staging of dead attempts was dropped", "person"),
-    AlertKind("source.missed", "No file came", "run.succeeded"),
+    AlertKind("schedule.missed", "A schedule was missed", "schedule.on_time"),
+    AlertKind("schedule.broken", "A schedule cannot be read", "schedule.on_time"),
+    AlertKind("target.unreachable_for_fence", "A target does not answer whether a load was committed", "fence.raised"),
+    AlertKind("staging.leftovers", "Staging tables of lost attempts were dropped", "person"),
+    AlertKind("source.missed", "No file was found", "run.succeeded"),
     AlertKind("source.empty", "A source was empty", "run.succeeded"),
-    AlertKind("quarantine.unwritable", "Rejected rows could not be kept", "run.succeeded"),
+    AlertKind("quarantine.unwritable", "Rejected rows could not be stored", "run.succeeded"),
     AlertKind("hook.failed", "A hook failed after the load", "hooks.done"),
-    AlertKind("rows.out_of_band", "A load had unusually many or few rows", "rows.in_band"),
-    AlertKind("remains.stay", "What a deleted pipeline left stays where it is", "person"),
-    AlertKind("channel.failing", "A channel takes no messages", "channel.delivered", told=False),
+    AlertKind("rows.out_of_band", "A load had an unusual row count", "rows.in_band"),
+    AlertKind("remains.stay", "Data of a deleted pipeline was not removed", "person"),
+    AlertKind("channel.failing", "A channel does not accept messages", "channel.delivered", told=False),
 )
 
 ALERT_KINDS: KindTable[AlertKind] = KindTable("alert kind", ((kind.kind, kind) for kind in KINDS))

@@ -74,6 +74,6 @@ def get_alert(workspace: Workspace, alert_id: UUID | str) -> Alert:
     except (Alert.DoesNotExist, ValueError):
         raise FlowError(
             "alert.unknown",
-            f"There is no alert {str(alert_id)!r} here.",
-            hint="`flow alerts list` shows the open ones.",
+            f"Unknown alert {str(alert_id)!r} here.",
+            hint="`flow alerts list` shows open alerts.",
         ) from None

@@ -56,7 +56,7 @@ def raise_alert(
     """
     owner = pipeline.workspace_id if pipeline else workspace.pk if workspace else None
     if owner is None:
-        raise TypeError("an alert is of a pipeline or a workspace: who else would be told of it?")
+        raise TypeError("an alert needs a pipeline or a workspace")
     pipeline_id = pipeline.pk if pipeline else None
     fingerprint = fingerprint_of(ALERT_KINDS[kind].kind, owner, pipeline_id, node)
     latest = {
@@ -151,7 +151,7 @@ def _refuse_unless(changed: int, alert: Alert, action: str) -> None:
         raise FlowError(
             "alert.state",
             f"Cannot {action} alert {alert.pk}: it is {alert.state}.",
-            hint="An alert goes from open to acknowledged to resolved; the same trouble again opens a new one.",
+            hint="An alert goes from open to acknowledged to resolved. The same problem later opens a new alert.",
         )
 
 

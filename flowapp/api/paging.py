@@ -51,4 +51,4 @@ class FlowCursorPagination(CursorPagination):
 
 
 def no_cursor() -> ValidationError:
-    return ValidationError("This is no cursor of this list. Take it from `next` or `previous` of a page.")
+    return ValidationError("The cursor is not valid for this list. Use `next` or `previous` of a page.")

@@ -55,7 +55,7 @@ def _body(error: Exception) -> dict[str, Any] | None:
     if isinstance(error, FlowError):
         return flow_problem(error)
     if isinstance(error, Http404):
-        return problem(404, "not_found", "There is nothing here, or not for you.")
+        return problem(404, "not_found", "Not found, or you do not have access.")
     if isinstance(error, PermissionDenied):
         return problem(403, "permission_denied", "This is not allowed.")
     if isinstance(error, exceptions.ValidationError):

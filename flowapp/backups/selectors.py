@@ -40,7 +40,7 @@ def get_backup(workspace: Workspace, backup_id: UUID | str) -> Backup:
         raise FlowError(
             "backup.unknown",
             f"There is no backup {str(backup_id)!r} here.",
-            hint="The Backups page and `flow backups list` name those there are.",
+            hint="The Backups page and `flow backups list` show all backups.",
         ) from None
 
 

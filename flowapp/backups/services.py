@@ -32,11 +32,13 @@ def restore_backup(
 ) -> Run:
     """Ask for a run that puts a backup back; it waits for those that are going on. Raises FlowError."""
     if not reason.strip():
-        raise FlowError("backup.reason_required", "Restoring a backup needs a reason.", hint="Say why; it is kept.")
+        raise FlowError(
+            "backup.reason_required", "Restoring a backup needs a reason.", hint="Give a reason. It is stored."
+        )
     if backup.dropped_at is not None:
         raise FlowError(
             "backup.gone",
-            f"The backup of {backup} is no longer there: backups are kept for {KEPT_DAYS} days.",
+            f"The backup of {backup} has expired: backups are kept for {KEPT_DAYS} days.",
             hint="Load the table again from its source.",
         )
     with transaction.atomic():
@@ -54,7 +56,7 @@ def _require_place(backup: Backup, document: Document) -> None:
             "backup.other_connection",
             f"The backup of {backup} lies behind connection {backup.connection}; target {backup.node} loads "
             f"{target.connection} now.",
-            hint=f"Name connection {backup.connection} in the target again, then restore.",
+            hint=f"Set the connection of the target back to {backup.connection}, then restore.",
         )
 
 
@@ -76,6 +78,6 @@ def _drop(connection: str, backups: list[Backup]) -> int:
         stored = get_connection(backups[0].workspace, connection)
         drop_snapshots(resolve(stored), [BackupRef(str(backup.run_id), backup.node) for backup in backups])
     except FlowError as error:
-        logger.info("Backups behind connection %s were not dropped: %s", connection, error.code)
+        logger.info("Backups at connection %s were not dropped: %s", connection, error.code)
         return 0
     return Backup.objects.filter(pk__in=[backup.pk for backup in backups]).update(dropped_at=Now())

@@ -43,5 +43,5 @@ def restore(request: HtmxRequest, backup: UUID) -> HttpResponse:
     found = get_backup(request.workspace, backup)
     run = restore_backup(found, request.POST.get("reason", ""), Trigger.MANUAL, user=request.user)
     before = f"run {found.run.number} of {found.pipeline.slug}"
-    messages.success(request, f"{found} is being put back as it was before {before}.")
+    messages.success(request, f"{found} is being restored to its state before {before}.")
     return redirect("runs:detail", request.workspace.slug, run.pk)

@@ -23,5 +23,5 @@ class ChannelsConfig(AppConfig):
         events.resolved.register(note_resolved)
         register_encrypted(Channel, "secret")
         sent = ~Q(state=DeliveryState.PENDING)
-        retention.register(retention.Retention("Messages to channels, as logged", Delivery, "made_at", KEPT_DAYS, sent))
+        retention.register(retention.Retention("Messages to channels", Delivery, "made_at", KEPT_DAYS, sent))
         periodic.register(periodic.Task("send messages", lambda _: deliver_due(), thread="courier"))

@@ -1,4 +1,4 @@
-"""Sending what is due. One process at a time sends by a channel; what fails for a while is sent again, later and later.
+"""Sending what is due. One process at a time sends by a channel; what fails for a while is resent, later and later.
 
 A message may come twice after a crash, under the same key. It never comes before an older one of the same alert.
 """
@@ -87,8 +87,8 @@ def _give_up_worn_out(channel_id: UUID) -> None:
     if batch:
         error = Terminal(
             "delivery.gave_up",
-            f"It was tried {MOST_ATTEMPTS} times, and no try came to an end.",
-            hint="Look at the scheduler's log.",
+            f"{MOST_ATTEMPTS} attempts did not finish.",
+            hint="See the scheduler's log.",
         )
         _note_failure(batch[0].channel, batch, error)
 
@@ -142,15 +142,16 @@ def _note_failure(channel: Channel, batch: Sequence[Delivery], error: FlowError,
             raise_alert(
                 "channel.failing",
                 "warning",
-                f"{counted(lost, 'message')} could not be told by channel {channel.name}: {error.message}",
-                f"{error.hint} Then send a test from the page of the channel, and from its log what failed.".strip(),
+                f"{counted(lost, 'message')} could not be sent to channel {channel.name}: {error.message}",
+                f"{error.hint} Then send a test from the channel's page, and resend the failed messages from its "
+                f"log.".strip(),
                 workspace=channel.workspace,
                 node=channel.name,
             )
 
 
 def wait_after(tries: int) -> float:
-    """Seconds until the next try, after so many."""
+    """Seconds until the next attempt, after so many."""
     return min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT)
 
 

@@ -33,7 +33,7 @@ class FilterForm(StyledForm):
         choices=[(Severity.WARNING, "warnings and errors"), (Severity.ERROR, "errors only")],
     )
     kinds = forms.MultipleChoiceField(
-        label="Of these kinds alone (none ticked: of all)",
+        label="Only these kinds (none selected: all)",
         required=False,
         choices=[(kind.kind, kind.title) for kind in KINDS if kind.told],
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input me-2"}),
@@ -50,7 +50,7 @@ class _ChannelForm(FilterForm):
         label="Name",
         max_length=63,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="Such as on-call: small letters, digits, - and _.",
+        help_text="Such as on-call: lower-case letters, digits, - and _.",
     )
     given: Any
 
@@ -60,11 +60,11 @@ class WebhookForm(_ChannelForm):
         label="URL",
         max_length=2000,
         widget=UnrepeatedInput(attrs=_OFF),
-        help_text="A public https address, without user and query.",
+        help_text="A public https address without user and query.",
     )
     secret = _secret(
         "Signing secret",
-        f"At least {SHORTEST_SECRET} characters. Requests are signed with it, by HMAC-SHA256.",
+        f"At least {SHORTEST_SECRET} characters. Requests are signed with it (HMAC-SHA256).",
         required=True,
     )
     headers = forms.CharField(
@@ -72,7 +72,7 @@ class WebhookForm(_ChannelForm):
         required=False,
         max_length=20_000,
         widget=UnrepeatedLines(attrs={"rows": 2, **_OFF}),
-        help_text="One a line, such as Authorization: Bearer …",
+        help_text="One per line, such as Authorization: Bearer …",
     )
     field_order = ("name", "url", "secret", "headers", "severity", "kinds")
 
@@ -81,7 +81,7 @@ class WebhookForm(_ChannelForm):
         values = self.cleaned_data
         headers = parse_headers(values.get("headers", ""))
         if headers is None:
-            self.add_error("headers", "Each line is a name, a colon and a value.")
+            self.add_error("headers", "Write each line as a name, a colon and a value.")
         self.given = WebhookAddress(values.get("url", ""), values.get("secret", ""), headers or {})
         return values
 
@@ -91,7 +91,7 @@ class MailboxForm(StyledForm):
 
     given: Mailbox
     to = forms.CharField(
-        label="To", max_length=4000, widget=forms.Textarea(attrs={"rows": 2, **_OFF}), help_text="One address a line."
+        label="To", max_length=4000, widget=forms.Textarea(attrs={"rows": 2, **_OFF}), help_text="One address per line."
     )
     sender = forms.CharField(label="From", max_length=254, widget=forms.TextInput(attrs=_OFF))
     host = forms.CharField(
@@ -102,7 +102,7 @@ class MailboxForm(StyledForm):
         choices=[
             ("starttls", "STARTTLS"),
             ("tls", "TLS from the start"),
-            ("none", "none, so that no password can be used"),
+            ("none", "none; a password cannot be used"),
         ],
     )
     port = forms.IntegerField(
@@ -110,10 +110,10 @@ class MailboxForm(StyledForm):
         required=False,
         min_value=1,
         max_value=65535,
-        help_text=f"Left out: {PORTS['starttls']} for STARTTLS, {PORTS['tls']} for TLS, {PORTS['none']} for none.",
+        help_text=f"Default: {PORTS['starttls']} for STARTTLS, {PORTS['tls']} for TLS, {PORTS['none']} for none.",
     )
     user = forms.CharField(label="User", required=False, max_length=254, widget=forms.TextInput(attrs=_OFF))
-    password = _secret("Password", "Stored encrypted. Leave it empty if the server asks for none.", required=False)
+    password = _secret("Password", "Stored encrypted. Leave it empty if the server needs no password.", required=False)
 
     @sensitive_variables()
     def clean(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class ChangeMailboxForm(MailboxForm):
 
     password = _secret(
         "Password",
-        "Left empty, the stored one stays; another server, port or encryption wants it again.",
+        "If empty, the stored password stays. Enter it again if you change server, port or encryption.",
         required=False,
     )
 

@@ -71,7 +71,7 @@ def message_of_test(channel: Channel) -> Message:
         channel.name,
         False,
         headline,
-        (headline, "Alerts of this workspace will be told here. Nothing is wrong.", settings.FLOW_PUBLIC_URL),
+        (headline, "This channel receives alerts of this workspace. No action is needed.", settings.FLOW_PUBLIC_URL),
         {"event": "test", "workspace": channel.workspace.slug, "channel": channel.name},
     )
 
@@ -86,7 +86,7 @@ def subject_of(messages: Sequence[Message]) -> str:
 
 
 def address_of(alert: Alert, workspace: Workspace) -> str:
-    """Where to look: at the run, if the alert is of one, else at Health."""
+    """Where to find it: at the run, if the alert is of one, else at Health."""
     if alert.run_id:
         path = reverse("runs:detail", args=[workspace.slug, alert.run_id])
     else:

@@ -80,7 +80,7 @@ class Delivery(models.Model):
 
     @property
     def can_go_again(self) -> bool:
-        """A test is not sent again: a new one tells more."""
+        """A test is not resent: a new one tells more."""
         return self.state == DeliveryState.FAILED and self.alert_id is not None
 
 

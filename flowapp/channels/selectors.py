@@ -34,7 +34,7 @@ def get_channel(workspace: Workspace, name: str) -> Channel:
 
 
 def list_deliveries(channel: Channel) -> QuerySet[Delivery]:
-    """Newest first, with their alerts and who had them sent again."""
+    """Newest first, with their alerts and who had them resent."""
     found = Delivery.objects.filter(channel=channel).select_related("alert__pipeline").prefetch_related("again")
     return found.order_by(*NEWEST_FIRST)
 

@@ -24,12 +24,12 @@ class ChannelSerializer(CamelSerializer[Channel]):
     headers = serializers.ListField(
         child=serializers.CharField(), source="settings.headers", required=False, help_text="Names; of a webhook."
     )
-    port = serializers.IntegerField(source="settings.port", required=False, help_text="Of e-mail.")
-    security = serializers.ChoiceField(SECURITIES, source="settings.security", required=False, help_text="Of e-mail.")
-    user = serializers.CharField(source="settings.user", required=False, help_text="Of e-mail.")
-    sender = serializers.CharField(source="settings.sender", required=False, help_text="Of e-mail.")
+    port = serializers.IntegerField(source="settings.port", required=False, help_text="Of email.")
+    security = serializers.ChoiceField(SECURITIES, source="settings.security", required=False, help_text="Of email.")
+    user = serializers.CharField(source="settings.user", required=False, help_text="Of email.")
+    sender = serializers.CharField(source="settings.sender", required=False, help_text="Of email.")
     to = serializers.ListField(
-        child=serializers.CharField(), source="settings.to", required=False, help_text="Of e-mail."
+        child=serializers.CharField(), source="settings.to", required=False, help_text="Of email."
     )
     severity = serializers.ChoiceField(Severity.choices, help_text="The least that is sent.")
     alert_kinds = serializers.ListField(
@@ -77,14 +77,14 @@ class DeliverySerializer(CamelSerializer[Delivery]):
 
 
 class ChannelAlertsRequest(CamelSerializer[Any]):
-    """`severity` is the least that is told; without `alertKinds` all kinds are."""
+    """`severity` is the lowest severity to send; without `alertKinds` all kinds are."""
 
     severity = serializers.ChoiceField(Severity.choices, default=Severity.WARNING)
     alert_kinds = serializers.ListField(child=serializers.CharField(), default=list)
 
 
 class ChannelRequest(ChannelAlertsRequest):
-    """Of a webhook `url`, signing `secret` and `headers`; of e-mail `host`, `sender`, `to`, `security`, `port`, `user`
+    """Of a webhook `url`, signing `secret` and `headers`; of email `host`, `sender`, `to`, `security`, `port`, `user`
     and `password`."""
 
     name = serializers.CharField(max_length=63)
@@ -103,7 +103,7 @@ class ChannelRequest(ChannelAlertsRequest):
 
 class ChannelChangeRequest(CamelSerializer[Any]):
     """What is given is changed. `secret` is the new password or signing secret; another `host`, `port` or `security` of
-    e-mail wants the password again."""
+    email wants the password again."""
 
     severity = serializers.ChoiceField(Severity.choices, required=False)
     alert_kinds = serializers.ListField(child=serializers.CharField(), required=False)

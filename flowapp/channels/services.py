@@ -45,12 +45,12 @@ def add_channel(
     if not NAME.fullmatch(name):
         raise InvalidChannel(
             "channel.name_invalid",
-            f"{name!r} cannot name a channel.",
-            hint="A name begins with a small letter and holds up to 63 small letters, digits, - and _.",
+            f"{name!r} is not a valid name for a channel.",
+            hint="A name begins with a lower-case letter and has up to 63 lower-case letters, digits, - and _.",
         )
     if Channel.objects.filter(workspace=workspace).count() >= MOST_CHANNELS:
         raise InvalidChannel(
-            "channel.too_many", f"A workspace has up to {MOST_CHANNELS} channels.", hint="Remove one first."
+            "channel.too_many", f"A workspace can have up to {MOST_CHANNELS} channels.", hint="Remove one first."
         )
     kind = CHANNEL_KINDS[address.kind]
     kind.check(address)
@@ -62,7 +62,7 @@ def add_channel(
             channel.save(force_insert=True)
     except IntegrityError:
         raise InvalidChannel(
-            "channel.name_taken", f"There is a channel {name!r} already.", hint="Choose another name."
+            "channel.name_taken", f"There is already a channel {name!r}.", hint="Choose another name."
         ) from None
     return channel
 
@@ -81,8 +81,8 @@ def change_address(channel: Channel, given: Mapping[str, Any]) -> None:
     if wrong := sorted(given.keys() - kind.changes - {kind.secret_field}):
         raise InvalidChannel(
             "channel.not_changeable",
-            f"Of this channel {', '.join(wrong)} cannot be changed.",
-            hint="Add another channel, and remove this one.",
+            f"{', '.join(wrong)} of this channel cannot be changed.",
+            hint="Add a new channel, and remove this one.",
         )
     before, address = make_address(channel.kind, stored), make_address(channel.kind, {**stored, **given})
     kind.check(address)
@@ -90,8 +90,8 @@ def change_address(channel: Channel, given: Mapping[str, Any]) -> None:
     if moves and kind.secret_field not in given and stored.get(kind.secret_field):
         raise InvalidChannel(
             "channel.secret_again",
-            f"The stored {kind.secret_word} was given for another server, port or encryption.",
-            hint=f"Give the {kind.secret_word} again, together with the change.",
+            f"The stored {kind.secret_word} belongs to another server, port or encryption.",
+            hint=f"Enter the {kind.secret_word} again, together with the change.",
         )
     channel.settings, channel.secret = kind.shown(address), _encrypt(asdict(address))
     channel.save(update_fields=["settings", "secret"])
@@ -135,11 +135,11 @@ def send_again(delivery: Delivery, by_words: str, by: User | None = None) -> boo
 
 def _not_failed(delivery: Delivery) -> FlowError:
     if delivery.state == DeliveryState.FAILED:
-        return FlowError("delivery.is_test", "A test is not sent again.", hint="Send a new test.")
+        return FlowError("delivery.is_test", "A test cannot be resent.", hint="Send a new test.")
     return FlowError(
         "delivery.not_failed",
-        f"The message is {delivery.state}: there is nothing to send again.",
-        hint="Messages that failed can be sent again; those that wait are sent by themselves.",
+        f"The message is {delivery.state} and cannot be resent.",
+        hint="You can resend failed messages. Waiting messages are sent automatically.",
     )
 
 
@@ -154,8 +154,8 @@ def _refuse_after_the_end(delivery: Delivery) -> None:
     if _ends_of(delivery).filter(state=DeliveryState.DELIVERED).exists():
         raise FlowError(
             "delivery.over",
-            "The receiver knows that the alert is resolved: told now, its beginning would look like new trouble.",
-            hint="Look at the alert on the Health page instead.",
+            "The receiver knows that the alert is resolved. Resending its start would look like a new alert.",
+            hint="See the alert on the Health page.",
         )
 
 
@@ -174,7 +174,7 @@ def _checked(severity: str, kinds: Sequence[str]) -> tuple[str, list[str]]:
     if wrong := [kind for kind in kinds if kind not in known]:
         raise InvalidChannel(
             "channel.filter_invalid",
-            f"No channel can tell of {', '.join(map(repr, wrong))}.",
+            f"No channel can report {', '.join(map(repr, wrong))}.",
             hint=f"Known: {', '.join(known)}.",
         )
     return severity, [kind for kind in known if kind in kinds]

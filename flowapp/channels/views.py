@@ -78,7 +78,7 @@ def _add(request: HtmxRequest, form: Adding, kind: str) -> HttpResponse:
             field = FIELD_OF.get(error.code)
             form.add_error(field if field in form.fields else None, f"{error.message} {error.hint}")
         else:
-            messages.success(request, f"Channel {channel.name} is stored. Send a test now.")
+            messages.success(request, f"Channel {channel.name} saved. Send a test now.")
             return redirect("channels:detail", request.workspace.slug, channel.name)
     context = {"form": form, "kind": CHANNEL_KINDS[kind]}
     return render_page(request, "channels/add.html", context, status=422 if form.errors else 200)
@@ -123,9 +123,9 @@ def test(request: HtmxRequest, channel: str) -> HttpResponse:
     found = get_channel(request.workspace, channel)
     delivery = send_test(found)
     if delivery.state == "delivered":
-        messages.success(request, f"The test was taken. {delivery.error_message}".strip())
+        messages.success(request, f"Test delivered. {delivery.error_message}".strip())
     else:
-        messages.error(request, f"The test was not taken: {delivery.error_message}")
+        messages.error(request, f"Test not delivered: {delivery.error_message}")
     return redirect("channels:detail", request.workspace.slug, found.name)
 
 
@@ -135,9 +135,9 @@ def again(request: HtmxRequest, channel: str, key: UUID) -> HttpResponse:
     """Send a message that failed once more."""
     found = get_channel(request.workspace, channel)
     if send_again(get_delivery(found, key), str(request.user), request.user):
-        messages.success(request, f"The message is sent again by {found.name} within some seconds.")
+        messages.success(request, f"{found.name} resends the message within a few seconds.")
     else:
-        messages.info(request, "Somebody else has had that message sent again already.")
+        messages.info(request, "Another person already had this message resent.")
     return redirect("channels:detail", request.workspace.slug, found.name)
 
 
@@ -149,7 +149,7 @@ def change(request: HtmxRequest, channel: str) -> HttpResponse:
     if not form.is_valid():
         return _show(request, found, status=422)
     change_filter(found, **form.wanted())
-    messages.success(request, f"What {found.name} tells is changed.")
+    messages.success(request, f"Alerts of {found.name} saved.")
     return redirect("channels:detail", request.workspace.slug, found.name)
 
 
@@ -167,7 +167,7 @@ def address(request: HtmxRequest, channel: str) -> HttpResponse:
             form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
     if form.errors:
         return _show(request, found, address_form=form, status=422)
-    messages.success(request, f"Where {found.name} leads is changed. Send a test now.")
+    messages.success(request, f"Details of {found.name} saved. Send a test now.")
     return redirect("channels:detail", request.workspace.slug, found.name)
 
 
@@ -185,7 +185,7 @@ def secret(request: HtmxRequest, channel: str) -> HttpResponse:
             form.add_error("secret", f"{error.message} {error.hint}")
     if form.errors:
         return _show(request, found, secret_form=form, status=422)
-    messages.success(request, f"The {word} of {found.name} is replaced. Send a test now.")
+    messages.success(request, f"The {word} of {found.name} replaced. Send a test now.")
     return redirect("channels:detail", request.workspace.slug, found.name)
 
 
@@ -194,5 +194,5 @@ def secret(request: HtmxRequest, channel: str) -> HttpResponse:
 def remove(request: HtmxRequest, channel: str) -> HttpResponse:
     found = get_channel(request.workspace, channel)
     remove_channel(found)
-    messages.success(request, f"Channel {found.name}, its secret and its log are removed.")
+    messages.success(request, f"Channel {found.name}, its secret and its log removed.")
     return redirect("channels:list", request.workspace.slug)

@@ -118,9 +118,7 @@ def _clear_up(pending: PendingCleanup) -> bool:
     try:
         _forget(resolve(stored), pending)
     except FlowError as error:
-        logger.info(
-            "What %s left behind connection %s is not cleared up yet: %s", pending.slug, pending.connection, error.code
-        )
+        logger.info("Data of %s at connection %s is not removed yet: %s", pending.slug, pending.connection, error.code)
         return False
     if pending.quarantines:  # they stay until they are past their time
         PendingCleanup.objects.filter(pk=pending.pk).update(is_due=False, backups=[], runs=[])

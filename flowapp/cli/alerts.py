@@ -1,4 +1,4 @@
-"""`flow alerts`: what System Health has to say."""
+"""`flow alerts`: alerts of System Health."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ COLUMNS = {
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "alerts", "what System Health has to say")
-    listing = add_command(group, "list", list_alerts, "list the alerts that are not resolved, newest first")
-    listing.add_argument("--all", action="store_true", help="the resolved ones too")
+    group = add_group(commands, "alerts", "alerts of System Health")
+    listing = add_command(group, "list", list_alerts, "list unresolved alerts, newest first")
+    listing.add_argument("--all", action="store_true", help="also resolved alerts")
     listing.add_argument("--state", choices=("open", "acknowledged", "resolved"))
-    listing.add_argument("--kind", metavar="KIND", help="such as run.failed; `flow alerts kinds` has them all")
+    listing.add_argument("--kind", metavar="KIND", help="such as run.failed; `flow alerts kinds` lists all")
     listing.add_argument("--severity", choices=("warning", "error"))
     listing.add_argument("--pipeline", metavar="ID")
-    add_command(group, "kinds", list_kinds, "what alerts there can be, and what resolves each by itself")
+    add_command(group, "kinds", list_kinds, "list the kinds of alert and what resolves each")
     for name, handler, summary in (
-        ("ack", acknowledge_alert, "say that somebody looks after an alert"),
-        ("resolve", resolve_alert, "close an alert"),
+        ("ack", acknowledge_alert, "acknowledge an alert"),
+        ("resolve", resolve_alert, "resolve an alert"),
     ):
         add_command(group, name, handler, summary).add_argument("id", metavar="ID")
 
@@ -78,7 +78,7 @@ def list_kinds(args: Namespace) -> Outcome:
     from flowapp.alerts.kinds import KINDS
     from flowapp.alerts.serializers import AlertKindSerializer
 
-    columns = {"kind": "KIND", "title": "WHAT", "resolvedBy": "RESOLVED BY", "toldByChannels": "TOLD BY CHANNELS"}
+    columns = {"kind": "KIND", "title": "WHAT", "resolvedBy": "RESOLVED BY", "toldByChannels": "SENT BY CHANNELS"}
     return listed("kinds", AlertKindSerializer(KINDS, many=True).data, columns, "")
 
 

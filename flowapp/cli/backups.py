@@ -1,4 +1,4 @@
-"""`flow backups`: targets as they were before loads, and putting them back."""
+"""`flow backups`: backups of tables, and putting them back."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ COLUMNS = {
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "backups", "targets as they were before loads")
+    group = add_group(commands, "backups", "backups of tables")
     listing = add_command(group, "list", list_backups, "list backups, newest first")
     listing.add_argument("--pipeline", metavar="ID")
     add_run(listing, "--run", "the run that a backup was taken before")
     listing.add_argument("--limit", type=positive, default=20, metavar="N", help="how many (default: 20)")
-    restore = add_command(group, "restore", restore_backup, "put a table back as it was, with its mark and files")
+    restore = add_command(group, "restore", restore_backup, "restore a table with its watermark and files")
     restore.add_argument("backup", metavar="BACKUP")
-    restore.add_argument("--reason", metavar="TEXT", required=True, help="why; it is kept")
-    restore.add_argument("--detach", action="store_true", help="leave it to a worker and return")
+    restore.add_argument("--reason", metavar="TEXT", required=True, help="the reason; it is stored")
+    restore.add_argument("--detach", action="store_true", help="queue it for a worker and return")
 
 
 def list_backups(args: Namespace) -> Outcome:
@@ -46,7 +46,7 @@ def list_backups(args: Namespace) -> Outcome:
     kept = list(selectors.list_backups(workspace, **wanted)[: args.limit])
     found = [BackupSerializer(backup).data for backup in kept]
     rows = [_row(document, backup.run.name) for document, backup in zip(found, kept, strict=True)]
-    empty = "No table is kept: no target with backupBeforeLoad was loaded yet."
+    empty = "No backups: no target with backupBeforeLoad has been loaded yet."
     return Outcome({"backups": found}, listed("backups", rows, COLUMNS, empty).show)
 
 
@@ -70,6 +70,6 @@ def restore_backup(args: Namespace) -> Outcome:
     backup = selectors.get_backup(current_workspace(), args.backup)
     if args.detach:
         run = services.restore_backup(backup, args.reason, Trigger.CLI)
-        return said(run_json(run, sees_values=True), f"{backup} is being put back by run {run.name}.")
+        return said(run_json(run, sees_values=True), f"{backup} is being restored by run {run.name}.")
     with shown_run(str(backup), Purpose.RESTORE) as shown:
         return ended(restore_inline(backup, args.reason, engine=shown.engine))

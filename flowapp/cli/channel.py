@@ -1,4 +1,4 @@
-"""`flow channel`: where alerts are told. Secrets go in and never come out."""
+"""`flow channel`: notification channels. Secrets go in and never come out."""
 
 from __future__ import annotations
 
@@ -30,32 +30,34 @@ SHOWN_IN_LOG = 50
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "channel", "where alerts are told")
-    add = add_command(group, "add", add_channel, "tell alerts by signed webhook or by e-mail")
+    group = add_group(commands, "channel", "notification channels")
+    add = add_command(group, "add", add_channel, "send alerts by signed webhook or by email")
     add.add_argument("name", metavar="NAME")
     where = add.add_mutually_exclusive_group(required=True)
     where.add_argument("--webhook", metavar="URL", help="a public https address")
-    where.add_argument("--to", metavar="ADDRESS", action="append", help="who gets mails; may be repeated")
-    add.add_argument("--sender", metavar="ADDRESS", default="", help="whom mails come from")
+    where.add_argument("--to", metavar="ADDRESS", action="append", help="a recipient; may be repeated")
+    add.add_argument("--sender", metavar="ADDRESS", default="", help="the sender's address")
     add.add_argument("--smtp", metavar="HOST[:PORT]", default="", help="the mail server")
     add.add_argument("--security", choices=("starttls", "tls", "none"), default="starttls")
-    add.add_argument("--user", default="", help="who signs in at the mail server")
+    add.add_argument("--user", default="", help="the user of the mail server")
     add.add_argument(
         "--secret-stdin",
         action="store_true",
         help="read the signing secret, or the mail server's password, from standard input; it may also stand in "
         "FLOW_CHANNEL_SECRET",
     )
-    add.add_argument("--severity", choices=("warning", "error"), default="warning", help="the least that is told")
-    add.add_argument("--kind", metavar="KIND", action="append", default=[], help="tell such alerts alone; repeatable")
+    add.add_argument("--severity", choices=("warning", "error"), default="warning", help="the lowest severity to send")
+    add.add_argument(
+        "--kind", metavar="KIND", action="append", default=[], help="send only alerts of this kind; may be repeated"
+    )
     add_command(group, "list", list_channels, "list the channels")
     for name, handler, summary in (
-        ("test", test_channel, "send a message that says it is a test"),
-        ("log", show_log, "what was sent lately, and what came of it"),
-        ("remove", remove_channel, "forget a channel, its secret and its log"),
+        ("test", test_channel, "send a test message"),
+        ("log", show_log, "list recent messages and their results"),
+        ("remove", remove_channel, "remove a channel, its secret and its log"),
     ):
         add_command(group, name, handler, summary).add_argument("name", metavar="NAME")
-    again = add_command(group, "again", send_again, "send a message that failed once more")
+    again = add_command(group, "again", send_again, "resend a failed message")
     again.add_argument("name", metavar="NAME")
     again.add_argument("key", metavar="KEY", help="as the log shows it")
 
@@ -68,7 +70,7 @@ def add_channel(args: Namespace) -> Outcome:
         current_workspace(), args.name, _address(args), severity=args.severity, kinds=args.kind
     )
     return said(
-        ChannelSerializer(channel).data, f"Channel {channel.name} is stored. Try it: flow channel test {channel.name}"
+        ChannelSerializer(channel).data, f"Channel {channel.name} saved. Test it: flow channel test {channel.name}"
     )
 
 
@@ -80,7 +82,7 @@ def _address(args: Namespace) -> Address:
     if args.webhook:
         return WebhookAddress(args.webhook, secret)
     if not args.smtp or not args.sender:
-        raise UsageError("mails need --smtp and --sender", command="flow channel add")
+        raise UsageError("email needs --smtp and --sender", command="flow channel add")
     host, _, port = args.smtp.partition(":")
     if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
         raise UsageError(f"{port!r} is no port", command="flow channel add")
@@ -107,7 +109,7 @@ def test_channel(args: Namespace) -> Outcome:
 
     delivery = services.send_test(selectors.get_channel(current_workspace(), args.name))
     taken = delivery.state == "delivered"
-    line = "The test was taken." if taken else f"The test was not taken: {delivery.error_code}."
+    line = "Test delivered." if taken else f"Test not delivered: {delivery.error_code}."
     shown = said(DeliverySerializer(delivery).data, f"{line} {delivery.error_message}".strip())
     return Outcome(shown.document, shown.show, 0 if taken else FAILED)
 
@@ -121,7 +123,7 @@ def show_log(args: Namespace) -> Outcome:
     table = [
         {**d, "madeAt": minute(d["madeAt"]), "error": d["lastError"] and d["lastError"]["message"]} for d in deliveries
     ]
-    return Outcome({"deliveries": deliveries}, listed("deliveries", table, LOG, "Nothing was sent yet.").show)
+    return Outcome({"deliveries": deliveries}, listed("deliveries", table, LOG, "No messages yet.").show)
 
 
 def send_again(args: Namespace) -> Outcome:
@@ -130,7 +132,7 @@ def send_again(args: Namespace) -> Outcome:
 
     channel = selectors.get_channel(current_workspace(), args.name)
     is_mine = services.send_again(selectors.get_delivery(channel, args.key), "the command line")
-    line = "The scheduler sends it within some seconds." if is_mine else "Somebody else has had it sent again already."
+    line = "The scheduler sends it within a few seconds." if is_mine else "Another person already had it resent."
     return said(DeliverySerializer(selectors.get_delivery(channel, args.key)).data, line)
 
 
@@ -138,4 +140,4 @@ def remove_channel(args: Namespace) -> Outcome:
     from flowapp.channels import selectors, services
 
     services.remove_channel(selectors.get_channel(current_workspace(), args.name))
-    return said({"removed": args.name}, f"Channel {args.name} is gone, its secret and its log with it.")
+    return said({"removed": args.name}, f"Channel {args.name} removed with its secret and its log.")

@@ -31,7 +31,7 @@ COLUMNS = {
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "connection", "stored connections")
-    add = add_command(group, "add", add_connection, "store a connection, its password encrypted")
+    add = add_command(group, "add", add_connection, "add a connection; its password is stored encrypted")
     add.add_argument("name", metavar="NAME")
     add.add_argument(
         "--url",
@@ -45,17 +45,17 @@ def add_parser(commands: Any) -> None:
         "FLOW_CONNECTION_PASSWORD",
     )
     add_command(group, "list", list_connections, "list the connections")
-    allowing = add_command(group, "allow", allow, "say what queries that people write may use over a connection")
+    allowing = add_command(group, "allow", allow, "set what queries over a connection may use")
     allowing.add_argument("name", metavar="NAME")
     allowing.add_argument(
         "--function",
         metavar="SCHEMA.FUNCTION",
         action="append",
         default=[],
-        help="allow a function of your own or of an extension; may be given several times",
+        help="allow an additional function; may be repeated",
     )
     allowing.add_argument(
-        "--no-function", metavar="SCHEMA.FUNCTION", action="append", default=[], help="allow it no longer"
+        "--no-function", metavar="SCHEMA.FUNCTION", action="append", default=[], help="stop allowing it"
     )
     allowing.add_argument(
         "--server-rights",
@@ -64,8 +64,8 @@ def add_parser(commands: Any) -> None:
         "database server",
     )
     for name, handler, summary in (
-        ("test", test_connection, "connect, and say what the role may do"),
-        ("remove", remove_connection, "forget a connection and its password"),
+        ("test", test_connection, "test a connection and show what its role may do"),
+        ("remove", remove_connection, "remove a connection and its password"),
     ):
         add_command(group, name, handler, summary).add_argument("name", metavar="NAME")
 
@@ -84,7 +84,7 @@ def add_connection(args: Namespace) -> Outcome:
     connection = services.add_connection(current_workspace(), args.name, fields)
     return said(
         ConnectionSerializer(connection).data,
-        f"Connection {connection.name} is stored. Try it: flow connection test {connection.name}",
+        f"Connection {connection.name} saved. Test it: flow connection test {connection.name}",
     )
 
 
@@ -134,12 +134,12 @@ def allow(args: Namespace) -> Outcome:
     functions = [name for name in (*known, *args.function) if name not in args.no_function]
     connection = allowing.allow(workspace, args.name, functions=functions, server_rights=args.server_rights)
     document = ConnectionSerializer(connection).data
-    names = ", ".join(document["allowedFunctions"]) or "only those of PostgreSQL itself"
+    names = ", ".join(document["allowedFunctions"]) or "only built-in functions"
     role = "may" if document["allowsServerRights"] else "may not"
     return said(
         document,
         f"Queries over {connection.name} call: {names}.",
-        f"They {role} run as a role with rights over the database server.",
+        f"They {role} run as a privileged role.",
     )
 
 
@@ -157,7 +157,7 @@ def _show_test(console: Console, result: dict[str, Any]) -> None:
         show_error(console, result["error"])
         return
     if "status" in result:
-        show_lines(console, [f"The receiver answered {result['status']}."])
+        show_lines(console, [f"The receiver returned {result['status']}."])
         return
     show_lines(
         console,
@@ -173,4 +173,4 @@ def remove_connection(args: Namespace) -> Outcome:
     from flowapp.connections import services
 
     services.remove_connection(current_workspace(), args.name)
-    return said({"removed": args.name}, f"Connection {args.name} is gone, and its password with it.")
+    return said({"removed": args.name}, f"Connection {args.name} removed with its password.")

@@ -118,8 +118,8 @@ def require_migrated() -> None:
     elif is_behind():
         raise ControlUnavailable(
             "control.behind",
-            "The control database is older than this release of Flow.",
-            hint="Run `flow up`, which migrates it.",
+            "The schema of the control database is out of date.",
+            hint="Run `flow up` to migrate it.",
         )
 
 
@@ -136,7 +136,7 @@ def is_behind() -> bool:
         raise ControlUnavailable(
             "control.unreachable",
             "The control database does not answer.",
-            hint="Look at FLOW_DATABASE_URL and at the server it names.",
+            hint="Check FLOW_DATABASE_URL and the database server.",
         ) from None
 
 

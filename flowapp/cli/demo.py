@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    add_command(commands, "demo", run_demo, "load the demo into the workspace and run it, once ever")
+    add_command(commands, "demo", run_demo, "load the demo into the workspace and run it once")
 
 
 def run_demo(args: Namespace) -> Outcome:
@@ -38,10 +38,10 @@ def run_demo(args: Namespace) -> Outcome:
 
     def show(console: Console) -> None:
         if seen_before:
-            show_lines(console, ["The demo has run before; this is its last result.", ""])
+            show_lines(console, ["The demo has already run. This is its last result.", ""])
         outcome.show(console)
         if outcome.status == 0:
-            show_lines(console, ["", "Where to look:", *places, "", *_next_steps(link)])
+            show_lines(console, ["", "Where to find it:", *places, "", *_next_steps(link)])
 
     return Outcome(outcome.document, show, outcome.status)
 

@@ -19,7 +19,7 @@ STDIN = "-"
 
 
 class UnreadableFile(FlowError):
-    def __init__(self, name: str, why: str, hint: str = "Look at the path and its permissions.") -> None:
+    def __init__(self, name: str, why: str, hint: str = "Check the path and its permissions.") -> None:
         super().__init__("file.unreadable", f"{name} cannot be read: {why}.", hint=hint)
 
 

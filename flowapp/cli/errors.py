@@ -31,7 +31,7 @@ COLUMNS = {
     "field": "FIELD",
     "message": "MESSAGE",
     "place": "FILE:RECORD",
-    "disposition": "ROW WAS",
+    "disposition": "OUTCOME",
     "status": "STATUS",
 }
 ENTRY_COLUMNS = {
@@ -46,7 +46,7 @@ CELL_COLUMNS = {"name": "FIELD", "value": "VALUE", "fixed": "MENDED"}
 RESULT_COLUMNS = {
     "row": "ROW",
     "place": "FILE:RECORD",
-    "result": "WHAT BECAME OF IT",
+    "result": "OUTCOME",
     "rules": "BY RULE",
     "status": "IS NOW",
 }
@@ -56,39 +56,43 @@ MEMORY_BYTES = 16 << 20
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "errors", "rows in quarantine")
-    listing = add_command(group, "list", list_errors, "list violations, newest first; --json shows the rows in full")
+    listing = add_command(group, "list", list_errors, "list violations, newest first; --json shows complete rows")
     _narrowed(listing)
     listing.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
-    showing = add_command(group, "show", show_row, "show a row in full, with every rule that it failed")
+    showing = add_command(group, "show", show_row, "show a complete row with every rule that it failed")
     showing.add_argument("row", metavar="ROW", help="its key, or the number of one of its entries")
-    fixing = add_command(group, "fix", fix_row, "put values into a row, or compute one for many; the originals stay")
+    fixing = add_command(
+        group, "fix", fix_row, "edit values of a row, or compute a value for many rows; original values are kept"
+    )
     _chosen(fixing)
-    fixing.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="one value; may be repeated")
-    fixing.add_argument("--null", action="append", default=[], metavar="FIELD", help="no value; may be repeated")
-    fixing.add_argument("--field", dest="column", metavar="FIELD", help="what --expression is computed for")
-    fixing.add_argument("--expression", metavar="EXPR", help="as an op derive has it: trim(name)")
-    fixing.add_argument("--replace-typed", action="store_true", help="also where somebody typed a value by hand")
-    ignoring = add_command(group, "ignore", ignore_rows, "decide that rows need not be loaded")
+    fixing.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="a value; may be repeated")
+    fixing.add_argument(
+        "--null", action="append", default=[], metavar="FIELD", help="set a field to NULL; may be repeated"
+    )
+    fixing.add_argument("--field", dest="column", metavar="FIELD", help="the field that --expression computes")
+    fixing.add_argument("--expression", metavar="EXPR", help="a Spark SQL expression, such as trim(name)")
+    fixing.add_argument("--replace-typed", action="store_true", help="also replace manually edited values")
+    ignoring = add_command(group, "ignore", ignore_rows, "ignore rows")
     _chosen(ignoring)
-    reopening = add_command(group, "reopen", reopen_rows, "take back that rows are ignored")
+    reopening = add_command(group, "reopen", reopen_rows, "reopen ignored rows")
     _chosen(reopening)
-    checking = add_command(group, "recheck", recheck, "tell which rows would still fail, loading nothing")
+    checking = add_command(group, "recheck", recheck, "show which rows still fail, without loading")
     _chosen(checking)
-    replaying = add_command(group, "replay", replay, "load rows through the rules as they stand now, each once")
+    replaying = add_command(group, "replay", replay, "load rows that pass the current rules, each once")
     _chosen(replaying)
-    replaying.add_argument("--overwrite", action="store_true", help="let rows replace newer ones with their key")
-    replaying.add_argument("--detach", action="store_true", help="leave it to a worker and return")
-    telling = add_command(group, "results", show_results, "tell what became of each row of a replay, loaded ones last")
+    replaying.add_argument("--overwrite", action="store_true", help="let rows replace newer rows with the same key")
+    replaying.add_argument("--detach", action="store_true", help="queue it for a worker and return")
+    telling = add_command(group, "results", show_results, "show the outcome of each row of a replay, loaded rows last")
     add_run(telling, what="the replay")
-    telling.add_argument("--result", metavar="RESULT", help="only rows with this one, such as fails")
+    telling.add_argument("--result", metavar="RESULT", help="only rows with this outcome, such as fails")
     telling.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
-    exporting = add_command(group, "export", export, "write entries with their values to standard output")
+    exporting = add_command(group, "export", export, "export entries with their values to standard output")
     _narrowed(exporting)
     exporting.add_argument("--format", choices=("csv", "json"), default="csv")
-    purging = add_command(group, "purge", purge_rows, "throw entries away for good")
+    purging = add_command(group, "purge", purge_rows, "throw entries permanently")
     _narrowed(purging)
     purging.add_argument("--older-than-days", type=int, required=True, metavar="N")
-    purging.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
+    purging.add_argument("--reason", required=True, metavar="TEXT", help="the reason; it is stored")
     purging.add_argument("--dry-run", action="store_true", help="only count them")
 
 
@@ -101,7 +105,7 @@ def _narrowed(command: ArgumentParser) -> None:
 
 def _chosen(command: ArgumentParser) -> None:
     command.add_argument("rows", nargs="*", metavar="ROW", help="keys of rows, or numbers of entries")
-    command.add_argument("--reason", default="", metavar="TEXT", help="why; it is kept")
+    command.add_argument("--reason", default="", metavar="TEXT", help="the reason; it is stored")
     _narrowed(command)
 
 
@@ -127,9 +131,7 @@ def _selection(args: Namespace) -> Selection:
     workspace, by = current_workspace(), Decider("the command line")
     narrowed = [name for name in ("pipeline", "run", "rule", "status", "search") if getattr(args, name)]
     if bool(args.rows) == bool(narrowed):
-        raise UsageError(
-            "name rows, or say what they have in common: --pipeline, --run, --rule …", command="flow errors"
-        )
+        raise UsageError("give rows or filters: --pipeline, --run, --rule …", command="flow errors")
     if args.rows:
         return choose_by_keys(workspace, keys_of_entries(workspace, [_by_id(row) for row in args.rows]), by)
     return choose_alike(workspace, _wanted(args), by)
@@ -158,7 +160,7 @@ def list_errors(args: Namespace) -> Outcome:
 
 def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, is_partial: bool) -> None:
     if not entries:
-        show_lines(console, ["No rejected rows here." if not is_partial else "Nothing found among the newest entries."])
+        show_lines(console, ["No rejected rows." if not is_partial else "No matches among the newest entries."])
         return
     names = _rule_names(entries)
     runs = _run_names(entries)
@@ -174,9 +176,9 @@ def _show_entries(console: Console, entries: list[dict[str, Any]], limit: int, i
     ]
     show_table(console, COLUMNS, rows)
     tables = ", ".join(sorted({f"{entry['table']} (connection {entry['connection']})" for entry in entries}))
-    show_lines(console, ["", f"Kept in {tables}. A row in full: flow errors show ID"])
+    show_lines(console, ["", f"Stored in {tables}. For a complete row: flow errors show ID"])
     if is_partial:
-        show_lines(console, ["The search stopped before the oldest entries: narrow it down by --run or --rule."])
+        show_lines(console, ["The search did not reach the oldest entries. Filter by --run or --rule."])
     elif len(entries) == limit:
         show_lines(console, [f"There may be more: --limit {limit * 10}"])
 
@@ -211,8 +213,8 @@ def show_row(args: Namespace) -> Outcome:
     if not entries:
         raise FlowError(
             "error.unknown",
-            f"There is no rejected row {args.row!r} here.",
-            hint="`flow errors list` shows the newest ones.",
+            f"Unknown rejected row {args.row!r} here.",
+            hint="`flow errors list` shows the newest rows.",
         )
     documents = [entry_document(entry, "admin") for entry in entries]
     line = line_of(run, documents[0]["sourceFile"], documents[0]["sourceRecord"])
@@ -252,11 +254,11 @@ def fix_row(args: Namespace) -> Outcome:
     for pair in args.set:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise UsageError(f"{pair!r} is not FIELD=VALUE", command="flow errors fix")
+            raise UsageError(f"{pair!r} is not of the form FIELD=VALUE", command="flow errors fix")
         cells[name] = value
     if not cells:
         raise UsageError(
-            "say what to put in: --set FIELD=VALUE, --null FIELD, or --field with --expression",
+            "give the new value: --set FIELD=VALUE, --null FIELD, or --field with --expression",
             command="flow errors fix",
         )
     return _decide(args, "fix", cells)
@@ -277,7 +279,7 @@ def _decide(args: Namespace, verb: Any, cells: dict[str, str | None] | None = No
     selection = _selection(args)
     by_row = None if cells is None else dict.fromkeys(keys_of(selection), cells)
     done = decide(selection, verb, Decider("the command line"), args.reason, by_row)
-    left = f" {counted(done.left_out, 'row')} stayed: what they are does not allow it." if done.left_out else ""
+    left = f" {counted(done.left_out, 'row')} unchanged: their status does not allow it." if done.left_out else ""
     return said({"changed": done.changed, "leftOut": done.left_out}, f"{counted(done.changed, 'row')} changed.{left}")
 
 
@@ -311,7 +313,7 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
         return said(
             {"runs": [str(run.pk) for run in runs], "rows": selection.rows},
             f"Queued for a worker: {', '.join(names)}.",
-            f"Follow it with: flow runs show {names[0]}",
+            f"To follow it: flow runs show {names[0]}",
         )
     with shown_run(selection.pipeline.slug, purpose) as shown:
         runs = rows_inline(runs, shown.engine)
@@ -357,7 +359,7 @@ def _show_results(
         show_lines(
             console,
             [
-                f"It is not kept what became of each of {counted(found.unlisted, 'row')} that the run "
+                f"The outcome is no longer stored for {counted(found.unlisted, 'row')} that the run "
                 "has counted: it is too long ago."
             ],
         )
@@ -370,7 +372,7 @@ def _show_results(
             "place": f"{row['sourceFile']} record {row['sourceRecord']}",
             "result": ROW_RESULTS.get(row["result"], (row["result"],))[0],
             "rules": ", ".join(names.get(rule, rule) for rule in row["rules"] if row["result"] == "fails"),
-            "status": row["status"] or "thrown away",
+            "status": row["status"] or "purged",
         }
         for row in rows
     ]
@@ -416,9 +418,9 @@ def purge_rows(args: Namespace) -> Outcome:
     workspace, wanted = current_workspace(), _wanted(args)
     if args.dry_run:
         counted = rows_to_purge(workspace, wanted, args.older_than_days)
-        told = f"{counted.entries:,} entries would be thrown away."
+        told = f"{counted.entries:,} entries would be purged."
         if not counted.is_whole:
-            told = f"At least {told} How many they are is not known: counting them took too long."
+            told = f"At least {told} The exact number is unknown because counting took too long."
         return said(counted_document(counted), told)
     n = purge(workspace, wanted, args.older_than_days, Decider("the command line"), args.reason).entries
-    return said({"entries": n}, f"{n:,} entries are thrown away.")
+    return said({"entries": n}, f"{n:,} entries purged.")

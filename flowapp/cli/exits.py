@@ -27,7 +27,7 @@ class UsageError(FlowError):
     """The command line cannot be understood."""
 
     def __init__(self, message: str, *, command: str = "flow") -> None:
-        super().__init__("usage", message, hint=f"`{command} --help` shows what there is.")
+        super().__init__("usage", message, hint=f"See `{command} --help`.")
 
 
 def fail(error: BaseException, document: str | None = None) -> Outcome:
@@ -62,17 +62,17 @@ def show_error(console: Console, error: dict[str, Any]) -> None:
     if error.get("hint"):
         show_lines(console, [f"  {error['hint']}"])
     if error.get("detail"):
-        show_lines(console, [f"  The database says: {printable(error['detail'])}"])
+        show_lines(console, [f"  Database message: {printable(error['detail'])}"])
 
 
 def _crashed(error: BaseException) -> Outcome:
     """An error nobody foresaw: one line with an id for people, the traceback in a file of that id."""
     crash_id = secrets.token_hex(4)
-    message = f"Something unforeseen went wrong ({type(error).__name__}, id {crash_id})."
+    message = f"Unexpected error ({type(error).__name__}, id {crash_id})."
     try:
         path = _write_crash(crash_id, error)
     except OSError as trouble:
-        return _problem("internal", message, f"Its details could not be written: {trouble.strerror}.", FAILED)
+        return _problem("internal", message, f"The details could not be written: {trouble.strerror}.", FAILED)
     return _problem("internal", message, f"Details are in {path}.", FAILED)
 
 

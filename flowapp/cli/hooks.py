@@ -1,4 +1,4 @@
-"""`flow hooks`: hooks that failed after a load, run again."""
+"""`flow hooks`: failed hooks, run again."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from flowapp.cli.workspace import current_workspace
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "hooks", "hooks that failed after a load")
-    again = add_command(group, "run", run_hook, "run a hook again; the load itself is not repeated")
+    group = add_group(commands, "hooks", "failed hooks")
+    again = add_command(group, "run", run_hook, "rerun a hook without repeating the load")
     add_run(again)
-    again.add_argument("hook", metavar="HOOK", help="its id, as `flow runs show` lists it")
-    again.add_argument("--detach", action="store_true", help="leave it to a worker and return")
+    again.add_argument("hook", metavar="HOOK", help="its id, as shown by `flow runs show`")
+    again.add_argument("--detach", action="store_true", help="queue it for a worker and return")
 
 
 def run_hook(args: Namespace) -> Outcome:
@@ -25,7 +25,7 @@ def run_hook(args: Namespace) -> Outcome:
 
     run = selectors.find_run(current_workspace(), args.run)
     if args.detach:
-        return said(hooks.ask_for_hook(run, args.hook), f"The hook {args.hook} is asked to run again.")
+        return said(hooks.ask_for_hook(run, args.hook), f"The hook {args.hook} is queued to run again.")
     hook = hooks.run_hook_here(run, args.hook)
     told = f"The hook {args.hook} {hook['state']} after {hook['durationMs']:,} ms: {hook['statement']}"
     lines = [told, f"  {hook['message']}"] if hook["message"] else [told]

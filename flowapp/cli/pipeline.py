@@ -35,12 +35,14 @@ def add_parser(commands: Any) -> None:
         "file", metavar="FILE", help="a .json or .toml file, or - for standard input"
     )
     add_command(group, "history", list_history, "list a pipeline's versions").add_argument("id", metavar="ID")
-    restore = add_command(group, "restore", restore_pipeline, "make an old version the newest one")
+    restore = add_command(group, "restore", restore_pipeline, "restore an old version as the newest one")
     restore.add_argument("id", metavar="ID")
     restore.add_argument("version", metavar="VERSION", type=int)
-    convert = add_command(group, "convert", convert_file, "print a document in its other form", needs_database=False)
+    convert = add_command(
+        group, "convert", convert_file, "convert a document between JSON and TOML", needs_database=False
+    )
     convert.add_argument("file", metavar="FILE", help="a .json or .toml file, or - for standard input")
-    convert.add_argument("--to", required=True, choices=("json", "toml"), help="the form to print it in")
+    convert.add_argument("--to", required=True, choices=("json", "toml"), help="the output format")
 
 
 def list_pipelines(args: Namespace) -> Outcome:

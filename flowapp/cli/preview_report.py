@@ -35,7 +35,7 @@ def _lines(effect: Document, node: Document) -> Iterator[str]:
     yield f"{effect['node']}: {row_balance_of(node)}"
     where = f"{effect['table']} (a new table)" if effect["isNewTable"] else effect["table"]
     yield f"  {where}: {effect_words(effect)}"
-    yield from (f"  A run would be held: {reason}" for reason in effect["heldFor"])
+    yield from (f"  A run would require approval: {reason}" for reason in effect["heldFor"])
     if keys := effect["keys"]:
         names = ("new", "changed", "same", *(("older",) if keys["older"] else ()), "gone")
         counts = ", ".join(f"{keys[name]:,} {name}" for name in names)

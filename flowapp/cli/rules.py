@@ -1,4 +1,4 @@
-"""`flow rules`: rules that a sample speaks for, and what a rule would have hit."""
+"""`flow rules`: rules that a sample speaks for, and what a rule would have failed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ COLUMNS = {"what": "RULE", "on": "ON", "as": "AS", "hits": "HITS", "evidence": "
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "rules", "rules that samples speak for, and what a rule would have hit")
-    suggest = add_command(group, "suggest", suggest_rules, "look at a sample of the source and propose rules")
-    suggest.add_argument("--kept", action="store_true", help="use the samples that are kept instead of a new one")
-    trying = add_command(group, "try", try_rule, "say how many rows of each kept sample a rule would have hit")
+    group = add_group(commands, "rules", "rules that samples speak for, and what a rule would have failed")
+    suggest = add_command(group, "suggest", suggest_rules, "sample the source and suggest rules")
+    suggest.add_argument("--kept", action="store_true", help="use stored samples instead of a new one")
+    trying = add_command(group, "try", try_rule, "count the rows of each stored sample that fail a rule")
     trying.add_argument("--rule", required=True, metavar="JSON", help='such as {"type": "notNull", "field": "id"}')
     for command in (suggest, trying):
         command.add_argument("pipeline", metavar="PIPELINE")
@@ -52,7 +52,7 @@ def suggest_rules(args: Namespace) -> Outcome:
         for one, proposal in zip(found, proposals, strict=True)
     ]
     document = {"samples": [SampleSerializer(sample).data for sample in samples], "suggestions": found}
-    return Outcome(document, listed("suggestions", table, COLUMNS, "The samples speak for no further rule.").show)
+    return Outcome(document, listed("suggestions", table, COLUMNS, "No further rules to suggest.").show)
 
 
 def _sample(view: DraftView) -> None:
@@ -85,7 +85,7 @@ def try_rule(args: Namespace) -> Outcome:
 
 def _lines(tried: list[dict[str, Any]]) -> Iterator[str]:
     if not tried:
-        yield "No sample is kept yet: flow rules suggest takes one."
+        yield "No samples yet. Take one: flow rules suggest"
     for one in tried:
         sample = one["sample"]
         what = "The sample of the source" if sample["kind"] == "source" else f"Load {sample['run']}"

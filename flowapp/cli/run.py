@@ -32,24 +32,28 @@ def add_parser(commands: Any) -> None:
     run = add_command(commands, "run", run_pipeline, "run a pipeline to its end")
     run.set_defaults(joins_broker=True)
     run.epilog = EPILOG
-    run.add_argument("pipeline", metavar="FILE_OR_ID", help="a document, saved as the newest version first, or an id")
+    run.add_argument(
+        "pipeline", metavar="FILE_OR_ID", help="a document, which is saved as the newest version first, or an id"
+    )
     run.add_argument("--detach", action="store_true", help="queue the run for a worker and return")
-    run.add_argument("--load-again", action="store_true", help="load what was loaded before once more; needs --reason")
-    run.add_argument("--reason", metavar="TEXT", help="why it is loaded again")
-    run.add_argument("--preview", action="store_true", help="load nothing; tell what a run would change")
+    run.add_argument(
+        "--load-again", action="store_true", help="load files again that were loaded before; needs --reason"
+    )
+    run.add_argument("--reason", metavar="TEXT", help="the reason for loading again")
+    run.add_argument("--preview", action="store_true", help="only show what a run would change")
 
 
 def run_pipeline(args: Namespace) -> Outcome:
     reason = _reason(args)
     if args.preview and (args.detach or reason):
-        raise UsageError("--preview goes with neither --detach nor --load-again", command="flow run")
+        raise UsageError("--preview cannot be combined with --detach or --load-again", command="flow run")
     pipeline = _pipeline(args.pipeline)
     return _queued(pipeline, reason) if args.detach else _attended(pipeline, reason, is_preview=args.preview)
 
 
 def _reason(args: Namespace) -> str | None:
     if args.load_again != bool(args.reason):
-        raise UsageError("--load-again and --reason TEXT go together", command="flow run")
+        raise UsageError("--load-again needs --reason TEXT, and --reason needs --load-again", command="flow run")
     return args.reason or None
 
 
@@ -97,5 +101,5 @@ def _queued(pipeline: Pipeline, reason: str | None) -> Outcome:
     return said(
         run_json(run, sees_values=True),
         f"Run {run.name} is queued for a worker.",
-        f"Follow it with: flow runs show {run.name}",
+        f"To follow it: flow runs show {run.name}",
     )

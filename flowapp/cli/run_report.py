@@ -46,7 +46,7 @@ RULE_COLUMNS = {
     "violations": "VIOLATIONS",
     "evaluated": "OF ROWS",
 }
-HOOK_COLUMNS = {"id": "HOOK", "statement": "WHAT IT RUNS", "state": "STATE", "durationMs": "MS", "message": "MESSAGE"}
+HOOK_COLUMNS = {"id": "HOOK", "statement": "STATEMENT", "state": "STATE", "durationMs": "MS", "message": "MESSAGE"}
 CHECK_COLUMNS = {
     "node": "NODE",
     "check": "CHECK",
@@ -59,24 +59,24 @@ CHECK_COLUMNS = {
 ROW_RESULTS = {
     "loaded": ("loaded", "loaded"),
     "fails": ("still fails a rule", "still fail a rule"),
-    "exists": ("has a key that the table holds already", "have a key that the table holds already"),
-    "older": ("is older than what the table holds for its key", "are older than what the table holds for their key"),
+    "exists": ("has a key that already exists in the table", "have a key that already exists in the table"),
+    "older": ("is older than the table's row with the same key", "are older than the table's row with the same key"),
     "read_again": (
-        "was read again by a later run, which did not reject it",
-        "were read again by a later run, which did not reject them",
+        "was read again by a later run and not rejected",
+        "were read again by a later run and not rejected",
     ),
-    "superseded": ("has a later run that stands for it", "have a later run that stands for them"),
-    "filtered": ("is filtered away", "are filtered away"),
-    "already": ("was replayed before", "were replayed before"),
+    "superseded": ("was superseded by a later run", "were superseded by a later run"),
+    "filtered": ("is filtered out", "are filtered out"),
+    "already": ("was already replayed", "were already replayed"),
     "ignored": ("is ignored", "are ignored"),
     "was_loaded": (
-        "was loaded by its own run, in spite of the rule",
-        "were loaded by their own run, in spite of the rule",
+        "was loaded by its own run with a warning",
+        "were loaded by their own run with a warning",
     ),
     "not_loaded": ("belongs to a run that loaded nothing", "belong to a run that loaded nothing"),
-    "replaced": ("belongs to a load that a later one has replaced", "belong to a load that a later one has replaced"),
+    "replaced": ("belongs to a load that a later load replaced", "belong to a load that a later load replaced"),
     "gone": ("is gone", "are gone"),
-    "changed": ("was changed meanwhile", "were changed meanwhile"),
+    "changed": ("changed in the meantime", "changed in the meantime"),
     "repeated": (
         "was rejected by several runs, and is loaded once",
         "were rejected by several runs, and are loaded once",
@@ -84,12 +84,12 @@ ROW_RESULTS = {
     "unfit": ("cannot be replayed", "cannot be replayed"),
     "mended": ("fixed", "fixed"),
     "unchanged": (
-        "had the value that the expression gives, and stayed as it was",
-        "had the value that the expression gives, and stayed as they were",
+        "already had the value of the expression",
+        "already had the value of the expression",
     ),
     "typed": (
-        "holds what somebody typed by hand, and stayed as it was (--replace-typed)",
-        "hold what somebody typed by hand, and stayed as they were (--replace-typed)",
+        "was edited manually and is unchanged (use --replace-typed)",
+        "were edited manually and are unchanged (use --replace-typed)",
     ),
 }
 """What became of rejected rows in words: of one row, and of several."""
@@ -169,7 +169,7 @@ def _quarantine_lines(document: Document, name: str) -> Iterator[str]:
         targets = [node for node in document["nodes"] if node.get("rowsLoaded") is not None]
         warned = quarantine["rows"] - sum(node.get("rowsRejected") or 0 for node in targets)
         # Where no target has loaded anything, rows were kept that neither a rule rejected nor anybody loaded.
-        loaded = f", {warned:,} of which were loaded with a warning" if targets and warned > 0 else ""
+        loaded = f", {warned:,} of them loaded with a warning" if targets and warned > 0 else ""
         yield ""
         yield f"Quarantine: {counted(quarantine['rows'], 'row')} in {', '.join(quarantine['tables'])}{loaded}"
         if "rows" not in document:  # those of a replay stay with the run that rejected them

@@ -25,20 +25,20 @@ COLUMNS = {
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "runs", "what ran and what runs")
+    group = add_group(commands, "runs", "runs")
     listing = add_command(group, "list", list_runs, "list runs, newest first")
     listing.add_argument("--pipeline", metavar="ID")
     listing.add_argument("--state", metavar="STATE", help="queued, running, failed …")
     listing.add_argument("--limit", type=positive, default=20, metavar="N", help="how many (default: 20)")
     add_run(add_command(group, "show", show_one, "show a run's numbers"))
-    add_run(add_command(group, "cancel", cancel_run, "end a run"))
-    approve = add_command(group, "approve", approve_run, "load what a held run has staged")
+    add_run(add_command(group, "cancel", cancel_run, "cancel a run"))
+    approve = add_command(group, "approve", approve_run, "approve a held run")
     add_run(approve)
-    approve.add_argument("--reason", metavar="TEXT", default="", help="why; it is kept")
-    approve.add_argument("--detach", action="store_true", help="leave the load to a worker and return")
-    discard = add_command(group, "discard", discard_run, "give up what a held run has staged")
+    approve.add_argument("--reason", metavar="TEXT", default="", help="the reason; it is stored")
+    approve.add_argument("--detach", action="store_true", help="queue the load for a worker and return")
+    discard = add_command(group, "discard", discard_run, "discard a held run")
     add_run(discard)
-    discard.add_argument("--reason", metavar="TEXT", required=True, help="why; it is kept")
+    discard.add_argument("--reason", metavar="TEXT", required=True, help="the reason; it is stored")
 
 
 def list_runs(args: Namespace) -> Outcome:
@@ -89,7 +89,7 @@ def cancel_run(args: Namespace) -> Outcome:
     from flowapp.runs.serializers import run_json
 
     run = services.cancel_run(selectors.find_run(current_workspace(), args.run))
-    words = "is cancelled" if run.ended_at else "will end within seconds"
+    words = "is cancelled" if run.ended_at else "ends within seconds"
     return said(run_json(run, sees_values=True), f"Run {run.name} {words}.")
 
 
@@ -102,7 +102,7 @@ def approve_run(args: Namespace) -> Outcome:
     run = holds.approve_run(held, holds.Decider("the command line"), args.reason, send=args.detach)
     if args.detach:
         document = run_json(run, sees_values=True)
-        return said(document, f"Run {run.name} is approved; a worker loads what is staged.")
+        return said(document, f"Run {run.name} is approved. A worker loads the staged rows.")
     return ended(run_to_end(run))
 
 

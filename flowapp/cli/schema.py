@@ -17,8 +17,10 @@ FILE_NAME = "pipeline-1.0.json"
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "schema", "the JSON Schema of pipeline documents")
-    export = add_command(group, "export", export_schema, f"write it to {FILE_NAME} in a folder", needs_database=False)
-    export.add_argument("folder", metavar="DIR", nargs="?", help="made if need be (default: schema/ in FLOW_HOME)")
+    export = add_command(
+        group, "export", export_schema, f"write the schema to {FILE_NAME} in a folder", needs_database=False
+    )
+    export.add_argument("folder", metavar="DIR", nargs="?", help="created if needed (default: schema/ in FLOW_HOME)")
 
 
 def export_schema(args: Namespace) -> Outcome:
@@ -33,6 +35,6 @@ def export_schema(args: Namespace) -> Outcome:
         raise FlowError(
             "file.unwritable",
             f"{path} cannot be written: {(error.strerror or type(error).__name__).lower()}.",
-            hint="Name a folder that you may write to.",
+            hint="Use a folder that you can write to.",
         ) from None
     return said({"path": str(path)}, f'Written to {path}. Point editors to it by "$schema" or by the file\'s name.')

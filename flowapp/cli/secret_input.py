@@ -13,5 +13,5 @@ def read_secret(option: str) -> str:
     secret = text[: -len("\n")] if text.endswith("\n") else text
     secret = secret.removesuffix("\r")
     if not secret or "\n" in secret:
-        raise UsageError(f"{option} expects the secret alone on standard input", command="flow")
+        raise UsageError(f"{option} expects only the secret on standard input", command="flow")
     return secret

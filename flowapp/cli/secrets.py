@@ -1,4 +1,4 @@
-"""`flow secrets`: what is stored encrypted."""
+"""`flow secrets`: encrypted secrets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ir.words import counted
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "secrets", "what is stored encrypted")
-    add_command(group, "rotate", rotate, "encrypt all of it under the first of FLOW_ENCRYPTION_KEYS")
+    group = add_group(commands, "secrets", "encrypted secrets")
+    add_command(group, "rotate", rotate, "encrypt all secrets with the first key of FLOW_ENCRYPTION_KEYS")
 
 
 def rotate(args: Namespace) -> Outcome:
@@ -22,6 +22,6 @@ def rotate(args: Namespace) -> Outcome:
     done = rotate_secrets()
     return said(
         {"rotated": done},
-        f"{counted(done, 'secret')} encrypted under the first key.",
-        "Older keys can go, once every process of this installation has been started with the first one.",
+        f"{counted(done, 'secret')} encrypted with the first key.",
+        "Remove older keys after every process of this installation has started with the first key.",
     )

@@ -1,4 +1,4 @@
-"""`flow token`: keys to the API."""
+"""`flow token`: API tokens."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from flowapp.cli.workspace import current_workspace
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "token", "keys to the API")
-    add = add_command(group, "add", add_token, "make an API token and print it once")
+    group = add_group(commands, "token", "API tokens")
+    add = add_command(group, "add", add_token, "create an API token and print it once")
     add.add_argument("name", metavar="NAME")
     add.add_argument("--role", required=True, help="viewer, editor or admin")
-    add.add_argument("--days", type=int, default=90, metavar="N", help="how long it lasts (default: 90)")
+    add.add_argument("--days", type=int, default=90, metavar="N", help="days until it expires (default: 90)")
 
 
 def add_token(args: Namespace) -> Outcome:
@@ -33,5 +33,5 @@ def add_token(args: Namespace) -> Outcome:
         document,
         key,
         f"Token {token.name}: {token.role} in workspace {token.workspace.slug} until {token.expires_at:%Y-%m-%d}.",
-        "It is not shown again; only its hash is kept.",
+        "It is not shown again. Only its hash is stored.",
     )

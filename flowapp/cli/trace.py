@@ -14,10 +14,10 @@ from flowapp.cli.workspace import current_workspace
 
 
 def add_parser(commands: Any) -> None:
-    trace = add_command(commands, "trace", trace_row, "say where a row went, by the values of its key")
+    trace = add_command(commands, "trace", trace_row, "find out what happened to a row, by the values of its key")
     trace.add_argument("pipeline", metavar="PIPELINE")
     trace.add_argument("key", metavar="COLUMN=VALUE", nargs="+", help="columns of the target, such as id=42")
-    trace.add_argument("--target", metavar="NODE", default="", help="look at this target alone")
+    trace.add_argument("--target", metavar="NODE", default="", help="search only this target")
 
 
 def trace_row(args: Namespace) -> Outcome:
@@ -68,4 +68,4 @@ def _where(row: dict[str, Any]) -> str:
         parts.append(f"file {row['file']}")
     if row["record"] is not None:
         parts.append(f"record {row['record']:,}")
-    return "; ".join(parts) or "found; where it came from is not known"
+    return "; ".join(parts) or "found; its origin is unknown"

@@ -57,7 +57,7 @@ def up(args: Namespace) -> Outcome:
                 clean = supervisor.run(lambda: _announce(supervisor, listener, began, login_path))
     except KeyboardInterrupt:
         clean = True
-    return said({"stopped": True, "clean": clean}, "Stopped." if clean else "Stopped at once; see the logs.")
+    return said({"stopped": True, "clean": clean}, "Stopped." if clean else "Stopped immediately. See the logs.")
 
 
 def _reserve(host: str, wanted: int) -> socket:

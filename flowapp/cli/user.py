@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "user", "people and their login links")
-    add = add_command(group, "add", add_user, "give a person a role in the workspace")
+    group = add_group(commands, "user", "users and their login links")
+    add = add_command(group, "add", add_user, "add a user to the workspace with a role")
     add.add_argument("email", metavar="EMAIL")
     add.add_argument("--role", required=True, help="viewer, editor or admin")
-    link = add_command(group, "link", link_user, "print a link that signs a person in once")
+    link = add_command(group, "link", link_user, "print a one-time login link")
     link.add_argument("email", metavar="EMAIL")
 
 
@@ -28,9 +28,9 @@ def add_user(args: Namespace) -> Outcome:
     member = add_member(current_workspace(), args.email, args.role)
     lines = [f"{member.user.email} is {member.role} in workspace {member.workspace.slug}."]
     if member.ended:
-        lines.append(f"Others may have had access to the account. Adding it here ended {member.ended}.")
+        lines.append(f"Other people may have had access to the account. Adding it here revoked {member.ended}.")
     if not member.user.has_usable_password():
-        lines.append(f"There is no password: `flow user link {member.user.email}` prints a link to sign in with.")
+        lines.append(f"There is no password: `flow user link {member.user.email}` prints a login link.")
     return said(_document(member), *lines)
 
 
@@ -53,5 +53,5 @@ def link_user(args: Namespace) -> Outcome:
         {"url": url, "expiresAt": link.expires_at},
         url,
         f"It works once, until {link.expires_at:%Y-%m-%d %H:%M} UTC, and is not shown again.",
-        "Give it to nobody but the person: whoever uses it controls the account.",
+        "Give it only to that person. Anyone who uses it controls the account.",
     )

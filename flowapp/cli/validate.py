@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def add_parser(commands: Any) -> None:
-    validate = add_command(commands, "validate", validate_file, "say what is wrong in a document", needs_database=False)
+    validate = add_command(commands, "validate", validate_file, "validate a document", needs_database=False)
     validate.add_argument("file", metavar="FILE", help="a .json or .toml file, or - for standard input")
-    validate.add_argument("--online", action="store_true", help="look at the target tables too")
+    validate.add_argument("--online", action="store_true", help="also check the target tables")
 
 
 def validate_file(args: Namespace) -> Outcome:

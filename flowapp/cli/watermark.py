@@ -1,4 +1,4 @@
-"""`flow watermark`: where incremental loads begin."""
+"""`flow watermark`: watermarks of incremental loads."""
 
 from __future__ import annotations
 
@@ -29,19 +29,17 @@ BY = "command line"
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "watermark", "where incremental loads begin")
-    add_command(group, "show", show_watermarks, "show the marks of a pipeline, with their history").add_argument(
+    group = add_group(commands, "watermark", "watermarks of incremental loads")
+    add_command(group, "show", show_watermarks, "show the watermarks of a pipeline with their history").add_argument(
         "pipeline", metavar="PIPELINE"
     )
-    setting = add_command(group, "set", set_watermark, "let the next load begin at a value")
-    resetting = add_command(
-        group, "reset", reset_watermark, "let the next load begin at the highest value of the table"
-    )
+    setting = add_command(group, "set", set_watermark, "set a watermark")
+    resetting = add_command(group, "reset", reset_watermark, "reset a watermark to the highest value of the table")
     for command in (setting, resetting):
         command.add_argument("pipeline", metavar="PIPELINE")
         command.add_argument("node", metavar="NODE", help="the target")
-        command.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept")
-    setting.add_argument("value", metavar="VALUE", help="of the column's type, as a file would write it")
+        command.add_argument("--reason", required=True, metavar="TEXT", help="the reason; it is stored")
+    setting.add_argument("value", metavar="VALUE", help="in the format of the column's type")
 
 
 def show_watermarks(args: Namespace) -> Outcome:
@@ -72,7 +70,10 @@ def _show(console: Console, marks: list[dict[str, Any]]) -> None:
         if watermark["trouble"]:
             show_lines(
                 console,
-                ["", f"{watermark['node']}: this is a copy; the database does not answer: {watermark['trouble']}"],
+                [
+                    "",
+                    f"{watermark['node']}: this is a copy because the database does not answer: {watermark['trouble']}",
+                ],
             )
         show_lines(console, _warnings(watermark))
         if watermark["changes"]:
@@ -96,7 +97,7 @@ def reset_watermark(args: Namespace) -> Outcome:
     from flowapp.watermarks.services import reset_watermark
 
     watermark = reset_watermark(_place(args), args.reason, BY)
-    words = "has no mark now: its next load begins at the highest value of the table."
+    words = "has no watermark. Its next load begins at the highest value of the table."
     document = WatermarkSerializer(watermark).data
     return said(document, f"{args.node} {words}", *_warnings(document))
 

@@ -58,14 +58,14 @@ def _required(functions: Iterable[str]) -> list[str]:
     """The names, each once; raises InvalidConnection for those that cannot be allowed."""
     names = list(dict.fromkeys(functions))
     if len(names) > MOST_FUNCTIONS:
-        raise _not_a_function(f"There are {len(names)} functions; a connection allows up to {MOST_FUNCTIONS}.")
+        raise _not_a_function(f"There are {len(names)} functions; the limit is {MOST_FUNCTIONS}.")
     for name in names:
         try:
             schema, _ = parse_table_name(name) if len(name) <= LONGEST_NAME else ("", "")
         except ValueError:
             schema = ""
         if not schema:
-            raise _not_a_function(f"{name[:60]!r} does not name a function as schema.function.")
+            raise _not_a_function(f"{name[:60]!r} is not a function as schema.function.")
         if schema in (CATALOG, *FLOW_SCHEMAS):
             raise _not_a_function(f"{name} cannot be allowed: the schema {schema} holds no functions of your own.")
     return names
@@ -75,5 +75,5 @@ def _not_a_function(message: str) -> InvalidConnection:
     return InvalidConnection(
         "connection.function_invalid",
         message,
-        hint="Write one function, operator's function or type a line, with its schema, such as public.similarity.",
+        hint="Write one function, operator function or type per line, with its schema, such as public.similarity.",
     )

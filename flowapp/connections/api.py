@@ -57,7 +57,7 @@ def _fields_of(given: dict[str, Any]) -> tuple[ConnectionFields, list[str]]:
         return ConnectionFields("postgres", **{name: given[name] for name in names}), []
     url = parse_connection_url(given["url"])
     password = given["password"] or url.password
-    warnings = ["A password stood in the URL; send it as `password`."] if url.password else []
+    warnings = ["The URL contained a password; send it as `password`."] if url.password else []
     return ConnectionFields(url.kind, url.host, url.port, url.database, url.user, password, url.sslmode), warnings
 
 

@@ -55,6 +55,6 @@ def _is_loopback(address: str) -> bool:
 def _is_control() -> InvalidConnection:
     return InvalidConnection(
         "connection.is_control",
-        "This is Flow's own control database, or its role.",
-        hint="Load into another database (one on the same server will do), as a role of its own.",
+        "This is Flow's control database or its role.",
+        hint="Use another database, which may be on the same server, with a separate role.",
     )

@@ -54,7 +54,7 @@ def require_host(host: str) -> None:
     if not _HOST.fullmatch(host):
         raise InvalidConnection(
             "connection.host_invalid",
-            "The host must be one name or address.",
+            "The host must be a single name or address.",
             hint="Write it without port, user or slashes, such as db.example.com or 10.0.0.5.",
         )
 
@@ -76,14 +76,14 @@ def _split(url: str) -> SplitResult:
 def _user_info(parts: SplitResult) -> tuple[str, str]:
     user, _, password = parts.netloc.rpartition("@")[0].partition(":")
     if not user:
-        raise _unreadable("it names no user")
+        raise _unreadable("the user is missing")
     return _decoded(user), _decoded(password)
 
 
 def _host(parts: SplitResult) -> str:
     host = parts.hostname or ""
     if not _HOST.fullmatch(host):
-        raise _unreadable("it must name one host, by name or address")
+        raise _unreadable("it needs exactly one host, by name or address")
     return host
 
 
@@ -100,7 +100,7 @@ def _port(parts: SplitResult) -> int:
 def _database(parts: SplitResult) -> str:
     path = parts.path.removeprefix("/")
     if not path or "/" in path:
-        raise _unreadable("it must name one database")
+        raise _unreadable("it needs exactly one database")
     return _decoded(path)
 
 
@@ -110,8 +110,8 @@ def _sslmode(parts: SplitResult) -> str:
     if others or len(options) > 1:
         raise InvalidConnection(
             "connection.option_refused",
-            "The connection URL carries options that are not allowed.",
-            hint="The only option allowed is sslmode, once. Everything else is set by Flow.",
+            "The connection URL has options that are not allowed.",
+            hint="Only sslmode is allowed, once. Flow sets everything else.",
         )
     mode = options[0][1] if options else "prefer"
     if mode not in SSL_MODES:

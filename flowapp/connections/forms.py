@@ -54,14 +54,14 @@ class ConnectionForm(StyledForm):
     name = forms.CharField(
         label="Name",
         max_length=63,
-        help_text="How pipelines call it, such as warehouse: small letters, digits, - and _.",
+        help_text="Its name in pipelines, such as warehouse: lower-case letters, digits, - and _.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     url = forms.CharField(
         label="URL",
         required=False,
         max_length=2000,
-        help_text=f"{FORM}, without the password: that has its own field.",
+        help_text=f"{FORM}, without the password. Enter that below.",
         widget=UrlInput(attrs={"autocomplete": "off", "spellcheck": "false", "placeholder": "postgresql://…"}),
     )
     host = _text("Host", max_length=253)
@@ -104,7 +104,7 @@ class ConnectionForm(StyledForm):
         """Put together as a URL is taken apart, so that both ways accept the same."""
         missing = [name for name in ("host", "database", "user") if not values.get(name)]
         for name in missing:
-            self.add_error(name, "Fill this in, or paste a URL.")
+            self.add_error(name, "Enter a value, or paste a URL.")
         if not missing:
             self.given = ConnectionFields(
                 "postgres",
@@ -124,22 +124,22 @@ class WebhookForm(StyledForm):
         label="Name",
         max_length=63,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
-        help_text="How hooks call it, such as pager: small letters, digits, - and _.",
+        help_text="Its name in hooks, such as pager: lower-case letters, digits, - and _.",
     )
     url = forms.CharField(
         label="URL",
         max_length=2000,
         widget=UnrepeatedInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
-        help_text="A public https address, without user and query. A hook may add a path.",
+        help_text="A public https address without user and query. Hooks can add a path.",
     )
     headers = forms.CharField(
         label="Headers",
         required=False,
         max_length=20_000,
-        help_text="One a line, such as Authorization: Bearer …",
+        help_text="One per line, such as Authorization: Bearer …",
         widget=UnrepeatedLines(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
     )
-    password = _password("Signing secret", "Requests are signed with it, by HMAC-SHA256. Stored encrypted.")
+    password = _password("Signing secret", "Requests are signed with it (HMAC-SHA256). Stored encrypted.")
 
     given: WebhookFields
 
@@ -148,16 +148,16 @@ class WebhookForm(StyledForm):
         values = self.cleaned_data
         headers = parse_headers(values.get("headers", ""))
         if headers is None:
-            self.add_error("headers", "Each line is a name, a colon and a value.")
+            self.add_error("headers", "Write each line as a name, a colon and a value.")
         self.given = WebhookFields(values.get("url", ""), headers or {}, values.get("password", ""))
         return values
 
 
 class AllowanceForm(StyledForm):
-    """What queries may use over a connection."""
+    """Query permissions over a connection."""
 
     functions = forms.CharField(
-        label="Functions that PostgreSQL does not bring",
+        label="Additional functions",
         required=False,
         max_length=20_000,
         help_text="One a line with its schema, such as public.similarity. Functions that run SQL given as text, such "
@@ -165,9 +165,9 @@ class AllowanceForm(StyledForm):
         widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
     )
     server_rights = forms.BooleanField(
-        label="Run queries as a role with rights over the server",
+        label="Allow queries as a privileged role",
         required=False,
-        help_text="A superuser, or a role that may run programs or read or write files of the database server.",
+        help_text="A superuser, or a role that can run programs or access files on the database server.",
         widget=forms.CheckboxInput(attrs={"class": "form-check-input"}),
     )
 
@@ -177,4 +177,4 @@ class AllowanceForm(StyledForm):
 
 
 class PasswordForm(StyledForm):
-    password = _password("New password", "Leave it empty if the server asks for none.")
+    password = _password("New password", "Leave it empty if the server needs no password.")

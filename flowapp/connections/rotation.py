@@ -1,4 +1,4 @@
-"""Encrypting anew what is stored encrypted: each app registers its columns."""
+"""Encrypting anew encrypted secrets: each app registers its columns."""
 
 from __future__ import annotations
 

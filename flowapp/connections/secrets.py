@@ -25,7 +25,7 @@ def decrypt(encrypted: str, owner: str) -> str:
 
 
 def rotate(encrypted: str, owner: str) -> str:
-    """The same secret, encrypted under the first key. Raises SecretUnreadable."""
+    """The same secret, encrypted with the first key. Raises SecretUnreadable."""
     try:
         return _fernet().rotate(encrypted.encode()).decode()
     except InvalidToken:
@@ -35,7 +35,7 @@ def rotate(encrypted: str, owner: str) -> str:
 def _unreadable(owner: str) -> SecretUnreadable:
     return SecretUnreadable(
         "secret.unreadable",
-        f"The stored secret of {owner} cannot be decrypted with the keys at hand.",
+        f"The stored secret of {owner} cannot be decrypted with the current keys.",
         hint="Put the key it was stored under back into FLOW_ENCRYPTION_KEYS (any place but the first will do), "
         "or store the secret again.",
     )
@@ -47,7 +47,7 @@ def _fernet() -> MultiFernet:
     except ValueError:
         raise SecretUnreadable(
             "secret.key_invalid",
-            "FLOW_ENCRYPTION_KEYS holds something that is no key.",
+            "FLOW_ENCRYPTION_KEYS contains an invalid key.",
             hint="A key is 32 random bytes in URL-safe base64. Make one with: python -c "
             '"from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"',
         ) from None

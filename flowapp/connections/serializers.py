@@ -89,10 +89,10 @@ class ConnectionRequest(CamelSerializer[Any]):
 
     def validate(self, given: dict[str, Any]) -> dict[str, Any]:
         if given["kind"] == WEBHOOK and "url" not in given:
-            raise serializers.ValidationError({"url": "A webhook has a url."})
+            raise serializers.ValidationError({"url": "A webhook needs a url."})
         missing = [name for name in ("host", "database", "user") if name not in given]
         if "url" not in given and missing:
-            raise serializers.ValidationError(dict.fromkeys(missing, "Give this, or a url."))
+            raise serializers.ValidationError(dict.fromkeys(missing, "Give this value or a url."))
         return given
 
 

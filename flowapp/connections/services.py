@@ -43,8 +43,8 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | W
     if not NAME.fullmatch(name):
         raise InvalidConnection(
             "connection.name_invalid",
-            f"{name!r} cannot name a connection.",
-            hint="A name begins with a small letter and holds up to 63 small letters, digits, - and _.",
+            f"{name!r} is not a valid name for a connection.",
+            hint="A name begins with a lower-case letter and has up to 63 lower-case letters, digits, - and _.",
         )
     connection = Connection(workspace=workspace, name=name)
     connection.kind = fields.kind
@@ -55,7 +55,7 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | W
     except IntegrityError:
         raise InvalidConnection(
             "connection.name_taken",
-            f"There is a connection {name!r} already.",
+            f"There is already a connection {name!r} already.",
             hint=f"Remove it first (`flow connection remove {name}`), or choose another name.",
         ) from None
     return connection
@@ -128,8 +128,8 @@ def _get_of_kind(workspace: Workspace, name: str, kind: str) -> Connection:
     if connection.kind != kind:
         raise InvalidConnection(
             "connection.wrong_kind",
-            f"The connection {name!r} is of kind {connection.kind}; here one of kind {kind} is needed.",
-            hint="Name another connection: sources and targets need a database, a webhook hook needs a webhook.",
+            f"The connection {name!r} is of kind {connection.kind}; this needs the kind {kind}.",
+            hint="Use another connection: sources and targets need a database, webhook hooks need a webhook.",
         )
     return connection
 

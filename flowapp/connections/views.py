@@ -52,7 +52,7 @@ def add(request: HtmxRequest) -> HttpResponse:
         if form.had_password_in_url:
             messages.warning(
                 request,
-                "A password stood in the URL. It is stored encrypted like any other, but URLs are copied and logged: "
+                "The URL contained a password. It is stored encrypted, but URLs are often copied and logged. "
                 "give passwords by their own field.",
             )
         return added
@@ -78,7 +78,7 @@ def _add(request: HtmxRequest, form: ConnectionForm | WebhookForm) -> HttpRespon
     except InvalidConnection as error:
         form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
         return None
-    messages.success(request, f"Connection {connection.name} is stored. Test it now.")
+    messages.success(request, f"Connection {connection.name} saved. Test it now.")
     return redirect("connections:detail", request.workspace.slug, connection.name)
 
 
@@ -95,12 +95,12 @@ def add_embedded(request: HtmxRequest) -> HttpResponse:
     if server is None or not offers_warehouse(request.workspace):
         raise InvalidConnection(
             "connection.not_embedded",
-            "There is no database that came along, or a connection leads there already.",
-            hint="Look at the list of connections, or add one by its fields.",
+            "There is no bundled PostgreSQL, or a connection to it already exists.",
+            hint="See the list of connections, or add a connection by its fields.",
         )
     use_warehouse(request.workspace, server)
     probe_connection(request.workspace, NAME)
-    messages.success(request, f"Connection {NAME} is stored and tested.")
+    messages.success(request, f"Connection {NAME} saved and tested.")
     return redirect("connections:detail", request.workspace.slug, NAME)
 
 
@@ -145,7 +145,7 @@ def allowance(request: HtmxRequest, name: str) -> HttpResponse:
     try:
         if form.is_valid():
             allow(request.workspace, name, functions=form.given, server_rights=form.cleaned_data["server_rights"])
-            messages.success(request, f"What {name} allows to queries is stored.")
+            messages.success(request, f"Query permissions of {name} saved.")
             return redirect("connections:detail", request.workspace.slug, name)
     except InvalidConnection as error:
         form.add_error("functions", f"{error.message} {error.hint}")
@@ -171,7 +171,7 @@ def password(request: HtmxRequest, name: str) -> HttpResponse:
     if not form.is_valid():
         return _show(request, get_connection(request.workspace, name), form, 422)
     connection = replace_password(request.workspace, name, form.cleaned_data["password"])
-    messages.success(request, f"The {KINDS[connection.kind].secret_word} of {name} is replaced. Test it now.")
+    messages.success(request, f"The {KINDS[connection.kind].secret_word} of {name} replaced. Test it now.")
     return redirect("connections:detail", request.workspace.slug, name)
 
 
@@ -182,7 +182,7 @@ def remove(request: HtmxRequest, name: str) -> HttpResponse:
     connection = get_connection(request.workspace, name)
     if request.method == "POST":
         remove_connection(request.workspace, name)
-        messages.success(request, f"Connection {name} and its password are removed.")
+        messages.success(request, f"Connection {name} and its password removed.")
         return redirect("connections:list", request.workspace.slug)
     context = {"connection": connection, "used_by": pipelines_using(request.workspace, name)}
     return render_page(request, "connections/remove.html", context)

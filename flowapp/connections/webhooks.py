@@ -111,7 +111,7 @@ def _require_headers(headers: Mapping[str, str]) -> None:
         raise _headers_invalid(f"There are {len(headers)} headers; a connection has up to {MOST_HEADERS}.")
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
-            raise _headers_invalid(f"{name[:60]!r} cannot name a header.")
+            raise _headers_invalid(f"{name[:60]!r} is not a valid name for a header.")
         if name.lower() in KEPT_HEADERS:
             raise _headers_invalid(f"The header {name} is the request's own.")
         if not _HEADER_VALUE.fullmatch(value) or len(value) > LONGEST_HEADER:
@@ -120,5 +120,5 @@ def _require_headers(headers: Mapping[str, str]) -> None:
 
 def _headers_invalid(message: str) -> InvalidConnection:
     return InvalidConnection(
-        "connection.headers_invalid", message, hint="Write one header a line, such as `Authorization: Bearer …`."
+        "connection.headers_invalid", message, hint="Write one header per line, such as `Authorization: Bearer …`."
     )

@@ -53,8 +53,8 @@ def _ensure_connection(workspace: Workspace, server: ServiceAddresses | None) ->
     if server is None:
         raise FlowError(
             "demo.warehouse_missing",
-            f"The demo loads into a connection {CONNECTION!r}, and there is none.",
-            hint=f"Databases are configured elsewhere here, so name one: flow connection add {CONNECTION} "
+            f"The demo needs a connection {CONNECTION!r}, which does not exist.",
+            hint=f"The databases are configured elsewhere, so add a connection: flow connection add {CONNECTION} "
             "--url postgresql://USER@HOST:PORT/DATABASE --password-stdin",
         )
     use_warehouse(workspace, server)

@@ -135,7 +135,7 @@ def form(request: HtmxRequest, slug: str) -> HttpResponse:
     draft = editor.draft()
     document = read_value(draft.text)
     if document is None:
-        raise UnreadableText("The JSON text cannot be read, so that forms cannot change it.")
+        raise UnreadableText("The JSON text is invalid, so forms cannot change it.")
     data = request.POST.copy()
     data["node"], data["at"] = editor.node, editor.at
     patch = form_patch(document, data)
@@ -169,7 +169,7 @@ def fix(request: HtmxRequest, slug: str) -> HttpResponse:
     try:
         patch = json.loads(request.POST.get("patch", ""))
     except (ValueError, RecursionError):
-        raise PatchRefused("The fix is no JSON.") from None
+        raise PatchRefused("The fix is not valid JSON.") from None
     editor = Editor.of(request, slug)
     return _update(editor, drafts.patch_draft(editor.draft(), patch, "Fix", seen=editor.seen))
 
@@ -196,18 +196,20 @@ def redo(request: HtmxRequest, slug: str) -> HttpResponse:
 def discard(request: HtmxRequest, slug: str) -> HttpResponse:
     editor = Editor.of(request, slug)
     draft = drafts.discard(editor.draft(), editor.seen)
-    return toast(_update(editor, draft), "The draft is discarded.", "info")
+    return toast(_update(editor, draft), "Draft discarded.", "info")
 
 
 @require_POST
 @page("editor")
 @changes_draft
 def keep(request: HtmxRequest, slug: str) -> HttpResponse:
-    """After a conflict: go on with this draft, on top of what was saved meanwhile."""
+    """After a conflict: go on with this draft, on top of what was saved in the meantime."""
     editor = Editor.of(request, slug)
     draft = drafts.put_on_newest(editor.draft(), editor.seen)
     response = _update(editor, draft)
-    return toast(response, f"Your draft now follows version {draft.base_number}. Save it to replace that.", "info")
+    return toast(
+        response, f"Your draft now follows version {draft.base_number}. Save it to replace that version.", "info"
+    )
 
 
 @require_POST
@@ -290,7 +292,7 @@ def restore(request: HtmxRequest, slug: str) -> HttpResponse:
     editor = Editor.of(request, slug)
     number = request.POST.get("version", "")
     if not number.isdecimal() or len(number) > 9:
-        raise FlowError("version.unknown", f"{number!r} is no version.", hint="Choose one of the list.")
+        raise FlowError("version.unknown", f"{number!r} is no version.", hint="Choose a value from the list.")
     version = restore_version(editor.pipeline, int(number), editor.user, role=request.role)
     return toast(HttpResponseClientRefresh(), f"Version {number} is version {version.number} now.")
 
@@ -317,7 +319,7 @@ def _refresh(editor: Editor, conflict: DraftConflict) -> HttpResponse:
     if not editor.request.htmx:
         raise conflict
     if editor.tab not in WITH_PANEL:
-        messages.warning(editor.request, f"{conflict.message} You see it as it is now.")
+        messages.warning(editor.request, f"{conflict.message} The page now shows the current draft.")
         return HttpResponseClientRefresh()
     response = _update(editor, draft, conflict=conflict, typed=typed)
     response.status_code = status_of(conflict)

@@ -13,14 +13,14 @@ class NewPipeline(forms.Form):
         label="Name",
         max_length=200,
         required=False,
-        help_text="What people call it, such as Daily orders. It can change.",
+        help_text="The display name, such as Daily orders. It can change.",
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
     )
     slug = forms.CharField(
         label="Id",
         max_length=63,
         required=False,
-        help_text="Small letters, digits, - and _. It stays. Left empty it is made of the name.",
+        help_text="Lower-case letters, digits, - and _. It cannot change. If empty, Flow makes it from the name.",
         widget=forms.TextInput(
             attrs={"class": "form-control", "autocomplete": "off", "spellcheck": "false", "placeholder": "daily-orders"}
         ),
@@ -31,7 +31,7 @@ class NewPipeline(forms.Form):
         if "slug" in given and not given["slug"]:
             given["slug"] = slug_of(given.get("name", ""))
             if not given["slug"]:
-                self.add_error("slug", "Give it a name or an id.")
+                self.add_error("slug", "Enter a name or an id.")
         return given
 
 

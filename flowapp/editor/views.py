@@ -21,7 +21,7 @@ from flowapp.web.htmx import HtmxRequest, render_page, toast
 from ir.errors import FlowError
 from ir.load_modes import LOAD_MODES
 
-SORTS = (("name", "Name"), ("run", "Last run"), ("next", "Next fire"))
+SORTS = (("name", "Name"), ("run", "Last run"), ("next", "Next run"))
 
 
 @require_http_methods(["GET", "POST"])
@@ -69,9 +69,9 @@ def _render(request: HtmxRequest, form: NewPipeline, *, is_new: bool, status: in
 SWITCHES = {"enabled": set_enabled, "paused": set_paused}
 SAID = {
     ("enabled", True): "{} is enabled.",
-    ("enabled", False): "{} is switched off.",
+    ("enabled", False): "{} is disabled.",
     ("paused", True): "The schedule of {} is paused.",
-    ("paused", False): "The schedule of {} goes on.",
+    ("paused", False): "The schedule of {} is resumed.",
 }
 """What a switch and its new value are told as."""
 
@@ -83,7 +83,7 @@ def switch(request: HtmxRequest, slug: str) -> HttpResponse:
     pipeline = get_pipeline(request.workspace, slug)
     what, value = request.POST.get("what", ""), request.POST.get("value") == "on"
     if what not in SWITCHES:
-        raise FlowError("switch.unknown", f"There is no switch {what!r}.", hint=f"There are {', '.join(SWITCHES)}.")
+        raise FlowError("switch.unknown", f"Unknown switch {what!r}.", hint=f"Switches: {', '.join(SWITCHES)}.")
     SWITCHES[what](pipeline, value)
     pipeline.refresh_from_db()
     told = SAID[what, value].format(pipeline.name or pipeline.slug)
@@ -111,5 +111,5 @@ def delete(request: HtmxRequest, slug: str) -> HttpResponse:
         context = {"pipeline": pipeline, "deletion": what_goes(pipeline), "kept_days": retention_of(request.workspace)}
         return render_page(request, "pipelines/delete.html", context)
     delete_pipeline(pipeline)
-    messages.success(request, f"Pipeline {slug} is deleted, with its versions and runs.")
+    messages.success(request, f"Pipeline {slug} deleted with its versions and runs.")
     return HttpResponseRedirect(reverse("pipelines:list", args=[request.workspace.slug]))

@@ -15,7 +15,7 @@ def parse_bind(bind: str | None) -> tuple[str, int]:
     if not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise FlowError(
             "settings.invalid",
-            f"FLOW_BIND is {bind!r}, which is no address.",
+            f"FLOW_BIND is {bind!r}, which is not an address.",
             hint="Use host:port, such as 127.0.0.1:8000 or [::1]:8000.",
         )
     return host, int(port)

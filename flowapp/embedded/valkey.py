@@ -1,6 +1,6 @@
 """The embedded broker: Valkey with a password, TCP on the loopback only, nothing kept on disk.
 
-What is in flight can be lost with it: queued runs stand in the control database and are sent again.
+What is in flight can be lost with it: queued runs stand in the control database and are resent.
 """
 
 from __future__ import annotations

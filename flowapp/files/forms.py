@@ -17,7 +17,7 @@ class UploadForm(StyledForm):
     folder = forms.CharField(
         label="Folder",
         max_length=500,
-        help_text="Where your pipeline's source reads or will read, such as orders. It is made if it is not there.",
+        help_text="The folder that your source reads, such as orders. Flow creates it if needed.",
         widget=forms.TextInput(attrs={"list": "folders", "autocomplete": "off", "placeholder": "orders"}),
     )
 

@@ -83,7 +83,7 @@ def upload(request: HtmxRequest) -> HttpResponse:
 def _arrived(upload: Upload) -> str:
     known = first_unit_of(upload)
     if known is None:
-        return f"{upload.path} is there. The next run of a pipeline that reads it will take it."
+        return f"{upload.path} uploaded. The next run of a pipeline that reads this folder loads it."
     return (
         f"{upload.path} is there. Pipeline {known.pipeline.slug} has seen the same bytes as {known.name} before, and "
         "leaves them out unless it is to load that file again."
@@ -104,7 +104,7 @@ def again(request: HtmxRequest, unit: UUID) -> HttpResponse:
 def left_out(request: HtmxRequest, unit: UUID) -> HttpResponse:
     """Give a failed file up, with a reason; what waits behind it may go."""
     found = leave_out(get_unit(request.workspace, unit), request.POST.get("reason", ""))
-    messages.success(request, f"{found.name} is left out. Files behind it no longer wait for it.")
+    messages.success(request, f"{found.name} is skipped. Files after it no longer wait.")
     return redirect("files:list", request.workspace.slug)
 
 

@@ -44,7 +44,7 @@ def workspaces(request: HtmxRequest) -> HttpResponse:
             except AccountError as error:
                 form.add_error("slug", f"{error.message} {error.hint}")
             else:
-                messages.success(request, f"Workspace {made.workspace.slug} is made, and you are its admin.")
+                messages.success(request, f"Workspace {made.workspace.slug} created. You are its admin.")
                 _keep_session(request, made)
                 return redirect("pipelines:list", made.workspace.slug)
     context = {
@@ -62,7 +62,8 @@ def _keep_session(request: HtmxRequest, made: Membership) -> None:
     for ended in see_ended_credentials(made.user):
         messages.warning(
             request,
-            f"Others may have had access to your account. The new workspace is yours alone: {ended} ended, other than "
+            f"Other people may have had access to your account. The new workspace is yours alone: {ended} ended, "
+            f"other than "
             "this session. Set your password again.",
         )
     update_session_auth_hash(request, made.user)
@@ -73,7 +74,7 @@ def docs(request: HtmxRequest, name: str) -> HttpResponse:
     """A page of the documentation."""
     text = read_page(name)
     if text is None:
-        raise Http404("No such page.")
+        raise Http404("Page not found.")
     return render_page(request, "web/docs.html", {"name": name, "page": text})
 
 

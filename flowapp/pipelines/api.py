@@ -73,7 +73,7 @@ class JsonPatchParser(BoundedJSONParser):
 
 class PreconditionRequired(APIException):
     status_code = status.HTTP_428_PRECONDITION_REQUIRED
-    default_detail = 'Say which version the document was made from: If-Match: "<version>", "0" for a new pipeline.'
+    default_detail = 'Send the version that the document is based on: If-Match: "<version>", "0" for a new pipeline.'
     default_code = "precondition.required"
 
 
@@ -131,7 +131,7 @@ class PipelineDocument(APIView):
     def get(self, request: Request, slug: str) -> Response:
         wanted = request.query_params.get("version")
         if wanted is not None and not (wanted.isdecimal() and len(wanted) < 10):
-            raise serializers.ValidationError({"version": "A version is a number of up to 9 digits."})
+            raise serializers.ValidationError({"version": "A version is a number with up to 9 digits."})
         version = get_version(get_pipeline(request.workspace, slug), int(wanted) if wanted else None)
         document = json.loads(drafts.json_text(version.document))
         return Response(PipelineDocumentSerializer(document).data, headers={"ETag": f'"{version.number}"'})
@@ -300,7 +300,7 @@ def conflict_response(conflict: VersionConflict, pipeline: Pipeline, text: str) 
 
 def _object(request: Request) -> dict[str, Any]:
     if not isinstance(request.data, dict):
-        raise serializers.ValidationError("The body is no JSON object.")
+        raise serializers.ValidationError("The body is not a JSON object.")
     return request.data
 
 

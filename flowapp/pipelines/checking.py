@@ -111,8 +111,8 @@ def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
                 place,
                 "connection.unknown",
                 "error",
-                f"There is no such connection {shown(name)} in this workspace; there are: {known}.",
-                "Choose one of them, or add it on the page Connections.",
+                f"Unknown connection {shown(name)} . Connections in this workspace: {known}.",
+                "Choose one of them, or add it on the Connections page.",
                 fixes=([{"op": "replace", "path": str(place), "value": near}],) if near else (),
             )
 

@@ -32,8 +32,8 @@ class DraftConflict(FlowError):
     def __init__(self) -> None:
         super().__init__(
             "draft.conflict",
-            "The draft was changed in another tab or by another program, so your change was not made.",
-            hint="Load the draft again, then repeat your change if it is still needed.",
+            "The draft changed in another tab or program. Your change was not saved.",
+            hint="Reload the draft, then repeat your change if needed.",
         )
 
 
@@ -63,7 +63,7 @@ def read_seen(headers: Mapping[str, str]) -> Seen:
     if revision is None and given != "*":
         raise FlowError(
             "draft.revision_malformed",
-            f"If-Match is {given[:100]!r}, which is no revision of a draft.",
+            f"If-Match is {given[:100]!r}, which is not a revision of a draft.",
             hint='Send the draft\'s revision in quotes, as its ETag has it: If-Match: "0123456789abcdef".',
         )
     return Seen(revision[1] if revision else "", page if _PAGE.fullmatch(page) else "")
@@ -71,7 +71,7 @@ def read_seen(headers: Mapping[str, str]) -> Seen:
 
 class TextRefused(FlowError):
     def __init__(self, why: str) -> None:
-        super().__init__("draft.text_refused", why, hint="A draft is text in UTF-8 that PostgreSQL can store.")
+        super().__init__("draft.text_refused", why, hint="A draft is UTF-8 text that PostgreSQL can store.")
 
 
 # --- opening ------------------------------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def require_same_id(pipeline: Pipeline, slug: str) -> None:
         raise FlowError(
             "pipeline.id_changed",
             f"The document's id is {slug!r}, and this pipeline is {pipeline.slug!r}.",
-            hint=f'Set "id" back to "{pipeline.slug}". For a pipeline of another id make a new one.',
+            hint=f'Set "id" back to "{pipeline.slug}". To use another id, create a new pipeline.',
         )
 
 
@@ -237,11 +237,11 @@ def is_storable(text: str) -> bool:
 
 def _require_storable(text: Any) -> None:
     if not isinstance(text, str):
-        raise TextRefused("A draft's text is a string.")
+        raise TextRefused("The text of a draft must be a string.")
     if len(text) > MAX_BYTES:
         raise TextRefused(f"The text is longer than {MAX_BYTES} characters.")
     if not is_storable(text):
-        raise TextRefused("The text holds a NUL or half a character.")
+        raise TextRefused("The text contains a NUL or an incomplete character.")
 
 
 def require_seen(draft: Draft, seen: Seen) -> None:
@@ -273,8 +273,8 @@ def _store(draft: Draft) -> bool:
     if draft.user_id is None:
         raise FlowError(
             "draft.nobody",
-            "Drafts belong to people, and this token was made by nobody.",
-            hint="Use a token that a person made on the Settings page, or save a version with PUT …/ir/.",
+            "Drafts belong to people, but this token has no owner.",
+            hint="Use a token made by a person on the Settings page, or save a version with PUT …/ir/.",
         )
     try:
         with transaction.atomic():

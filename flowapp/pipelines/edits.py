@@ -33,7 +33,7 @@ def form_patch(document: Any, data: QueryDict) -> Patch:
     """
     action = ACTIONS.get(data.get("action", ""))
     if action is None:
-        raise PatchRefused(f"There is no action {data.get('action', '')!r}; there are {', '.join(ACTIONS)}.")
+        raise PatchRefused(f"Unknown action {data.get('action', '')!r}. Actions: {', '.join(ACTIONS)}.")
     path, shown_at, slug = data.get("path", ""), data.get("at", ""), data.get("node", "")
     if slug and shown_at and path.startswith(f"{shown_at}/"):
         at, node = find_node(document, slug)
@@ -47,7 +47,9 @@ def find_node(document: Any, slug: str) -> tuple[Pointer, dict[str, Any]]:
     for at, node in nodes_of(document):
         if node.get("id") == slug:
             return at, node
-    raise FlowError("node.unknown", f"The draft has no node {slug!r}.", hint="It was renamed or removed meanwhile.")
+    raise FlowError(
+        "node.unknown", f"The draft has no node {slug!r}.", hint="It was renamed or removed in the meantime."
+    )
 
 
 def _schema_at(document: Any, path: str) -> tuple[Schema, Any, list[str | int]]:
@@ -56,7 +58,7 @@ def _schema_at(document: Any, path: str) -> tuple[Schema, Any, list[str | int]]:
     try:
         schema, value = tree.at(tree.document, document, steps)
     except KeyError:
-        raise PatchRefused(f"Nothing may stand at {path}.") from None
+        raise PatchRefused(f"Nothing is allowed at {path}.") from None
     return schema, value, steps
 
 
@@ -216,7 +218,7 @@ def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
     if new == node["id"]:
         return []
     if any(other.get("id") == new for _, other in nodes_of(document)):
-        raise FlowError("id.repeated", f"There is a node {new!r} already.", hint="Choose another id.")
+        raise FlowError("id.repeated", f"There is already a node {new!r} already.", hint="Choose another id.")
     patch = [_test_id(at, node), {"op": "replace", "path": str(at / "id"), "value": new}]
     readers = _readers(document, node["id"])
     return patch + [{"op": "replace", "path": str(o / "inputs" / i), "value": new} for o, i in readers]

@@ -22,8 +22,8 @@ def require_hook_role(role: str, document: Document, newest: PipelineVersion | N
         node, *_ = new[0]
         raise FlowError(
             "hook.needs_admin",
-            f"Adding or changing an SQL hook needs the role {NEEDED}, and yours is {role}: see node {node}.",
-            hint="Let an admin save this version, or leave SQL hooks as they are, with their node and its connection.",
+            f"Adding or changing an SQL hook in node {node} needs the role {NEEDED}. Your role is {role}.",
+            hint="Ask an admin to save this version, or do not change SQL hooks, their node or its connection.",
             node=node,
         )
 

@@ -25,14 +25,14 @@ class PatchRefused(FlowError):
     """The patch is none, or does not fit the document that it is for."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("patch.refused", message, hint="Read the document again and make the change anew.")
+        super().__init__("patch.refused", message, hint="Reload the document and repeat the change.")
 
 
 class UnreadableText(FlowError):
     """The text is no JSON, so that it has no places to edit."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("document.syntax", message, hint="Correct the text in the JSON tab first, or undo.")
+        super().__init__("document.syntax", message, hint="Correct the text on the JSON tab, or undo.")
 
 
 class Spans(NamedTuple):
@@ -74,7 +74,7 @@ def read_spans(text: str) -> Spans:
 def apply_patch(text: str, patch: Any) -> str:
     """The text after all steps of the patch; raises PatchRefused (then nothing is changed) or UnreadableText."""
     if not isinstance(patch, list):
-        raise PatchRefused("A JSON Patch is a list of operations.")
+        raise PatchRefused("A JSON Patch must be a list of operations.")
     for step in patch:
         text = _apply_step(read_spans(text), step)
         if len(text) > MAX_BYTES:
@@ -85,7 +85,7 @@ def apply_patch(text: str, patch: Any) -> str:
 def _apply_step(spans: Spans, step: Any) -> str:
     name = step.get("op") if isinstance(step, dict) else None
     if not isinstance(name, str) or name not in OPERATIONS:
-        raise PatchRefused(f"{name!r} is no operation of JSON Patch; there are {', '.join(OPERATIONS)}.")
+        raise PatchRefused(f"{name!r} is not a JSON Patch operation. Operations: {', '.join(OPERATIONS)}.")
     return OPERATIONS[name](spans, step)
 
 
@@ -122,7 +122,7 @@ def _copy(spans: Spans, step: dict[str, Any]) -> str:
 def _test(spans: Spans, step: dict[str, Any]) -> str:
     place, wanted = _existing(spans, step, "path"), _field(step, "value")
     if value_at(spans.value, place) != wanted:
-        raise PatchRefused(f"{place or 'The document'} is not what it was when the change was made.")
+        raise PatchRefused(f"{place or 'The document'} changed in the meantime.")
     return spans.text
 
 
@@ -148,13 +148,13 @@ def _field(step: dict[str, Any], name: str) -> Any:
 def parse_pointer(text: str) -> tuple[str, ...]:
     """The steps of a JSON Pointer; raises PatchRefused."""
     if (text and not text.startswith("/")) or re.search(r"~(?![01])", text):
-        raise PatchRefused(f"{text!r} is no JSON Pointer.")
+        raise PatchRefused(f"{text!r} is not a JSON Pointer.")
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:])
 
 
 def _read_pointer(text: Any) -> Pointer:
     if not isinstance(text, str):
-        raise PatchRefused(f"{text!r} is no JSON Pointer.")
+        raise PatchRefused(f"{text!r} is not a JSON Pointer.")
     return Pointer(parse_pointer(text))
 
 
@@ -194,7 +194,7 @@ def _member(spans: Spans, step: dict[str, Any], name: str) -> Pointer:
     place = resolve_pointer(spans.value, _field(step, name))
     holder = value_at(spans.value, place.parent) if place else None
     if isinstance(holder, list) and isinstance(place[-1], int) and place[-1] > len(holder):
-        raise PatchRefused(f"{place.parent} has {len(holder)} items, so nothing can come at {place[-1]}.")
+        raise PatchRefused(f"{place.parent} has {len(holder)} items; {place[-1]} is out of range.")
     return place
 
 

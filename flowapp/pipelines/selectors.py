@@ -24,8 +24,8 @@ def get_pipeline(workspace: Workspace, slug: str) -> Pipeline:
     except Pipeline.DoesNotExist:
         raise FlowError(
             "pipeline.unknown",
-            f"There is no pipeline {slug!r} in workspace {workspace.slug!r}.",
-            hint="`flow pipeline list` shows those there are; `flow pipeline save FILE` adds one.",
+            f"Unknown pipeline {slug!r} in workspace {workspace.slug!r}.",
+            hint="`flow pipeline list` shows all pipelines; `flow pipeline save FILE` adds one.",
         ) from None
 
 
@@ -41,7 +41,7 @@ def find_pipeline(workspace: Workspace, text: str) -> Pipeline:
         ids = ", ".join(pipeline.slug for pipeline in named[:MOST_CANDIDATES])
         more = " …" if len(named) > MOST_CANDIDATES else ""
         raise FlowError("pipeline.ambiguous", f"Several pipelines are named {text!r}: {ids}{more}.", hint="Use an id.")
-    raise FlowError("pipeline.unknown", f"There is no pipeline with the id or name {text!r} here.")
+    raise FlowError("pipeline.unknown", f"No pipeline has the id or name {text!r} here.")
 
 
 def list_pipeline_names(workspace: Workspace, *, with_version: bool = False) -> QuerySet[Any]:
@@ -65,6 +65,6 @@ def get_version(pipeline: Pipeline, number: int | None = None) -> PipelineVersio
         raise FlowError(
             "version.unknown",
             f"Pipeline {pipeline.slug!r} has no version {number or ''}".rstrip() + ".",
-            hint=f"`flow pipeline history {pipeline.slug}` shows those there are.",
+            hint=f"`flow pipeline history {pipeline.slug}` shows all versions.",
         )
     return found

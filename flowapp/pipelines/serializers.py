@@ -64,7 +64,7 @@ class YoursSerializer(CamelSerializer[Any]):
 
 
 class VersionConflictSerializer(ProblemSerializer):
-    """A newer version was saved meanwhile: `current` is that one, `yours` what was sent."""
+    """A newer version was saved in the meantime: `current` is that one, `yours` what was sent."""
 
     current = VersionWithDocumentSerializer()
     yours = YoursSerializer()

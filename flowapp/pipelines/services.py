@@ -34,8 +34,8 @@ class VersionConflict(FlowError):
     def __init__(self, slug: str, expected: int, current: int) -> None:
         super().__init__(
             "version.conflict",
-            f"Pipeline {slug!r} is at version {current}, and this edit was made from version {expected}.",
-            hint="Look at what was saved since, then save your edit on top of it.",
+            f"Pipeline {slug!r} is at version {current}, but your edit is based on version {expected}.",
+            hint="Review the newer version, then save your edit again.",
         )
         self.expected, self.current = expected, current
 
@@ -145,7 +145,7 @@ def restore_version(
 
 
 def set_paused(pipeline: Pipeline, paused: bool) -> None:
-    """Stop or resume the schedule. What was missed meanwhile is not caught up. Runs by hand go on."""
+    """Stop or resume the schedule. What was missed meanwhile is not caught up. Manual runs still work."""
     _switch(pipeline, paused=paused)
 
 
@@ -169,12 +169,12 @@ def create_pipeline(workspace: Workspace, slug: str, name: str = "") -> Pipeline
     if not IDENT.fullmatch(slug):
         raise FlowError(
             "pipeline.id_malformed",
-            f"{slug!r} is no id of a pipeline.",
-            hint="An id begins with a small letter and holds up to 63 small letters, digits, - and _.",
+            f"{slug!r} is not a valid id for a pipeline.",
+            hint="An id begins with a lower-case letter and has up to 63 lower-case letters, digits, - and _.",
         )
     pipeline, is_new = Pipeline.objects.get_or_create(
         workspace=workspace, slug=slug, defaults={"name": name, "fence_counter": _first_token()}
     )
     if not is_new:
-        raise FlowError("pipeline.exists", f"There is a pipeline {slug!r} already.", hint="Choose another id.")
+        raise FlowError("pipeline.exists", f"There is already a pipeline {slug!r} already.", hint="Choose another id.")
     return pipeline

@@ -51,7 +51,7 @@ def process_health(role: str) -> Part:
         return part("cannot tell", "The control database does not answer.")
     seconds = f"{settings.HEARTBEAT_SECONDS:g}"
     if not alive:
-        return part("down", f"No {role} was heard of within {seconds} s.", alive=0)
+        return part("down", f"No {role} sent a heartbeat within {seconds} s.", alive=0)
     return part("ok", f"{alive} heard of within {seconds}\u00a0s.", alive=alive)
 
 
@@ -72,15 +72,15 @@ def _spark_part(states: Sequence[bool | None]) -> Part:
     """`states` are those of the living workers' Sparks: None was never heard of."""
     answering = states.count(True)
     if not states:
-        return part("cannot tell", "No worker answers, and only workers hold Spark.", alive=0)
+        return part("cannot tell", "No worker answers. Only workers run Spark.", alive=0)
     if answering:
         return part("ok", f"Answers in {counted(answering, 'worker')}.", alive=answering)
     if server := server_name():
-        text = f"The Spark Connect server {server} answers no worker. See that it runs and that workers reach it."
+        text = f"The Spark Connect server {server} answers no worker. Check that it runs and that workers can reach it."
         return part("down", text, alive=0)
     if False in states:
-        return part("down", "Spark has answered before and is silent now. Start the worker again.", alive=0)
-    return part("cannot tell", "No worker has started Spark yet; it does within a minute.", alive=0)
+        return part("down", "Spark answered earlier and does not answer now. Restart the worker.", alive=0)
+    return part("cannot tell", "No worker has started Spark yet. This takes up to a minute.", alive=0)
 
 
 PARTS: dict[str, Callable[[], Part]] = {

@@ -97,8 +97,8 @@ class Error(APIView):
         if not verb:
             raise FlowError(
                 "error.status",
-                f"The row is {before['status']}: that cannot become {data.get('status') or 'anything'}.",
-                hint="Send cells, or another status.",
+                f"The row is {before['status']}: it cannot become {data.get('status') or 'anything'}.",
+                hint="Send cells or another status.",
             )
         done = decide(selection, verb, decider_of(request), data["reason"], cells)
         if not done.changed:
@@ -119,8 +119,8 @@ _VERBS: dict[tuple[str, str], Any] = {
 def _changed(key: str) -> FlowError:
     return FlowError(
         "error.conflict",
-        f"The row {key} was changed meanwhile, or cannot be changed like that.",
-        hint="Look at it again, then decide.",
+        f"The row {key} changed in the meantime, or does not allow this change.",
+        hint="Reload it, then decide.",
     )
 
 
@@ -239,7 +239,7 @@ class Purge(APIView):
 
     @extend_schema(request=PurgeRequest, responses=PurgedSerializer)
     def post(self, request: Request) -> Response:
-        """Throw entries away for good, with a reason. With `dryRun` they are only counted."""
+        """Throw entries permanently, with a reason. With `dryRun` they are only counted."""
         wish = PurgeRequest(data=request.data)
         wish.is_valid(raise_exception=True)
         data = wish.validated_data

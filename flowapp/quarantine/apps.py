@@ -19,9 +19,7 @@ class QuarantineConfig(AppConfig):
         purposes.register(*OVER_ROWS)
         events.rows_counted.register(note_results)
         retention.register(*retained.RETENTION)
-        retention.describe(
-            "Rejected rows that a replay was about, by their ids", lambda: counted(retained.ROW_IDS_DAYS, "day")
-        )
+        retention.describe("Rejected rows of replays (ids)", lambda: counted(retained.ROW_IDS_DAYS, "day"))
         periodic.register(
             periodic.Task("forget row ids", lambda _: retained.forget_row_ids(), 3600),
             periodic.Task("purge rejected rows", lambda _: purging.purge_old_rows(), 3600, periodic.CLEARING_UP),

@@ -29,7 +29,7 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
     if not keys or len(keys) > MOST_KEYS:
         raise FlowError(
             "errors.too_many_rows" if keys else "errors.no_rows",
-            f"{len(keys):,} rows were chosen." if keys else "No row was chosen.",
+            f"{len(keys):,} rows were chosen." if keys else "No row is selected.",
             hint=f"Choose at most {MOST_KEYS:,} one by one, or all that a rule, a field or a run has in common.",
         )
     by_run: dict[str, list[str]] = defaultdict(list)
@@ -40,16 +40,16 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
     if len({run.pipeline_id for run in runs}) > 1:
         raise FlowError(
             "errors.several_pipelines",
-            "These rows are of several pipelines.",
-            hint="Work on the rows of one pipeline at a time.",
+            "These rows belong to several pipelines.",
+            hint="Select rows of one pipeline at a time.",
         )
     entries = list(find_entries_of_runs(workspace, {run: by_run[str(run.pk)] for run in runs}))
     found = {entry["key"] for entry in entries}
     if missing := [key for key in keys if key not in found]:
         raise FlowError(
             "error.unknown",
-            f"There is no rejected row {missing[0]!r} here.",
-            hint="`flow errors list --json` shows the keys.",
+            f"Unknown rejected row {missing[0]!r} here.",
+            hint="`flow errors list --json` shows all keys.",
         )
     return _freeze(workspace, runs[0].pipeline, entries, {"keys": len(found)}, by, is_whole=True)
 
@@ -59,7 +59,7 @@ def choose_alike(workspace: Workspace, wanted: EntryFilter, by: Decider) -> Sele
     pipeline = wanted.run.pipeline if wanted.run else wanted.pipeline
     if pipeline is None:
         raise FlowError(
-            "errors.several_pipelines", "Rows are chosen of one pipeline at a time.", hint="Name a pipeline or a run."
+            "errors.several_pipelines", "Select rows of one pipeline at a time.", hint="Name a pipeline or a run."
         )
     entries: list[Entry] = []
     cursor, more = "", True
@@ -68,7 +68,7 @@ def choose_alike(workspace: Workspace, wanted: EntryFilter, by: Decider) -> Sele
         entries += page.entries
         cursor, more = page.next, bool(page.next) and not (page.is_partial and not page.entries)
     if not entries:
-        raise FlowError("errors.no_rows", "No row is left that this says.", hint="Look at the rows first.")
+        raise FlowError("errors.no_rows", "No matching row is left.", hint="Review the rows first.")
     return _freeze(workspace, pipeline, entries, wanted.words(), by, is_whole=not cursor)
 
 
@@ -97,7 +97,7 @@ def _only(row_key: str, found: Mapping[str, str]) -> str:
     if len(found) > 1:
         keys = ", ".join(f"{key} (of {pipeline})" for key, pipeline in sorted(found.items()))
         raise FlowError(
-            "error.conflict", f"Several tables hold an entry {row_key}.", hint=f"Name the row by its key: {keys}."
+            "error.conflict", f"Several tables contain an entry {row_key}.", hint=f"Name the row by its key: {keys}."
         )
     if not found:
         raise _unknown(row_key)
@@ -107,8 +107,8 @@ def _only(row_key: str, found: Mapping[str, str]) -> str:
 def _unknown(row_key: str) -> FlowError:
     return FlowError(
         "error.unknown",
-        f"There is no rejected row {row_key[:40]} here.",
-        hint="`flow errors list` shows the newest ones.",
+        f"Unknown rejected row {row_key[:40]} here.",
+        hint="`flow errors list` shows the newest rows.",
     )
 
 

@@ -23,7 +23,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """How many rows were changed, and how many were left as they are: somebody had changed them since they were
+    """How many rows were changed, and how many were unchanged: somebody had changed them since they were
     chosen, or what they are does not allow it."""
 
     changed: int
@@ -40,7 +40,7 @@ def decide(
     """
     reason = reason.strip()[:LONGEST_REASON]
     if verb in NEEDS_REASON and not reason:
-        raise FlowError("errors.reason_required", "Ignoring rows needs a reason.", hint="Say why; it is kept.")
+        raise FlowError("errors.reason_required", "Ignoring rows needs a reason.", hint="Give a reason. It is stored.")
     _require_cells(cells or {})
     chosen, changed, is_whole = len(cells) if cells is not None else selection.rows, 0, False
     fields = sorted({name for row in (cells or {}).values() for name in row})
@@ -106,8 +106,8 @@ def _require_cells(cells: Mapping[Key, Cells]) -> None:
             if value is not None and ("\0" in value or len(value) > LONGEST_CELL):
                 raise FlowError(
                     "fix.value_unusable",
-                    f"The value for {name!r} holds a NUL character or is too long.",
-                    hint="Type another one.",
+                    f"The value for {name!r} contains a NUL character or is too long.",
+                    hint="Enter another value.",
                 )
 
 
@@ -117,8 +117,8 @@ def _require_fields(part: Part, rows: Collection[KeptRow], cells: Mapping[Key, C
     if known and (strange := sorted(wanted - set(known))):
         raise FlowError(
             "fix.field_unknown",
-            f"These rows have no field {strange[0]!r}.",
-            hint=f"Their fields are {', '.join(sorted(known))}.",
+            f"The rows have no field {strange[0]!r}.",
+            hint=f"Fields: {', '.join(sorted(known))}.",
         )
 
 

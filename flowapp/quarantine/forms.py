@@ -46,4 +46,4 @@ def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError:
-        raise FlowError("filter.invalid", f"{text[:40]!r} is not a day.", hint="Write it like 2026-01-31.") from None
+        raise FlowError("filter.invalid", f"{text[:40]!r} is not a date.", hint="Write it like 2026-01-31.") from None

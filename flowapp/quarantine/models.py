@@ -53,7 +53,7 @@ class RowJob(models.Model):
 
 
 class RowDecision(models.Model):
-    """Who did what to how many rejected rows, and why. `details` holds names and counts, never values."""
+    """History to how many rejected rows, and why. `details` holds names and counts, never values."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     pipeline = models.ForeignKey("pipelines.Pipeline", models.SET_NULL, null=True, related_name="+")

@@ -69,12 +69,12 @@ def purge(
     """Delete what is older, for so many seconds. What nobody has decided about goes as well. Raises FlowError, and
     Failure where a database does not answer."""
     if not reason.strip():
-        raise FlowError("errors.reason_required", "Throwing rows away needs a reason.", hint="Say why; it is kept.")
+        raise FlowError("errors.reason_required", "A purge needs a reason.", hint="Give a reason. It is stored.")
     if wanted.search:
         raise FlowError(
             "purge.search",
-            "Rows are not thrown away by what stands in them.",
-            hint="Narrow them down by pipeline, run, rule, field or status.",
+            "Rows cannot be purged by their values.",
+            hint="Filter by pipeline, run, rule, field or status.",
         )
     places = places_of(workspace, wanted.pipeline, wanted.run)
     sweep = _Sweep(workspace, wanted, _before(days), until=None if seconds is None else time.monotonic() + seconds)
@@ -122,7 +122,7 @@ def _go_on(decision: RowDecision, until: float) -> int:
         wanted = _wanted(decision.workspace, details["wanted"])
         places = {place.key: place for place in places_of(decision.workspace, wanted.pipeline, wanted.run)}
     except FlowError as error:
-        logger.warning("A purge of rejected rows cannot go on: %s", error)
+        logger.warning("A purge of rejected rows cannot continue: %s", error)
         note_purged(decision, 0, {**details, BROKE_OFF: True})
         return 0
     sweep = _Sweep(decision.workspace, wanted, before, until=until, left={**left})
@@ -131,7 +131,7 @@ def _go_on(decision: RowDecision, until: float) -> int:
     except Failure as error:
         logger.warning("A purge of rejected rows waits: %s", error)
     except FlowError as error:
-        logger.warning("A purge of rejected rows cannot go on: %s", error)
+        logger.warning("A purge of rejected rows cannot continue: %s", error)
         sweep.left = {}
         details[BROKE_OFF] = True
     if not left.keys() <= places.keys():
@@ -213,7 +213,7 @@ def purge_old_rows() -> int:
             all_places = dict.fromkeys([*places_of(kept.workspace, None, None), *places_left(kept.workspace)])
             places = sorted(all_places, key=_connection)
         except FlowError as error:
-            logger.warning("Rejected rows of workspace %s were not thrown away: %s", kept.workspace, error)
+            logger.warning("Rejected rows of workspace %s were not purged: %s", kept.workspace, error)
             continue
         for name, here in groupby(places, key=_connection):
             gone += _throw_away_old(kept, name, list(here))
@@ -227,7 +227,7 @@ def _throw_away_old(kept: Retention, connection: str, places: list[Place]) -> in
         _throw_away(sweep, places, kept.days, BY_TIME, why, goes_on=False)
     except FlowError as error:
         logger.warning(
-            "Rejected rows of workspace %s were not all thrown away by connection %s: %s",
+            "Purging rejected rows of workspace %s failed at connection %s: %s",
             kept.workspace,
             connection,
             error,

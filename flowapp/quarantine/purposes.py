@@ -52,7 +52,7 @@ OVER_ROWS = (
         rows=rows_of,
         tag="fix",
         mends=True,
-        over_rows=OverRows("Fix of rejected rows", decides=True, note="Nothing is loaded; the originals stay."),
+        over_rows=OverRows("Fix of rejected rows", decides=True, note="Nothing is loaded. Original values are kept."),
     ),
 )
 DECIDED = frozenset(spec.purpose for spec in OVER_ROWS if spec.over_rows and spec.over_rows.decides)

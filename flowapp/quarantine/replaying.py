@@ -114,23 +114,26 @@ def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
         try:
             require_replayable(document.path_to(target), "source")
         except Terminal as refused:
-            told.append(f"They cannot be replayed as they are. {refused.message} {refused.hint}")
+            told.append(f"These rows cannot be replayed. {refused.message} {refused.hint}")
             continue
         if mode.replaces_all_rows:
             told.append(
-                f"{table} is replaced as a whole by each run that has something new: these rows stay until "
-                "the next one."
+                f"{table} is replaced completely by each run that loads something. Replayed rows stay only until the "
+                "next run."
             )
         if mode.needs_key:
-            told.append(f"Newer rows of {table} with the same key stay as they are, unless you tick them once checked.")
+            told.append(
+                f"Newer rows of {table} with the same key are kept, unless you select the rows to replace after a "
+                f"check."
+            )
         if mode.keeps_watermark:
-            told.append(f"Rows are added to {table} past its mark, which does not move.")
+            told.append(f"Rows are added to {table}. The watermark does not change.")
     return told
 
 
 def _require_expression(column: str, expression: str) -> None:
     if not column or not expression.strip():
-        raise FlowError("mend.incomplete", "A field and an expression are needed.", hint="For example: trim(name).")
+        raise FlowError("mend.incomplete", "Enter a field and an expression.", hint="Example: trim(name).")
     try:
         parse_expression(expression)
     except ExpressionError as error:
@@ -148,7 +151,7 @@ def _require_targets(pipeline: Pipeline, groups: dict[tuple[str, str], _Group], 
                 "replay.elsewhere",
                 f"These rows were rejected on their way to {node!r} over {group.connection!r}; the newest version has "
                 f"{'no such target' if target is None else f'that target over {target.connection!r}'}.",
-                hint="Give the pipeline that target back, or ignore the rows.",
+                hint="Restore that target in the pipeline, or ignore the rows.",
             )
         if loads:
             require_replayable(document.path_to(target), row_from)
@@ -159,7 +162,7 @@ def _group(selection: Selection) -> dict[tuple[str, str], _Group]:
     for part in reach_parts(selection):
         _sort_in(part, groups)
     if not groups:
-        raise FlowError("errors.no_rows", "None of the chosen rows is there any more.", hint="Choose rows again.")
+        raise FlowError("errors.no_rows", "None of the selected rows exists any more.", hint="Select rows again.")
     return dict(groups)
 
 

@@ -29,7 +29,7 @@ class RowResult:
 
     @property
     def key(self) -> str | None:
-        """Of a row that was thrown away before the replay nothing but a number is known."""
+        """Of a row that was purged before the replay nothing but a number is known."""
         return f"{self.told.row_run}:{self.told.row_id}" if self.told.row_run else None
 
 
@@ -50,7 +50,7 @@ class RowResults:
 
 
 def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit: int = USUAL) -> RowResults:
-    """What became of the rows of a replay, all or those with one result, in the order in which they were rejected,
+    """Outcome of the rows of a replay, all or those with one result, in the order in which they were rejected,
     those that were loaded last. A cursor that makes no sense gives the first page.
 
     Raises FlowError for a run that is no replay, and Failure where the target's database cannot be asked.
@@ -60,7 +60,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
         raise FlowError(
             "run.no_replay",
             f"Run {run.number} of {run.pipeline.slug} replayed no rows.",
-            hint="A check without a load tells its rows in `rows.results`.",
+            hint="For a check without a load, see `rows.results`.",
         )
     counted = dict((run.report or {}).get("rows", {}))
     if result is not None and result not in counted:

@@ -7,8 +7,8 @@ from flowapp.processes.retention import AT_ONCE, DAY, Retention
 from flowapp.quarantine.models import RowDecision, RowJob, Selection
 
 RETENTION = (
-    Retention("Rejected rows as chosen for work, by their ids", Selection, "made_at", 7),
-    Retention("Who decided what about rejected rows", RowDecision, "at", 730),
+    Retention("Selections of rejected rows (ids)", Selection, "made_at", 7),
+    Retention("History of decisions about rejected rows", RowDecision, "at", 730),
 )
 ROW_IDS_DAYS = 7
 """How long it is kept which rows a replay was about, by their ids."""

@@ -235,7 +235,7 @@ def _runs_of_day(workspace: Workspace, wanted: EntryFilter, day: date) -> tuple[
         raise FlowError(
             "errors.too_many_runs",
             f"More than {MOST_RUNS_OF_A_DAY:,} runs of {day} have rejected rows.",
-            hint="Name a pipeline, a rule or a run.",
+            hint="Filter by pipeline, rule or run.",
         )
     return tuple(map(str, keys))
 

@@ -157,7 +157,9 @@ class RowChangeRequest(CamelSerializer[Any]):
         child=serializers.CharField(allow_null=True, allow_blank=True, trim_whitespace=False), required=False
     )
     reason = serializers.CharField(default="", allow_blank=True, max_length=2000)
-    revision = serializers.IntegerField(required=False, help_text="As it was seen; another one is answered with 409.")
+    revision = serializers.IntegerField(
+        required=False, help_text="The status that the client saw. If it differs, the answer is 409."
+    )
 
 
 class RowsRequest(CamelSerializer[Any]):
@@ -169,16 +171,16 @@ class RowsRequest(CamelSerializer[Any]):
 
 
 class ReplayRequest(RowsRequest):
-    recheck = serializers.BooleanField(default=False, help_text="Only tell what would become of the rows.")
+    recheck = serializers.BooleanField(default=False, help_text="Only report what would happen to the rows.")
     overwrite = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text='Keys of rows that may replace newer ones; or ["all"].'
+        child=serializers.CharField(), required=False, help_text='Keys of rows that may replace newer rows, or ["all"].'
     )
 
 
 class FixRequest(RowsRequest):
     field = serializers.CharField()
     expression = serializers.CharField(max_length=10_000)
-    replace_typed = serializers.BooleanField(default=False, help_text="Also where somebody has typed a value by hand.")
+    replace_typed = serializers.BooleanField(default=False, help_text="Also replace manually edited values.")
 
 
 class RowResultFilter(CamelSerializer[Any]):

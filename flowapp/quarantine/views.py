@@ -146,7 +146,7 @@ def row(request: HtmxRequest, run: UUID, row_id: str) -> HttpResponse:
     except Failure as error:
         return render_page(request, "quarantine/row.html", {**context, "error": error}, status=status_of(error))
     if not entries:
-        raise Http404("No such rejected row.")
+        raise Http404("Unknown rejected row.")
     context |= {"rule_names": _names(request, entries)}
     first = entries[0]
     context |= {"line": line_of(found, first["sourceFile"], first["sourceRecord"])}

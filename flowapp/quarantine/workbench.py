@@ -39,7 +39,7 @@ GRID_ROWS, GRID_CELLS = 50, 800
 """Rows and cells that are shown for mending by hand; decisions are about all chosen rows. A form that sends more than
 1,000 fields is refused."""
 DECISIONS_SHOWN = 100
-VERBS = {"ignore": "ignored", "reopen": "open again", "revert": "as they were"}
+VERBS = {"ignore": "ignored", "reopen": "open again", "revert": "unchanged"}
 
 
 @require_POST
@@ -163,7 +163,7 @@ def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str],
 @require_POST
 @page(role="editor")
 def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    """Let a worker compute an expression for a field of all rows; what was typed by hand stays unless it is ticked."""
+    """Let a worker compute an expression for a field of all rows; what was typedmanual stays unless it is ticked."""
     return _run(
         request,
         selection,
@@ -194,7 +194,7 @@ def change(request: HtmxRequest, selection: UUID) -> HttpResponse:
     """Ignore all rows, or take that or their mends back."""
     found, verb = _get(request, selection), request.POST.get("verb", "")
     if verb not in VERBS:
-        raise Http404("No such decision.")
+        raise Http404("Unknown decision.")
     try:
         done = decide(found, cast("Any", verb), decider(request), request.POST.get("reason", ""))
     except FlowError as error:
@@ -216,7 +216,7 @@ def export(request: HtmxRequest) -> HttpResponseBase:
     require_values(request.role)
     kind = request.GET.get("file", "csv")
     if kind not in FORMATS:
-        raise Http404("No such format.")
+        raise Http404("Unknown format.")
     return export_response(request, request.workspace, wanted_of(request, request.GET), kind, decider(request))
 
 
@@ -232,7 +232,7 @@ def purging(request: HtmxRequest) -> HttpResponse:
         if "keep" in request.POST:
             days = request.POST.get("days", "")
             set_retention(request.workspace, _days_in(days) or None, decider(request))
-            messages.success(request, "It is noted how long rejected rows are kept.")
+            messages.success(request, "Retention saved.")
             return redirect("quarantine:purge", request.workspace.slug)
         wanted, days = wanted_of(request, request.POST), request.POST.get("older", "")
         reason = request.POST.get("reason", "").strip()
@@ -240,13 +240,13 @@ def purging(request: HtmxRequest) -> HttpResponse:
         if count is None or not reason:
             raise FlowError(
                 "errors.reason_required",
-                "Throwing rows away needs a number of days and a reason.",
-                hint="Say why; it is kept.",
+                "A purge needs a number of days and a reason.",
+                hint="Give a reason. It is stored.",
             )
         if "sure" in request.POST:
             done = purge(request.workspace, wanted, count, decider(request), reason, seconds=SECONDS)
-            rest = "" if done.is_whole else " so far; the others go one after another, as is told below"
-            messages.success(request, f"{done.entries:,} entries are thrown away{rest}.")
+            rest = "" if done.is_whole else " so far. The purge continues; see below"
+            messages.success(request, f"{done.entries:,} entries purged{rest}.")
             return redirect("quarantine:purge", request.workspace.slug)
         context |= {
             "would_go": rows_to_purge(request.workspace, wanted, count),
@@ -272,7 +272,7 @@ def decider(request: HtmxRequest) -> Decider:
 def _get(request: HtmxRequest, key: UUID) -> Selection:
     with contextlib.suppress(Selection.DoesNotExist):
         return Selection.objects.select_related("pipeline", "workspace").get(workspace=request.workspace, pk=key)
-    raise Http404("No such selection.")
+    raise Http404("Unknown selection.")
 
 
 def _to(request: HtmxRequest, selection: Selection) -> HttpResponseRedirect:

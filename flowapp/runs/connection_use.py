@@ -18,8 +18,8 @@ def refuse_removal(connection: Connection) -> None:
     if runs := runs_needing(connection.workspace, connection.name):
         raise FlowError(
             "connection.busy",
-            f"{connection.name} is needed by {_shown(runs)}. Without it nobody can find out what they have loaded.",
-            hint="Wait until they have ended, or cancel them.",
+            f"{connection.name} is in use by {_shown(runs)}. Without it, Flow cannot check what they have loaded.",
+            hint="Wait until they finish, or cancel them.",
         )
 
 

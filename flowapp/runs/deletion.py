@@ -8,8 +8,6 @@ from ir.errors import FlowError
 
 
 def refuse_deletion(pipeline: Pipeline) -> None:
-    """Raises FlowError while the pipeline has runs that have not ended."""
+    """Raises FlowError while the pipeline has unfinished runs."""
     if Run.objects.filter(pipeline=pipeline, ended_at=None).exists():
-        raise FlowError(
-            "pipeline.busy", f"Pipeline {pipeline.slug!r} has runs that have not ended.", hint="Cancel them first."
-        )
+        raise FlowError("pipeline.busy", f"Pipeline {pipeline.slug!r} has unfinished runs.", hint="Cancel them first.")

@@ -76,18 +76,18 @@ def _attempt(claim: Claim, run: Run, engine: Engine, keeper: LeaseKeeper, can_wa
     except FlowError as error:
         return error
     except KeyboardInterrupt:
-        end_badly(claim, run, Cancelled("run.interrupted", "The process that ran it was interrupted."))
+        end_badly(claim, run, Cancelled("run.interrupted", "The process of the run was interrupted."))
         raise
     except (OperationalError, InterfaceError) as error:
-        logger.warning("Run %s could not be written down: %s", run.pk, type(error).__name__)
+        logger.warning("Run %s could not be saved: %s", run.pk, type(error).__name__)
         connections.close_all()
-        return Transient("control.unreachable", "The control database went away during the run.")
+        return Transient("control.unreachable", "The connection to the control database was lost during the run.")
     except Exception as error:
         logger.exception("Run %s crashed", run.pk)
         return Terminal(
             "run.crashed",
-            f"Something unforeseen went wrong: {type(error).__name__}.",
-            hint="The log of the process that ran it has the details.",
+            f"Unexpected error: {type(error).__name__}.",
+            hint="See the log of the process that ran it.",
         )
     return None
 

@@ -16,6 +16,6 @@ def seconds_of(run: Run) -> float | None:
 
 
 def idle_seconds_of(run: Run) -> float:
-    """How long it has waited since it began: for a decision, for files, or for the next try."""
+    """How long it has waited since it began: for a decision, for files, or for the next attempt."""
     since = ((run.ended_at or timezone.now()) - run.idle_since).total_seconds() if run.idle_since else 0.0
     return run.idle_seconds + since

@@ -77,7 +77,7 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
             "run.held",
             "warning",
             f"{run.pipeline} waits for a decision: {held.message}",
-            f"Approve or discard run {run.number} within {settings.HOLD_HOURS:g} hours; later runs wait for it.",
+            f"Approve or reject run {run.number} within {settings.HOLD_HOURS:g} h. Later runs wait for it.",
             pipeline=run.pipeline,
             run=run,
             node=held.node or "",
@@ -117,7 +117,7 @@ def discard_run(run: Run, by: Decider, reason: str) -> Run:
     Raises FlowError `hold.reason_required`, and `run.not_held` for all but the first who decides.
     """
     if not reason.strip():
-        raise FlowError("hold.reason_required", "Discarding a run needs a reason.", hint="Say why; it is kept.")
+        raise FlowError("hold.reason_required", "Rejecting a load needs a reason.", hint="Give a reason. It is stored.")
     return _end(run, Decision.DISCARDED, by, reason.strip())
 
 
@@ -127,7 +127,7 @@ def expire_holds() -> int:
     expired = 0
     for hold in late.order_by("expires_at"):
         try:
-            _end(hold.run, Decision.EXPIRED, NOBODY, f"Nobody decided within {settings.HOLD_HOURS:g} hours.")
+            _end(hold.run, Decision.EXPIRED, NOBODY, f"No decision within {settings.HOLD_HOURS:g} h.")
         except FlowError as error:  # somebody has, since
             logger.info("%s", error)
         else:
@@ -183,7 +183,9 @@ def _not_held(run: Run) -> FlowError:
     run.refresh_from_db()
     last = HeldLoad.objects.filter(run=run).exclude(decision="").order_by("-attempt").first()
     who = f" It was {last.decision} by {last.decided_as}." if last else ""
-    return FlowError("run.not_held", f"Run {run.name} is not held: it is {run.state}.{who}", hint="Look at the run.")
+    return FlowError(
+        "run.not_held", f"Run {run.name} is not held: it is {run.state}.{who}", hint="Open the run for details."
+    )
 
 
 def _decided(run: Run) -> Run:
@@ -200,7 +202,7 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
         archive_discarded(document, path.source, settings.FILES_ROOT / run.workspace.slug, _files_of(run, hold))
         drop_staged(run, hold)
     except FlowError as trouble:
-        logger.warning("Run %s was discarded, but not all of it is put away: %s", run.pk, trouble)
+        logger.warning("Run %s was discarded, but cleanup is incomplete: %s", run.pk, trouble)
 
 
 def _files_of(run: Run, hold: HeldLoad) -> set[ClaimedFile]:
@@ -223,4 +225,4 @@ def drop_approved(run: Run) -> None:
         try:
             drop_staged(run, hold)
         except FlowError as trouble:
-            logger.warning("What run %s had staged is left for the next sweep: %s", run.pk, trouble)
+            logger.warning("The staged rows of run %s remain until the next cleanup: %s", run.pk, trouble)

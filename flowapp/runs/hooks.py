@@ -90,7 +90,7 @@ def _take_hook(run: Run, slug: str) -> tuple[Hook, str]:
     key = f"hook-{secrets.token_hex(8)}"
     with transaction.atomic():
         if not _take(run, key):
-            raise FlowError("hook.busy", "A hook of this run is under way.", hint="Wait for its result.")
+            raise FlowError("hook.busy", "A hook of this run is running.", hint="Wait until it finishes.")
         # Another hook may have ended since the run was read.
         run.refresh_from_db()
         hooks, hook = _find(run, slug)
@@ -110,7 +110,7 @@ def _find(run: Run, slug: str) -> tuple[list[Hook], Hook]:
         raise FlowError(
             "hook.not_to_run",
             f"The hook {slug} is {hook['state']} and the run is {run.state}.",
-            hint="A post-hook is run again when it failed or was not run, and the load stands.",
+            hint="You can rerun a post-hook if it failed or did not run and the load is committed.",
         )
     return hooks, hook
 

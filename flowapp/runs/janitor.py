@@ -23,7 +23,7 @@ def drop_old_row_samples() -> int:
         try:
             dropped += drop_expired_rows(resolve(connection))
         except FlowError as error:
-            logger.info("Rows kept behind connection %s were not dropped: %s", connection.name, error.code)
+            logger.info("Rows stored at connection %s were not dropped: %s", connection.name, error.code)
     return dropped
 
 
@@ -34,15 +34,15 @@ def sweep_staging() -> list[str]:
         try:
             names = drop_dead_staging(resolve(connection), is_dead)
         except FlowError as error:
-            logger.info("Connection %s was not swept: %s", connection.name, error.code)
+            logger.info("Connection %s was not cleaned up: %s", connection.name, error.code)
             continue
         if names:
             swept += names
             raise_alert(
                 "staging.leftovers",
                 "warning",
-                f"{len(names)} staging tables of dead attempts were dropped from {connection.name!r}.",
-                "Nothing needs to be done; workers that die often deserve a look.",
+                f"{len(names)} staging tables of lost attempts were dropped from {connection.name!r}.",
+                "No action is needed. If workers stop often, see their logs.",
                 workspace=connection.workspace,
             )
     return swept

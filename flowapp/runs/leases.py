@@ -149,7 +149,7 @@ class LeaseKeeper(threading.Thread):
     def release(self) -> None:
         """Let the run go back to the queue, as soon as the engine can be left."""
         if self._reason is None:
-            self._reason = WorkerStopping("worker.stopping", "The worker was told to end; the run is taken up again.")
+            self._reason = WorkerStopping("worker.stopping", "The worker was stopped. The run is requeued.")
 
     def run(self) -> None:
         _keepers.add(self)
@@ -194,11 +194,11 @@ class LeaseKeeper(threading.Thread):
         wanted = self._claim.held().values_list("cancel_requested", flat=True).first()
         if wanted is None:
             return self._claim.lost()
-        return Cancelled("run.cancelled", "A person cancelled the run.") if wanted else None
+        return Cancelled("run.cancelled", "The run was cancelled by a person.") if wanted else None
 
     def _over_limit(self) -> Cancelled:
         return Cancelled(
             "run.time_limit",
-            f"The run took longer than its limit of {self._max_seconds / 60:g} minutes.",
+            f"The run took longer than its limit of {self._max_seconds / 60:g} min.",
             hint="Raise errorHandling.maxMinutes, or load less at a time.",
         )

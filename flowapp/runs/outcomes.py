@@ -99,10 +99,11 @@ def _fence_ahead(error: LeaseLost) -> Terminal:
     """The target says that another worker has this run, the control database says that we have it."""
     return Terminal(
         "fence.ahead",
-        "The target knows a newer claim of this pipeline than the control database: this database is an older state "
+        "The target has a newer claim of this pipeline than the control database. Either the control database is an "
+        "older state "
         "of the one that ran it last, or two installations share a workspace.",
         node=error.node,
-        hint="Find out which installation is the right one before anything is loaded.",
+        hint="Find out which installation is correct before you load again.",
     )
 
 
@@ -117,8 +118,8 @@ def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
         raise_alert(
             "worker.lost",
             "warning",
-            f"A worker was lost while it ran {run.pipeline}; the run is tried again.",
-            "Look at the worker's log; it may have run out of memory.",
+            f"A worker stopped while it ran {run.pipeline}. The run is retried.",
+            "See the worker's log. The worker may have run out of memory.",
             pipeline=run.pipeline,
             run=run,
         )
@@ -126,8 +127,8 @@ def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
         return
     twice = Terminal(
         "worker.lost_twice",
-        f"Two workers were lost while they ran this. The last one: {error.message}",
-        hint="The run may need more memory than the workers have. Look at their logs.",
+        f"Two workers stopped during this run. The last one: {error.message}",
+        hint="The run may need more memory than the workers have. See their logs.",
     )
     settle(claim, run, State.FAILED, twice)
 
@@ -183,7 +184,7 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
         claim.guard()
         for commit in commits:
             save_commit(run, commit)
-        # What is wrong with the files themselves the engine has said; all others may be loaded by the next run.
+        # Violation with the files themselves the engine has said; all others may be loaded by the next run.
         release_units(run, UnitState.PENDING, "" if ending == State.CANCELLED else error.message)
         _end(claim, run, ending, report=run.report, error=error)
         # With the state: a process that dies in between would leave a failed run that nobody is told of.
@@ -192,7 +193,7 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
                 "run.failed",
                 "error",
                 f"{error.code}: {redact(error.message)}",
-                error.hint or "Look at the run.",
+                error.hint or "Open the run for details.",
                 pipeline=run.pipeline,
                 run=run,
             )
@@ -208,9 +209,9 @@ def _park(claim: Claim, run: Run, ending: State, error: FlowError, trouble: Flow
         raise_alert(
             "target.unreachable_for_fence",
             "error",
-            f"{run.pipeline} cannot be ended as {ending}: its target cannot be asked whether it has committed "
+            f"{run.pipeline} cannot finish as {ending}: its target does not answer whether the load was committed "
             f"({trouble.code}).",
-            "Bring the target back; the run is settled by itself then.",
+            "Make the target available again. The run then finishes automatically.",
             pipeline=run.pipeline,
             run=run,
         )
@@ -305,4 +306,4 @@ def end_queued(run_id: object) -> None:
 
 
 def cancelled() -> Cancelled:
-    return Cancelled("run.cancelled", "A person cancelled the run.")
+    return Cancelled("run.cancelled", "The run was cancelled by a person.")

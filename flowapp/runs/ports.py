@@ -80,7 +80,7 @@ class DatabaseEvents:
             return
         self._lines += 1
         if self._lines > LOG_LINES:
-            level, message, node = "warning", "Further lines are left out.", None
+            level, message, node = "warning", "Further lines are omitted.", None
         with _guarded(self._claim):
             RunLog.objects.create(
                 workspace_id=self._run.workspace_id,

@@ -11,7 +11,7 @@ from flowapp.runs.row_balance import row_balance_of
 KINDS = {
     "inserted": "inserted",
     "updated": "changed",
-    "unchanged": "left as they are",
+    "unchanged": "unchanged",
     "deleted": "deleted",
     "suppressed": "older than in the table",
 }

@@ -31,7 +31,7 @@ class OverRows:
 
     @property
     def results(self) -> str:
-        return "What would become of the rows" if self.lists else "What became of the rows"
+        return "Expected outcome of the rows" if self.lists else "Outcome of the rows"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ STUCK_SECONDS = 600.0
 
 
 def resend_queued(_: datetime) -> int:
-    """Send again what is due and was not sent for a while: messages may be lost, and waiting runs come due.
+    """Resend what is due and was not sent for a while: messages may be lost, and waiting runs come due.
 
     What waits for its pipeline's running run is sent when that ends.
     """
@@ -55,7 +55,7 @@ def watch_workers(_: datetime) -> None:
         raise_alert(
             "workers.none",
             "error",
-            f"No worker is alive; {wait}.",
+            f"No worker is running; {wait}.",
             f"Start a worker (`flow up` does){_OR_TELL}",
             workspace=workspace,
         )
@@ -75,13 +75,13 @@ def watch_queue(_: datetime) -> None:
         raise_alert(
             "queue.stuck",
             "warning",
-            f"{who} waiting for over {STUCK_SECONDS / 60:g} minutes.",
-            f"All workers may be busy: add one or look at the broker{_OR_TELL}",
+            f"{who} waiting for over {STUCK_SECONDS / 60:g} min.",
+            f"All workers may be busy. Add a worker, or check the broker{_OR_TELL}",
             workspace=workspace,
         )
 
 
-_OR_TELL = ", or tell whoever runs this installation."
+_OR_TELL = ", or ask the administrator of this installation."
 
 
 def _concerned(waiting: QuerySet[Run]) -> list[tuple[Workspace, int]]:

@@ -45,7 +45,7 @@ def _recover(claim: Claim, run: Run) -> None:
         elif run.cancel_requested:
             settle(claim, run, State.CANCELLED, cancelled())
         else:
-            end_lost(claim, run, Transient("worker.lost", "The worker that held the run was not heard of again."))
+            end_lost(claim, run, Transient("worker.lost", "The worker of the run stopped sending heartbeats."))
     except LeaseLost as error:
         logger.warning("%s", error)
 

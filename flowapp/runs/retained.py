@@ -18,17 +18,17 @@ from ir.words import counted
 
 SAMPLE_HOURS = 1
 """How long the values that a preview has shown are kept."""
-SAMPLES = Retention("Row values that a preview has shown", EffectSample, "at", SAMPLE_HOURS / 24)
+SAMPLES = Retention("Row values shown by previews", EffectSample, "at", SAMPLE_HOURS / 24)
 """Deleted more often than all else, for they are the data itself."""
 RETENTION = (
-    Retention("Files that were left out", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
-    Retention("Lines of runs' logs", RunLog, "at", 30),
-    Retention("Previews and what they counted", Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
+    Retention("Skipped files", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
+    Retention("Log lines of runs", RunLog, "at", 30),
+    Retention("Previews and their counts", Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
 )
 DESCRIBED: tuple[tuple[str, Callable[[], str]], ...] = (
-    ("Runs that loaded, their numbers, versions and loaded files", lambda: "for good"),
-    ("Samples of loaded rows, beside their table", lambda: counted(SAMPLES_KEPT_DAYS, "day")),
-    ("What replays did with each row, beside their table", lambda: counted(RESULTS_KEPT_DAYS, "day")),
+    ("Runs that loaded rows, with numbers, versions and files", lambda: "forever"),
+    ("Samples of loaded rows, in the target's database", lambda: counted(SAMPLES_KEPT_DAYS, "day")),
+    ("Results of replays per row, in the target's database", lambda: counted(RESULTS_KEPT_DAYS, "day")),
     ("Held loads without a decision", lambda: f"{settings.HOLD_HOURS:g} hours"),
     (SAMPLES.what, lambda: counted(SAMPLE_HOURS, "hour")),
 )

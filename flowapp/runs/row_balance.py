@@ -1,4 +1,4 @@
-"""What became of the rows that a target was given: `read 10 = loaded 7 + rejected 2 + filtered 1`."""
+"""Outcome of the rows that a target was given: `read 10 = loaded 7 + rejected 2 + filtered 1`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TERMS = {
     "rowsRejected": "rejected",
     "rowsFiltered": "filtered",
     "rowsReplaced": "replaced",
-    "rowsBehindMark": "behind the mark",
+    "rowsBehindMark": "behind the watermark",
     "rowsSuppressed": "suppressed",
 }
 """What becomes of the rows that were read. The first three are always told."""

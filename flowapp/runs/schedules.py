@@ -65,8 +65,8 @@ def _queue(pipeline: Pipeline) -> bool:
         raise_alert(
             "schedule.missed",
             "warning",
-            f"{pipeline} was due again while its last scheduled run still waited.",
-            "Run it less often, or find out what it waits for.",
+            f"{pipeline} was due again while its last scheduled run was still waiting.",
+            "Run it less often, or find out why it waits.",
             pipeline=pipeline,
         )
         return False
@@ -95,7 +95,7 @@ def _tell_if_late(pipeline: Pipeline, schedule: Schedule, due_at: datetime, now:
         "warning",
         f"{pipeline} was due {times} since {in_zone(due_at, schedule.timezone)} while no "
         "scheduler ran. One run catches up.",
-        "Find out why no scheduler ran.",
+        "Find out why no scheduler was running.",
         pipeline=pipeline,
     )
 

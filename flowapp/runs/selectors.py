@@ -99,7 +99,7 @@ def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
         return _with_names(runs).get(pk=UUID(str(run_id)))
     except (Run.DoesNotExist, ValueError):
         raise FlowError(
-            "run.unknown", f"There is no run {str(run_id)!r} here.", hint="`flow runs list` shows the newest ones."
+            "run.unknown", f"Unknown run {str(run_id)!r} here.", hint="`flow runs list` shows the newest runs."
         ) from None
 
 
@@ -118,7 +118,7 @@ def find_run(workspace: Workspace, named: str) -> Run:
         raise FlowError(
             "run.ambiguous",
             f"Several pipelines have a run {number}: {names}{more}.",
-            hint=f"Name the pipeline too, such as {found[0].name}.",
+            hint=f"Add the pipeline, such as {found[0].name}.",
         )
     return found[0] if found else get_run(workspace, named)
 

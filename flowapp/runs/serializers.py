@@ -237,13 +237,13 @@ class RunRequest(CamelSerializer[Any]):
     purpose = serializers.ChoiceField([purpose.value for purpose in QUEUES], default=Purpose.LOAD)
     if_busy = serializers.ChoiceField(["wait", "refuse"], required=False)
     load_again = serializers.CharField(
-        required=False, max_length=2000, help_text="The reason to load everything again."
+        required=False, max_length=2000, help_text="The reason for loading everything again."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if not PURPOSES[attrs["purpose"]].loads and (extra := {"if_busy", "load_again"} & attrs.keys()):
             names = [name for name, field in self.fields.items() if (field.source or name) in extra]
-            raise serializers.ValidationError(dict.fromkeys(names, "A preview waits for nothing and forgets nothing."))
+            raise serializers.ValidationError(dict.fromkeys(names, "A preview takes no `ifBusy` and no `loadAgain`."))
         return attrs
 
 
@@ -260,4 +260,4 @@ class ApproveRequest(CamelSerializer[Any]):
 
 
 class DiscardRequest(CamelSerializer[Any]):
-    reason = serializers.CharField(max_length=2000, help_text="Why what is staged is given up; it is kept.")
+    reason = serializers.CharField(max_length=2000, help_text="The reason for rejecting the load. It is stored.")

@@ -98,7 +98,7 @@ QUEUES: dict[Purpose, Callable[..., Run]] = {Purpose.LOAD: queue_run, Purpose.PR
 def read_purpose(text: str) -> Purpose:
     """The purpose of that name; raises FlowError."""
     if text not in QUEUES:
-        raise FlowError("run.purpose_unknown", f"No run is for {text!r}.", hint=f"Runs are for: {', '.join(QUEUES)}.")
+        raise FlowError("run.purpose_unknown", f"Unknown purpose {text!r}.", hint=f"Purposes: {', '.join(QUEUES)}.")
     return Purpose(text)
 
 
@@ -121,9 +121,7 @@ def _create_run(pipeline: Pipeline, version: PipelineVersion | None, send: bool,
 def _next_number(pipeline: Pipeline) -> int:
     """Also the door through which those who queue runs of a pipeline go one by one."""
     if not Pipeline.objects.filter(pk=pipeline.pk, enabled=True).update(run_counter=F("run_counter") + 1):
-        raise FlowError(
-            "pipeline.disabled", f"Pipeline {pipeline.slug!r} is switched off.", hint="Switch it on, then run it."
-        )
+        raise FlowError("pipeline.disabled", f"Pipeline {pipeline.slug!r} is disabled.", hint="Enable it, then run it.")
     return Pipeline.objects.values_list("run_counter", flat=True).get(pk=pipeline.pk)
 
 
@@ -140,9 +138,9 @@ def _refuse_if_busy(pipeline: Pipeline) -> None:
         raise FlowError(
             "run.busy",
             f"Pipeline {pipeline.slug!r} is busy: run {busy.name} is {busy.state}.",
-            hint="Approve or discard it, or ask for a run that waits."
+            hint="Approve or reject it, or request a run that waits."
             if busy.state == State.HELD
-            else "Wait for it or cancel it, or ask for a run that waits.",
+            else "Wait for it or cancel it, or request a run that waits.",
         )
 
 
@@ -158,7 +156,7 @@ def cancel_run(run: Run) -> Run:
     if not Run.objects.filter(pk=run.pk, state__in=(*CLAIMABLE, State.RUNNING)).update(cancel_requested=True):
         run.refresh_from_db()
         if run.state == State.HELD:
-            raise FlowError("run.held", f"Run {run.name} is held.", hint="Approve or discard it.")
+            raise FlowError("run.held", f"Run {run.name} is waiting for approval.", hint="Approve or reject it.")
         raise FlowError(
             "run.ended", f"Run {run.name} has ended: it is {run.state}.", hint="There is nothing to cancel."
         )

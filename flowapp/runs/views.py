@@ -85,7 +85,7 @@ def preview(request: HtmxRequest, slug: str) -> HttpResponse:
 def run_hook(request: HtmxRequest, run: UUID, hook: str) -> HttpResponse:
     """Run a post-hook again, in a worker."""
     asked = ask_for_hook(get_run(request.workspace, run), hook)
-    messages.success(request, f"The hook {asked['id']} is asked to run again.")
+    messages.success(request, f"The hook {asked['id']} is queued to run again.")
     return redirect("runs:detail", request.workspace.slug, run)
 
 
@@ -93,7 +93,7 @@ def run_hook(request: HtmxRequest, run: UUID, hook: str) -> HttpResponse:
 @page(role="editor")
 def cancel(request: HtmxRequest, run: UUID) -> HttpResponse:
     found = cancel_run(get_run(request.workspace, run))
-    messages.success(request, f"Run {found.number} is asked to end.")
+    messages.success(request, f"Run {found.number} is being cancelled.")
     return redirect("runs:detail", request.workspace.slug, found.pk)
 
 
@@ -103,7 +103,7 @@ def approve(request: HtmxRequest, run: UUID) -> HttpResponse:
     """Load what a held run has staged. Editors may: whoever may change a limit may also pass it, in the open."""
     reason = request.POST.get("reason", "").strip()
     found = approve_run(get_run(request.workspace, run), _decider(request), reason)
-    messages.success(request, f"Run {found.number} is approved. A worker loads what is staged.")
+    messages.success(request, f"Run {found.number} is approved. A worker loads the staged rows.")
     return redirect("runs:detail", request.workspace.slug, found.pk)
 
 

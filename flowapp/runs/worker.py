@@ -32,7 +32,7 @@ def owner() -> str:
 
 def leave() -> None:
     """End this worker, which takes no more runs; its supervisor starts a fresh one with a fresh Spark."""
-    logger.error("Spark is gone; this worker ends and is to be started again.")
+    logger.error("Spark stopped. This worker exits and must be restarted.")
     worker_state.should_stop = os.EX_TEMPFAIL
 
 

@@ -22,13 +22,13 @@ SAMPLE_TABLE = "flow_sample"
 def draft_to_sample(view: DraftView, slug: str) -> str:
     """The text of a small pipeline that reads the draft's source as the validate node does. Raises FlowError."""
     if view.document is None:
-        raise _not_ready("The JSON text of the draft cannot be read.", "Correct it in the JSON tab.")
+        raise _not_ready("The JSON text of the draft is invalid.", "Correct it on the JSON tab.")
     node = find_node(view.document, slug)[1]
     if node.get("kind") != "validate":
-        raise FlowError("node.unknown", f"{slug} is no validate node.", hint="Rules stand in validate nodes.")
+        raise FlowError("node.unknown", f"{slug} is not a validate node.", hint="Only validate nodes have rules.")
     above = list(_above(view.document, node))
     if not above or above[-1].get("kind") != "source":
-        raise _not_ready(f"{slug} reads from no source yet.", "Choose a node in its field Reads from.")
+        raise _not_ready(f"{slug} reads from no source yet.", "Choose a node in the field Reads from.")
     check = {"id": slug, "kind": "validate", "inputs": node["inputs"], "rowLevel": []}
     nodes = [*reversed(above), check, _target(view, slug, above[-1])]
     text = json.dumps({"kind": "pipeline", "version": "1.0", "id": view.draft.pipeline.slug, "nodes": nodes})
@@ -60,7 +60,7 @@ def _target(view: DraftView, slug: str, source: Node) -> Node:
     named = [node["connection"] for node in (below, source) if node.get("connection") in known]
     if not named and len(known) != 1:
         raise _not_ready(
-            f"{slug} feeds no target with a connection yet, so there is no database to keep a sample in.",
+            f"{slug} feeds no target with a connection yet, so there is no database to store a sample in.",
             "Add a target that reads from it, and choose its connection.",
         )
     name = str(below.get("id") or f"{slug}_sample"[-63:])

@@ -1,4 +1,4 @@
-"""What the kept samples of a target speak for: rules that are proposed, and what rules would have hit."""
+"""What the kept samples of a target speak for: rules that are proposed, and what rules would have failed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class SampleTrial:
-    """What a rule would have hit in one sample."""
+    """What a rule would have failed in one sample."""
 
     sample: Sample
     trial: Trial
@@ -126,7 +126,7 @@ def read_rule(spec: Any) -> RowRule:
     """A row rule as it stands in a document; raises FlowError."""
     kind = spec.get("type") if isinstance(spec, dict) else None
     if kind not in RULES:
-        raise FlowError("rule.unknown_type", f"There is no rule {kind!r}.", hint=f"Rules: {', '.join(RULES)}.")
+        raise FlowError("rule.unknown_type", f"Unknown rule {kind!r}.", hint=f"Rules: {', '.join(RULES)}.")
     try:
         rule = RULES[kind].model_validate({"onFail": "warn", **spec})
     except ValidationError as wrong:

@@ -30,15 +30,15 @@ def accept(draft: Draft, node: str, spec: Any, check: str = "") -> Draft:
     """Put a rule, or a dataset check of that kind, at the end of a validate node. Raises FlowError."""
     if check:
         if check != "duplicateKey" or not isinstance(spec, dict):
-            raise FlowError("rule.unknown_type", f"No check {check!r} is proposed.", hint="Known: duplicateKey.")
+            raise FlowError("rule.unknown_type", f"Unknown check {check!r}.", hint="Known: duplicateKey.")
     else:
         read_rule(spec)
     at, held = find_node(read_value(draft.text), node)
     if held.get("kind") != "validate":
-        raise FlowError("node.unknown", f"{node} is no validate node.", hint="Rules stand in validate nodes.")
+        raise FlowError("node.unknown", f"{node} is not a validate node.", hint="Only validate nodes have rules.")
     patch = _check_patch(str(at), held, check, spec) if check else _rule_patch(str(at), held, spec)
     what = check or f"{spec['type']} {spec.get('field', '')}"
-    return drafts.patch_draft(draft, patch, f"Accept {what}".strip()[:200])
+    return drafts.patch_draft(draft, patch, f"Add {what}".strip()[:200])
 
 
 def _rule_patch(at: str, node: dict[str, Any], spec: Any) -> list[dict[str, Any]]:

@@ -110,7 +110,7 @@ def take(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
     try:
         spec = json.loads(request.POST.get("spec", ""))
     except (ValueError, RecursionError):
-        raise FlowError("rule.invalid", "The rule is no JSON.", hint="Load the page again.") from None
+        raise FlowError("rule.invalid", "The rule is not valid JSON.", hint="Load the page again.") from None
     accept(drafts.open_draft(pipeline, request.user), node, spec, request.POST.get("check", ""))
-    messages.success(request, f"It is in your draft of {slug} now. Save the pipeline to let runs ask it.")
+    messages.success(request, f"Added to your draft of {slug}. Save the pipeline to use it in runs.")
     return redirect("suggestions:node", request.workspace.slug, slug, node)

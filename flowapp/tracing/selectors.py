@@ -38,10 +38,10 @@ from ir.pipeline import Pipeline as Document
 MOST_COLUMNS = 10
 RECENT_LOADS = 10
 LEFT_OUT = {
-    "rows_filtered": "left out by filters",
+    "rows_filtered": "filtered out",
     "rows_replaced": "replaced by later rows of the same key",
-    "rows_behind_mark": "behind the mark",
-    "rows_suppressed": "older than the row of the table, or swallowed by a trigger of it",
+    "rows_behind_mark": "behind the watermark",
+    "rows_suppressed": "older than the table's row, or suppressed by a trigger",
     "rows_rejected": "rejected",
 }
 """What keeps rows out of a target, in words, by what counts it."""
@@ -107,8 +107,8 @@ def trace_row(pipeline: Pipeline, key: Mapping[str, str], node: str = "") -> lis
     if not 1 <= len(key) <= MOST_COLUMNS:
         raise FlowError(
             "trace.key_required",
-            f"A row is looked for by 1 to {MOST_COLUMNS} columns.",
-            hint="Give the columns of its key with their values.",
+            f"Enter 1 to {MOST_COLUMNS} columns to search by.",
+            hint="Enter the columns of the key with their values.",
         )
     document = _document(pipeline)
     wanted = [target for target in document.targets() if node in ("", target.id)]
@@ -131,7 +131,7 @@ def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[
     connection = resolve(get_connection(pipeline.workspace, target.connection))
     trace = search_row(connection, RowSearch(owner, target.id, table, key, at_source, kept_in))
     describe = _Describing(pipeline)
-    note = "" if at_source else "Only by the row's place: its key is computed on the way."
+    note = "" if at_source else "Only by file and record, because the pipeline computes the key."
     rows = describe.place(f"table {table}", "table", trace.table, describe.row)
     rejects = [
         describe.place(f"rejected rows in {kept}", "rejects", found, describe.entry, note)

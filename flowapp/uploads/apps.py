@@ -12,4 +12,4 @@ class UploadsConfig(AppConfig):
         from flowapp.processes import retention
         from flowapp.uploads.models import Upload
 
-        retention.register(retention.Retention("Uploads, as noted here", Upload, "at", 365))
+        retention.register(retention.Retention("Records of uploads", Upload, "at", 365))

@@ -32,7 +32,7 @@ class InvalidUpload(FlowError):
 
 
 class DiskUploadHandler(TemporaryFileUploadHandler):
-    """Every file to disk, however small. One that is too large is thrown away as it comes and noted on the request."""
+    """Every file to disk, however small. One that is too large is purged as it comes and noted on the request."""
 
     received = 0
 
@@ -63,10 +63,10 @@ def uploaded_file(request: HttpRequest) -> UploadedFile:
         raise InvalidUpload(
             "upload.too_large",
             f"The file is larger than {settings.UPLOAD_BYTES:,} bytes.",
-            hint="Put large files into the workspace's folder on the server itself.",
+            hint="Copy large files to the workspace's folder on the server.",
         )
     if not isinstance(found, UploadedFile):
-        raise InvalidUpload("upload.file_missing", "No file was sent.", hint="Choose a file, as field `file`.")
+        raise InvalidUpload("upload.file_missing", "No file was sent.", hint="Send a file in the field `file`.")
     return found
 
 
@@ -95,8 +95,8 @@ def keep_upload(workspace: Workspace, folder: str, file: UploadedFile, user: Use
         except FileExistsError:
             raise InvalidUpload(
                 "upload.exists",
-                f"There is a file {name!r} in {folder or 'that folder'!r} already.",
-                hint="Nothing was overwritten. Give the new file another name.",
+                f"There is already a file {name!r} in {folder or 'that folder'!r} already.",
+                hint="Nothing was overwritten. Rename the new file.",
             ) from None
     return upload
 
@@ -123,8 +123,8 @@ def _safe_name(name: str) -> str:
     if not name or name.startswith(".") or len(name.encode()) > LONGEST_NAME or _REFUSED.search(name):
         raise InvalidUpload(
             "upload.name_refused",
-            f"A file cannot be called {name[:80]!r}.",
-            hint=f'Up to {LONGEST_NAME} bytes, no dot first, and none of / \\ : * ? " < > | or control characters.',
+            f"Invalid file name {name[:80]!r}.",
+            hint=f'Use up to {LONGEST_NAME} bytes, no leading dot, and no / \\ : * ? " < > | or control characters.',
         )
     return name
 
@@ -148,14 +148,14 @@ def _safe_folder(root: Path, folder: str) -> Path:
     if any(part.startswith(".") or _REFUSED.search(part) or len(part.encode()) > LONGEST_NAME for part in parts):
         raise InvalidUpload(
             "upload.folder_refused",
-            f"Files cannot be put into {folder[:200]!r}.",
-            hint="Name a folder below the workspace's own, such as in/2026; no part begins with a dot.",
+            f"Invalid folder {folder[:200]!r}.",
+            hint="Use a folder below the workspace's folder, such as in/2026. No part may begin with a dot.",
         )
     found = root.joinpath(*parts).resolve()
     if not found.is_relative_to(root):
         raise InvalidUpload(
             "upload.folder_outside",
-            f"{folder[:200]!r} leads out of the workspace's folder.",
-            hint="Links must not lead out of it.",
+            f"{folder[:200]!r} leads outside the workspace's folder.",
+            hint="Links must stay inside it.",
         )
     return found

@@ -47,6 +47,6 @@ def place_of(pipeline: Pipeline, node: str) -> Place:
     known = ", ".join(place.target.id for place in places) or "none"
     raise FlowError(
         "watermark.unknown",
-        f"Pipeline {pipeline.slug!r} has no target {node!r} that follows a mark in its newest version.",
+        f"Pipeline {pipeline.slug!r} has no target {node!r} with a watermark in its newest version.",
         hint=f"Targets of load mode incremental_watermark: {known}.",
     )

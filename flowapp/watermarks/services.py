@@ -49,4 +49,6 @@ def copy_watermark(run: Run, commit: LoadCommit) -> None:
 
 def _require_reason(reason: str) -> None:
     if not reason.strip():
-        raise FlowError("watermark.reason_required", "Changing a mark needs a reason.", hint="Say why; it is kept.")
+        raise FlowError(
+            "watermark.reason_required", "Changing a watermark needs a reason.", hint="Give a reason. It is stored."
+        )

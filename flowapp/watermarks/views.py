@@ -35,7 +35,7 @@ def set_to(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
 @page("editor")
 def reset(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
     reset_watermark(_place(request, slug, node), request.POST.get("reason", ""), str(request.user))
-    messages.success(request, f"The mark of {node} is reset.")
+    messages.success(request, f"The watermark of {node} is reset.")
     return redirect("watermarks:detail", request.workspace.slug, slug, node)
 
 

@@ -31,7 +31,7 @@ class ClientAddress:
         host, port = _without_mapping(scope["client"][0]), scope["client"][1]
         forwarded = _forwarded_for(scope)
         if scope["client"][0] in forwarded:
-            self._warn("X-Forwarded-For names the sender itself. Start uvicorn with --no-proxy-headers.")
+            self._warn("X-Forwarded-For contains the sender itself. Start uvicorn with --no-proxy-headers.")
             return None
         if forwarded and host not in self._app.trusted_hosts:
             self._warn(

@@ -106,14 +106,14 @@ def unstorable_refused(request: HttpRequest, error: Exception, body: Any = None)
     if any("\0" in text for text in texts):
         return FlowError(
             "request.nul",
-            "The request holds a NUL character, which no text may have.",
-            hint="Take it out of the address or of what was typed.",
+            "The request contains a NUL character, which is not allowed.",
+            hint="Remove it from the address or the input.",
         )
     if any(_SURROGATE.search(text) for text in texts):
         return FlowError(
             "request.half_character",
-            "The request holds half of a surrogate pair, which is no character.",
-            hint="Take it out of the address or of what was typed.",
+            "The request contains an incomplete surrogate pair, which is not allowed.",
+            hint="Remove it from the address or the input.",
         )
     return None
 
@@ -144,8 +144,8 @@ def _not_allowed(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Django's own answer to a wrong method is an empty page."""
     error = FlowError(
         "request.method",
-        f"Nothing answers {request.method} at this address.",
-        hint="Go back and use the page's own links and buttons.",
+        f"This address does not support {request.method}.",
+        hint="Go back and use the links and buttons of the page.",
     )
     shown = render_error(request, error)
     shown.headers["Allow"] = response.headers["Allow"]

@@ -53,7 +53,7 @@ ACTIONS = (
     Action("files:upload", "Upload a file", "upload", "editor"),
     Action("connections:add", "Add a connection", "plug", "admin"),
     Action("tracing:home", "Where did my row go?", "search", "editor"),
-    Action("channels:list", "Tell alerts by webhook or e-mail", "bell", "admin"),
+    Action("channels:list", "Send alerts by webhook or email", "bell", "admin"),
     Action("accounts:settings", "Add a member", "user-plus", "admin", "#members"),
     Action("accounts:settings", "Make an API token", "key", "admin", "#tokens"),
     Action("accounts:password", "Set your password", "password", "viewer", in_workspace=False),

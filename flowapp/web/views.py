@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _answer(request, 400, "request.bad", "This request cannot be understood.")
+    return _answer(request, 400, "request.bad", "The request is invalid.")
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -22,17 +22,17 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _answer(request, 404, "not_found", "There is nothing here, or not for you.")
+    return _answer(request, 404, "not_found", "Not found, or you do not have access.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _answer(request, 403, "csrf.failed", "This form is too old, or cookies are blocked.")
+    return _answer(request, 403, "csrf.failed", "The form has expired, or cookies are blocked.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Asks neither the session nor the database, either of which may be what failed."""
     if _is_api(request):
-        return problem_response(request, 500, "server.error", "Something went wrong on our side.")
+        return problem_response(request, 500, "server.error", "Internal error.")
     error_id = make_error_id()
     logger.error("%s %s failed (id %s)", request.method, request.path, error_id)
     name = "errors/_500.html" if is_htmx(request) else "errors/500.html"
@@ -42,7 +42,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 HINTS = {
     "request.bad": "Go back and try again.",
     "permission_denied": "Ask an admin of the workspace for a higher role.",
-    "not_found": "Look at the address, or start from the list of pipelines.",
+    "not_found": "Check the address, or start from the list of pipelines.",
     "csrf.failed": "Go back, reload the page, and send the form again. Nothing was changed.",
 }
 

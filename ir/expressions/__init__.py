@@ -2,7 +2,7 @@
 
 Only the text written here ever runs. It differs from what was typed: every operation stands in parentheses, every
 column in backticks, every literal is escaped anew, so that Spark reads the very tree that was checked. Functions are
-allowed by name; sqlglot's own rewriting of functions is switched off, for it would change what they mean.
+allowed by name; sqlglot's own rewriting of functions is disabled, for it would change what they mean.
 """
 
 from __future__ import annotations

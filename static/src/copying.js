@@ -5,7 +5,7 @@ export function startCopying() {
     if (!button) return;
     const source = document.querySelector(button.dataset.copy);
     const done = await write(source.value ?? source.textContent.trim(), source);
-    const detail = done ? { text: "Copied.", kind: "success" } : { text: "Select the text and copy it yourself.", kind: "warning" };
+    const detail = done ? { text: "Copied.", kind: "success" } : { text: "Select the text and copy it manually.", kind: "warning" };
     document.dispatchEvent(new CustomEvent("flow:toast", { detail }));
   });
 }

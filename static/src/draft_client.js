@@ -38,7 +38,7 @@ async function send(method, url, more, body, type) {
   const response = await fetch(url, { method, headers, body: body && JSON.stringify(body), credentials: "same-origin" }).catch(
     () => null,
   );
-  if (response === null) throw new DraftRefused(0, { detail: "The server did not answer.", hint: "Look at the network and try again." });
+  if (response === null) throw new DraftRefused(0, { detail: "The server did not answer.", hint: "Check the network connection and try again." });
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) throw new DraftRefused(response.status, answer);
   return answer;

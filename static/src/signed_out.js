@@ -26,7 +26,7 @@ function showNotice(address) {
   const [notice, title, text, link] = ["div", "h2", "p", "a"].map((tag) => document.createElement(tag));
   Object.assign(notice, { className: "alert alert-warning d-block", role: "alert" }).dataset.signedOut = "";
   Object.assign(title, { className: "alert-heading h4", textContent: "You are signed out" });
-  Object.assign(link, { href: address, target: "_blank", className: "alert-link", textContent: "Sign in in a new tab" });
+  Object.assign(link, { href: address, target: "_blank", className: "alert-link", textContent: "Sign in on a new tab" });
   text.append("What you entered is still here. ", link, ", then come back and repeat your last step.");
   notice.append(title, text);
   messages.append(notice);

@@ -3,7 +3,7 @@ const SECONDS = 6;
 
 export function startToasts() {
   document.addEventListener("flow:toast", (event) => add(event.detail.text, event.detail.kind));
-  document.addEventListener("htmx:error", () => add("The server did not answer. Look at the network and try again.", "danger"));
+  document.addEventListener("htmx:error", () => add("The server did not answer. Check the network connection and try again.", "danger"));
   document.querySelectorAll("#toasts .toast").forEach(start);
 }
 

@@ -29,7 +29,7 @@ export function holdsUnsaved() {
 export function startUnsaved() {
   putBack();
   addEventListener("beforeunload", (event) => unsavedForms().length > 0 && event.preventDefault());
-  // Going back shows the page as it was left: what was sent from it can be changed and sent again.
+  // Going back shows the page as it was left: what was sent from it can be changed and resent.
   addEventListener("pageshow", ({ persisted }) => persisted && document.querySelectorAll(FORMS).forEach((form) => sent.delete(form)));
   document.addEventListener("submit", (event) => {
     const { target: form, submitter } = event;
@@ -71,7 +71,7 @@ function showQuestion(text, answers) {
   dialog.className = "flow-ask";
   dialog.setAttribute("aria-labelledby", "unsaved-title");
   Object.assign(title, { className: "h3", id: "unsaved-title", textContent: text });
-  hint.textContent = "Save them first, or they will be lost.";
+  hint.textContent = "Save them first, or they are lost.";
   buttons.className = "btn-list";
   for (const [words, kind, answer] of answers) {
     const button = Object.assign(document.createElement("button"), { type: "button", className: `btn ${kind}`, textContent: words });
@@ -112,7 +112,7 @@ function putBack() {
   const places = kept.fields.map(([name, value]) => [form?.elements.namedItem(name), value]).filter(([field]) => field?.matches?.(TEXT));
   for (const [field, value] of places) field.value = value;
   if (places.length) {
-    const detail = { text: "What you entered is back in its form. It is not saved yet.", kind: "info" };
+    const detail = { text: "Your input is restored in the form. It is not saved yet.", kind: "info" };
     document.dispatchEvent(new CustomEvent("flow:toast", { detail }));
   }
 }

@@ -307,7 +307,7 @@ def test_pictures_of_all_pages(page: Page, warehouse: Connection, redis_url: str
     barriers += take(page, "docs", "/docs/hooks/")
     page.goto(f"/w/alices-team/errors/rows/?run={runs['done']}")
     page.get_by_role("checkbox").first.check()
-    page.get_by_role("button", name="Work on the ticked rows").click()
+    page.get_by_role("button", name="Fix selected rows").click()
     page.wait_for_url("**/errors/selection/**")
     barriers += take(page, "selection", page.url)
     sign_in(page, role="viewer")

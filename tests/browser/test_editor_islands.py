@@ -143,7 +143,7 @@ def test_a_second_edge_replaces_the_first_and_can_be_undone(page: Page) -> None:
     )
     editor.wait_for(lambda document: document["nodes"][2]["inputs"] == ["more"])
     expect(page.locator(".react-flow__edge")).to_have_count(1)
-    expect(page.locator(".flow-done")).to_contain_text("load reads from more now, in place of files.")
+    expect(page.locator(".flow-done")).to_contain_text("load now reads from more instead of files.")
     page.locator(".flow-done").get_by_role("button", name="Undo").click()
     editor.wait_for(lambda document: document["nodes"][2]["inputs"] == ["files"])
 
@@ -233,7 +233,7 @@ def test_two_texts_are_both_shown_and_nothing_is_lost_before_somebody_chooses(pa
     expect(conflict).to_be_visible()
     assert find_barriers(page, "#flow-json") == []
     assert editor.draft.text == theirs
-    conflict.get_by_role("button", name="Keep the right text").click()
+    conflict.get_by_role("button", name="Keep your text").click()
     editor.wait_for(lambda document: document["metadata"]["name"] == "Numbers")
     assert editor.draft.text == TEXT + " "
 
@@ -251,6 +251,6 @@ def test_a_click_that_would_overtake_the_text_waits_for_it(page: Page) -> None:
 def test_viewers_read_both_and_change_neither(page: Page) -> None:
     editor = Editor(page, role="viewer")
     editor.open("visual")
-    expect(page.locator(".flow-locked")).to_contain_text("role of an editor")
+    expect(page.locator(".flow-locked")).to_contain_text("only editors can change this")
     editor.open("json")
     expect(page.locator(".cm-content")).to_have_attribute("contenteditable", "false")

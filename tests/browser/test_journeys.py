@@ -80,7 +80,7 @@ def add_connection(page: Page, warehouse: Connection) -> None:
     }
     for label, value in values.items():
         page.get_by_label(label, exact=True).fill(value)
-    page.get_by_role("button", name="Add the connection").click()
+    page.get_by_role("button", name="Add connection").click()
     expect(page.get_by_role("heading", name="Connection warehouse")).to_be_visible()
     page.get_by_role("button", name="Test now").click()
     expect(page.locator("#connection-test")).to_contain_text("PostgreSQL 1", timeout=PATIENCE)

@@ -159,7 +159,7 @@ def add_connection(workspace) -> None:
 def test_the_page_of_a_run_follows_it_to_its_end_and_then_asks_no_more(page: Page, running) -> None:
     sign_in(page)
     page.goto(f"{HERE}/runs/{running.pk}/")
-    expect(page.get_by_text("Read, test and stage rows")).to_be_visible()
+    expect(page.get_by_text("Read, validate and stage rows")).to_be_visible()
     finish(running)
 
     expect(page.get_by_role("heading", name="It broke.")).to_be_visible(timeout=10_000)
@@ -207,7 +207,7 @@ def test_a_filter_narrows_the_list_and_stands_in_the_address(page: Page, running
     page.goto(f"{HERE}/runs/")
     page.get_by_label("State").select_option("failed")
 
-    expect(page.get_by_role("heading", name="No run is like that")).to_be_visible()
+    expect(page.get_by_role("heading", name="No matching runs")).to_be_visible()
     expect(page).to_have_url(re.compile("state=failed"))
     page.go_back()
     expect(page.get_by_role("link", name="Run 1 of numbers")).to_be_visible()

@@ -89,7 +89,7 @@ def test_a_preview_is_asked_for_in_the_editor(page: Page, world: dict[str, str])
 def test_a_held_run_is_approved_by_its_page(page: Page, world: dict[str, str]) -> None:
     page.on("dialog", lambda dialog: dialog.accept())
     page.goto(world["held"])
-    page.get_by_label("Why it is right").fill("Old flights were archived.")
+    page.get_by_label("Reason (optional)").fill("Old flights were archived.")
     page.get_by_role("button", name="Approve and load").click()
     expect(page.get_by_text("Old flights were archived.").first).to_be_visible()
 
@@ -97,7 +97,7 @@ def test_a_held_run_is_approved_by_its_page(page: Page, world: dict[str, str]) -
 def test_a_held_run_is_discarded_with_a_reason(page: Page, world: dict[str, str]) -> None:
     page.on("dialog", lambda dialog: dialog.accept())
     page.goto(world["held"])
-    page.get_by_label("Why it is given up").fill("Half of the file is missing.")
-    page.get_by_role("button", name="Discard what is staged").click()
+    page.get_by_label("Reason").fill("Half of the file is missing.")
+    page.get_by_role("button", name="Reject load").click()
     expect(page.get_by_text("Half of the file is missing.").first).to_be_visible()
     expect(page.get_by_text("Discarded", exact=True).first).to_be_visible()

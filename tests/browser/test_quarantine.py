@@ -96,9 +96,9 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
     look(page, "landing")
     page.get_by_role("link", name="violations in people").click()
     look(page, "rows")
-    for box in page.get_by_role("checkbox", name="Tick the row").all():
+    for box in page.get_by_role("checkbox", name="Select the row").all():
         box.check()
-    page.get_by_role("button", name="Work on the ticked rows").click()
+    page.get_by_role("button", name="Fix selected rows").click()
     expect(page.get_by_role("heading", name="3 chosen rows")).to_be_visible()
     expect(page.get_by_text("Rows of", exact=False).first).to_be_visible()
 
@@ -111,7 +111,7 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
     page.get_by_role("button", name="Check again").click()
     work_off()
     page.reload()
-    expect(page.get_by_text("the table holds the key with other values")).to_be_visible()
+    expect(page.get_by_text("the table has this key with other values")).to_be_visible()
     expect(page.get_by_text("Newer → Cy")).to_be_visible()
     look(page, "recheck")
     assert people() == [(1, "Ann"), (3, "Newer")]
@@ -130,8 +130,8 @@ def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
     page.go_back()
     assert people() == [(1, "Ann"), (2, "Bob"), (3, "Cy")]
 
-    page.get_by_role("link", name="Work on them").click()
-    page.get_by_label("Why they need not be loaded").fill("nobody knows the name")
+    page.get_by_role("link", name="Fix these rows").click()
+    page.get_by_label("Reason for ignoring them").fill("nobody knows the name")
     page.get_by_role("button", name="Ignore 1 row").click()
     expect(page.get_by_text("1 row is ignored.")).to_be_visible()
     page.goto(f"{ERRORS}rows/?pipeline=people&status=replayed")
@@ -152,9 +152,9 @@ def test_the_workbench_is_used_by_keyboard_alone(page: Page, people: Callable[[]
     page.get_by_role("button", name="Show", exact=True).focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/rows/?pipeline=people&rule=named&field=name")
-    page.get_by_role("checkbox", name="Tick the row").first.focus()
+    page.get_by_role("checkbox", name="Select the row").first.focus()
     page.keyboard.press("Space")
-    page.get_by_role("button", name="Work on the ticked rows").focus()
+    page.get_by_role("button", name="Fix selected rows").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="1 chosen row")).to_be_visible()
     page.get_by_label("name in record").focus()
@@ -189,19 +189,19 @@ def test_rows_are_told_apart_in_their_list_whatever_they_hold(
 def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, people: Callable[[], Any]) -> None:
     complaints = Complaints(page)
     page.goto(f"{ERRORS}rows/?pipeline=people")
-    page.get_by_role("button", name="Work on all that match").click()
+    page.get_by_role("button", name="Fix all matching rows").click()
     page.get_by_label("name in record 2 of in/people.csv").fill("Bob")
     page.get_by_role("button", name="Save changes").click()
     expect(page.get_by_text("1 row is fixed.")).to_be_visible()
     page.get_by_role("textbox", name="Expression").fill("concat('row ', id)")
-    expect(page.get_by_role("checkbox", name="Also replace what was typed by hand")).not_to_be_checked()
+    expect(page.get_by_role("checkbox", name="Also replace manually edited values")).not_to_be_checked()
     page.get_by_role("button", name="Compute for 3 rows").click()
     page.wait_for_url("**/runs/**")
     work_off()
     page.reload()
-    expect(page.get_by_text("1 kept as somebody typed it by hand")).to_be_visible()
+    expect(page.get_by_text("1 unchanged: edited manually")).to_be_visible()
     look(page, "computed")
-    page.get_by_role("button", name="Work on them").click()
+    page.get_by_role("button", name="Fix these rows").click()
     expect(page.get_by_label("name in record 2 of in/people.csv")).to_have_value("Bob")
     expect(page.get_by_label("name in record 3 of in/people.csv")).to_have_value("row 3")
     page.get_by_label("name in record 3 of in/people.csv").fill("Cy")
@@ -215,15 +215,15 @@ def test_what_cannot_be_done_is_told_where_it_was_asked_and_has_the_focus(
 ) -> None:
     complaints = Complaints(page)
     page.goto(f"{ERRORS}rows/?pipeline=people")
-    page.get_by_role("button", name="Work on the ticked rows").click()
-    expect(page.get_by_role("alert").filter(has_text="No row was chosen.")).to_be_visible()
+    page.get_by_role("button", name="Fix selected rows").click()
+    expect(page.get_by_role("alert").filter(has_text="No row is selected.")).to_be_visible()
     expect(page.locator("#messages")).to_be_focused()
 
-    page.get_by_role("checkbox", name="Tick all rows").check()
-    for box in page.get_by_role("checkbox", name="Tick the row").all():
+    page.get_by_role("checkbox", name="Select all rows").check()
+    for box in page.get_by_role("checkbox", name="Select the row").all():
         expect(box).to_be_checked()
     look(page, "rows-ticked")
-    page.get_by_role("button", name="Work on the ticked rows").click()
+    page.get_by_role("button", name="Fix selected rows").click()
     page.get_by_role("textbox", name="Expression").fill("regexp_replace(name, ")
     page.get_by_role("button", name="Compute for 3 rows").click()
     expect(page.locator("#refused")).to_be_focused()

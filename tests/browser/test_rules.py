@@ -46,7 +46,7 @@ def test_every_rule_and_check_is_shown_without_barriers(editor: Page, colours: s
     complaints = Complaints(editor)
     for tab in ("visual", "sql"):
         editor.goto(address(tab))
-        heading = editor.get_by_text("Row rules") if tab == "visual" else editor.get_by_text("What checks ask")
+        heading = editor.get_by_text("Row rules") if tab == "visual" else editor.get_by_text("SQL of the checks")
         expect(heading.first).to_be_visible()
         _picture(editor, f"{tab}-{colours}-{width}")
         assert find_barriers(editor) == []

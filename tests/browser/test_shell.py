@@ -46,7 +46,7 @@ def test_the_theme_follows_the_system_until_one_is_chosen(page: Page) -> None:
     expect_theme(page, "light")
 
     page.get_by_role("button", name="admin@example.com").click()
-    page.get_by_role("button", name="As the system").click()
+    page.get_by_role("button", name="System").click()
     expect_theme(page, "dark")
 
 

@@ -47,12 +47,12 @@ def test_rules_are_suggested_for_a_draft_and_put_into_it(editor: Page) -> None:
     expect(editor.locator("#flow-canvas")).to_contain_text("in/*.csv")
     add(editor, "validate", "check")
     editor.get_by_role("link", name="Suggest and try rules").click()
-    expect(editor.get_by_role("heading", name="No sample yet")).to_be_visible()
-    editor.get_by_role("button", name="Take a sample of the source").click()
+    expect(editor.get_by_role("heading", name="No samples yet")).to_be_visible()
+    editor.get_by_role("button", name="Sample the source").click()
     expect(editor.get_by_text("reads a sample of the source, as a draft has it")).to_be_visible()
     work_off()
     editor.get_by_role("button", name="Take notNull on id").click()
-    expect(editor.get_by_text("It is in your draft of people now.")).to_be_visible()
+    expect(editor.get_by_text("Added to your draft of people.")).to_be_visible()
     for colours, width in (("light", 1280), ("dark", 768), ("light", 390)):
         show_as(editor, colours, width)
         assert find_barriers(editor) == []

@@ -60,7 +60,7 @@ def pipeline(warehouse, schema):
 
 def add_mail_channel(page: Page, port: int) -> None:
     page.goto(f"{HERE}/channels/")
-    page.get_by_role("link", name="Add e-mail").first.click()
+    page.get_by_role("link", name="Add email").first.click()
     for label, value in (
         ("Name", "ops"),
         ("To", "ops@example.com"),
@@ -70,7 +70,7 @@ def add_mail_channel(page: Page, port: int) -> None:
     ):
         page.get_by_label(label, exact=True).fill(value)
     page.get_by_label("Encryption").select_option("none")
-    page.get_by_role("button", name="Add the channel").click()
+    page.get_by_role("button", name="Add channel").click()
 
 
 def test_a_mail_channel_is_added_and_tested(page: Page, pipeline, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_mail_channel_is_added_and_tested(page: Page, pipeline, tmp_path: Path
     with serving(make_certificates(tmp_path, "localhost"), starttls=False) as server:
         add_mail_channel(page, server.port)
         page.get_by_role("button", name="Send a test").click()
-        expect(page.get_by_text("The test was taken.")).to_be_visible()
+        expect(page.get_by_text("Test delivered.")).to_be_visible()
         expect(page.get_by_role("row", name="test")).to_contain_text("delivered")
         assert [mail["To"] for mail in server.mails] == ["ops@example.com"]
     page.get_by_role("button", name="Send a test").click()
@@ -106,7 +106,7 @@ def test_a_row_is_found_with_its_run(page: Page, pipeline) -> None:
     page.get_by_role("button", name="Go on").click()
     page.get_by_label("Column").first.fill("id")
     page.get_by_label("Value").first.fill("7")
-    page.get_by_role("button", name="Look for it").click()
+    page.get_by_role("button", name="Search").click()
     expect(page.get_by_role("link", name="run 1 of numbers")).to_be_visible()
     expect(page.get_by_text("record 12")).to_be_visible()
 
@@ -115,7 +115,7 @@ def test_a_suggested_rule_is_taken_and_stands_in_the_form(page: Page, pipeline) 
     sign_in(page)
     page.goto(f"{HERE}/pipelines/numbers/?node=check")
     page.get_by_role("link", name="Suggest and try rules").click()
-    expect(page.get_by_text("would have hit 9 of 60")).to_be_visible()
+    expect(page.get_by_text("would have failed 9 of 60")).to_be_visible()
     take = page.get_by_role("button", name="Take oneOf on colour")
     expect(take).to_have_accessible_description("These values become part of the pipeline, which all viewers can read.")
     show_as(page, "light", 390)
@@ -123,7 +123,7 @@ def test_a_suggested_rule_is_taken_and_stands_in_the_form(page: Page, pipeline) 
     assert box is not None
     assert 0 <= box["x"] < box["x"] + box["width"] <= 390, "it can be pressed on a phone"
     take.click()
-    expect(page.get_by_text("It is in your draft of numbers now.")).to_be_visible()
+    expect(page.get_by_text("Added to your draft of numbers.")).to_be_visible()
     expect(page.get_by_role("button", name="Take oneOf on colour")).to_have_count(0)
     page.get_by_role("link", name="Editor").click()
     expect(page.locator("#flow-panel")).to_contain_text("oneOf")
@@ -136,7 +136,7 @@ def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipe
     sign_in(page)
     add_mail_channel(page, 1)
     page.get_by_role("button", name="Send a test").click()
-    expect(page.get_by_text("The test was not taken").first).to_be_visible()
+    expect(page.get_by_text("Test not delivered").first).to_be_visible()
     give_up_a_message(pipeline)
     for name in (
         "channels/",
@@ -155,7 +155,7 @@ def test_no_page_has_barriers_or_complaints_or_scrolls_sideways(page: Page, pipe
     page.goto(f"{HERE}/trace/numbers/")
     page.get_by_label("Column").first.fill("id")
     page.get_by_label("Value").first.fill("7")
-    page.get_by_role("button", name="Look for it").click()
+    page.get_by_role("button", name="Search").click()
     look(page, "trace", colours, width)
     assert list(complaints) == []
 

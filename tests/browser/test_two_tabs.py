@@ -12,7 +12,7 @@ from tests.browser.test_editor_islands import Editor, ids
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NUMBERS = "/w/alices-team/pipelines/numbers/"
-REFUSED = "changed in another tab or by another program"
+REFUSED = "changed in another tab or program"
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
 def workbench(page: Page, people: Callable[[], Any]) -> Page:
     """Three rejected rows, in one of which a value was entered."""
     page.goto(f"{ERRORS}rows/?pipeline=people")
-    page.get_by_role("button", name="Work on all that match").click()
+    page.get_by_role("button", name="Fix all matching rows").click()
     bob(page).fill("Bob")
     return page
 
@@ -90,7 +90,7 @@ def test_a_session_that_ends_leaves_what_was_entered_in_its_form(workbench: Page
     sign_in(workbench)
     workbench.goto(unquote(back[1]))
     expect(bob(workbench)).to_have_value("Bob")
-    expect(workbench.locator("#toasts")).to_contain_text("What you entered is back")
+    expect(workbench.locator("#toasts")).to_contain_text("Your input is restored")
     workbench.get_by_role("button", name="Save changes").click()
     expect(workbench.get_by_text("1 row is fixed.")).to_be_visible()
 

@@ -40,11 +40,11 @@ def test_a_person_finds_sets_and_resets_a_mark(page: Page, following) -> None:
     complaints = Complaints(page)
     sign_in(page, "editor")
     page.goto(EDITOR)
-    page.get_by_role("link", name="Mark and history").click()
+    page.get_by_role("link", name="Watermark and history").click()
     expect(page.locator("#mark-value")).to_have_text("no mark")
-    change(page, "Set the mark", "loaded by hand until then", **{"Value of upd": "2026-01-01T10:00:00.123456"})
+    change(page, "Set watermark", "loadedmanual until then", **{"Value of upd": "2026-01-01T10:00:00.123456"})
     expect(page.locator("#mark-value")).to_have_text("2026-01-01 10:00:00.123456")
-    change(page, "Reset the mark", "start over")
+    change(page, "Reset watermark", "start over")
     expect(page.locator("#mark-value")).to_have_text("no mark")
     expect(page.get_by_role("row")).to_have_count(3)
     assert complaints == []
@@ -59,7 +59,7 @@ def test_a_mark_that_may_load_rows_twice_is_asked_about_before_it_is_set(page: P
     page.goto("/w/alices-team/watermarks/numbers/load/")
     expect(page.get_by_role("alert")).to_contain_text("Rows may load a second time")
     assert find_barriers(page) == []
-    change(page, "Set the mark", "again", **{"Value of upd": "2026-01-01"})
+    change(page, "Set watermark", "again", **{"Value of upd": "2026-01-01"})
     assert "second time" in asked[0]
     expect(page.locator("#mark-value")).to_have_text("no mark")
 

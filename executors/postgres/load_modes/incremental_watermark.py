@@ -1,6 +1,6 @@
 """incremental_watermark: the rows past the mark are added, and the mark moves with them.
 
-What is behind the mark was set aside before, so that staging holds the rows to load and no others.
+What is behind the watermark was set aside before, so that staging holds the rows to load and no others.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def _range_to_leave(load: Load) -> IncrementalRange:
             f"{target.schema_}.{target.table} has no mark yet: the next load would begin at the highest of these "
             "rows, and miss those below.",
             node=target.id,
-            hint="Set the mark of this target first, then replay the rows.",
+            hint="Set watermark of this target first, then replay the rows.",
         )
     return rows_range
 

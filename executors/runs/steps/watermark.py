@@ -49,7 +49,7 @@ def skip_behind_watermark(state: LoadState) -> LoadState:
     skipped = skip_rows(load.connection, plan, rows_range)
     if skipped.rows:
         text = f"{skipped.below_bound:,} below the bound, {skipped.read_again:,} at or above it that were"
-        load.context.log(f"Rows behind the mark: {text} loaded before.", load.target)
+        load.context.log(f"Rows behind the watermark: {text} loaded before.", load.target)
     return replace(state, skipped=skipped)
 
 

@@ -56,22 +56,22 @@ def check(mailbox: Mailbox) -> None:
     if not 1 <= len(mailbox.to) <= MOST_RECIPIENTS:
         raise InvalidChannel(
             "channel.recipients_invalid",
-            f"A mail goes to 1 to {MOST_RECIPIENTS} addresses.",
-            hint="Name the address of a mailing list if more people are to be told.",
+            f"An email needs 1 to {MOST_RECIPIENTS} recipients.",
+            hint="For more people, use the address of a mailing list.",
         )
     for address in (mailbox.sender, *mailbox.to):
         _require_address(address)
     if not (mailbox.user + mailbox.password).isascii():
         raise InvalidChannel(
             "channel.login_invalid",
-            "User and password of a mail server hold plain letters, digits and signs.",
-            hint="Give the mail server's account a password without umlauts and the like.",
+            "The user and password of a mail server must be printable ASCII.",
+            hint="Use a password without accented letters for the account on the mail server.",
         )
     if mailbox.password and mailbox.security == "none":
         raise InvalidChannel(
             "channel.password_in_clear",
-            "A password would cross the network for all to read.",
-            hint="Use starttls or tls, or a server that takes mails from here without a password.",
+            "The password would be sent unencrypted.",
+            hint="Use starttls or tls, or a server that accepts mail without a password.",
         )
 
 
@@ -82,7 +82,7 @@ def _require_address(address: str) -> None:
     except (ValidationError, UnicodeEncodeError):
         raise InvalidChannel(
             "channel.address_invalid",
-            f"{address[:100]!r} is not an e-mail address.",
+            f"{address[:100]!r} is not a valid email address.",
             hint="Write it like ops@example.com.",
         ) from None
 
@@ -105,7 +105,7 @@ def send(packed: Mapping[str, Any], messages: Sequence[Message], key: str) -> st
 
 
 def mail_of(mailbox: Mailbox, messages: Sequence[Message], key: str) -> EmailMessage:
-    """One mail of all messages; its id is the same when it is sent again."""
+    """One mail of all messages; its id is the same when it is resent."""
     mail = EmailMessage()
     mail["Subject"] = subject_of(messages)
     mail["From"] = _address(mailbox.sender, "Flow")
@@ -140,7 +140,7 @@ class _Mailing:
             raise Transient(
                 "mail.timeout",
                 f"The mail server was not done within {TOTAL_SECONDS:g} seconds.",
-                hint="Look at its log: it may be busy, or no mail server at all.",
+                hint="See its log. It may be busy, or it may not be a mail server.",
             )
         if self._trouble is not None:
             place = f"{self._mailbox.host}:{self._mailbox.real_port}"
@@ -185,7 +185,7 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
     if isinstance(trouble, smtplib.SMTPAuthenticationError):
         return Terminal(
             "mail.login_refused",
-            f"The mail server answered {trouble.smtp_code} to user and password.",
+            f"The mail server refused user and password (code {trouble.smtp_code}).",
             hint="Correct the user, or replace the password of the channel.",
         )
     if isinstance(trouble, smtplib.SMTPRecipientsRefused):
@@ -194,11 +194,11 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
     if isinstance(trouble, smtplib.SMTPSenderRefused):
         return _answered("mail.sender_refused", trouble.smtp_code, "to the sender's address")
     if isinstance(trouble, smtplib.SMTPResponseException):
-        return _answered("mail.refused", trouble.smtp_code, "and took no mail")
+        return _answered("mail.refused", trouble.smtp_code, "and accepted no mail")
     if isinstance(trouble, smtplib.SMTPNotSupportedError):
         return Terminal(
             "mail.not_supported",
-            "The mail server offers no encryption or no sign-in as it was asked for.",
+            "The mail server does not offer this encryption or sign-in.",
             hint="Correct security, port and user of the channel.",
         )
     if isinstance(trouble, OSError | smtplib.SMTPException):
@@ -211,7 +211,7 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
 def _answered(code: str, number: int, where: str) -> Failure:
     """SMTP's numbers from 500 on are final."""
     kind = Terminal if number >= 500 else Transient
-    return kind(code, f"The mail server answered {number} {where}.", hint="Look at the mail server's log.")
+    return kind(code, f"The mail server answered {number} {where}.", hint="See the mail server's log.")
 
 
 CHANGES = frozenset({"host", "port", "security", "user", "sender", "to"})

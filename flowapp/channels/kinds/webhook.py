@@ -30,8 +30,8 @@ def check(address: WebhookAddress) -> None:
     if len(address.secret) < SHORTEST_SECRET:
         raise InvalidChannel(
             "channel.secret_invalid",
-            f"A signing secret has at least {SHORTEST_SECRET} characters.",
-            hint="Make one up, such as by `openssl rand -base64 24`, and give it to the receiver as well.",
+            f"A signing secret needs at least {SHORTEST_SECRET} characters.",
+            hint="Make one with `openssl rand -base64 24`, and give it to the receiver.",
         )
 
 

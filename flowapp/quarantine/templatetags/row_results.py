@@ -8,26 +8,26 @@ register = template.Library()
 WORDS = {
     "loaded": "loaded",
     "fails": "rejected again by a rule",
-    "exists": "kept back: the table holds the key with other values",
-    "older": "kept back: the table holds the key with something newer",
+    "exists": "not loaded: the table has this key with other values",
+    "older": "not loaded: the table has a newer row with this key",
     "read_again": "kept back: a later run has read them again and not rejected them, so they are loaded, or the source "
     "holds others now",
-    "superseded": "left out: a later run stands for them",
+    "superseded": "not loaded: superseded by a later run",
     "filtered": "filtered out",
-    "already": "left out: replayed before",
-    "ignored": "left out: ignored",
-    "was_loaded": "left out: loaded by its own run, in spite of the rule",
-    "not_loaded": "left out: of a run that loaded nothing: its next good run takes them",
-    "replaced": "left out: of a load that a later one has replaced",
-    "changed": "left out: changed meanwhile",
-    "repeated": "left out: rejected by several runs, and loaded once",
-    "gone": "left out: gone",
-    "mended": "fixed; the originals stay",
-    "typed": "kept as somebody typed it by hand",
-    "unchanged": "unchanged: the expression gives the value that was there",
-    "unfit": "left out: not to be replayed",
+    "already": "not loaded: already replayed",
+    "ignored": "not loaded: ignored",
+    "was_loaded": "not loaded: their own run loaded them with a warning",
+    "not_loaded": "not loaded: their run loaded nothing; its next successful run reads them",
+    "replaced": "not loaded: a later load replaced theirs",
+    "changed": "not loaded: changed in the meantime",
+    "repeated": "not loaded: rejected by several runs, and loaded once",
+    "gone": "not loaded: deleted",
+    "mended": "fixed; original values are kept",
+    "typed": "unchanged: edited manually",
+    "unchanged": "unchanged: the expression returns the same value",
+    "unfit": "not loaded: cannot be replayed",
 }
-_WOULD = {"loaded": "would be loaded", "fails": "still failing a rule"}
+_WOULD = {"loaded": "would be loaded", "fails": "still fails a rule"}
 """Where nothing has happened yet."""
 
 

@@ -38,7 +38,7 @@ def get_unit(workspace: Workspace, unit_id: UUID | str) -> LoadUnit:
         return list_units(workspace).get(pk=unit_id)
     except LoadUnit.DoesNotExist:
         raise FlowError(
-            "file.unknown", f"There is no file {str(unit_id)!r} here.", hint="The Files page lists those there are."
+            "file.unknown", f"Unknown file {str(unit_id)!r} here.", hint="The Files page lists all files."
         ) from None
 
 

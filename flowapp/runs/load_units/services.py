@@ -106,7 +106,9 @@ def load_again(pipeline: Pipeline, reason: str, *, units: Sequence[LoadUnit] | N
     holds stands in its own commit markers, and would otherwise be there twice.
     """
     if not reason.strip():
-        raise FlowError("load_again.reason_required", "Loading again needs a reason.", hint="Say why; it is kept.")
+        raise FlowError(
+            "load_again.reason_required", "Loading a file again needs a reason.", hint="Give a reason. It is stored."
+        )
     if units is not None:
         _forget_units(pipeline, reason, units)
     elif _went_back(pipeline):
@@ -131,10 +133,10 @@ def load_file_again(unit: LoadUnit, reason: str) -> LoadUnit:
     loaded = loaded_unit_of(unit)
     if loaded is None:
         raise FlowError(
-            "load_again.never_loaded", f"{unit.name} was never loaded by this pipeline.", hint="Run the pipeline."
+            "load_again.never_loaded", f"{unit.name} has never been loaded by this pipeline.", hint="Run the pipeline."
         )
     if loaded.state == UnitState.PROCESSING:
-        raise FlowError("load_again.busy", f"{loaded.name} is being loaded right now.", hint="Wait for its run to end.")
+        raise FlowError("load_again.busy", f"{loaded.name} is being loaded now.", hint="Wait until its run finishes.")
     load_again(loaded.pipeline, reason, units=[loaded])
     loaded.refresh_from_db()
     return loaded
@@ -146,17 +148,19 @@ def leave_out(unit: LoadUnit, reason: str) -> LoadUnit:
     Raises FlowError.
     """
     if not reason.strip():
-        raise FlowError("leave_out.reason_required", "Leaving a file out needs a reason.", hint="Say why; it is kept.")
+        raise FlowError(
+            "leave_out.reason_required", "Skipping a file needs a reason.", hint="Give a reason. It is stored."
+        )
     with transaction.atomic():
         # The same bytes under the same name may have been left out once before.
         same = LoadUnit.objects.filter(pipeline_id=unit.pipeline_id, sha256=unit.sha256, name=unit.name)
         same.filter(state=UnitState.SKIPPED).delete()
-        left_out = {"state": UnitState.SKIPPED, "reason": f"Left out: {reason}", "changed_at": Now()}
+        left_out = {"state": UnitState.SKIPPED, "reason": f"Skipped: {reason}", "changed_at": Now()}
         if not LoadUnit.objects.filter(pk=unit.pk, state=UnitState.FAILED).update(**left_out):
             raise FlowError(
                 "leave_out.not_failed",
                 f"{unit.name} is {unit.state}, not failed.",
-                hint="Only failed files wait for you.",
+                hint="Only failed files can be skipped.",
             )
     unit.refresh_from_db()
     return unit

@@ -28,8 +28,8 @@ STATES = {
     "queued": ("secondary", "clock", "Queued"),
     "waiting": ("secondary", "hourglass", "Waiting for files"),
     "running": ("blue", "loader-2", "Running"),
-    "held": ("yellow", "hand-stop", "Held for a decision"),
-    "approved": ("blue", "circle-check", "Approved, about to load"),
+    "held": ("yellow", "hand-stop", "Waiting for approval"),
+    "approved": ("blue", "circle-check", "Approved, load pending"),
     "discarded": ("secondary", "trash", "Discarded"),
     "succeeded": ("green", "check", "Succeeded"),
     "succeeded_with_warnings": ("yellow", "alert-triangle", "Succeeded with warnings"),
@@ -80,7 +80,7 @@ def known(number: int | None) -> SafeString | str:
     """The same where a dash must not pass for a 0: it says that there is no number."""
     if number is not None:
         return thousands(number)
-    why = "No number: no row was judged or counted, or none was kept"
+    why = "No number: no rows were validated or counted, or the count is not stored"
     return format_html('<span role="img" aria-label="no number" title="{}">{}</span>', why, NOTHING)
 
 
@@ -158,6 +158,15 @@ register.filter(in_zone)
 def words(name: str) -> str:
     """A stored name as people read it: `not_loaded` → `not loaded`."""
     return name.replace("_", " ")
+
+
+_OUTCOMES = {"dropped": "rejected", "loaded": "loaded with a warning", "not_loaded": "not loaded"}
+
+
+@register.filter
+def outcome(disposition: str) -> str:
+    """What happened to a row that violated a rule."""
+    return _OUTCOMES[disposition]
 
 
 @register.filter

@@ -58,7 +58,7 @@ export function Canvas({ element, client, isViewer }) {
     async ({ source, target }) => {
       const before = replacedBy(drawn, target);
       const answer = await act("Connect", (document) => connect(document, source, target));
-      if (answer && before) setNotice({ text: `${target} reads from ${source} now, in place of ${before}.`, position: answer.position });
+      if (answer && before) setNotice({ text: `${target} now reads from ${source} instead of ${before}.`, position: answer.position });
     },
     [act, drawn],
   );

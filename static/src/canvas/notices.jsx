@@ -19,10 +19,10 @@ function reasonOf(draft, isViewer) {
   if (draft.document === null) {
     return {
       kind: "danger", icon: "error",
-      text: "The JSON text cannot be read, so this is its last good state, read-only. Correct the text in the JSON tab, or undo.",
+      text: "The JSON text is invalid. This is the last valid state, read-only. Correct the text on the JSON tab, or undo.",
     };
   }
-  if (isViewer || draft.readOnly) return { kind: "info", icon: "lock", text: "Read-only: changing this needs the role of an editor." };
+  if (isViewer || draft.readOnly) return { kind: "info", icon: "lock", text: "Read-only: only editors can change this." };
   return null;
 }
 
@@ -44,7 +44,7 @@ export function Empty({ onAdd }) {
   return (
     <div className="flow-empty">
       <p className="h3">No nodes yet</p>
-      <p>A pipeline reads from a source, may transform and validate the rows, and loads a target.</p>
+      <p>A pipeline reads from a source, transforms and validates the rows, and loads a target.</p>
       {onAdd && <button type="button" className="btn btn-primary" onClick={() => onAdd("source")}>Add a source</button>}
     </div>
   );

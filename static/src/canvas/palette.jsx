@@ -5,7 +5,7 @@ const TITLES = { source: "Source", transform: "Transform", validate: "Validate",
 const DOES = {
   source: "Read files or a table",
   transform: "Rename, cast, filter, derive",
-  validate: "Check rows and whole loads",
+  validate: "Check rows and loads",
   target: "Load into a table",
 };
 const TYPE = "application/x-flow-kind";
@@ -28,7 +28,7 @@ export function Palette({ onAdd, onLayOut }) {
           key={kind}
           type="button"
           className="btn btn-sm"
-          title={`${DOES[kind]}. Press, or drag to its place.`}
+          title={`${DOES[kind]}. Select it, or drag it to the canvas.`}
           draggable
           onDragStart={(event) => {
             event.dataTransfer.setData(TYPE, kind);
@@ -40,7 +40,7 @@ export function Palette({ onAdd, onLayOut }) {
           {TITLES[kind]}
         </button>
       ))}
-      <button type="button" className="btn btn-sm" title="Put the nodes in order" onClick={onLayOut}>
+      <button type="button" className="btn btn-sm" title="Arrange nodes" onClick={onLayOut}>
         <Icon name="layout" />
         Arrange
       </button>

@@ -69,6 +69,6 @@ export function useDraft(element, client) {
 }
 
 function wordsOf({ code, message, hint }) {
-  if (["patch.refused", "draft.conflict"].includes(code)) return "The draft was changed elsewhere meanwhile, so this was not done. You see it as it is now.";
+  if (["patch.refused", "draft.conflict"].includes(code)) return "The draft was changed elsewhere meanwhile, so this was not done. The page now shows the current draft.";
   return [message, hint].filter(Boolean).join(" ");
 }

@@ -8,12 +8,12 @@ export function showConflict(place, { nonce, theirs, mine, separator, onKeep, on
     merge.destroy();
     place.replaceChildren();
   };
-  const keep = button("Keep the right text", "btn-primary", () => {
+  const keep = button("Keep your text", "btn-primary", () => {
     const text = merge.b.state.sliceDoc();
     end();
     onKeep(text);
   });
-  const take = button("Take the left text", "", () => {
+  const take = button("Use the other text", "", () => {
     end();
     onTake();
   });
@@ -23,7 +23,7 @@ export function showConflict(place, { nonce, theirs, mine, separator, onKeep, on
   head.append(words(), keep, take);
   place.replaceChildren(head);
   const merge = new MergeView({
-    a: { doc: theirs, extensions: [looks(nonce, "The draft as it was changed elsewhere"), readOnly(true), separator] },
+    a: { doc: theirs, extensions: [looks(nonce, "Changed draft"), readOnly(true), separator] },
     b: { doc: mine, extensions: [looks(nonce, "Your text"), separator] },
     parent: place,
     revertControls: "a-to-b",
@@ -35,8 +35,8 @@ export function showConflict(place, { nonce, theirs, mine, separator, onKeep, on
 function words() {
   const text = document.createElement("p");
   text.textContent =
-    "The draft was changed elsewhere while you typed. Left is the draft as it is now, right is your text. " +
-    "Nothing is merged: edit the right one if you want parts of both, then choose.";
+    "The draft changed elsewhere while you typed. The current draft is on the left, your text on the right. " +
+    "Nothing is merged. To combine both, edit your text, then choose.";
   return text;
 }
 

@@ -14,10 +14,10 @@ import { placeOfNode } from "./tree.js";
 
 const ORIGIN = "json";
 const STATES = {
-  kept: "Kept in the draft.",
+  kept: "Saved in the draft.",
   changed: "Changed…",
   sending: "Keeping…",
-  conflict: "The draft was changed elsewhere: choose a text.",
+  conflict: "The draft changed elsewhere. Choose a text.",
 };
 
 /** Starts the tab in its element; gives the function that ends it. */
@@ -91,7 +91,7 @@ class JsonTab {
 
   async settle() {
     await this.sync.flush();
-    if (this.sync.isPending) toast("Your text is not in the draft yet. See what the JSON tab says.", "warning");
+    if (this.sync.isPending) toast("Your text is not in the draft yet. See the message on the JSON tab.", "warning");
     return !this.sync.isPending;
   }
 
@@ -152,7 +152,7 @@ class JsonTab {
     this.status.dataset.state = name;
     const counts = name === "kept" ? ` ${counted(this.faults)}` : "";
     this.status.textContent = refused ? [refused.message, refused.hint].filter(Boolean).join(" ") : `${STATES[name]}${counts}`;
-    if (this.isViewer && name === "kept") this.status.textContent = `Read-only: changing this needs the role of an editor.${counts}`;
+    if (this.isViewer && name === "kept") this.status.textContent = `Read-only: only editors can change this.${counts}`;
   }
 
   async fix(patch) {
@@ -189,7 +189,7 @@ function parts(root) {
 function counted(diagnostics = []) {
   const errors = diagnostics.filter(({ severity }) => severity === "error").length;
   const warnings = diagnostics.length - errors;
-  if (!diagnostics.length) return "Nothing is wrong with it.";
+  if (!diagnostics.length) return "No problems.";
   const words = [[errors, "error"], [warnings, "warning"]].filter(([n]) => n).map(([n, word]) => `${n} ${word}${n === 1 ? "" : "s"}`);
   return `${words.join(", ")}.`;
 }

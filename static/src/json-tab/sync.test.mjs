@@ -117,7 +117,7 @@ test("a position that moved without another text is no conflict", async () => {
   assert.deepEqual([server.text, editor.conflicts], ["mine", []]);
 });
 
-test("a server that does not answer keeps the text for the next try", async () => {
+test("a server that does not answer keeps the text for the next attempt", async () => {
   const { server, editor, sync, type } = await opened();
   const write = server.write;
   server.write = async () => {

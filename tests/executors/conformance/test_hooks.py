@@ -200,7 +200,7 @@ def test_a_webhook_that_is_sent_again_after_a_crash_has_the_same_key(loaded: Wor
 
 def test_a_run_that_is_cancelled_in_a_post_hook_stays_loaded(loaded: World, receiver: Receiver):
     def cancel(handler: Any) -> None:
-        loaded.memory.stop = Cancelled("run.cancelled", "A person cancelled the run.")
+        loaded.memory.stop = Cancelled("run.cancelled", "The run was cancelled by a person.")
         loaded.memory.interrupt()
         status(204)(handler)
 
@@ -208,13 +208,13 @@ def test_a_run_that_is_cancelled_in_a_post_hook_stays_loaded(loaded: World, rece
     document = loaded.document(postHook=[{"type": "webhook", "url": f"{receiver.url}/x"}, refresh(loaded)])
     report = loaded.run(document)
     assert states(report) == {"load.postHook.0": "failed", "load.postHook.1": "not_run"}
-    assert report.hooks[0].message == "A person cancelled the run."
+    assert report.hooks[0].message == "The run was cancelled by a person."
     assert len(loaded.rows()) == 3
 
 
 def test_a_run_that_is_cancelled_in_a_pre_hook_loads_nothing(loaded: World, receiver: Receiver):
     def cancel(handler: Any) -> None:
-        loaded.memory.stop = Cancelled("run.cancelled", "A person cancelled the run.")
+        loaded.memory.stop = Cancelled("run.cancelled", "The run was cancelled by a person.")
         loaded.memory.interrupt()
 
     receiver.answers["/x"] = cancel

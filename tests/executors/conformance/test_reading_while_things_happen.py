@@ -98,7 +98,7 @@ def test_a_read_that_sends_nothing_can_be_cancelled_within_seconds(world: World)
     def cancel() -> None:
         while world.sql(READING + " and query like 'COPY%%'") == [(0,)]:
             time.sleep(0.1)
-        world.memory.stop = Cancelled("run.cancelled", "A person cancelled the run.")
+        world.memory.stop = Cancelled("run.cancelled", "The run was cancelled by a person.")
         assert world.memory.interrupt is not None
         world.memory.interrupt()
 

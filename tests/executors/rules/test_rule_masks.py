@@ -219,7 +219,7 @@ def test_range_on_integers_is_exact(numbers: list[int], low: Decimal, high: Deci
         (rule("oneOf", values=["a", 1]), "must be one of 'a', 1"),
         (rule("notOneOf", values=[0]), "must be none of 0"),
         (rule("expression", expression="x > 0"), "does not satisfy x > 0"),
-        (rule("email", when="y = 'a'"), "is no e-mail address (when \"y = 'a'\")"),
+        (rule("email", when="y = 'a'"), "is no email address (when \"y = 'a'\")"),
     ],
 )
 def test_messages_tell_the_rule_and_no_value(rule: Any, text: str) -> None:

@@ -1,4 +1,4 @@
-"""What a rule would have hit in a sample: the same verdicts as in a run."""
+"""What a rule would have failed in a sample: the same verdicts as in a run."""
 
 from __future__ import annotations
 

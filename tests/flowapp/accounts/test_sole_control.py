@@ -135,12 +135,12 @@ def test_the_admin_is_told_what_joining_has_ended(stolen, attacker, defender):
     link_of(attacker, "b")
     page = add(defender, "a")
 
-    assert "Adding it here ended the password, all sessions and 1 unused login link" in page
+    assert "Adding it here revoked the password, all sessions and 1 unused login link" in page
     assert f"flow user link {VICTIM}" in page
 
 
 def test_nothing_is_said_of_an_account_that_had_nothing(defender):
-    assert "Adding it here ended" not in add(defender, "a", "new@example.com")
+    assert "Adding it here revoked" not in add(defender, "a", "new@example.com")
 
 
 def test_the_api_tells_what_joining_has_ended(stolen, defender):
@@ -173,7 +173,7 @@ def owner(attacker) -> Client:
 def test_whoever_controls_the_account_alone_loses_nothing_however_often_others_add_it(owner, defender):
     for _ in range(3):
         page = add(defender, "a")
-        assert "Adding it here ended" not in page
+        assert "Adding it here revoked" not in page
         remove(defender, "a")
     add(defender, "a")
 

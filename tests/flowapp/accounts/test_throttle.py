@@ -53,7 +53,7 @@ def test_guessing_is_stopped_even_where_the_last_guess_is_right(alice):
     answer = Client().post("/login/", {"email": alice.email, "password": PASSWORD}, REMOTE_ADDR=HERE)
 
     assert answer.status_code == 422
-    assert "too many wrong passwords" in answer.content.decode()
+    assert "Too many wrong passwords" in answer.content.decode()
 
 
 def test_the_last_guess_within_the_limit_may_be_right(alice):

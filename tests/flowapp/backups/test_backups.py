@@ -114,7 +114,7 @@ def test_the_page_says_what_is_kept_and_offers_to_put_it_back_to_editors_only(ba
     text = words(as_("viewer").get(PAGE))
     assert f"{backup} 0 run 1 of numbers" in text
     assert "Restore" not in text.replace("Restored", "")
-    assert "Hooks are not run." in words(as_("editor").get(PAGE))
+    assert "Hooks do not run." in words(as_("editor").get(PAGE))
     answer = as_("editor").post(f"{PAGE}{backup.pk}/restore/", {"reason": "The file was wrong."})
     run = Run.objects.get(purpose="restore")
     assert answer.headers["Location"] == f"/w/alices-team/runs/{run.pk}/"
@@ -124,7 +124,7 @@ def test_the_page_says_what_is_kept_and_offers_to_put_it_back_to_editors_only(ba
 
 
 def test_the_page_of_a_run_leads_to_what_was_kept_before_it(loaded, backup, as_):
-    assert f"Kept before the load {backup}, 0 rows" in words(as_("viewer").get(f"/w/alices-team/runs/{loaded.pk}/"))
+    assert f"Backups {backup}, 0 rows" in words(as_("viewer").get(f"/w/alices-team/runs/{loaded.pk}/"))
 
 
 def test_the_page_of_a_restore_tells_of_no_node_that_it_does_not_run(backup, as_):
@@ -136,7 +136,7 @@ def test_the_page_of_a_restore_tells_of_no_node_that_it_does_not_run(backup, as_
 
 
 def test_without_backups_the_page_says_how_to_get_one(workspace, as_):
-    assert "backup before load" in words(as_("viewer").get(PAGE))
+    assert "Back up before each load" in words(as_("viewer").get(PAGE))
 
 
 def test_the_api_lists_and_restores(backup, as_):

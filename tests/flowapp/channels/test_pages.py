@@ -43,7 +43,7 @@ def test_what_is_refused_is_told_at_its_field_without_what_was_secret(workspace,
     assert "no public address" in words(page)
     assert "T0KEN" not in page.content.decode()
     short = client.post(f"{CHANNELS}add/webhook/", {**given, "url": "https://example.com/", "secret": "short"})
-    assert 'id="id_secret_error">A signing secret has at least 16' in short.content.decode()
+    assert 'id="id_secret_error">A signing secret needs at least 16' in short.content.decode()
 
 
 def test_a_mail_channel_is_added_tested_and_removed(workspace, as_, mail_server):
@@ -61,11 +61,11 @@ def test_a_mail_channel_is_added_tested_and_removed(workspace, as_, mail_server)
     }
     client.post(f"{CHANNELS}add/email/", given)
     page = client.post(f"{CHANNELS}of/ops/test/", follow=True)
-    assert "The test was taken." in words(page)
+    assert "Test delivered." in words(page)
     assert "ops@example.com, lead@example.com" in words(page)
     assert PASSWORD not in page.content.decode()
     assert len(mail_server.mails) == 1
-    assert "Nobody is told yet" in words(client.post(f"{CHANNELS}of/ops/remove/", follow=True))
+    assert "No notification channels" in words(client.post(f"{CHANNELS}of/ops/remove/", follow=True))
 
 
 def test_where_a_mail_channel_leads_is_changed_on_its_page(workspace, as_, mail_server):
@@ -87,11 +87,11 @@ def test_where_a_mail_channel_leads_is_changed_on_its_page(workspace, as_, mail_
     moved = {**before, "port": mail_server.port, "to": "lead@example.com"}
     refused = client.post(f"{CHANNELS}of/ops/address/", moved)
     assert refused.status_code == 422
-    assert 'id="id_password_error">The stored password was given for another server' in refused.content.decode()
+    assert 'id="id_password_error">The stored password belongs to another server' in refused.content.decode()
     page = client.post(f"{CHANNELS}of/ops/address/", {**moved, "password": PASSWORD}, follow=True)
-    assert "Where ops leads is changed" in words(page)
+    assert "Details of ops saved" in words(page)
     client.post(f"{CHANNELS}of/ops/address/", {**moved, "sender": "alerts@example.com"})
-    assert "The test was taken." in words(client.post(f"{CHANNELS}of/ops/test/", follow=True))
+    assert "Test delivered." in words(client.post(f"{CHANNELS}of/ops/test/", follow=True))
     assert [mail["From"].addresses[0].addr_spec for mail in mail_server.mails] == ["alerts@example.com"]
     assert mail_server.recipients == [["lead@example.com"]]
 
@@ -100,7 +100,7 @@ def test_a_test_that_is_not_taken_says_why(pager, receiver, as_):
     pager()
     receiver.answers["/T0KEN"] = status(403)
     page = as_("admin").post(f"{CHANNELS}of/pager/test/", follow=True)
-    assert "The test was not taken: The receiver answered 403." in words(page)
+    assert "Test not delivered: The receiver answered 403." in words(page)
 
 
 def test_the_log_tells_each_message_and_no_text_does_harm(pipeline, pager, receiver, as_):
@@ -141,7 +141,7 @@ def test_channels_are_for_admins(pager, as_, role):
 
 
 def test_without_channels_the_page_says_what_they_are_for(workspace, as_):
-    assert "Nobody is told yet" in words(as_("admin").get(CHANNELS))
+    assert "No notification channels" in words(as_("admin").get(CHANNELS))
 
 
 def test_the_list_costs_a_constant_number_of_queries(pager, as_, django_assert_max_num_queries):

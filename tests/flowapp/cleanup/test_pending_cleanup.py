@@ -222,9 +222,9 @@ def test_the_page_tells_what_goes_and_what_stays_before_it_is_done(loaded, as_, 
     for part in (
         "1 version",
         "1 run",
-        f"1 backup, which can be restored no more: {schema}.numbers, 3 rows",
+        f"1 backup, which can no longer be restored: {schema}.numbers, 3 rows",
         f"Rejected rows, in {schema}.rejects",
-        "They stay until somebody deletes them",
+        "They stay until a person deletes them",
     ):
         assert part in told, part
     assert "throw them away" not in told
@@ -238,4 +238,4 @@ def test_a_workspace_that_keeps_rejected_rows_for_a_time_is_told_so(loaded, as_,
 
     Retention.objects.create(workspace=workspace, days=30)
     told = words(as_("editor").get("/w/alices-team/pipelines/numbers/delete/"))
-    assert "thrown away when they are 30 days old" in told
+    assert "purged when they are 30 days old" in told

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def alert(flow) -> str:
     """The id of an open alert."""
-    raise_alert("workers.none", "error", "No worker is alive.", "Start one.", workspace=current_workspace())
+    raise_alert("workers.none", "error", "No worker is running.", "Start one.", workspace=current_workspace())
     [found] = flow("alerts", "list", "--json").json["alerts"]
     return found["id"]
 
@@ -21,7 +21,7 @@ def alert(flow) -> str:
 def test_an_alert_is_listed_with_its_next_step(flow, alert):
     shown = flow("alerts", "list").stdout
 
-    assert "No worker is alive." in shown
+    assert "No worker is running." in shown
     assert "Start one." in shown
 
 
@@ -44,7 +44,7 @@ def test_the_list_is_narrowed_down(flow, alert):
 
 
 def test_the_kinds_are_listed_with_what_resolves_them(flow):
-    assert "a worker that is heard of" in flow("alerts", "kinds").stdout
+    assert "a worker that sends a heartbeat" in flow("alerts", "kinds").stdout
 
 
 def test_an_unknown_alert_ends_in_1(flow):

@@ -74,7 +74,7 @@ def test_a_row_is_mended_checked_again_and_replayed_once(flow, people):
     again = flow("errors", "replay", first, "--json").json
     assert again["runs"][0]["rows"]["counts"] == {"already": 1}
     shown = flow("runs", "show", again["runs"][0]["run"]).stdout
-    assert "1 row was replayed before" in shown
+    assert "1 row was already replayed" in shown
     assert "Nothing to load" not in shown
     assert [name for _, name in people()] == ["Ann", "Bob"]
     row = flow("errors", "show", first, "--json").json
@@ -90,7 +90,7 @@ def test_an_expression_mends_many_and_rows_can_be_ignored(flow, people):
     assert mended["runs"][0]["rows"]["counts"] == {"mended": 2}
     flow("errors", "fix", first, "--set", "name=Bob")
     again = ("errors", "fix", first, second, "--field", "name", "--expression", "concat('no ', id)")
-    assert "1 row holds what somebody typed by hand, and stayed as it was (--replace-typed)" in flow(*again).stdout
+    assert "1 row was edited manually and is unchanged (use --replace-typed)" in flow(*again).stdout
     assert flow(*again, "--replace-typed", "--json").json["runs"][0]["rows"]["counts"] == {"mended": 1, "unchanged": 1}
     assert flow("errors", "ignore", second, "--reason", "known").status == 0
     assert flow("errors", "ignore", second).status != 0

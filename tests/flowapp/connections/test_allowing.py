@@ -109,7 +109,7 @@ def test_admins_change_it_on_the_page_and_others_read_it(workspace, shop, as_):
 def test_a_mistake_on_the_page_is_told_beside_the_field(workspace, shop, as_):
     answer = as_("admin").post(f"{PAGE}allow/", {"functions": "similarity"})
     assert answer.status_code == 422
-    assert "does not name a function as schema.function" in words(answer)
+    assert "is not a function as schema.function" in words(answer)
 
 
 @pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("editor", 403), ("admin", 200)])

@@ -40,7 +40,7 @@ def test_a_password_in_a_url_is_warned_about(workspace, api):
     url = "postgresql://loader:S3cret-Pass@db.example.com/sales"
     answer = api("admin", "post", data={"name": "sales", "url": url})
 
-    assert "A password stood in the URL" in answer.json()["warnings"][0]
+    assert "The URL contained a password" in answer.json()["warnings"][0]
     assert resolve(Connection.objects.get()).password == "S3cret-Pass"
 
 

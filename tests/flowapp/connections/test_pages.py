@@ -36,7 +36,7 @@ def add(client, **fields: str):
 
 
 def test_without_connections_the_page_says_what_one_is(workspace, as_):
-    assert "No connection yet" in words(as_("viewer").get(CONNECTIONS))
+    assert "No connections yet" in words(as_("viewer").get(CONNECTIONS))
     assert "Add a connection" in words(as_("admin").get(CONNECTIONS))
     assert "Add a connection" not in words(as_("editor").get(CONNECTIONS))
 
@@ -72,7 +72,7 @@ def test_a_password_in_a_url_works_and_is_warned_about(workspace, as_):
     url = "postgresql://loader:S3cret-P%40ss%2Fword@db.example.com/sales"
     answer = client.post(f"{CONNECTIONS}add/", {"name": "sales", "url": url}, follow=True)
 
-    assert "A password stood in the URL." in words(answer)
+    assert "The URL contained a password." in words(answer)
     assert "S3cret" not in answer.content.decode()
     assert resolve(Connection.objects.get()).password == SECRET
 
@@ -80,10 +80,10 @@ def test_a_password_in_a_url_works_and_is_warned_about(workspace, as_):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"name": "Sales!"}, "cannot name a connection"),
-        ({"host": ""}, "Fill this in, or paste a URL."),
-        ({"host": "a.example.com,b.example.com"}, "one name or address"),
-        ({"host": "/var/run/postgresql"}, "one name or address"),
+        ({"name": "Sales!"}, "is not a valid name for a connection"),
+        ({"host": ""}, "Enter a value, or paste a URL."),
+        ({"host": "a.example.com,b.example.com"}, "a single name or address"),
+        ({"host": "/var/run/postgresql"}, "a single name or address"),
         ({"port": "70000"}, "less than or equal to 65535"),
         ({"url": f"postgresql://loader:{SECRET}@db.example.com/sales?service=x"}, "cannot be read"),
         ({"url": "mysql://loader:S3cret-Pass@db.example.com/sales"}, "must begin with postgresql://"),
@@ -165,7 +165,7 @@ def test_removing_names_the_pipelines_that_lose_it_and_asks_first(connected, as_
     client = as_("admin")
     asked = client.get(f"{CONNECTIONS}named/warehouse/remove/")
 
-    assert "1 pipeline names it" in words(asked)
+    assert "1 pipeline uses it" in words(asked)
     assert "/w/alices-team/pipelines/numbers/" in asked.content.decode()
     assert Connection.objects.exists()
     client.post(f"{CONNECTIONS}named/warehouse/remove/")
@@ -232,12 +232,12 @@ def test_a_url_without_a_password_is_shown_again_after_a_fault(workspace, as_):
 )
 def test_the_database_that_came_along_is_a_connection_by_one_press(workspace, as_):
     admin, viewer = as_("admin"), as_("viewer")
-    assert "Use the database that came along" in words(admin.get(CONNECTIONS))
-    assert "Use the database that came along" not in words(viewer.get(CONNECTIONS))
+    assert "Use the bundled PostgreSQL" in words(admin.get(CONNECTIONS))
+    assert "Use the bundled PostgreSQL" not in words(viewer.get(CONNECTIONS))
 
     page = admin.post(f"{CONNECTIONS}embedded/", follow=True)
     assert "PostgreSQL 1" in words(page)
-    assert "Use the database that came along" not in words(admin.get(f"{CONNECTIONS}add/"))
+    assert "Use the bundled PostgreSQL" not in words(admin.get(f"{CONNECTIONS}add/"))
     assert admin.post(f"{CONNECTIONS}embedded/").status_code == 422
     stored = Connection.objects.get()
     assert (stored.database, stored.user) == ("warehouse_alices-team", "warehouse_alices-team")

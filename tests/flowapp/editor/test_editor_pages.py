@@ -297,7 +297,7 @@ def test_a_form_that_shows_another_draft_changes_nothing_and_is_brought_up_to_da
     answer = web.post(address, asked, headers={**HTMX, **seen})
     assert (answer.status_code, draft()["nodes"][1]["table"]) == (409, "first_tab")
     page = words(answer)
-    assert "changed in another tab or by another program" in page
+    assert "changed in another tab or program" in page
     assert "You entered: second_tab" in page
     assert 'value="first_tab"' in answer.content.decode()
     now = {**seen, "If-Match": f'"{open_draft(pipeline, editor).revision}"'}
@@ -314,7 +314,7 @@ def test_no_button_of_an_editor_that_shows_another_draft_changes_it(act, web, ur
     if tab == "sql":
         assert answer["HX-Refresh"] == "true"
         answer = web.get(url(tab=tab))
-    assert "changed in another tab or by another program" in words(answer)
+    assert "changed in another tab or program" in words(answer)
     assert (draft()["nodes"][1]["table"], pipeline.versions.count()) == ("first_tab", 1)
 
 
@@ -431,7 +431,7 @@ def test_tabs_keep_the_chosen_node(web, url):
 def test_the_sql_tab_tells_what_a_load_runs_and_what_the_last_one_sent(web, url, pipeline):
     page = web.get(url(tab="sql")).content.decode()
     assert "INSERT of the staged rows, by column name" in page
-    assert "once one has loaded" in page
+    assert "After a load, the statements of the last run appear here" in page
 
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
     CommitRecord.objects.create(

@@ -185,7 +185,7 @@ def test_the_switch_answers_with_the_row_and_a_toast(web, workspace, pipeline):
     address = reverse("pipelines:switch", args=[workspace.slug, "numbers"])
     response = web.post(address, {"what": "enabled", "value": "off"}, headers={"HX-Request": "true"})
     assert 'aria-checked="false"' in response.content.decode()
-    assert "switched off" in response["HX-Trigger"]
+    assert "disabled" in response["HX-Trigger"]
     pipeline.refresh_from_db()
     assert not pipeline.enabled
 

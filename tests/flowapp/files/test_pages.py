@@ -52,7 +52,7 @@ def send(client, folder: str, name: str = "a.csv", content: bytes = b"id\n1\n", 
 
 
 def test_without_files_the_page_says_what_to_do(workspace, as_):
-    assert "No pipeline has seen a file yet" in words(as_("viewer").get(FILES))
+    assert "No files yet" in words(as_("viewer").get(FILES))
     assert "Upload a file" not in words(as_("viewer").get(FILES))
     assert "Upload a file" in words(as_("editor").get(FILES))
 
@@ -89,7 +89,7 @@ def test_the_files_of_a_run_are_listed(as_, run, pipeline):
     other = queue_run(pipeline, Trigger.MANUAL, send=False)
 
     assert "in/a.csv" in words(as_("viewer").get(f"{FILES}?run={run.pk}"))
-    assert "No file is like that" in words(as_("viewer").get(f"{FILES}?run={other.pk}"))
+    assert "No matching files" in words(as_("viewer").get(f"{FILES}?run={other.pk}"))
 
 
 def test_many_files_cost_a_constant_number_of_queries(as_, run, django_assert_max_num_queries):
@@ -230,10 +230,10 @@ def test_the_folders_of_pipelines_are_suggested(as_, pipeline):
 def test_the_folders_of_uploads_are_suggested_too_and_whether_a_pipeline_reads_them_is_told(as_, pipeline, root):
     editor = as_("editor")
     send(editor, "in")
-    assert "no run has seen it yet" in words(editor.get(FILES))
+    assert "not read by a run yet" in words(editor.get(FILES))
     send(editor, "elsewhere/2026")
 
-    assert "no pipeline reads its folder yet" in words(editor.get(FILES))
+    assert "no pipeline reads this folder yet" in words(editor.get(FILES))
     assert '<option value="elsewhere/2026">' in editor.get(f"{FILES}upload/").content.decode()
 
 
@@ -261,7 +261,7 @@ def test_an_upload_is_pending_until_a_run_has_seen_its_bytes(as_, run, root):
     editor = as_("editor")
     send(editor, "in", content=b"id\n7\n")
     text = words(editor.get(FILES))
-    assert f"Pending in/a.csv {Upload.objects.get().sha256[:12]} no run has seen it yet 5" in text
+    assert f"Pending in/a.csv {Upload.objects.get().sha256[:12]} not read by a run yet 5" in text
     assert "uploaded by editor@example.com" in text
     assert "in/a.csv" not in words(editor.get(f"{FILES}?state=committed"))
 
@@ -274,7 +274,7 @@ def test_an_upload_that_is_gone_is_not_pending(as_, workspace, root):
     send(editor, "in")
     (root / "in/a.csv").unlink()
 
-    assert "No pipeline has seen a file yet" in words(editor.get(FILES))
+    assert "No files yet" in words(editor.get(FILES))
 
 
 def test_bytes_that_were_loaded_before_are_told_of_at_the_upload(as_, run, root):

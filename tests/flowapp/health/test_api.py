@@ -50,8 +50,8 @@ def test_the_kinds_say_what_resolves_them(as_, workspace):
     told = as_("viewer").get("/api/alerts/kinds/", headers=HERE).json()["results"]
     assert {
         "kind": "workers.none",
-        "title": "No worker is alive",
-        "resolvedBy": "a worker that is heard of",
+        "title": "No worker is running",
+        "resolvedBy": "a worker that sends a heartbeat",
         "toldByChannels": True,
     } in told
 

@@ -49,7 +49,7 @@ def test_every_page_asks_for_the_light(workspace, as_):
 
 
 def test_the_light_is_green_only_if_all_parts_answer(workspace, alive, widget):
-    assert "well" in words(widget())
+    assert "Healthy" in words(widget())
     assert "every 15s" in widget().content.decode()
 
 
@@ -61,8 +61,8 @@ def test_a_silent_worker_or_scheduler_means_that_nobody_can_tell(workspace, aliv
     text = words(widget())
 
     assert "cannot tell" in text
-    assert "well" not in text
-    assert f"No {role} was heard of" in text
+    assert "Healthy" not in text
+    assert f"No {role} sent a heartbeat" in text
 
 
 def test_a_silent_broker_means_that_nobody_can_tell(workspace, alive, widget, settings):
@@ -105,7 +105,7 @@ def test_what_somebody_looks_after_turns_no_light_on(workspace, alive, widget):
     failed(workspace)
     Alert.objects.update(state=AlertState.ACKNOWLEDGED)
 
-    assert "well" in words(widget())
+    assert "Healthy" in words(widget())
 
 
 def test_alerts_of_other_workspaces_turn_no_light_on(workspace, alive, as_, widget):
@@ -113,7 +113,7 @@ def test_alerts_of_other_workspaces_turn_no_light_on(workspace, alive, as_, widg
     answer = as_("stranger").get("/w/bobs-team/health/widget/")
 
     assert "It broke." not in words(answer)
-    assert "well" in words(answer)
+    assert "Healthy" in words(answer)
 
 
 def test_the_light_costs_a_constant_number_of_queries(pipeline, alive, as_, django_assert_max_num_queries):
@@ -133,7 +133,7 @@ def test_the_page_tells_every_part_and_every_alert_with_its_place(pipeline, aliv
     failed(None, pipeline=pipeline, run=run, node="load")
     answer = as_("viewer").get(HEALTH)
 
-    assert all(f"{part} answers" in words(answer) for part in ("Database", "Broker", "Workers", "Scheduler"))
+    assert all(f"{part} OK" in words(answer) for part in ("Database", "Broker", "Workers", "Scheduler"))
     assert "It broke. Mend it." in words(answer)
     page = answer.content.decode()
     assert "/w/alices-team/pipelines/numbers/?node=load" in page
@@ -242,7 +242,7 @@ def test_charts_hold_the_rejected_rows_of_a_run_that_loaded_nothing(as_, pipelin
 @pytest.mark.parametrize("purpose", [Purpose.RESTORE, Purpose.PREVIEW])
 def test_charts_are_of_loads_alone(as_, pipeline, purpose):
     ended(pipeline, 9_000, 0, 9, purpose)
-    assert "stand here once it has run" in words(as_("viewer").get(HEALTH))
+    assert "appear here after its first run" in words(as_("viewer").get(HEALTH))
 
     ended(pipeline, 1_000, 5, 2)
     assert 'data-values="[1000]"' in as_("viewer").get(HEALTH).content.decode()
@@ -271,7 +271,7 @@ def test_the_band_of_a_pipeline_that_expects_one_is_drawn(as_, save):
 
 
 def test_charts_are_of_one_pipeline_on_demand_and_of_none_before_anything_ran(as_, pipeline):
-    assert "stand here once it has run" in words(as_("viewer").get(HEALTH))
+    assert "appear here after its first run" in words(as_("viewer").get(HEALTH))
     ended(pipeline, 1, 0, 1)
     assert "flow-trend" in as_("viewer").get(f"{HEALTH}?pipeline=numbers").content.decode()
     assert "flow-trend" not in as_("viewer").get(f"{HEALTH}?pipeline=others").content.decode()
@@ -291,17 +291,17 @@ def test_the_page_is_narrowed_down_and_stays_so_while_it_is_open(save, as_):
     assert 'hx-get="/w/alices-team/health/?pipeline=one"' in page.content.decode()
     assert "It broke in one." not in words(client.get(f"{HEALTH}?pipeline=one&state=resolved"))
     assert "Gone by now." not in words(client.get(f"{HEALTH}?pipeline=one&state=open"))
-    assert "No such alert is open." in words(client.get(f"{HEALTH}?kind=run.held"))
+    assert "No matching open alerts." in words(client.get(f"{HEALTH}?kind=run.held"))
 
 
 def test_an_unknown_pipeline_shows_no_alerts_and_says_so(save, as_):
     failed(None, "It broke in one.", pipeline=save("one").pipeline)
     text = words(as_("viewer").get(f"{HEALTH}?pipeline=Nothing"))
-    assert "no pipeline with the id or name 'Nothing' here" in text
+    assert "No pipeline has the id or name 'Nothing' here" in text
     assert "It broke in one." not in text
 
 
 def test_an_alert_says_what_resolves_it_by_itself(workspace, as_):
     failed(workspace)
 
-    assert "resolved by the next run of the pipeline that succeeds" in words(as_("viewer").get(HEALTH))
+    assert "resolved by the next successful run of the pipeline" in words(as_("viewer").get(HEALTH))

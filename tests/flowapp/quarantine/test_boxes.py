@@ -81,7 +81,7 @@ def test_of_a_day_only_runs_are_looked_into_that_have_rejected_such_rows(alices,
 def test_a_rule_and_another_rules_field_are_not_looked_for(as_, two_rules, monkeypatch):
     monkeypatch.setattr("flowapp.quarantine.views.page_wanted", lambda *args, **more: pytest.fail("it was asked for"))
     answer = as_("viewer").get(f"{ROWS}?pipeline=orders&rule={MADE_UP}&field=name")
-    assert "The rule email on contact is about contact" in words(answer)
+    assert "The rule email on contact checks contact" in words(answer)
     assert f'href="?pipeline=orders&amp;rule={MADE_UP}">Rows of this rule' in answer.content.decode()
 
 

@@ -104,7 +104,7 @@ def test_decisions_are_kept_without_values(alices, kept):
 def test_what_one_table_took_is_noted_where_another_refuses(workspace, monkeypatch):
     def take(part: str, *_: object) -> int:
         if part == "second":
-            raise FlowError("fix.field_unknown", "These rows have no field 'name'.")
+            raise FlowError("fix.field_unknown", "The rows have no field 'name'.")
         return 1
 
     monkeypatch.setattr(deciding, "reach_parts", lambda _: ["first", "second"])

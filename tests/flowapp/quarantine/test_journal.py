@@ -53,4 +53,4 @@ def test_the_page_says_what_was_done_and_what_broke_off(as_, alices, orders):
     ended(orders, "replay", 8, {"fails": 6, "already": 2})
     page = words(as_("admin").get(PURGE))
     assert "orders 8 0 6 2" in page
-    assert "25 entries, then broken off" in page
+    assert "25 entries, then stopped" in page

@@ -121,7 +121,7 @@ def test_rows_of_nothing_in_particular_are_the_counts(as_, workspace):
 
 
 def test_no_rows_says_why_there_may_be_none(as_, orders, run):
-    assert "No rows are kept here" in words(as_("viewer").get(f"{ERRORS}rows/?run={run.pk}"))
+    assert "No rejected rows" in words(as_("viewer").get(f"{ERRORS}rows/?run={run.pk}"))
 
 
 def test_a_row_is_shown_in_full_with_all_rules_that_it_failed(as_, orders, warehouse, table, run):
@@ -140,7 +140,7 @@ def test_a_row_is_shown_in_full_with_all_rules_that_it_failed(as_, orders, wareh
     assert f"/w/alices-team/runs/{run.pk}/" in page.content.decode()
 
 
-@pytest.mark.parametrize(("first_line", "told"), [(2, "Record 7 (line 8)"), (None, "Record 7 The")])
+@pytest.mark.parametrize(("first_line", "told"), [(2, "Record 7 (line 8)"), (None, "Record 7 Outcome")])
 def test_the_line_of_a_record_is_told_where_it_is_known(as_, orders, warehouse, table, run, first_line, told):
     keep(warehouse, orders, table, "r1", run, row={"id": 1})
     LoadUnit.objects.create(
@@ -175,7 +175,7 @@ def test_the_list_tells_rows_apart_by_the_value_that_fails_and_by_first_fields(a
     assert "<em>NULL</em>" not in as_("editor").get(f"{ERRORS}rows/?run={run.pk}&rule=r3").content.decode()
     assert f"tailnum {'x' * 80}… cut r4" in page
     assert "x" * 81 not in page
-    assert "violates r5 id 8 absent no such field r5" in page
+    assert "violates r5 id 8 absent missing field r5" in page
     assert "violates r6 id 9 – r6" in page
     assert "tailnum NULL fixed: N1 r7" in page
 
@@ -205,7 +205,7 @@ def test_a_viewer_sees_where_a_row_stands_and_none_of_its_values(as_, orders, wa
 
     assert "a.csv" in words(listed)
     assert "File a.csv Record 7" in words(shown)
-    assert "which your role, viewer, does not show" in words(shown)
+    assert "Your role, viewer, cannot see values of rejected rows" in words(shown)
     for answer in (listed, shown):
         assert "SECRET-VALUE" not in answer.content.decode()
 
@@ -228,7 +228,7 @@ def test_rows_of_another_workspace_are_not_there(as_, orders, warehouse, table, 
 
     assert client.get(f"{theirs}rows/?run={run.pk}").status_code == 404
     assert client.get(f"{theirs}rows/{run.pk}/r1-0/").status_code == 404
-    assert "No rows are kept here" in words(client.get(f"{theirs}rows/?pipeline=orders"))
+    assert "No rejected rows" in words(client.get(f"{theirs}rows/?pipeline=orders"))
 
 
 def test_values_names_and_messages_do_no_harm(as_, orders, warehouse, table, run):

@@ -61,8 +61,8 @@ def test_what_takes_too_long_goes_on_without_anybody_waiting(as_, alices, orders
     keep(warehouse, orders, f'{schema}."My Orders"', "old", n=5)
     form = {"pipeline": "orders", "older": "0", "reason": "asked for", "sure": "1"}
     page = words(as_("admin").post("/w/alices-team/errors/purge/", form, follow=True))
-    assert "0 entries are thrown away so far; the others go one after another, as is told below." in page
-    assert "0 entries so far, going on" in page
+    assert "0 entries purged so far. The purge continues; see below." in page
+    assert "0 entries so far, in progress" in page
 
     assert go_on_with_purges() == 5
     assert go_on_with_purges() == 0
@@ -110,5 +110,5 @@ def test_the_command_line_tells_how_many_it_is_at_least(alices, orders, flow, se
     settings.FLOW_WORKSPACE = "alices-team"
     monkeypatch.setattr(rejects, "count_older", lambda *asked: Counted(300_000, is_whole=False))
     asked = ("errors", "purge", "--older-than-days", "0", "--reason", "old", "--dry-run")
-    assert "At least 300,000 entries would be thrown away. How many they are is not known" in flow(*asked).stdout
+    assert "At least 300,000 entries would be purged. The exact number is unknown" in flow(*asked).stdout
     assert flow(*asked, "--json").json == {"entries": None, "atLeast": 300_000}

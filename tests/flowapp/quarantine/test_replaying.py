@@ -137,9 +137,9 @@ def test_a_replay_that_a_killed_command_left_behind_is_finished_by_its_own_engin
     ("mode", "said"),
     [
         ("append", 0),
-        ("truncate", "is replaced as a whole"),
+        ("truncate", "is replaced completely"),
         ("upsert", "same key"),
-        ("incremental_watermark", "its mark"),
+        ("incremental_watermark", "The watermark does not change"),
     ],
 )
 def test_what_to_know_before_is_said_by_mode(alices, schema, mode, said):
@@ -175,5 +175,5 @@ def test_rows_of_which_an_op_keeps_one_are_not_asked_for_alone(as_, alices, orde
     assert refused.value.code == "replay.deduplicates"
     assert not Run.objects.filter(purpose=purpose).exists()
     page = words(as_("editor").get(f"/w/alices-team/errors/selection/{chosen.pk}/"))
-    assert "They cannot be replayed as they are. 'shape' keeps one row of each tailnum." in page
+    assert "These rows cannot be replayed. 'shape' keeps one row of each tailnum." in page
     assert ask(Purpose.MEND, chosen, column="id", expression="trim(id)")

@@ -73,7 +73,7 @@ def test_each_row_is_told_with_its_rule_and_a_link_and_no_value(as_, replayed):
         answer = as_(role).get(f"{RUNS}{replay.pk}/")
         text, page = words(answer), answer.content.decode()
         assert "a.csv record 1 rejected again by a rule email on contact open" in text
-        assert "a.csv record 2 kept back: the table holds the key with other values open" in text
+        assert "a.csv record 2 not loaded: the table has this key with other values open" in text
         assert "a.csv record 3 filtered out open a.csv record 0 loaded open" in text
         assert "/r1-1/" in page
         assert "SECRET-VALUE" not in page
@@ -106,7 +106,7 @@ def test_what_a_replay_rejected_leads_to_these_rows_and_to_no_others(as_, replay
 
 def test_what_is_not_kept_row_by_row_is_said(as_, replayed):
     text = words(as_("viewer").get(f"{RUNS}{replayed('loaded', 'fails', told=False).pk}/"))
-    assert "It is not kept what became of each row" in text
+    assert "The outcome of each row is no longer stored" in text
     assert "1 loaded" in text
 
 
@@ -115,7 +115,7 @@ def test_the_numbers_are_told_while_the_warehouse_is_down(as_, replayed, alices)
     alices.connections.update(port=1)
     answer = as_("viewer").get(f"{RUNS}{replay.pk}/")
     assert answer.status_code == 200
-    assert "Which row it was cannot be shown now" in words(answer)
+    assert "The rows cannot be shown now" in words(answer)
     assert "1 rejected again by a rule" in words(answer)
 
 

@@ -136,7 +136,7 @@ def test_runs_over_the_rows_are_asked_for_and_have_a_page(as_, chosen, action, p
     assert answer["Location"].endswith(f"/runs/{run.pk}/")
     Run.objects.filter(pk=run.pk).update(state="succeeded", report={"rows": {"loaded": 1, "fails": 1}})
     page = words(client.get(answer["Location"]))
-    assert ("1 still failing a rule" if purpose == "recheck" else "1 rejected again by a rule") in page
+    assert ("1 still fails a rule" if purpose == "recheck" else "1 rejected again by a rule") in page
 
 
 def test_rows_that_an_expression_has_mended_are_worked_on_as_they_are_now(as_, alices, warehouse, schema, run, chosen):
@@ -206,10 +206,10 @@ def test_purging_says_first_what_would_go(as_, alices, orders, warehouse, table)
     client = as_("admin")
     form = {"pipeline": "orders", "older": "0", "reason": "asked for"}
     page = words(client.post(f"{ERRORS}purge/", form))
-    assert "2 entries older than 0 days of orders would be gone for good" in page
+    assert "2 entries older than 0 days of orders will be deleted permanently" in page
     assert len(list_entries(alices)) == 2
     page = words(client.post(f"{ERRORS}purge/", {**form, "sure": "1"}, follow=True))
-    assert "2 entries are thrown away." in page
+    assert "2 entries purged." in page
     assert list_entries(alices) == []
     assert RowDecision.objects.get(action="purge").reason == "asked for"
     assert as_("editor").get(f"{ERRORS}purge/").status_code == 403
@@ -224,11 +224,11 @@ def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
     for counted, told in ((0, "An unknown number of entries"), (1, "At least 1 entries, and probably more,")):
         monkeypatch.setattr(rejects, "count_older", lambda *asked, n=counted: Counted(n, is_whole=False))
         page = words(client.post(f"{ERRORS}purge/", form))
-        assert f"{told} older than 0 days of orders would be gone for good" in page
-        assert "How many they are is not known" in page
-        assert "Throw all of them away for good" in page
+        assert f"{told} older than 0 days of orders will be deleted permanently" in page
+        assert "The exact number is unknown" in page
+        assert "Throw all of them permanently" in page
     assert len(list_entries(alices)) == 2
-    assert "2 entries are thrown away." in words(client.post(f"{ERRORS}purge/", {**form, "sure": "1"}, follow=True))
+    assert "2 entries purged." in words(client.post(f"{ERRORS}purge/", {**form, "sure": "1"}, follow=True))
 
 
 def test_how_long_rows_are_kept_is_set_and_kept_to(as_, alices, orders, warehouse, table):

@@ -41,7 +41,7 @@ def test_no_tick_leads_back_to_the_rows_and_says_so(as_, orders, run):
     client = as_("editor")
     answer = client.post(f"{ERRORS}rows/select/", {"run": run, "status": "open"})
     assert answer["Location"] == f"{ERRORS}rows/?run={run}&status=open#messages"
-    assert "No row was chosen." in words(client.get(answer["Location"]))
+    assert "No row is selected." in words(client.get(answer["Location"]))
 
 
 def test_only_rows_that_can_go_are_counted_on_the_buttons(as_, orders, warehouse, table, run):
@@ -52,7 +52,7 @@ def test_only_rows_that_can_go_are_counted_on_the_buttons(as_, orders, warehouse
     assert "Replay 3 rows" in page
     assert "Compute for 3 rows" in page
     assert "Ignore 4 rows" in page
-    assert "Left as they are: 1 loaded by their own run, which only warned." in page
+    assert "Unchanged: 1 loaded by their own run with a warning." in page
 
 
 def test_buttons_that_would_do_nothing_are_off_and_say_why(as_, chosen):
@@ -60,7 +60,7 @@ def test_buttons_that_would_do_nothing_are_off_and_say_why(as_, chosen):
     client.post(f"{chosen}change/", {"verb": "ignore", "reason": "test data"})
     answer = client.get(chosen)
     assert answer.content.decode().count('disabled aria-describedby="who-stays"') == 5
-    assert "None of the rows can be fixed or loaded. Left as they are: 2 ignored." in words(answer)
+    assert "None of the rows can be fixed or loaded. Unchanged: 2 ignored." in words(answer)
 
 
 def test_a_replay_that_had_nothing_left_says_so_and_leads_back_to_the_rows(as_, chosen):
@@ -68,8 +68,8 @@ def test_a_replay_that_had_nothing_left_says_so_and_leads_back_to_the_rows(as_, 
     address = client.post(f"{chosen}replay/")["Location"]
     Run.objects.filter(purpose="replay").update(state="succeeded", report={"rows": {"already": 2}, "nothingNew": True})
     answer = client.get(address)
-    assert "none of the rows can be replayed any more" in words(answer)
-    assert "2 left out: replayed before" in words(answer)
+    assert "none of the rows can be replayed" in words(answer)
+    assert "2 not loaded: already replayed" in words(answer)
     assert "Nothing to load" not in words(answer)
     assert f'<a href="{chosen}">' in answer.content.decode()
 
@@ -104,7 +104,7 @@ def test_a_rule_without_an_id_is_told_by_type_and_field(as_, orders, warehouse, 
 def test_rows_are_counted_and_ticked_at_once(as_, orders, warehouse, table, run):
     keep(warehouse, orders, table, "r2", run, rowId="r1-0")
     answer = as_("editor").get(f"{ERRORS}rows/?run={run}")
-    assert "3 rows, in 4 violations: all that match." in words(answer)
+    assert "3 rows, in 4 violationsin total." in words(answer)
     assert 'data-tick-all="row"' in answer.content.decode()
 
 
@@ -130,7 +130,7 @@ def test_what_an_expression_left_as_it_was_is_told(as_, chosen):
     address = client.post(f"{chosen}compute/", {"field": "name", "expression": "trim(name)"})["Location"]
     Run.objects.filter(purpose="mend").update(state="succeeded", report={"rows": {"mended": 1, "unchanged": 1}})
     page = words(client.get(address))
-    assert "1 unchanged: the expression gives the value that was there" in page
+    assert "1 unchanged: the expression returns the same value" in page
     assert "trim(name) computed for name" in page
     seen = words(as_("viewer").get(address))
     assert "An expression computed for name" in seen
@@ -140,7 +140,7 @@ def test_what_an_expression_left_as_it_was_is_told(as_, chosen):
 def test_an_expression_replaces_what_was_typed_only_where_that_is_ticked(as_, chosen):
     client = as_("editor")
     page = client.get(chosen)
-    assert "so does what somebody typed into this field by hand" in words(page)
+    assert "Manually edited values of this field are kept too" in words(page)
     assert 'name="replace" value="1" >' in page.content.decode(), "not ticked"
     wish = {"field": "name", "expression": "trim(name)"}
     for form, replaces in ((wish, False), ({**wish, "replace": "1"}, True)):
@@ -149,6 +149,6 @@ def test_an_expression_replaces_what_was_typed_only_where_that_is_ticked(as_, ch
         assert rows_of(mend).replaces_typed is replaces
         Run.objects.filter(pk=mend.pk).update(state="succeeded", report={"rows": {"typed": 3}})
         told = words(client.get(f"/w/alices-team/runs/{mend.pk}/"))
-        assert "3 kept as somebody typed it by hand" in told
+        assert "3 unchanged: edited manually" in told
     refused = client.post(f"{chosen}compute/", {**wish, "expression": "trim(", "replace": "1"})
     assert 'name="replace" value="1" checked>' in refused.content.decode()

@@ -396,7 +396,7 @@ def raising_any(error):
 
 def test_what_a_good_run_raises_stays_open_until_the_next_good_one(pipeline, target):
     def miss(job, ports):
-        ports.events.alert("source.missed", "warning", "No file came.", "Look.", "src")
+        ports.events.alert("source.missed", "warning", "No file was found.", "Look.", "src")
 
     run_inline(pipeline, engine=TableEngine(at={"pass": miss}))
     assert open_alerts() == ["source.missed"]

@@ -122,7 +122,7 @@ def test_a_worker_whose_spark_is_gone_puts_its_run_back_and_leaves(pipeline, tar
 
 
 def test_a_worker_that_is_to_end_leaves_runs_to_the_next(pipeline, target, monkeypatch, sent, may_leave):
-    """Whatever it is still handed, and what it puts back, is sent again once it takes nothing more."""
+    """Whatever it is still handed, and what it puts back, is resent once it takes nothing more."""
 
     def lost(job, ports):
         raise Transient("spark.lost", "The JVM is gone.")

@@ -122,7 +122,7 @@ def test_discarded_it_ends_with_its_reason(held, engine):
 
 def test_a_discarded_run_failed_nowhere(as_, held):
     discard_run(held, ALICE, "Wrong file.")
-    assert "failed here" not in words(as_("viewer").get(f"/w/alices-team/runs/{held.pk}/"))
+    assert "failed" not in words(as_("viewer").get(f"/w/alices-team/runs/{held.pk}/"))
 
 
 def test_discarding_needs_a_reason(held):
@@ -151,7 +151,7 @@ def test_who_will_not_wait_is_told_what_to_do(held):
     with pytest.raises(FlowError) as refused:
         queue_run(held.pipeline, Trigger.MANUAL, if_busy="refuse")
     assert refused.value.code == "run.busy"
-    assert "Approve or discard" in refused.value.hint
+    assert "Approve or reject" in refused.value.hint
 
 
 def test_a_schedule_queues_one_run_behind_it(held):
@@ -253,7 +253,7 @@ def test_the_page_has_the_numbers_and_both_buttons(as_, held):
     text = words(answer)
     assert "The table would go from 10 to 3 rows" in text
     assert "Approve and load" in text
-    assert "Discard what is staged" in text
+    assert "Reject load" in text
 
 
 def test_a_viewer_sees_it_and_decides_nothing(as_, held):
@@ -278,8 +278,8 @@ def test_decided_holds_of_one_run_have_headings_of_their_own(as_, held):
     again.pk, again.attempt, again._state.adding = None, 2, True
     again.save()
     page = words(as_("viewer").get(f"/w/alices-team/runs/{held.pk}/"))
-    assert "Was held, attempt 1" in page
-    assert "Was held, attempt 2" in page
+    assert "Approval was required, attempt 1" in page
+    assert "Approval was required, attempt 2" in page
 
 
 def test_programs_decide_by_the_api(as_, held):

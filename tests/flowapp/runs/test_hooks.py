@@ -189,7 +189,7 @@ def test_the_page_offers_a_hook_again_that_no_worker_took(failed, as_):
     Run.objects.filter(pk=failed.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     text = words(as_("editor").get(address))
     assert "asked to run again" not in text
-    assert "Run the hook again" in text
+    assert "Rerun hook" in text
 
 
 def test_the_api_runs_a_hook_again(failed, as_):
@@ -206,10 +206,10 @@ def test_the_api_runs_a_hook_again(failed, as_):
 def test_the_page_shows_hooks_and_offers_those_that_failed(failed, as_):
     url = f"/w/alices-team/runs/{failed.pk}/"
     page = as_("editor").get(url).content.decode()
-    assert page.count("Run the hook again<") == 2
+    assert page.count("Rerun hook<") == 2
     assert "REFRESH MATERIALIZED VIEW seen" in page
     assert "relation &quot;seen&quot; does not exist" in page
-    assert "Run the hook again<" not in as_("viewer").get(url).content.decode()
+    assert "Rerun hook<" not in as_("viewer").get(url).content.decode()
     answer = as_("editor").post(f"{url}hooks/load.postHook.1/", follow=True)
     assert "asked to run again" in answer.content.decode()
 

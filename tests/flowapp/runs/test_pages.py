@@ -47,7 +47,7 @@ def load(run: Run, **changes: int) -> Run:
 def test_without_runs_the_page_says_what_a_run_is(workspace, as_):
     answer = as_("viewer").get(RUNS)
 
-    assert "Nothing has run yet" in words(answer)
+    assert "No runs yet" in words(answer)
     assert 'aria-label="Runs"' not in answer.content.decode()
     assert "/w/alices-team/pipelines/" in answer.content.decode()
 
@@ -142,7 +142,7 @@ def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rej
     assert f"Rejected by the last run: {rejected}" in words(pages[2])
     dashes = [page.content.decode().count('aria-label="no number"') for page in pages]
     assert dashes == ([1, 1, 1] if evaluated else [2, 2, 3])
-    told = "Nothing was loaded: the run ended before any row was validated." in words(client.get(at(queued)))
+    told = "Nothing was loaded: the run failed before reading rows." in words(client.get(at(queued)))
     assert told is not evaluated
 
 
@@ -258,7 +258,7 @@ def test_a_failed_run_tells_what_to_do_and_leads_to_its_node(as_, queued):
     assert all(text in page for text in ("Nothing answers.", "Start the server.", "target.unreachable"))
     assert "/w/alices-team/pipelines/numbers/?node=load" in page
     assert "Nothing was loaded." in page
-    assert "nothing to tell" not in page
+    assert "The error is shown above." in page
 
 
 def test_a_run_that_goes_on_asks_for_itself_until_it_has_ended(as_, queued):
@@ -269,7 +269,7 @@ def test_a_run_that_goes_on_asks_for_itself_until_it_has_ended(as_, queued):
     ended = client.get(at(queued), headers=headers)
 
     assert 'hx-trigger="every 2s"' in running.content.decode()
-    assert "Read, test and stage rows (now)" in words(running)
+    assert "Read, validate and stage rows (now)" in words(running)
     assert "Load (to come)" in words(running)
     assert "every 2s" not in ended.content.decode().split("health")[0]
     assert "Succeeded" in words(ended)
@@ -393,7 +393,7 @@ def test_runs_are_filtered_by_the_name_of_their_pipeline(as_, pipeline, queued):
 
 
 def test_an_unknown_pipeline_is_named_beside_the_empty_list(as_, queued):
-    assert "no pipeline with the id or name 'Weekly' here" in words(as_("viewer").get(f"{RUNS}?pipeline=Weekly"))
+    assert "No pipeline has the id or name 'Weekly' here" in words(as_("viewer").get(f"{RUNS}?pipeline=Weekly"))
 
 
 def test_a_name_that_several_pipelines_have_is_answered_with_their_ids(as_, save, queued):

@@ -111,7 +111,7 @@ def java_of(worker: subprocess.Popen) -> int:
 
 
 STOPS = {
-    "told to end": (lambda worker: worker.send_signal(signal.SIGTERM), os.EX_OK, 0),
+    "was stopped": (lambda worker: worker.send_signal(signal.SIGTERM), os.EX_OK, 0),
     "its Spark killed": (lambda worker: os.kill(java_of(worker), signal.SIGKILL), os.EX_TEMPFAIL, 1),
 }
 

@@ -45,7 +45,7 @@ def test_a_load_outside_the_band_warns_with_the_numbers_and_does_not_fail(load, 
     assert (run.state, run.report["warnings"][0]["code"]) == (State.SUCCEEDED_WITH_WARNINGS, "rows.out_of_band")
     (alert,) = open_alerts()
     assert (alert.kind, alert.severity, alert.node, alert.run_id) == ("rows.out_of_band", "warning", "load", run.pk)
-    assert f"got {rows} rows; the last 3 loads had 10 on average, and at least 5 and at most 20" in alert.message
+    assert f"got {rows} rows; the last 3 loads had 10 on average, expected: at least 5 and at most 20" in alert.message
 
 
 def test_two_loads_are_too_few_to_expect_anything(load):

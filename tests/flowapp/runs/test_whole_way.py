@@ -71,7 +71,7 @@ def test_a_missing_file_that_raises_an_alert_ends_with_a_warning_everywhere(as_,
     assert Alert.objects.get().kind == "source.missed"
     answer = as_("viewer").get(f"/w/{run.workspace.slug}/runs/{run.pk}/")
     assert "Succeeded with warnings" in words(answer)
-    assert "No file came." in words(answer)
+    assert "No file was found." in words(answer)
     answer = as_("viewer").get(f"/api/runs/{run.pk}/", headers={"X-Flow-Workspace": run.workspace.slug})
     assert answer.json()["state"] == "succeeded_with_warnings"
     assert ended(run).status == 0

@@ -105,10 +105,10 @@ def test_the_page_shows_evidence_takes_a_rule_and_tries_those_that_are_there(che
     client = as_("editor")
     page = client.get(PAGE)
     assert "41 values lie between 0 and 99" in words(page)
-    assert "would have hit 1 of 41" in words(page)
+    assert "would have failed 1 of 41" in words(page)
     assert_harmless(page)
     taken = client.post(f"{PAGE}accept/", {"spec": '{"type": "notNull", "field": "id", "onFail": "warn"}'}, follow=True)
-    assert "It is in your draft of numbers now." in words(taken)
+    assert "Added to your draft of numbers." in words(taken)
 
 
 def test_a_proposal_is_told_in_words_and_its_json_is_folded_away(checked, sampled, as_):
@@ -147,7 +147,7 @@ def test_what_a_rule_asks_is_told_in_words(spec, said):
 
 
 def test_without_a_sample_the_page_says_what_one_is(checked, as_):
-    assert "No sample yet" in words(as_("editor").get(PAGE))
+    assert "No samples yet" in words(as_("editor").get(PAGE))
 
 
 def test_the_watching_page_opens_its_button_again(checked, as_):
@@ -245,7 +245,7 @@ FRESH = "/w/alices-team/suggestions/fresh/check/"
 def test_a_draft_that_was_never_saved_is_sampled_as_it_is(unsaved, as_, sent):
     client = as_("editor")
     page = client.get(FRESH)
-    assert (page.status_code, "Take a sample of the source" in words(page)) == (200, True)
+    assert (page.status_code, "Sample the source" in words(page)) == (200, True)
     assert "reads a sample of the source, as a draft has it" in words(client.post(f"{FRESH}sample/", follow=True))
     run = Run.objects.get()
     assert (run.version, run.purpose) == (None, "sample")
@@ -275,7 +275,7 @@ def test_the_source_of_the_draft_is_sampled_and_not_that_of_the_saved_version(ch
     [
         ({"inputs": []}, "reads from no source yet"),
         ({"inputs": ["check"]}, "reads from no source yet"),
-        ({"kind": "target"}, "is no validate node"),
+        ({"kind": "target"}, "is not a validate node"),
     ],
 )
 def test_a_draft_that_cannot_be_sampled_yet_says_why_and_leads_back(unsaved, as_, person, change, said):

@@ -163,7 +163,7 @@ def test_where_nothing_is_found_recent_loads_say_what_they_left_out(checked, run
         workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_filtered=12, rows_replaced=0
     )
     _, trace = places(checked, id="1")
-    assert (trace.is_found, trace.left_out) == (False, (("left out by filters", 12),))
+    assert (trace.is_found, trace.left_out) == (False, (("filtered out", 12),))
 
 
 def test_what_a_replay_rejects_is_no_further_row_that_was_left_out(checked, run, table):

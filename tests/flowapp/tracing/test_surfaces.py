@@ -86,7 +86,7 @@ def test_a_rule_without_an_id_is_told_by_type_and_field(checked, run, table, war
 def test_a_row_that_is_nowhere_is_said_to_be_so(checked, table, as_):
     table()
     page = as_("editor").post(f"{TRACE}numbers/", {"column_0": "id", "value_0": "7"})
-    assert "The row is in none of these places." in words(page)
+    assert "The row was not found." in words(page)
     assert as_("editor").post(f"{TRACE}numbers/", {"column_0": "id"}).status_code == 422
 
 

@@ -21,7 +21,7 @@ def test_before_the_first_load_the_page_says_where_it_begins(as_, following):
     text = words(as_("viewer").get(PAGE))
     assert "no mark" in text
     assert "begins at the highest value of upd" in text
-    assert "Nothing has changed it yet" in text
+    assert "No changes yet" in text
 
 
 def test_an_editor_sets_and_resets_a_mark_and_sees_the_history(as_, following):
@@ -41,7 +41,7 @@ def test_a_value_of_another_type_is_told(as_, following):
 
 
 def test_viewers_see_no_forms_and_may_not_post(as_, following):
-    assert "Set the mark" not in words(as_("viewer").get(PAGE))
+    assert "Set watermark" not in words(as_("viewer").get(PAGE))
     assert set_to(as_("viewer")).status_code == 403
 
 
@@ -51,7 +51,7 @@ def test_while_the_warehouse_is_down_the_copy_is_shown(as_, following, down):
     text = words(as_("editor").get(PAGE))
     assert "does not answer" in text
     assert "2026-01-01 10:00:00" in text
-    assert "Set the mark" not in text
+    assert "Set watermark" not in text
 
 
 def test_reasons_are_shown_as_text(as_, following):
@@ -63,7 +63,7 @@ def test_the_editor_shows_the_mark_at_its_card(as_, following):
     set_to(client)
     text = words(client.get("/w/alices-team/pipelines/numbers/?node=load"))
     assert "The next load begins at 2026-01-01 10:00:00 less 15m" in text
-    assert "Mark and history" in text
+    assert "Watermark and history" in text
 
 
 def test_the_page_of_a_run_leads_to_the_mark(as_, following):
@@ -73,7 +73,7 @@ def test_the_page_of_a_run_leads_to_the_mark(as_, following):
 
 
 def test_the_editor_says_nothing_of_marks_elsewhere(as_, pipeline):
-    assert "Mark and history" not in words(as_("editor").get("/w/alices-team/pipelines/numbers/?node=load"))
+    assert "Watermark and history" not in words(as_("editor").get("/w/alices-team/pipelines/numbers/?node=load"))
 
 
 def test_the_editor_offers_the_fields_of_the_mode(as_, save, schema):

@@ -13,7 +13,7 @@ from flowapp.processes.models import Heartbeat
 
 
 class Command(BaseCommand):
-    help = "Fails unless a process of this role was heard of from this machine lately."
+    help = "Fails unless a process of this role on this machine sent a heartbeat recently."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("role", choices=("worker", "scheduler"))
@@ -22,4 +22,4 @@ class Command(BaseCommand):
         lately = from_now(-settings.HEARTBEAT_SECONDS)
         here = f"{socket.gethostname()}:"
         if not Heartbeat.objects.filter(role=role, name__startswith=here, seen_at__gt=lately).exists():
-            raise CommandError(f"No {role} of {here[:-1]} was heard of within {settings.HEARTBEAT_SECONDS:g} s.")
+            raise CommandError(f"No {role} of {here[:-1]} sent a heartbeat within {settings.HEARTBEAT_SECONDS:g} s.")

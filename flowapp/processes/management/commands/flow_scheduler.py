@@ -15,7 +15,7 @@ TICK_SECONDS = 1.0
 
 
 class Command(BaseCommand):
-    help = "Fires schedules, sends queued runs again, takes back lost ones, tells of alerts. Any number may run."
+    help = "Starts scheduled runs, resends queued runs, recovers lost runs and sends alerts. Several can run at once."
 
     def handle(self, *args: Any, **options: Any) -> None:
         stopped = threading.Event()
