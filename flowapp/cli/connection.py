@@ -130,7 +130,7 @@ def allow(args: Namespace) -> Outcome:
     from flowapp.connections.serializers import ConnectionSerializer
 
     workspace = current_workspace()
-    known = get_connection(workspace, args.name).shown_settings.get("allowedFunctions", [])
+    known = get_connection(workspace, args.name).settings.get("allowedFunctions", [])
     functions = [name for name in (*known, *args.function) if name not in args.no_function]
     connection = allowing.allow(workspace, args.name, functions=functions, server_rights=args.server_rights)
     document = ConnectionSerializer(connection).data

@@ -11,10 +11,10 @@ from flowapp.accounts.models import Workspace
 from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.models import Connection
 from flowapp.connections.selectors import get_connection
+from flowapp.connections.services import KINDS
 from ir.allowances import CATALOG, FLOW_SCHEMAS, Allowance
 from ir.names import parse_table_name
 
-POSTGRES = "postgres"
 MOST_FUNCTIONS = 100
 LONGEST_NAME = 260
 
@@ -28,7 +28,8 @@ def allowance_of(connection: Connection) -> Allowance:
 
 def allowances_of(workspace: Workspace) -> dict[str, Allowance]:
     """Those of all databases of a workspace, by name."""
-    found = Connection.objects.filter(workspace=workspace, kind=POSTGRES)
+    kinds = [name for name, kind in KINDS.items() if kind.runs_queries]
+    found = Connection.objects.filter(workspace=workspace, kind__in=kinds)
     return {connection.name: allowance_of(connection) for connection in found}
 
 
@@ -38,7 +39,7 @@ def allow(
     """Replace what the connection allows; None leaves that part as it is. Raises UnknownConnection and
     InvalidConnection."""
     connection = get_connection(workspace, name)
-    if connection.kind != POSTGRES:
+    if not KINDS[connection.kind].runs_queries:
         raise InvalidConnection(
             "connection.wrong_kind",
             f"No query runs over {name!r}: it is a {connection.kind}.",
@@ -49,7 +50,7 @@ def allow(
         changes["allowedFunctions"] = _required(functions)
     if server_rights is not None:
         changes["allowsServerRights"] = server_rights
-    connection.settings = {**connection.shown_settings, **changes}
+    connection.settings = {**connection.settings, **changes}
     connection.save(update_fields=["settings", "changed_at"])
     return connection
 

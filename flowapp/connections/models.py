@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 from django.db import models
-
-NOTHING_ALLOWED = {"allowedFunctions": [], "allowsServerRights": False}
 
 
 class Connection(models.Model):
@@ -37,8 +34,3 @@ class Connection(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-    @property
-    def shown_settings(self) -> dict[str, Any]:
-        """What its kind lets be shown; of a database also what it allows to queries, be it nothing."""
-        return {**(NOTHING_ALLOWED if self.kind == "postgres" else {}), **self.settings}

@@ -44,14 +44,14 @@ class ConnectionSerializer(CamelSerializer[Connection]):
     sslmode = serializers.CharField()
     has_password = serializers.SerializerMethodField()
     allowed_functions = serializers.ListField(
-        child=serializers.CharField(), source="shown_settings.allowedFunctions", required=False
+        child=serializers.CharField(), source="settings.allowedFunctions", required=False
     )
-    allows_server_rights = serializers.BooleanField(source="shown_settings.allowsServerRights", required=False)
+    allows_server_rights = serializers.BooleanField(source="settings.allowsServerRights", required=False)
     headers = serializers.ListField(
-        child=serializers.CharField(), source="shown_settings.headers", required=False, help_text="Names; of a webhook."
+        child=serializers.CharField(), source="settings.headers", required=False, help_text="Names; of a webhook."
     )
     signed = serializers.BooleanField(
-        source="shown_settings.signed", required=False, help_text="Whether requests are signed; of a webhook."
+        source="settings.signed", required=False, help_text="Whether requests are signed; of a webhook."
     )
     last_test = ConnectionTestSerializer(allow_null=True)
 

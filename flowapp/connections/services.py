@@ -30,7 +30,9 @@ from flowapp.connections.webhooks import (
     replace_signing_secret,
     resolve_webhook,
 )
+from ir.connectors import connection_kind_of
 from ir.kinds import KindTable
+from ir.nodes import Source, Target
 from ir.pipeline import Pipeline
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,62}")
@@ -61,12 +63,17 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | W
     return connection
 
 
+NOTHING_ALLOWED = {"allowedFunctions": [], "allowsServerRights": False}
+"""What queries over a new database may use beyond the ordinary."""
+
+
 @sensitive_variables("fields")
 def _fill_postgres(connection: Connection, fields: ConnectionFields) -> None:
     require_host(fields.host)
     refuse_control_address(fields.host, fields.port, fields.database, fields.user)
     connection.host, connection.port, connection.sslmode = fields.host, fields.port, fields.sslmode
     connection.database, connection.user = fields.database, fields.user
+    connection.settings = dict(NOTHING_ALLOWED)
     _replace_password(connection, fields.password)
 
 
@@ -104,8 +111,11 @@ def probe_connection(workspace: Workspace, name: str) -> Connection:
 
 def resolve_connections(workspace: Workspace, pipeline: Pipeline) -> Mapping[str, Resolved]:
     """All connections that the nodes of a pipeline name, with their passwords; raises UnknownConnection."""
-    names = {name for node in pipeline.nodes if (name := getattr(node, "connection", None))}
-    return {name: resolve(_get_of_kind(workspace, name, POSTGRES)) for name in sorted(names)}
+    nodes = [node for node in pipeline.nodes if isinstance(node, Source | Target) and node.connection]
+    kinds = {str(node.connection): connection_kind_of(node.model_dump(include={"kind", "connector"})) for node in nodes}
+    return {
+        name: KINDS[kind].resolve(_get_of_kind(workspace, name, kind)) for name, kind in sorted(kinds.items()) if kind
+    }
 
 
 def refuse_control_databases(connections: Iterable[Resolved]) -> None:
@@ -154,17 +164,26 @@ def resolve(connection: Connection) -> Resolved:
 @dataclass(frozen=True, slots=True)
 class ConnectionKind:
     """What differs between kinds of connection. `replace_secret` stores what a person types anew, the `secret_word`;
-    `used_in` names what such a connection is chosen in."""
+    `used_in` names what such a connection is chosen in, `resolve` opens the secret for a run. Over one that
+    `runs_queries` people send SQL of their own, as far as admins allow it."""
 
     secret_word: str
     used_in: str
     fill: Callable[[Connection, Any], None]
     replace_secret: Callable[[Connection, str], None]
     probe: Callable[[Connection], Report]
+    resolve: Callable[[Connection], Any]
+    runs_queries: bool = False
 
 
 _POSTGRES = ConnectionKind(
-    "password", "a source or target node", _fill_postgres, _replace_password, lambda c: probe_postgres(resolve(c))
+    "password",
+    "a source or target node",
+    _fill_postgres,
+    _replace_password,
+    lambda c: probe_postgres(resolve(c)),
+    resolve,
+    runs_queries=True,
 )
 _WEBHOOK = ConnectionKind(
     "signing secret",
@@ -172,5 +191,6 @@ _WEBHOOK = ConnectionKind(
     fill_webhook,
     replace_signing_secret,
     lambda c: probe_webhook(resolve_webhook(c)),
+    resolve_webhook,
 )
 KINDS: KindTable[ConnectionKind] = KindTable("connection kind", ((POSTGRES, _POSTGRES), (WEBHOOK, _WEBHOOK)))

@@ -125,8 +125,8 @@ def _show(
         "kind": kind,
         "form": form,
         "used_by": used_by,
-        "allows": connection.shown_settings,
-        "allowance": allowance or _allowance_form(connection.shown_settings),
+        "allows": connection.settings,
+        "allowance": allowance or _allowance_form(connection.settings),
     }
     return render_page(request, "connections/detail.html", context, status=status)
 

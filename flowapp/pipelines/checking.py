@@ -118,9 +118,10 @@ def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
 
 
 def _holders(value: Any, found: Found) -> Iterator[tuple[Pointer, dict[str, Any], tuple[str, ...]]]:
-    """What may name a connection, with the names that it may use: nodes name databases, their hooks webhooks."""
+    """What may name a connection, with the names that it may use: nodes those of their connector's kind, their hooks
+    webhooks."""
     for at, node in nodes_of(value):
-        yield at, node, found.known
+        yield at, node, found.names_for(node)
         for stage in ("preHook", "postHook"):
             hooks = node.get(stage)
             for i, hook in enumerate(hooks if isinstance(hooks, list) else [hooks]):

@@ -7,7 +7,7 @@ reported.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -17,9 +17,10 @@ from executors.target_database import TableName, inspect_tables
 from flowapp.accounts.models import Workspace
 from flowapp.connections.allowing import allowance_of
 from flowapp.connections.models import Connection
-from flowapp.connections.services import POSTGRES, resolve
+from flowapp.connections.services import KINDS, resolve
 from flowapp.connections.webhooks import WEBHOOK
 from ir.allowances import Allowance
+from ir.connectors import TARGET_CONNECTORS, connection_kind_of, connection_kinds
 from ir.destinations import Destination
 from ir.errors import FlowError
 
@@ -38,22 +39,42 @@ class Table(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Found:
     """`tables` and `allowances` as `parsePipelineIR` takes them, `silent` the reasons why a connection could not be
-    asked, and `known` the names of all stored databases, `webhooks` those of all stored webhooks."""
+    asked, and `kinds` the kinds of all stored connections, by name."""
 
     tables: dict[tuple[str, str, str], Destination | None]
     silent: dict[str, str]
-    known: tuple[str, ...]
-    webhooks: tuple[str, ...] = ()
+    kinds: Mapping[str, str]
     allowances: Mapping[str, Allowance] = field(default_factory=dict)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The connections that some node could name."""
+        return self._of_kinds(connection_kinds())
+
+    @property
+    def webhooks(self) -> tuple[str, ...]:
+        """The connections that hooks can name."""
+        return self._of_kinds({WEBHOOK})
+
+    def names_for(self, node: Mapping[str, Any]) -> tuple[str, ...]:
+        """The connections that a node can name; those of any node where its connector is unknown or needs none."""
+        try:
+            kind = connection_kind_of(node)
+        except KeyError:
+            kind = None
+        return self._of_kinds({kind}) if kind else self.known
+
+    def _of_kinds(self, kinds: Collection[str]) -> tuple[str, ...]:
+        return tuple(name for name, kind in self.kinds.items() if kind in kinds)
 
 
 def find_destinations(workspace: Workspace, document: Any, *, fresh: bool = False) -> Found:
     """The tables that a document's targets name, as far as they can be asked; `fresh` looks again in any case."""
     all_stored = list(Connection.objects.filter(workspace=workspace).order_by("name"))
-    stored = {c.name: c for c in all_stored if c.kind == POSTGRES}
-    webhooks = tuple(c.name for c in all_stored if c.kind == WEBHOOK)
-    allowances = {name: allowance_of(connection) for name, connection in stored.items()}
-    found = Found({}, {}, tuple(stored), webhooks, allowances)
+    loadable = {connector.connection_kind for connector in TARGET_CONNECTORS.values()}
+    stored = {c.name: c for c in all_stored if c.kind in loadable}
+    allowances = {c.name: allowance_of(c) for c in all_stored if KINDS[c.kind].runs_queries}
+    found = Found({}, {}, {c.name: c.kind for c in all_stored}, allowances)
     wanted = list(dict.fromkeys(_tables_of(document)))
     for name in dict.fromkeys(table.connection for table in wanted):
         if name in stored:

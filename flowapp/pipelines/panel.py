@@ -11,7 +11,7 @@ from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import document_tree, find_node
 from flowapp.web.schema_form import Field, FormMaker, FormRules, Option
 from flowapp.web.schema_tree import Schema
-from ir.connectors import CONNECTORS, TARGET_CONNECTORS
+from ir.connectors import CONNECTORS, NODE_CONNECTORS
 from ir.diagnostics import Diagnostic
 from ir.hooks.custom_function import installed_functions
 from ir.load_modes import LOAD_MODE_KINDS, MODE_FIELDS, LoadMode
@@ -142,8 +142,8 @@ def schedule_fields(view: DraftView) -> list[Field]:
 
 
 def _rules(view: DraftView, node: dict[str, Any]) -> FormRules:
-    connections = [Option(name, name) for name in view.checked.found.known]
-    connectors = TARGET_CONNECTORS if node.get("kind") == "target" else CONNECTORS
+    connections = [Option(name, name) for name in view.checked.found.names_for(node)]
+    connectors = NODE_CONNECTORS.get(str(node.get("kind")), CONNECTORS)
     tables: dict[str, Sequence[Option]] = {
         "connector": [Option(n, n, disabled=not is_available("connector", n)) for n in connectors],
         "connection": connections,
@@ -189,7 +189,7 @@ def _needs_connection(node: dict[str, Any]) -> bool:
     if node.get("kind") != "source" or node.get("connector") not in CONNECTORS:
         return node.get("kind") == "source"
     connector = CONNECTORS[node["connector"]]
-    return connector.needs_connection or connector.config is None
+    return connector.connection_kind is not None or connector.config is None
 
 
 def _written(node: dict[str, Any]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar
 
@@ -31,10 +32,29 @@ CONNECTOR_KINDS = (
 )
 CONNECTORS: KindTable[Connector] = KindTable("source connector", ((kind.name, kind) for kind in CONNECTOR_KINDS))
 
-TARGET_CONNECTOR_KINDS = (TargetConnector("postgres", "A table of a PostgreSQL database."),)
+TARGET_CONNECTOR_KINDS = (TargetConnector("postgres", "A table of a PostgreSQL database.", "postgres"),)
 TARGET_CONNECTORS: KindTable[TargetConnector] = KindTable(
     "target connector", ((kind.name, kind) for kind in TARGET_CONNECTOR_KINDS)
 )
+
+
+NODE_CONNECTORS: dict[object, KindTable[Connector] | KindTable[TargetConnector]] = {
+    "source": CONNECTORS,
+    "target": TARGET_CONNECTORS,
+}
+"""By kind of node."""
+
+
+def connection_kinds() -> frozenset[str]:
+    """The kinds of stored connections that sources and targets can name."""
+    connectors = (connector for table in NODE_CONNECTORS.values() for connector in table.values())
+    return frozenset(connector.connection_kind for connector in connectors if connector.connection_kind)
+
+
+def connection_kind_of(node: Mapping[str, Any]) -> str | None:
+    """The kind of stored connection that a node of a document needs; None if it needs none. Raises KeyError where that
+    is not known, for the node may be faulty."""
+    return NODE_CONNECTORS[str(node.get("kind"))][str(node.get("connector"))].connection_kind
 
 
 def config_schema(connector: str) -> dict[str, Any] | None:

@@ -30,14 +30,15 @@ class Connector:
 
     `reads` says whether it gives files, each a load unit, or the rows of a database as of one moment. `keeps_order`
     says whether its rows come in an order of their own, in which the last one may win, `keeps_empty` that an empty
-    text in it is one that somebody meant. `starts_with` are the settings of a new node.
+    text in it is one that somebody meant. `connection_kind` is the kind of stored connection that it needs, if any.
+    `starts_with` are the settings of a new node.
     """
 
     name: str
     sentence: str
     config: type[SourceConfig] | None = None
     reads: Literal["files", "snapshot"] = "files"
-    needs_connection: bool = False
+    connection_kind: str | None = None
     keeps_order: bool = True
     keeps_empty: bool = False
     starts_with: Mapping[str, Any] = field(default_factory=dict)
@@ -45,7 +46,8 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class TargetConnector:
-    """A kind of system that rows are loaded into."""
+    """A kind of system that rows are loaded into, through a stored connection of `connection_kind`."""
 
     name: str
     sentence: str
+    connection_kind: str

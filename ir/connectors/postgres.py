@@ -61,7 +61,7 @@ CONNECTOR = Connector(
     "A table or query of a PostgreSQL database.",
     PostgresConfig,
     reads="snapshot",
-    needs_connection=True,
+    connection_kind="postgres",
     keeps_order=False,
     keeps_empty=True,
     starts_with={"table": {"schema": "public", "name": ""}},

@@ -21,6 +21,9 @@ class Storage(Protocol):
     @property
     def path(self) -> str: ...
 
+    def make(self) -> None:
+        """Make the place where the files would be, without any."""
+
     def write(self, name: str, content: bytes) -> Path:
         """Put a file there, in place of one of its name; returns what changed in the file system."""
 
@@ -34,6 +37,9 @@ class Folder:
     folder: Path
     connector = "local_fs"
     path = "in/"
+
+    def make(self) -> None:
+        (self.folder / "in").mkdir()
 
     def write(self, name: str, content: bytes) -> Path:
         path = self.folder / "in" / name

@@ -29,6 +29,9 @@ class ZipStorage:
     path = "in.zip"
     contents: dict[str, bytes] = field(default_factory=dict)
 
+    def make(self) -> None:
+        self._pack()
+
     def write(self, name: str, content: bytes) -> Path:
         self.contents[name] = content
         return self._pack()

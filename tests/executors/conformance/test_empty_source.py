@@ -80,7 +80,7 @@ def test_a_file_that_changes_under_the_run_never_clears_the_table(filled: World,
 
 @pytest.mark.parametrize("action", ["alert", "skip"])
 def test_a_miss_is_not_an_empty_source(filled: World, action: str, mode: str) -> None:
-    (filled.folder / "in").mkdir()
+    filled.storage.make()
     document = filled.document(mode=mode, failOnEmptySource=False, source={"waitPolicy": {"onMissAction": action}})
     report = filled.run(document)
     assert report.nothing_new
@@ -98,7 +98,7 @@ def test_who_hears_of_a_miss_hears_of_files_without_rows_too(filled: World) -> N
 
 
 def test_a_miss_fails_the_run_by_default(filled: World, mode: str) -> None:
-    (filled.folder / "in").mkdir()
+    filled.storage.make()
     with pytest.raises(Terminal) as stopped:
         filled.run(filled.document(mode=mode))
     assert stopped.value.code == "source.no_files"

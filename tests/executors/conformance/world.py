@@ -164,6 +164,10 @@ class World:
     def write(self, name: str, content: bytes | str) -> Path:
         return self.storage.write(name, content.encode() if isinstance(content, str) else content)
 
+    def shown(self, name: str) -> str:
+        """A file's name as people see it."""
+        return f"{self.storage.path.rstrip('/')}/{name}"
+
     def connect(self) -> psycopg.Connection[Any]:
         w = self.warehouse
         return psycopg.connect(

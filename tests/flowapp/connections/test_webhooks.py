@@ -12,6 +12,7 @@ from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
 from flowapp.connections.serializers import ConnectionSerializer
 from flowapp.connections.services import (
+    NOTHING_ALLOWED,
     add_connection,
     probe_connection,
     replace_password,
@@ -187,4 +188,4 @@ def test_the_command_takes_an_https_url(connected, settings, monkeypatch):
 def test_a_database_is_stored_as_ever(connected, warehouse):
     w = warehouse
     add_connection(connected, "second", ConnectionFields("postgres", w.host, w.port, w.database, w.user, w.password))
-    assert Connection.objects.get(name="second").settings == {}
+    assert Connection.objects.get(name="second").settings == NOTHING_ALLOWED
