@@ -1,4 +1,4 @@
-"""The `flow` command. `groups.py` holds the table of command groups, one file each.
+"""The `flow` command. `groups.py` names the command groups, which stand in the apps.
 
 Group modules import Django's parts inside their handlers: models cannot be imported before the control database is
 known, and commands without a database (`flow validate`) must start in a blink.

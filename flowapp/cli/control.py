@@ -72,10 +72,10 @@ def _prepare_database(services: Services, migrate: bool) -> None:
     if "postgres" not in services.addresses.ports:
         migrate_if_behind() if migrate else require_migrated()
         return
-    from flowapp.connections.embedded import follow_server
+    from flowapp.embedded.events import server_started
 
     migrate_if_behind()
-    follow_server(services.addresses.ports["postgres"])
+    server_started(services.addresses.ports["postgres"])
 
 
 def set_up_django() -> None:

@@ -1,50 +1,34 @@
-"""The table of command groups. Each module has `add_parser(commands)`."""
+"""The table of command groups, by the names of their modules. Each has `add_parser(commands)`.
+
+They are named and not imported, for they stand in the apps above.
+"""
 
 from __future__ import annotations
 
-from flowapp.cli import (
-    alerts,
-    backups,
-    channel,
-    connection,
-    demo,
-    errors,
-    hooks,
-    pipeline,
-    rules,
-    run,
-    runs,
-    schema,
-    secrets,
-    token,
-    trace,
-    up,
-    user,
-    validate,
-    watermark,
-)
+from importlib import import_module
+
 from flowapp.cli.parser import Parser, add_json_option
 
 GROUPS = (
-    up,
-    demo,
-    validate,
-    run,
-    runs,
-    hooks,
-    errors,
-    trace,
-    rules,
-    pipeline,
-    watermark,
-    backups,
-    connection,
-    alerts,
-    channel,
-    user,
-    token,
-    secrets,
-    schema,
+    "flowapp.accounts.cli.up",
+    "flowapp.demo.cli",
+    "flowapp.pipelines.cli.validate",
+    "flowapp.runs.cli.run",
+    "flowapp.runs.cli.runs",
+    "flowapp.runs.cli.hooks",
+    "flowapp.quarantine.cli.errors",
+    "flowapp.tracing.cli.trace",
+    "flowapp.suggestions.cli.rules",
+    "flowapp.runs.cli.pipeline",
+    "flowapp.watermarks.cli.watermark",
+    "flowapp.backups.cli.backups",
+    "flowapp.connections.cli.connection",
+    "flowapp.alerts.cli.alerts",
+    "flowapp.channels.cli.channel",
+    "flowapp.accounts.cli.user",
+    "flowapp.accounts.cli.token",
+    "flowapp.connections.cli.secrets",
+    "flowapp.pipelines.cli.schema",
 )
 
 
@@ -53,5 +37,5 @@ def build_parser() -> Parser:
     add_json_option(parser)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for group in GROUPS:
-        group.add_parser(commands)
+        import_module(group).add_parser(commands)
     return parser

@@ -9,7 +9,10 @@ class ConnectionsConfig(AppConfig):
     name = "flowapp.connections"
 
     def ready(self) -> None:
+        from flowapp.connections.embedded import follow_server
         from flowapp.connections.models import Connection
         from flowapp.connections.rotation import register_encrypted
+        from flowapp.embedded import events
 
+        events.server_started.register(follow_server)
         register_encrypted(Connection, "secret")

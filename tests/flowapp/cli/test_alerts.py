@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.alerts.services import raise_alert
-from flowapp.cli.workspace import current_workspace
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,8 @@ import sys
 
 import pytest
 
-from flowapp.cli import main, user
+from flowapp.accounts.cli import user
+from flowapp.cli import main
 from flowapp.cli.exits import without_secrets
 from flowapp.cli.outcome import said
 

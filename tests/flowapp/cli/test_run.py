@@ -8,10 +8,10 @@ from urllib.parse import quote
 import pytest
 
 from flowapp.accounts.services import ensure_workspace
-from flowapp.cli.run import ended
 from flowapp.connections.fields import parse_connection_url
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.services import save_version
+from flowapp.runs.cli.run import ended
 from flowapp.runs.models import Run, RunLog, Trigger
 from flowapp.runs.services import queue_run
 

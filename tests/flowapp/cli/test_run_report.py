@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from flowapp.cli.run_report import STATUS_BY_STATE, show_run
+from flowapp.runs.cli.run_report import STATUS_BY_STATE, show_run
 from flowapp.runs.models import ENDED
 from flowapp.runs.row_balance import row_balance_of
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from executors.hooks import posting
-from flowapp.cli.connection import add_connection as add_by_command
+from flowapp.connections.cli.connection import add_connection as add_by_command
 from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.models import Connection
 from flowapp.connections.serializers import ConnectionSerializer

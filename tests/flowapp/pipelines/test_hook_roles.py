@@ -10,12 +10,12 @@ import pytest
 from django.test import Client
 
 from flowapp.accounts.services import add_token
-from flowapp.cli.pipeline import save_file
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.drafts import open_draft, replace_text
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import restore_version, save_version
+from flowapp.runs.cli.pipeline import save_file
 from ir.errors import FlowError
 
 pytestmark = pytest.mark.django_db

@@ -10,11 +10,11 @@ from django.utils import timezone
 from executors.postgres.client import connect
 from executors.postgres.meta import RunRef, ensure_meta
 from executors.postgres.replay_results import RowResult, write_results
-from flowapp.cli.run_report import ROW_RESULTS
 from flowapp.quarantine.choosing import choose_alike
 from flowapp.quarantine.replaying import ask_for_runs
 from flowapp.quarantine.selectors import EntryFilter
 from flowapp.quarantine.templatetags.row_results import WORDS, became
+from flowapp.runs.cli.run_report import ROW_RESULTS
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, RuleCount, Run, Trigger
 from tests.flowapp.quarantine.keeping import keep

@@ -12,8 +12,8 @@ from executors.holding import Evaluation, Held, Reason, StagedLoad
 from executors.model import NodeReport, PassResult, RunReport
 from executors.postgres.incremental_range import NONE_SKIPPED
 from flowapp.alerts.models import Alert
-from flowapp.cli.run_report import STATUS_BY_STATE
 from flowapp.clock import from_now
+from flowapp.runs.cli.run_report import STATUS_BY_STATE
 from flowapp.runs.dispatch import execute_claimed, run_inline, run_to_end
 from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.holds import Decider, approve_run, discard_run, expire_holds

@@ -16,10 +16,10 @@ from executors.postgres.client import connect
 from executors.target_hooks import TargetHooks
 from flowapp.alerts.models import Alert, AlertState
 from flowapp.celery import HOOK_TASK, app
-from flowapp.cli.run_report import STATUS_BY_STATE
 from flowapp.connections.models import Connection as Stored
 from flowapp.pipelines.services import save_version
 from flowapp.runs import hooks, tasks
+from flowapp.runs.cli.run_report import STATUS_BY_STATE
 from flowapp.runs.dispatch import run_inline
 from flowapp.runs.hooks import ask_for_hook, hooks_of, run_hook_again
 from flowapp.runs.models import CommitRecord, Run, RunLog, State

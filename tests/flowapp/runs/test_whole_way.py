@@ -10,11 +10,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from executors.postgres.client import connect
 from executors.spark import first_failing
 from flowapp.alerts.models import Alert
-from flowapp.cli.run import ended
 from flowapp.pipelines.services import save_version
 from flowapp.quarantine.boxes import known_rules
 from flowapp.quarantine.counts import count_violations
 from flowapp.quarantine.selectors import EntryFilter, page_entries
+from flowapp.runs.cli.run import ended
 from flowapp.runs.dispatch import preview_inline, run_inline
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import CommitRecord, State

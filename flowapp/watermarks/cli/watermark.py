@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.outcome import Outcome, minute, said, show_lines, show_table
 from flowapp.cli.parser import add_command, add_group
-from flowapp.cli.workspace import current_workspace
 
 if TYPE_CHECKING:
     from flowapp.watermarks.places import Place

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from flowapp.cli.diagnostics import document_of, invalid, show_diagnostics
-from flowapp.cli.documents import parse_offline, read_file
 from flowapp.cli.outcome import Outcome, show_lines
 from flowapp.cli.parser import add_command
+from flowapp.pipelines.cli.documents import parse_offline, read_file
 from ir.diagnostics import InvalidPipeline
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def _look(parsed: Parsed) -> Destinations:
     from flowapp.cli.control import control_plane
 
     with control_plane():
-        from flowapp.cli.workspace import current_workspace
+        from flowapp.accounts.cli.workspace import current_workspace
         from flowapp.connections.destinations import find_destinations
 
         return find_destinations(current_workspace(), parsed.pipeline)

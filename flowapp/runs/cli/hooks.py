@@ -6,10 +6,10 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import Any
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import HOOK_FAILED
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command, add_group, add_run
-from flowapp.cli.workspace import current_workspace
 
 
 def add_parser(commands: Any) -> None:

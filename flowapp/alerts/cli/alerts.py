@@ -7,10 +7,10 @@ from typing import Any
 
 from rich.console import Console
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, listed, minute, said, show_lines, show_table
 from flowapp.cli.parser import add_command, add_group
-from flowapp.cli.workspace import current_workspace
 
 COLUMNS = {
     "id": "ID",

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.outcome import Outcome, show_lines
 from flowapp.cli.parser import add_command
-from flowapp.cli.progress import shown_run
-from flowapp.cli.run import ended
-from flowapp.cli.workspace import current_workspace
+from flowapp.runs.cli.progress import shown_run
+from flowapp.runs.cli.run import ended
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Workspace

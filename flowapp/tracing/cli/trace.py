@@ -7,10 +7,10 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import FAILED, UsageError
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
-from flowapp.cli.workspace import current_workspace
 
 
 def add_parser(commands: Any) -> None:

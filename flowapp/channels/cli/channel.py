@@ -6,11 +6,11 @@ import os
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import FAILED, UsageError
 from flowapp.cli.outcome import Outcome, listed, minute, said
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.secret_input import read_secret
-from flowapp.cli.workspace import current_workspace
 
 if TYPE_CHECKING:
     from flowapp.channels.kinds.base import Address

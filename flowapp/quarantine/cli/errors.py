@@ -11,11 +11,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, said, show_lines, show_table
 from flowapp.cli.parser import add_command, add_group, add_run, positive
-from flowapp.cli.run_report import ROW_RESULTS, STATUS_BY_STATE, row_lines
-from flowapp.cli.workspace import current_workspace
+from flowapp.runs.cli.run_report import ROW_RESULTS, STATUS_BY_STATE, row_lines
 from ir.words import counted
 
 if TYPE_CHECKING:
@@ -297,9 +297,9 @@ def replay(args: Namespace) -> Outcome:
 
 
 def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
-    from flowapp.cli.progress import shown_run
     from flowapp.quarantine.inline import rows_inline
     from flowapp.quarantine.replaying import ask_for_runs
+    from flowapp.runs.cli.progress import shown_run
     from flowapp.runs.holds import Decider
     from flowapp.runs.models import Trigger
     from flowapp.runs.serializers import run_json

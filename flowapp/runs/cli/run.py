@@ -6,15 +6,15 @@ from argparse import Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from flowapp.cli.documents import is_file
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
-from flowapp.cli.pipeline import save_file
-from flowapp.cli.preview_report import show_preview
-from flowapp.cli.progress import shown_run
-from flowapp.cli.run_report import STATUS_BY_STATE, show_run
-from flowapp.cli.workspace import current_workspace
+from flowapp.pipelines.cli.documents import is_file
+from flowapp.runs.cli.pipeline import save_file
+from flowapp.runs.cli.preview_report import show_preview
+from flowapp.runs.cli.progress import shown_run
+from flowapp.runs.cli.run_report import STATUS_BY_STATE, show_run
 
 if TYPE_CHECKING:
     from flowapp.pipelines.models import Pipeline

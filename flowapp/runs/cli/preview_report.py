@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from flowapp.cli.outcome import show_lines
-from flowapp.cli.run_report import show_findings, show_titled, show_troubles
+from flowapp.runs.cli.run_report import show_findings, show_titled, show_troubles
 from flowapp.runs.row_balance import effect_words, row_balance_of
 
 Document = dict[str, Any]

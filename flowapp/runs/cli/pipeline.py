@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from flowapp.cli.documents import parse_offline, read_file
+from flowapp.accounts.cli.workspace import OPERATOR, current_workspace
 from flowapp.cli.outcome import Outcome, listed, minute, said
 from flowapp.cli.parser import add_command, add_group
-from flowapp.cli.workspace import OPERATOR, current_workspace
+from flowapp.pipelines.cli.documents import parse_offline, read_file
 
 if TYPE_CHECKING:
     from flowapp.pipelines.models import PipelineVersion

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import FAILED, show_error
 from flowapp.cli.outcome import Outcome, listed, minute, said, show_lines, stderr
 from flowapp.cli.parser import add_command, add_group
 from flowapp.cli.secret_input import read_secret
-from flowapp.cli.workspace import current_workspace
 
 if TYPE_CHECKING:
     from flowapp.connections.fields import ConnectionFields

@@ -7,10 +7,10 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, listed, said
 from flowapp.cli.parser import add_command, add_group
-from flowapp.cli.workspace import current_workspace
 
 if TYPE_CHECKING:
     from flowapp.pipelines.drafts import DraftView

@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command, add_group
-from flowapp.cli.workspace import current_workspace
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Membership

@@ -10,9 +10,9 @@ from socket import socket
 from typing import Any
 from urllib.parse import urlsplit
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.outcome import Outcome, said
 from flowapp.cli.parser import add_command
-from flowapp.cli.workspace import current_workspace
 from flowapp.embedded.address import format_bind, parse_bind
 from flowapp.embedded.home import Home, flow_home
 from flowapp.embedded.ports import reserve_port

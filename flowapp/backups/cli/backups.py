@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
+from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.outcome import Outcome, listed, minute, said
 from flowapp.cli.parser import add_command, add_group, add_run, positive
-from flowapp.cli.progress import shown_run
-from flowapp.cli.run import ended
-from flowapp.cli.workspace import current_workspace
+from flowapp.runs.cli.progress import shown_run
+from flowapp.runs.cli.run import ended
 
 COLUMNS = {
     "id": "BACKUP",

@@ -1,0 +1,8 @@
+"""What apps above hear of the embedded services."""
+
+from __future__ import annotations
+
+from flowapp.hook import Hook
+
+server_started: Hook[[int], None] = Hook()
+"""The embedded PostgreSQL answers on this port, and the control database is migrated."""
