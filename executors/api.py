@@ -14,8 +14,9 @@ from executors.formats.signatures import HEAD_BYTES, unreadable_kind
 from executors.holding import Held, StagedLoad
 from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
+from executors.load_record import LoadCommit, LoadKind
 from executors.markers import add_hook, add_warnings, tell
-from executors.model import BackupRef, HookReport, LoadCommit, RunJob, RunReport, RunWarning
+from executors.model import BackupRef, HookReport, RunJob, RunReport, RunWarning
 from executors.ports import Ports
 from executors.runs.kinds import RUNS, STEPS
 from executors.runs.names import LABELS as STEP_LABELS
@@ -42,6 +43,8 @@ __all__ = [
     "ClaimedFile",
     "Held",
     "Interruption",
+    "LoadCommit",
+    "LoadKind",
     "Proposal",
     "RunKind",
     "StagedLoad",

@@ -1,77 +1,43 @@
-"""What a commit marker tells of a load besides its rows' counts, and how a run's report is filled from markers.
+"""How a run's report is filled from commit markers.
 
 Every attempt fills its report from the marker, so a load that an earlier attempt committed is told as if it were new.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from executors.accounting import VIOLATIONS, violation_warnings
-from executors.model import (
-    CheckReport,
-    HookReport,
-    LoadCommit,
-    NodeReport,
-    RuleCount,
-    RunReport,
-    RunWarning,
-    SourceField,
-    TargetCounts,
-)
+from executors.load_record import LoadCommit, LoadCounts, LoadKind
+from executors.model import CheckReport, HookReport, NodeReport, RuleCount, RunReport, RunWarning, TargetCounts
 from executors.target_counts import counted_twice, nodes_of, rules_of
 from ir.words import counted
 
 
-def told_of(
-    nodes: Sequence[NodeReport],
-    rules: Sequence[RuleCount],
-    checks: Sequence[CheckReport],
-    tables: Iterable[str],
-    fields: Sequence[SourceField] = (),
-) -> dict[str, Any]:
-    """For the marker: the nodes before the target, the rules, the checks, the tables that keep rejected rows, and the
-    fields of the source, by which those rows can be read again."""
-    return {
-        "nodes": [asdict(node) for node in nodes],
-        # Places are told where rules stop a run, and none has where a load commits.
-        "rules": [asdict(replace(rule, first=())) for rule in rules],
-        "checks": [asdict(check) for check in checks],
-        "tables": list(dict.fromkeys(tables)),
-        "fields": [[field.name, str(field.type), field.as_text] for field in fields],
-    }
-
-
 def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     """Add what a commit did to a run's report; returns the nodes that are new there."""
-    told, load = commit.counts["told"], commit.counts["load"]
-    rules = [RuleCount(**{**rule, "first": ()}) for rule in told["rules"]]
-    checks = [CheckReport(**{"target": commit.node, **check}) for check in told["checks"]]
-    target = NodeReport(commit.node, "target", **commit.counts["node"])
+    record, counts, target = commit.record, commit.counts, commit.node_report
     before = list(report.nodes)
-    nodes = [*(NodeReport(**values) for values in told["nodes"]), target]
-    put_counts(report, commit.node, TargetCounts(frozenset(commit.files_done), nodes, rules))
+    put_counts(report, commit.node, TargetCounts(frozenset(commit.files_done), [*record.nodes, target], record.rules))
     warn_of_counts(report)
-    report.checks += checks
-    for hook in commit.counts.get("hooks", ()):
-        add_hook(report, HookReport(**hook))
-    add_quarantined(report, load["quarantine_rows"], load["quarantine_entries"], told["tables"])
+    report.checks += record.checks
+    for hook in record.hooks:
+        add_hook(report, hook)
+    add_quarantined(report, counts.quarantine_rows, counts.quarantine_entries, commit.reject_tables)
     add_warnings(
         report,
         [
-            *check_warnings(checks),
-            *_load_warnings(commit.node, load, rules),
-            *older_warnings(commit.node, load.get("older", 0)),
-            *known_warnings(commit.node, load.get("differing", 0), load.get("doubtful", 0)),
-            *ahead_warnings(commit.node, load.get("ahead", 0)),
-            *behind_warnings(commit.node, load.get("below_bound", 0), commit.files_done),
+            *check_warnings(record.checks),
+            *_load_warnings(commit.node, counts, record.rules),
+            *older_warnings(commit.node, counts.older),
+            *known_warnings(commit.node, counts.differing, counts.doubtful),
+            *ahead_warnings(commit.node, counts.ahead),
+            *behind_warnings(commit.node, counts.below_bound, commit.files_done),
             *_restore_warnings(commit),
         ],
     )
-    if replayed := commit.counts.get("replay"):
-        report.row_counts = dict(replayed["counts"])
+    if commit.kind is LoadKind.REPLAY:
+        report.row_counts = dict(record.row_results)
     return [node for node in report.nodes if node not in (*before, target)] + [target]
 
 
@@ -176,23 +142,23 @@ def older_warnings(node: str, older: int) -> list[RunWarning]:
 
 
 def _restore_warnings(commit: LoadCommit) -> list[RunWarning]:
-    others = commit.counts.get("restored", {}).get("others")
-    if not others:
+    restore, table = commit.record.restore, commit.table
+    if restore is None or not restore.others:
         return []
-    schema, table = commit.counts["table"]["name"]
     text = (
-        f"Since the backup {', '.join(others)} loaded {schema}.{table} too: those rows are gone, though they count as "
+        f"Since the backup {', '.join(restore.others)} loaded {table.schema}.{table.table} too: those rows are gone, "
+        "though they count as loaded there. Load them again."
     )
-    return [RunWarning("restore.others_undone", commit.node, f"{text}loaded there. Load them again.")]
+    return [RunWarning("restore.others_undone", commit.node, text)]
 
 
-def _load_warnings(node: str, load: Mapping[str, int], rules: Iterable[RuleCount]) -> list[RunWarning]:
+def _load_warnings(node: str, counts: LoadCounts, rules: Iterable[RuleCount]) -> list[RunWarning]:
     warnings = []
-    if swallowed := load["suppressed"] - load.get("older", 0):
+    if swallowed := counts.suppressed - counts.older:
         warnings.append(
             RunWarning("rows.suppressed", node, f"A trigger of the table swallowed {counted(swallowed, 'row')}.")
         )
-    violated, kept = sum(rule.violations for rule in rules), load["quarantine_entries"]
+    violated, kept = sum(rule.violations for rule in rules), counts.quarantine_entries
     if kept < violated:
         warnings.append(
             RunWarning(

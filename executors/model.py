@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic.alias_generators import to_camel
 
-from executors.effects import Effect
+from executors.effects import Effect as Effect
 from ir.allowances import Allowance
 from ir.destinations import Destination as Destination
 from ir.destinations import DestinationColumn as DestinationColumn
@@ -407,7 +407,7 @@ class HookReport:
 
 @dataclass(slots=True)
 class RunReport:
-    """What a run did, as `flow run --json` prints it (without the run's own identity and times).
+    """What a run did.
 
     `nodes` and `rules` are made from the `shares` of its targets (`executors.markers.put_counts`). Of a run over
     rejected rows `row_counts` tells how many had which result, and `row_results` row by row what a check without a load
@@ -429,59 +429,6 @@ class RunReport:
     row_counts: dict[str, int] = field(default_factory=dict)
     row_results: list[dict[str, Any]] = field(default_factory=list)
 
-    def _shown_check(self, check: CheckReport) -> dict[str, Any]:
-        """A check that several targets share has looked at the rows of each, and says whose."""
-        shown = {
-            "node": check.node,
-            "check": check.check,
-            "ok": check.ok,
-            "message": check.message,
-            "observed": check.observed,
-            **({"subject": check.subject} if check.subject else {}),
-        }
-        key = check.node, check.check, check.subject
-        others = {c.target for c in self.checks if (c.node, c.check, c.subject) == key} - {check.target}
-        return {**shown, "target": check.target} if others else shown
-
-    def to_json(self) -> dict[str, Any]:
-        """The part of `flow run --json` that the engine knows."""
-        return {
-            "nodes": [_camel({k: v for k, v in asdict(n).items() if v is not None}) for n in self.nodes],
-            "rules": [
-                {
-                    "node": r.node,
-                    "rule": r.rule_id,
-                    "type": r.type,
-                    "field": r.field,
-                    "onFail": r.on_fail,
-                    "violations": r.violations,
-                    "evaluated": r.evaluated,
-                }
-                for r in self.rules
-            ],
-            "checks": [self._shown_check(check) for check in self.checks],
-            "quarantine": {
-                "rows": self.quarantine_rows,
-                "entries": self.quarantine_entries,
-                "tables": self.quarantine_tables,
-            },
-            "warnings": [asdict(w) for w in self.warnings],
-            "hooks": [hook.to_json() for hook in self.hooks],
-        }
-
 
 def _camel(values: Mapping[str, Any]) -> dict[str, Any]:
     return {to_camel(key): value for key, value in values.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class LoadCommit:
-    """The commit marker of one target, as it stands in `flow_meta.load_commits` of the target database."""
-
-    run_id: str
-    node: str
-    attempt: int
-    counts: Mapping[str, Any]
-    token: int = 0
-    hooks_done: Sequence[str] = ()
-    files_done: Sequence[str] = ()

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from executors.model import LoadCommit, NodeReport, SourceFile
+from executors.load_record import LoadCommit
+from executors.model import NodeReport, SourceFile
 
 
 class Events(Protocol):

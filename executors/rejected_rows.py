@@ -12,6 +12,7 @@ from psycopg import sql
 
 from executors.model import RowsRef, RunJob, RunWarning, SourceField
 from executors.postgres.client import translate
+from executors.postgres.commit_rows import source_fields_of
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.kept_rows import MARKS, PART_ROWS, KeptPart, KeptReader
 from executors.postgres.names import TableName, identifier_of
@@ -26,7 +27,7 @@ from executors.secrets import encrypt
 from ir.connectors import CONNECTORS
 from ir.load_modes import LOAD_MODES, load_mode
 from ir.nodes import Source
-from ir.types import STRING, ColumnType
+from ir.types import STRING
 
 Place = tuple[int, int]
 """Where a row stands in the reading: the place of its origin, and its record there."""
@@ -230,20 +231,18 @@ def names_in(conn: Conn, table: TableName, ids: Collection[int]) -> set[str]:
 
 
 def fields_of_runs(conn: Conn, runs: Collection[str], node: str) -> tuple[SourceField, ...]:
-    """The fields that the source had in these runs, as their commit markers tell; none where they do not. One that
+    """The fields that the source had in these runs, as their commit markers say. One that
     was of different types is text."""
     if not exists(conn, "flow_meta", "load_commits"):
         return ()
     rows = conn.execute(
-        "SELECT counts -> 'told' -> 'fields' FROM flow_meta.load_commits WHERE run_id = ANY(%s) AND node = %s"
-        " AND counts -> 'told' ? 'fields' ORDER BY token",
+        "SELECT source_fields FROM flow_meta.load_commits WHERE run_id = ANY(%s) AND node = %s ORDER BY token",
         [list(runs), node],
     ).fetchall()
     found: dict[str, SourceField] = {}
-    for (fields,) in rows:
-        for name, kind, as_text in fields:
-            new = SourceField(name, ColumnType.parse(kind), as_text)
-            found[name] = new if found.get(name, new) == new else SourceField(name, STRING)
+    for (stored,) in rows:
+        for new in source_fields_of(stored):
+            found[new.name] = new if found.get(new.name, new) == new else SourceField(new.name, STRING)
     return tuple(found.values())
 
 
@@ -254,8 +253,8 @@ def tables_of_runs(conn: Conn, runs: Collection[str]) -> list[TableName]:
         return []
     rows = conn.execute(
         "SELECT DISTINCT t.name FROM flow_meta.load_commits AS c"
-        " CROSS JOIN jsonb_array_elements_text(c.counts -> 'told' -> 'tables') AS t(name)"
-        " WHERE c.run_id = ANY(%s) AND NOT c.counts ? 'replay' ORDER BY 1",
+        " CROSS JOIN unnest(c.reject_tables) AS t(name)"
+        " WHERE c.run_id = ANY(%s) AND c.kind <> 'replay' ORDER BY 1",
         [list(runs)],
     ).fetchall()
     return [TableName.parse(name) for (name,) in rows]
@@ -273,7 +272,7 @@ def runs_replaced(conn: Conn, owner: Owner, node: str, runs: Collection[str]) ->
         "  SELECT max(n.token) FROM flow_meta.load_commits AS n WHERE n.tenant = %(tenant)s"
         "  AND n.pipeline = %(pipeline)s AND n.node = %(node)s AND n.token > (SELECT min(token) FROM theirs)"
         "  AND n.undone_by IS NULL"
-        "  AND NOT n.counts ?| ARRAY['replay', 'restored'] AND n.counts ->> 'mode' = ANY(%(modes)s))",
+        "  AND n.kind = 'load' AND n.load_mode = ANY(%(modes)s))",
         {
             "runs": list(runs),
             "node": node,

@@ -10,8 +10,9 @@ from typing import Any
 from executors.errors import Cancelled, Failure, Terminal, Transient
 from executors.hooks import HANDLERS
 from executors.hooks.base import HookCall, Interruption
+from executors.load_record import LoadCommit
 from executors.markers import add_hook
-from executors.model import HookReport, LoadCommit, RunJob, RunReport
+from executors.model import HookReport, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.ddl import Conn
@@ -68,7 +69,7 @@ class TargetHooks:
                 self._add(placed, "succeeded", "An earlier attempt of this run did it.")
             elif stopped:
                 self._add(placed, "not_run", stopped)
-            elif (failure := self._try(placed, commit.counts["node"])) is None:
+            elif (failure := self._try(placed, commit.node_counts)) is None:
                 meta.add_hook_done(conn, commit.run_id, commit.node, placed.id)
                 done.append(placed.id)
                 self._ports.events.committed(replace(commit, hooks_done=tuple(done)))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-
-from psycopg.types.json import Jsonb
+from dataclasses import asdict
 
 from executors.model import BackupRef
 from executors.postgres.ddl import Conn
@@ -23,13 +22,13 @@ _UNDO = """
 UPDATE flow_meta.load_commits c SET undone_by = %(by)s FROM flow_meta.backups b
 WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
 AND c.undone_by IS NULL AND (c.token >= b.token OR c.run_id = ANY (b.undone))
-RETURNING c.run_id, c.counts -> 'told' -> 'tables', c.counts -> 'superseded' -> 'tables'"""
+RETURNING c.run_id, c.reject_tables || c.superseded_tables"""
 
 _REDO = """
 UPDATE flow_meta.load_commits c SET undone_by = NULL FROM flow_meta.backups b
 WHERE b.run_id = %(run)s AND b.node = %(node)s AND c.tenant = b.tenant AND c.pipeline = b.pipeline AND c.node = b.node
 AND c.undone_by IS NOT NULL AND c.token < b.token AND c.run_id <> ALL (b.undone)
-RETURNING c.run_id, c.counts -> 'told' -> 'tables', c.counts -> 'superseded' -> 'tables'"""
+RETURNING c.run_id, c.reject_tables || c.superseded_tables"""
 
 _HELD = """
 SELECT DISTINCT unnest(c.files_done) FROM flow_meta.load_commits c, flow_meta.backups b
@@ -45,7 +44,7 @@ SELECT DISTINCT CASE WHEN c.tenant <> b.tenant THEN 'a pipeline of another works
     WHEN c.pipeline <> b.pipeline THEN format('pipeline %%s', c.pipeline) ELSE format('target %%s', c.node) END
 FROM flow_meta.load_commits c, flow_meta.backups b WHERE b.run_id = %(run)s AND b.node = %(node)s
 AND (c.tenant, c.pipeline, c.node) <> (b.tenant, b.pipeline, b.node) AND c.committed_at > b.taken_at
-AND c.undone_by IS NULL AND (c.counts -> 'table' -> 'name' = %(name)s OR c.counts -> 'table' -> 'oid' = %(oid)s)
+AND c.undone_by IS NULL AND ((c.target_schema, c.target_table) = (%(schema)s, %(table)s) OR c.target_oid = %(oid)s)
 ORDER BY 1"""
 
 
@@ -66,9 +65,9 @@ def put_files_back(conn: Conn, run: RunRef, ref: BackupRef) -> tuple[set[str], s
     redo = (_REDO, count_as_loaded, close_replayed, supersede_again)
     for change, *notes in (undo, redo):
         changed = conn.execute(change, {**_values(ref), "by": run.run_id}).fetchall()
-        tables = {table for _, *kept in changed for names in kept for table in names or ()}
+        tables = {table for _, names in changed for table in names}
         for note in notes:
-            note(conn, run, [run_id for run_id, *_ in changed], tables)
+            note(conn, run, [run_id for run_id, _ in changed], tables)
     return before, _held(conn, ref)
 
 
@@ -79,7 +78,7 @@ def newest_tokens(conn: Conn, run: RunRef, hashes: Collection[str]) -> dict[str,
 
 def others_since(conn: Conn, ref: BackupRef, table: TableName) -> tuple[str, ...]:
     """Who else has loaded the table since the backup; what they loaded counts as loaded for them all the same."""
-    now = {name: Jsonb(value) for name, value in table_identity(conn, table.schema, table.table).items()}
+    now = asdict(table_identity(conn, table.schema, table.table))
     return tuple(words for (words,) in conn.execute(_OTHERS, {**_values(ref), **now}).fetchall())
 
 

@@ -35,8 +35,8 @@ SELECT coalesce(has_table_privilege(to_regclass('flow_meta.load_commits'), 'SELE
 
 _IS_LOADED = """
 SELECT EXISTS (
-    SELECT FROM flow_meta.load_commits c WHERE c.counts -> 'table' -> 'oid' IN (
-        SELECT to_jsonb(coalesce(i.first_oid, t.oid))
+    SELECT FROM flow_meta.load_commits c WHERE c.target_oid IN (
+        SELECT coalesce(i.first_oid, t.oid)
         FROM unnest(%s::bigint[]) AS t(oid) LEFT JOIN flow_meta.inherited_identities i ON i.oid = t.oid))"""
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from executors.errors import Terminal
-from executors.model import Backup, LoadCommit
+from executors.load_record import LoadCommit, LoadCounts, LoadKind, LoadRecord
+from executors.model import Backup
 from executors.postgres.backups import take_backup
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
 from executors.postgres.explain import explain
 from executors.postgres.fences import require_fence
 from executors.postgres.load_modes import load_handler
-from executors.postgres.load_plan import LoadCounts, LoadFile, LoadPlan, ModeCounts, RejectCounts
+from executors.postgres.load_plan import LoadFile, LoadPlan, ModeCounts, RejectCounts
 from executors.postgres.meta import RunRef, find_commit, table_identity, write_commit
 from executors.postgres.quarantine import close_not_loaded, write_rejects
 from executors.postgres.recording import recorded
@@ -22,7 +24,7 @@ from executors.postgres.superseding import Superseded, supersede_replaced
 from executors.postgres.table_lock import lock_table
 from ir.load_modes import load_mode
 
-__all__ = ["LoadCounts", "LoadFile", "LoadPlan", "RunRef", "commit_load"]
+__all__ = ["LoadFile", "LoadPlan", "RunRef", "commit_load"]
 
 
 def commit_load(conn: Conn, plan: LoadPlan, *, explains: bool = True) -> LoadCounts:
@@ -46,7 +48,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
     with conn.transaction():
         require_fence(conn, plan.run)
         if committed := find_commit(conn, plan.run):
-            return _counts_of(committed)
+            return committed.counts
         lock_table(conn, plan.target, plan.run.node)
         _apply_settings(conn, plan)
         if _tells_lost_rows(plan):
@@ -61,15 +63,20 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
         counts = _reconciled(conn, plan, done)
         rejects = (plan.after_load or _keep_rejects)(conn, plan, counts)
         counts = replace(counts, quarantine_rows=rejects.rows, quarantine_entries=rejects.entries)
-        marker = {
-            **_marker(conn, plan, counts, done),
-            "sql": statements,
-            "backup": backup and asdict(backup),
-            "superseded": asdict(superseded),
-            **rejects.told,
-        }
-        write_commit(conn, plan.run, marker, [f.sha256 for f in plan.files if f.is_unit])
+        write_commit(conn, plan.run, _marker(conn, plan, _Done(counts, done, rejects, superseded, statements, backup)))
     return counts
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What the transaction has done, for its marker."""
+
+    counts: LoadCounts
+    mode: ModeCounts
+    rejects: RejectCounts
+    superseded: Superseded
+    statements: Sequence[str]
+    backup: Backup | None
 
 
 def _keep_rejects(conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
@@ -107,23 +114,35 @@ def _run_mode(conn: Conn, plan: LoadPlan) -> tuple[ModeCounts, Backup | None]:
     return done, kept[0] if kept else None
 
 
-def _counts_of(commit: LoadCommit) -> LoadCounts:
-    return LoadCounts(**commit.counts["load"])
-
-
-def _marker(conn: Conn, plan: LoadPlan, counts: LoadCounts, done: ModeCounts) -> dict[str, object]:
-    table = table_identity(conn, plan.target.schema, plan.target.table)
-    node = {**plan.node_counts, **counts.node_fields()}
-    return {
-        "load": counts.to_json(),
-        "mode": plan.load_mode,
-        "node": node,
-        "told": plan.told,
-        "table": table,
-        "watermark": done.watermark,
-        "read_from": plan.rows_range and plan.rows_range.bound,
-        "hooks": [asdict(hook) for hook in plan.hooks_ran()],
-    }
+def _marker(conn: Conn, plan: LoadPlan, done: _Done) -> LoadCommit:
+    run, findings, row_results = plan.run, plan.findings, done.rejects.row_results
+    return LoadCommit(
+        run_id=run.run_id,
+        node=run.node,
+        attempt=run.attempt,
+        token=run.token,
+        kind=LoadKind.LOAD if row_results is None else LoadKind.REPLAY,
+        load_mode=plan.load_mode,
+        table=table_identity(conn, plan.target.schema, plan.target.table),
+        counts=done.counts,
+        watermark=done.mode.watermark,
+        read_from=plan.rows_range.bound if plan.rows_range else None,
+        reject_tables=findings.reject_tables,
+        superseded_tables=done.superseded.tables,
+        source_fields=findings.source_fields,
+        record=LoadRecord(
+            input=plan.input,
+            nodes=findings.nodes,
+            rules=findings.rules,
+            checks=findings.checks,
+            hooks=tuple(plan.hooks_ran()),
+            statements=tuple(done.statements),
+            backup=done.backup,
+            superseded_entries=done.superseded.entries,
+            row_results=row_results or {},
+        ),
+        files_done=tuple(f.sha256 for f in plan.files if f.is_unit),
+    )
 
 
 def _apply_settings(conn: Conn, plan: LoadPlan) -> None:

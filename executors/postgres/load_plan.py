@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from psycopg import sql
 
+from executors.load_record import InputCounts, LoadCounts, LoadFindings, WatermarkValue
 from executors.model import Destination, DestinationColumn, HookReport, StageColumn
 from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import NONE_SKIPPED, IncrementalRange, SkippedRows
@@ -40,8 +40,8 @@ class LoadPlan:
     `upsert_key` the last by `order_by` stays, else the last in source order, where the source `keeps_order`; one
     that is older by `order_by` than the row of the table stays out.
     `quarantine` maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when
-    the rows stand ready and nothing of the table is locked yet, by modes that say so. `node_counts` and `told` (from
-    `executors.markers`) go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
+    the rows stand ready and nothing of the table is locked yet, by modes that say so. `input` and
+    `findings` go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
     those of its transaction. `window` says where an incremental load begins; the rows that were set `aside` for it are
     neither in staging nor in `staged` any more. `before_change` is called before the first statement that changes the
     table; `backs_up` says that the table is kept as it is before the load.
@@ -62,8 +62,8 @@ class LoadPlan:
     keeps_order: bool = True
     files: Sequence[LoadFile] = ()
     quarantine: Mapping[str, str] = field(default_factory=dict)
-    node_counts: Mapping[str, int | None] = field(default_factory=dict)
-    told: Mapping[str, Any] = field(default_factory=dict)
+    input: InputCounts = field(default_factory=InputCounts)
+    findings: LoadFindings = field(default_factory=LoadFindings)
     settings: Mapping[str, str] = field(default_factory=dict)
     hooks_ran: Callable[[], Sequence[HookReport]] = tuple
     before_swap: Callable[[], None] = lambda: None
@@ -106,62 +106,25 @@ def _is_made_for(name: str, column: DestinationColumn) -> bool:
 @dataclass(frozen=True, slots=True)
 class ModeCounts:
     """What one load mode did with the staged rows, as the database counted, and where an incremental load ended.
-    `older` rows stayed out, for the table holds newer ones; `ahead` rows were loaded and cannot be a mark."""
+    `older` rows stayed out, for the table holds newer ones; `ahead` rows were loaded and cannot be a watermark."""
 
     inserted: int = 0
     updated: int = 0
     unchanged: int = 0
     replaced: int = 0
     older: int = 0
-    watermark: Mapping[str, str] | None = None
+    watermark: WatermarkValue | None = None
     ahead: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class LoadCounts:
-    """What a load committed. `staged = replaced + behind the watermark + suppressed + loaded`, with `loaded = "
-    "inserted +
-    updated + unchanged` and, behind the watermark, what is below the bound and what was read again. `older` of the
-    `suppressed` rows stayed out because the table holds newer ones; a trigger swallowed the others. `ahead` of
-    the inserted rows are dated after the database's clock, or not a number; `differing` and `doubtful` are those of
-    `SkippedRows`."""
-
-    staged: int
-    inserted: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    replaced: int = 0
-    suppressed: int = 0
-    older: int = 0
-    below_bound: int = 0
-    read_again: int = 0
-    ahead: int = 0
-    differing: int = 0
-    doubtful: int = 0
-    quarantine_rows: int = 0
-    quarantine_entries: int = 0
-
-    @property
-    def loaded(self) -> int:
-        return self.inserted + self.updated + self.unchanged
-
-    def node_fields(self) -> dict[str, int]:
-        """The counts under the names of `NodeReport`."""
-        names = ("staged", "inserted", "updated", "unchanged", "replaced", "suppressed", "loaded")
-        behind = self.below_bound + self.read_again
-        return {"rows_out": self.loaded, "rows_behind_mark": behind, **{f"rows_{n}": getattr(self, n) for n in names}}
-
-    def to_json(self) -> dict[str, int]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class RejectCounts:
-    """Rejected rows and entries that a load has kept, and what its marker tells of them besides."""
+    """Rejected rows and entries that a load has kept. `row_results` says how many rows of a replay had which result;
+    it is None for other loads."""
 
     rows: int
     entries: int
-    told: Mapping[str, Any] = field(default_factory=dict)
+    row_results: Mapping[str, int] | None = None
 
 
 BeforeChange = Callable[["LoadPlan"], None]

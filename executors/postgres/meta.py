@@ -3,23 +3,22 @@ staging and backups."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from psycopg import sql
-from psycopg.types.json import Jsonb
+from psycopg.rows import dict_row
 
 from executors.errors import Transient
-from executors.model import LoadCommit
+from executors.load_record import LoadCommit, TableIdentity
 from executors.postgres.client import translate
+from executors.postgres.commit_rows import commit_of, row_of
 from executors.postgres.ddl import Conn, body, create_table, ddl, ensure_schema, exists
 from executors.postgres.meta_tables import INDEXES, TABLES
 from executors.postgres.names import quoted
 
 META, STAGING, BACKUPS = "flow_meta", "flow_staging", "flow_backups"
-
-_COMMIT = "SELECT run_id, node, attempt, counts, token, hooks_done, files_done FROM flow_meta.load_commits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +63,9 @@ def _is_complete(conn: Conn) -> bool:
 @translate()
 def find_commits(conn: Conn, run_id: str) -> list[LoadCommit]:
     """The markers of a run, one per target node that has committed."""
-    with conn.transaction():
-        rows = conn.execute(f"{_COMMIT} WHERE run_id = %s ORDER BY node", [run_id]).fetchall()
-    return [LoadCommit(*row) for row in rows]
+    query = "SELECT * FROM flow_meta.load_commits WHERE run_id = %s ORDER BY node"
+    with conn.transaction(), conn.cursor(row_factory=dict_row) as cursor:
+        return [commit_of(row) for row in cursor.execute(query, [run_id]).fetchall()]
 
 
 @translate()
@@ -110,9 +109,9 @@ def files_loaded(
             " FROM flow_meta.load_commits c CROSS JOIN unnest(c.files_done) AS f(sha256)"
             " WHERE c.tenant = %s AND c.pipeline = %s AND c.undone_by IS NULL AND f.sha256 = ANY(%s)"
             " AND (c.node = %s OR (c.node <> ALL(%s)"
-            " AND (c.counts -> 'table' -> 'name' = %s OR c.counts -> 'table' -> 'oid' = %s)))"
+            " AND ((c.target_schema, c.target_table) = (%s, %s) OR c.target_oid = %s)))"
             " ORDER BY f.sha256, c.token DESC",
-            [tenant, pipeline, list(hashes), node, list(others), Jsonb(now["name"]), Jsonb(now["oid"])],
+            [tenant, pipeline, list(hashes), node, list(others), *table, now.oid],
         ).fetchall()
     return {sha256: Loaded(token, by) for sha256, token, by in rows}
 
@@ -124,7 +123,7 @@ def last_files(conn: Conn, tenant: str, pipeline: str, node: str) -> tuple[int, 
     with conn.transaction():
         row = conn.execute(
             "SELECT token, files_done FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
-            " AND undone_by IS NULL AND NOT counts ? 'replay' ORDER BY token DESC, committed_at DESC LIMIT 1",
+            " AND undone_by IS NULL AND kind <> 'replay' ORDER BY token DESC, committed_at DESC LIMIT 1",
             [tenant, pipeline, node],
         ).fetchone()
     return (row[0], frozenset(row[1])) if row else None
@@ -135,26 +134,26 @@ def last_loaded_elsewhere(conn: Conn, tenant: str, pipeline: str, node: str, sch
     """The table of the newest commit of this node, if that is another one; the same one may have been renamed since."""
     with conn.transaction():
         row = conn.execute(
-            "SELECT counts -> 'table' FROM flow_meta.load_commits WHERE tenant = %s AND pipeline = %s AND node = %s"
+            "SELECT target_schema, target_table, target_oid FROM flow_meta.load_commits"
+            " WHERE tenant = %s AND pipeline = %s AND node = %s"
             " ORDER BY token DESC, committed_at DESC LIMIT 1",
             [tenant, pipeline, node],
         ).fetchone()
         now = table_identity(conn, schema, table)
-    then = row and row[0]
-    if not then or then["name"] == now["name"] or then["oid"] == now["oid"]:
+    then = TableIdentity(*row) if row else now
+    if (then.schema, then.table) == (now.schema, now.table) or then.oid == now.oid:
         return None
-    return ".".join(then["name"])
+    return f"{then.schema}.{then.table}"
 
 
-def table_identity(conn: Conn, schema: str, table: str) -> dict[str, Any]:
-    """`{name, oid}`: a dump that is restored keeps the name, a table that is renamed keeps the oid, and one that took
-    the place of another keeps the oid of that one."""
+def table_identity(conn: Conn, schema: str, table: str) -> TableIdentity:
+    """The table of this name; one that took the place of another counts as that one."""
     row = conn.execute(
         "SELECT coalesce((SELECT i.first_oid FROM flow_meta.inherited_identities i WHERE i.oid = t.oid), t.oid)"
         " FROM (SELECT to_regclass(%s)::oid::bigint AS oid) AS t",
         [quoted(schema, table)],
     ).fetchone()
-    return {"name": [schema, table], "oid": row and row[0]}
+    return TableIdentity(schema, table, row[0] if row else None)
 
 
 def inherit_identity(conn: Conn, oid: int, schema: str, table: str) -> None:
@@ -170,8 +169,10 @@ def inherit_identity(conn: Conn, oid: int, schema: str, table: str) -> None:
 
 def find_commit(conn: Conn, run: RunRef) -> LoadCommit | None:
     """The marker of this run and node, read in the caller's transaction."""
-    row = conn.execute(f"{_COMMIT} WHERE run_id = %s AND node = %s", [run.run_id, run.node]).fetchone()
-    return LoadCommit(*row) if row else None
+    query = "SELECT * FROM flow_meta.load_commits WHERE run_id = %s AND node = %s"
+    with conn.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(query, [run.run_id, run.node]).fetchone()
+    return commit_of(row) if row else None
 
 
 @translate()
@@ -195,13 +196,13 @@ def add_hook_done(conn: Conn, run_id: str, node: str, hook: str) -> None:
         )
 
 
-def write_commit(conn: Conn, run: RunRef, counts: Mapping[str, Any], files_done: Sequence[str]) -> None:
+def write_commit(conn: Conn, run: RunRef, commit: LoadCommit) -> None:
     """Write the marker in the caller's transaction: it commits with the rows or not at all.
 
     By the clock while the table is locked, so that the times of its loads are in their order.
     """
-    conn.execute(
-        "INSERT INTO flow_meta.load_commits (run_id, tenant, pipeline, node, attempt, token, counts, files_done,"
-        " committed_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, clock_timestamp())",
-        [run.run_id, run.tenant, run.pipeline, run.node, run.attempt, run.token, Jsonb(counts), list(files_done)],
+    row = {"tenant": run.tenant, "pipeline": run.pipeline, **row_of(commit)}
+    statement = sql.SQL("INSERT INTO flow_meta.load_commits ({}, committed_at) VALUES ({}, clock_timestamp())").format(
+        sql.SQL(", ").join(map(sql.Identifier, row)), sql.SQL(", ").join(map(sql.Placeholder, row))
     )
+    conn.execute(statement, row)

@@ -78,10 +78,10 @@ def _loads(conn: Conn, owner: Owner, node: str, rows_range: IncrementalRange) ->
     """The loads of the target that count, in their order. A bound of another column or type than now counts as none."""
     query = sql.SQL(
         "SELECT l.run_id, CASE WHEN l.of = {of} THEN l.read_from END FROM ("
-        "SELECT c.run_id, c.token, c.counts ->> 'read_from' AS read_from,"
-        " lag(ARRAY[c.counts -> 'watermark' ->> 'column', c.counts -> 'watermark' ->> 'type']) OVER loads AS of"
+        "SELECT c.run_id, c.token, c.read_from,"
+        " lag(ARRAY[c.watermark_column, c.watermark_type]) OVER loads AS of"
         " FROM flow_meta.load_commits AS c WHERE c.tenant = {tenant} AND c.pipeline = {pipeline} AND c.node = {node}"
-        " AND c.undone_by IS NULL AND NOT c.counts ?| ARRAY['replay', 'restored']"
+        " AND c.undone_by IS NULL AND c.kind = 'load'"
         " WINDOW loads AS (ORDER BY c.token)) AS l ORDER BY l.token"
     ).format(
         of=sql.Literal([rows_range.column, rows_range.type.name]),

@@ -10,12 +10,13 @@ from typing import Any
 from psycopg import sql
 
 from executors.errors import Transient
+from executors.load_record import LoadCounts
 from executors.postgres.boundary_rows import note_known
 from executors.postgres.ddl import Conn
 from executors.postgres.effects import LONGEST_VALUE
 from executors.postgres.incremental_range import IncrementalRange, require_unmoved
 from executors.postgres.key_match import comparable, differs, is_newer, own_rows, same_key, value_columns
-from executors.postgres.load_plan import LoadCounts, LoadPlan, Place, RejectCounts, staged_value, winning_rows
+from executors.postgres.load_plan import LoadPlan, Place, RejectCounts, staged_value, winning_rows
 from executors.postgres.may_replace import is_in
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import write_rejects
@@ -156,7 +157,7 @@ class ReplayCommit:
         results = [*evaluated, *self.left_out]
         write_results(conn, plan.run, results)
         rows, entries = _count_rejects(conn, plan)
-        return RejectCounts(rows, entries, {"replay": {"counts": dict(Counter(one.result for one in results))}})
+        return RejectCounts(rows, entries, Counter(one.result for one in results))
 
     def _claim(self, conn: Conn, plan: LoadPlan, rows: list[KeptRow]) -> None:
         run = sql.Literal(plan.run.run_id)

@@ -84,8 +84,8 @@ def _tables_before(conn: Conn, run: RunRef) -> list[str]:
     """The quarantine tables of all runs that have loaded the target."""
     rows = conn.execute(
         "SELECT DISTINCT t.name FROM flow_meta.load_commits AS c"
-        " CROSS JOIN jsonb_array_elements_text(c.counts -> 'told' -> 'tables') AS t(name)"
-        " WHERE c.tenant = %s AND c.pipeline = %s AND c.node = %s AND NOT c.counts ? 'replay' ORDER BY 1",
+        " CROSS JOIN unnest(c.reject_tables) AS t(name)"
+        " WHERE c.tenant = %s AND c.pipeline = %s AND c.node = %s AND c.kind <> 'replay' ORDER BY 1",
         [run.tenant, run.pipeline, run.node],
     ).fetchall()
     return [name for (name,) in rows]

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from executors.destination import refuse_unloadable
 from executors.errors import Transient
+from executors.load_record import LoadCommit
 from executors.markers import add_warnings
-from executors.model import LoadCommit, RunJob, RunReport
+from executors.model import RunJob, RunReport
 from executors.ports import Ports
 from executors.reading import Reading
 from executors.runs.load_steps import (

@@ -12,7 +12,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from executors.errors import Terminal
-from executors.model import LoadCommit, RowsRef, RunJob, RunReport
+from executors.load_record import LoadCommit
+from executors.model import RowsRef, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres.client import translate
 from executors.postgres.replay import close_repeats

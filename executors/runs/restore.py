@@ -7,8 +7,17 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
 from executors.errors import Failure, Terminal
-from executors.markers import add_warnings, tell, told_of
-from executors.model import BackupRef, LoadCommit, RunJob, RunReport, RunWarning
+from executors.load_record import (
+    InputCounts,
+    LoadCommit,
+    LoadCounts,
+    LoadKind,
+    LoadRecord,
+    RestoreRecord,
+    WatermarkValue,
+)
+from executors.markers import add_warnings, tell
+from executors.model import BackupRef, RunJob, RunReport, RunWarning
 from executors.ports import LoadUnits, Ports
 from executors.postgres import meta
 from executors.postgres.backup_files import newest_tokens
@@ -16,7 +25,6 @@ from executors.postgres.backups import Restored, restore_backup
 from executors.postgres.client import connect, interrupt, translate
 from executors.postgres.ddl import Conn
 from executors.postgres.fences import raise_fence, require_fence
-from executors.postgres.load_plan import LoadCounts
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName
 from executors.postgres.table_lock import lock_table
@@ -77,8 +85,8 @@ def restore_table(state: RestoreState) -> RestoreState:
             return replace(state, commit=committed)
         lock_table(conn, table, run.node)
         restored = restore_backup(conn, run, backup, table)
-        marker = {**_marker(conn, backup, table, restored), "watermark": _watermark(conn, run, table)}
-        meta.write_commit(conn, run, marker, _files_of(conn, run, target, restored, state.ports.units))
+        files = _files_of(conn, run, target, restored, state.ports.units)
+        meta.write_commit(conn, run, _marker(conn, run, backup, table, restored, files))
     return replace(state, commit=meta.marker_of(conn, run))
 
 
@@ -92,9 +100,9 @@ def report_restore(state: RestoreState) -> RestoreState:
 
 def note_files(state: RestoreState) -> RestoreState:
     """Note which files the table no longer holds, and which it holds again."""
-    restored = state.committed.counts["restored"]
-    state.ports.units.undo(restored["undone"], UNDONE)
-    state.ports.units.finish(restored["redone"])
+    if (restore := state.committed.record.restore) is not None:
+        state.ports.units.undo(restore.undone, UNDONE)
+        state.ports.units.finish(restore.redone)
     return state
 
 
@@ -153,28 +161,29 @@ def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored, units
     return sorted(sha256 for sha256 in files if loaded.get(sha256, 0) > wished.get(sha256, -1))
 
 
-def _watermark(conn: Conn, run: RunRef, table: TableName) -> dict[str, str] | None:
-    """Where an incremental load goes on from here; None where there is no mark."""
+def _watermark(conn: Conn, run: RunRef, table: TableName) -> WatermarkValue | None:
+    """Where an incremental load goes on from here; None where there is no watermark."""
     watermark = find_watermark(conn, WatermarkKey(run.tenant, run.pipeline, table))
-    return {"column": watermark.column, "type": watermark.type, "value": watermark.value} if watermark else None
+    return WatermarkValue(watermark.column, watermark.type, watermark.value) if watermark else None
 
 
-def _marker(conn: Conn, backup: BackupRef, table: TableName, done: Restored) -> dict[str, object]:
-    counts = LoadCounts(done.rows, done.rows, 0, 0, 0)
-    read = {"rows_in": done.rows, "rows_read": done.rows, "rows_filtered": 0, "rows_rejected": 0, "rows_warned": 0}
-    return {
-        "load": counts.to_json(),
-        "node": {**read, **counts.node_fields()},
-        "told": told_of((), (), (), ()),
-        "table": meta.table_identity(conn, table.schema, table.table),
-        "restored": {
-            "run": backup.run_id,
-            "rows_before": done.rows_before,
-            "undone": done.undone,
-            "redone": done.redone,
-            "others": done.others,
-        },
-    }
+def _marker(
+    conn: Conn, run: RunRef, backup: BackupRef, table: TableName, done: Restored, files: Sequence[str]
+) -> LoadCommit:
+    restore = RestoreRecord(backup.run_id, done.rows_before, done.undone, done.redone, done.others)
+    read = InputCounts(rows_in=done.rows, rows_read=done.rows, rows_filtered=0, rows_rejected=0, rows_warned=0)
+    return LoadCommit(
+        run_id=run.run_id,
+        node=run.node,
+        attempt=run.attempt,
+        token=run.token,
+        kind=LoadKind.RESTORE,
+        table=meta.table_identity(conn, table.schema, table.table),
+        counts=LoadCounts(staged=done.rows, inserted=done.rows),
+        watermark=_watermark(conn, run, table),
+        record=LoadRecord(input=read, restore=restore),
+        files_done=tuple(files),
+    )
 
 
 def hooks_not_run(target: Target) -> list[RunWarning]:

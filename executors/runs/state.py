@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from executors.effects import Effect
 from executors.errors import ExpressionFailed, Terminal
 from executors.holding import StagedLoad
+from executors.load_record import LoadCommit
 from executors.model import (
     CheckReport,
     Destination,
-    LoadCommit,
     PassResult,
     RowsRef,
     RuleCount,

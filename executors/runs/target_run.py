@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from executors.model import LoadCommit
+from executors.load_record import LoadCommit
 from executors.postgres.ddl import Conn
 from executors.target_hooks import TargetHooks
 from ir.pipeline import Path

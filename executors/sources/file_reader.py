@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from executors.errors import Failure, Terminal, Transient, WaitForFiles
 from executors.file_order import held_back, line_up, refuse_held_back, warn_of_late
 from executors.formats.files import FileStore, sha256_of
-from executors.model import FileScan, LoadCommit, RunJob, RunWarning, SourceFile
+from executors.load_record import LoadCommit
+from executors.model import FileScan, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.reading import Reading, read_files

@@ -5,7 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 
 from executors.errors import LeaseLost
-from executors.model import Connection, LoadCommit
+from executors.load_record import LoadCommit
+from executors.model import Connection
 from executors.postgres import meta
 from executors.postgres.fences import raise_fence
 from executors.postgres.quarantined import Owner

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.db.models.functions import Now
 
-from executors.model import BackupRef, LoadCommit
+from executors.api import LoadCommit
+from executors.model import BackupRef
 from flowapp.backups.models import Backup, Restore
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import Run
@@ -12,8 +13,8 @@ from flowapp.runs.models import Run
 
 def note_backup(run: Run, commit: LoadCommit) -> None:
     """Keep in mind the backup that a load has taken, if it has."""
-    taken = commit.counts.get("backup")
-    if not taken:
+    taken = commit.record.backup
+    if taken is None:
         return
     (target,) = (target for target in read_document(run.document).targets() if target.id == commit.node)
     Backup.objects.get_or_create(
@@ -23,9 +24,9 @@ def note_backup(run: Run, commit: LoadCommit) -> None:
             "workspace_id": run.workspace_id,
             "pipeline_id": run.pipeline_id,
             "connection": target.connection,
-            "schema": taken["schema"],
-            "table": taken["table"],
-            "rows": taken["rows"],
+            "schema": taken.schema,
+            "table": taken.table,
+            "rows": taken.rows,
             "taken_at": Now(),
         },
     )

@@ -100,7 +100,7 @@ def _rejected(run: Any) -> int | None:
     """A run that ended before its load has counted no target, but may have kept rejected rows."""
     if run.rejected is not None:
         return int(run.rejected)
-    return run.report.get("quarantine", {}).get("rows") or None
+    return run.quarantine_rows or None
 
 
 def _band(pipeline: Pipeline, newest: Run) -> RowCountRange | None:

@@ -60,8 +60,8 @@ def _line_of_run(decision: RowDecision) -> Line:
     if run is not None and run.state not in LOADED:
         return Line(decision, asked=decision.rows, state=run.state)
     if counts is None:
-        counts = run.report.get("rows") if run is not None else None
-    if counts is None:
+        counts = run.stored_report.row_results if run is not None else {}
+    if not counts:
         return Line(decision, asked=decision.rows)
     done, kept_back = _sum(counts, DONE), _sum(counts, KEPT_BACK)
     left_out = sum(counts.values()) - done - kept_back

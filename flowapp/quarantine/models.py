@@ -7,6 +7,8 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from flowapp.quarantine.job_rows import JobRows
+
 
 class Selection(models.Model):
     """Rows that somebody chose, frozen: each by one of its entries and the revision in which it was seen.
@@ -30,26 +32,33 @@ class Selection(models.Model):
 
 
 class RowJob(models.Model):
-    """What a run does with rejected rows. `tables` is a list of `[schema, table, ids of entries, one for each row]`,
-    empty once the run has ended long ago, as are `overwrite` and `hashes` then.
+    """What a run does with rejected rows of one target node.
 
-    `row_from` says what the rows are: as the source gave them, or as they came to the node. `overwrite` are names of
-    rows that may replace rows of the target with their key. `hashes` is a list of `[run, file name, SHA-256]`.
-    `options` is what a mending run computes.
+    `row_from` says what the rows are: as the source gave them, or as they came to the node. A fix computes `expression`
+    for `column`, and leaves what was typed by hand unless it `replaces_typed`. `by_words` is who requested the run,
+    `selection` the choice that it was requested for, which may be gone. `rows` are `JobRows`, NULL once the run has
+    ended long ago.
     """
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.OneToOneField("runs.Run", models.CASCADE, related_name="row_job")
     node = models.CharField(max_length=63)
     row_from = models.CharField(max_length=10)
-    tables = models.JSONField(default=dict)
-    overwrite = models.JSONField(default=list)
-    hashes = models.JSONField(default=dict)
-    options = models.JSONField(default=dict)
+    column = models.TextField(blank=True)
+    expression = models.TextField(blank=True)
+    replaces_typed = models.BooleanField(default=False)
+    by_words = models.CharField(max_length=300, blank=True)
     reason = models.TextField(blank=True)
+    selection = models.UUIDField(null=True)
+    rows = models.JSONField(null=True)
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.node}"
+
+    @property
+    def job_rows(self) -> JobRows:
+        """None of them once they are forgotten."""
+        return JobRows() if self.rows is None else JobRows.from_json(self.rows)
 
 
 class RowDecision(models.Model):

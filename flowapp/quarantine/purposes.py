@@ -14,10 +14,11 @@ from ir.errors import FlowError
 
 def row_results(request: HtmxRequest, run: Run) -> dict[str, Any]:
     """A page of the rows of a replay; an `error` where their database cannot be asked, for the run's numbers stand."""
-    if "rows" not in (run.report or {}):
+    counted = run.stored_report.row_results
+    if not counted:
         return {}
     result = request.GET.get("result", "")
-    wanted = result if result in run.report["rows"] else None
+    wanted = result if result in counted else None
     try:
         found = page_results(run, result=wanted, cursor=request.GET.get("cursor", ""))
     except FlowError as error:

@@ -24,17 +24,20 @@ def rows_of(run: Run) -> RowsRef | None:
     job = RowJob.objects.filter(run=run).first()
     if job is None:
         return None
+    rows = job.job_rows
     return RowsRef(
         node=job.node,
         row_from=job.row_from,
-        tables=[(schema, table, ids) for schema, table, ids in job.tables],
-        overwrite=frozenset(job.overwrite),
-        hashes={(run_id, name): sha256 for run_id, name, sha256 in job.hashes},
-        **{name: job.options.get(name, "") for name in ("column", "expression", "by")},
+        tables=[(of.schema, of.table, of.entries) for of in rows.tables],
+        overwrite=frozenset(rows.overwrite),
+        hashes={(of.run_id, of.name): of.sha256 for of in rows.hashes},
+        column=job.column,
+        expression=job.expression,
+        by=job.by_words,
         reason=job.reason,
-        revisions=job.options.get("revisions", ()),
-        replaces_typed=job.options.get("replaceTyped", False),
-        computed_by=frozenset(job.options.get("computedBy", ())),
+        revisions=[of.revisions for of in rows.tables] if job.column else (),
+        replaces_typed=job.replaces_typed,
+        computed_by=frozenset(rows.computed_by),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.db import transaction
 
@@ -16,6 +15,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
 from flowapp.quarantine.deciding import Part, reach_parts
+from flowapp.quarantine.job_rows import FileHash, JobRows, TableRows
 from flowapp.quarantine.models import RowJob, Selection
 from flowapp.quarantine.records import note_decision
 from flowapp.quarantine.selectors import runs_here
@@ -65,13 +65,6 @@ def ask_for_runs(
         _require_expression(column, expression)
     groups = _group(selection)
     _require_targets(pipeline, groups, loads=not spec.mends)
-    options = {
-        "column": column,
-        "expression": expression,
-        "by": by.words,
-        "selection": str(selection.pk),
-        "replaceTyped": replace_typed,
-    }
     runs = []
     with transaction.atomic():
         for (node, row_from), group in groups.items():
@@ -81,11 +74,13 @@ def ask_for_runs(
                 run=run,
                 node=node,
                 row_from=row_from,
+                column=column,
+                expression=expression,
+                replaces_typed=replace_typed,
+                by_words=by.words[:300],
                 reason=reason.strip()[:2000],
-                tables=[[schema, table, [row.id for row in rows]] for (schema, table), rows in group.tables.items()],
-                overwrite=_allowed(group, overwrite),
-                hashes=_hashes(pipeline, group.rows),
-                options={**options, **(_before_mend(pipeline, column, group) if spec.mends else {})},
+                selection=selection.pk,
+                rows=_rows_of(pipeline, group, column if spec.mends else "", overwrite).to_json(),
             )
             if not spec.only_tells:
                 note_decision(
@@ -179,19 +174,33 @@ def _allowed(group: _Group, overwrite: Collection[str] | str) -> list[str]:
     return names if overwrite == ALL else sorted(set(names) & set(overwrite))
 
 
-def _before_mend(pipeline: Pipeline, column: str, group: _Group) -> dict[str, list[Any]]:
-    """How the rows are seen: an expression that is asked for twice by two presses is computed once, for the second
-    finds the rows changed. And the runs that have computed the column of these rows before, for what else differs from
-    the source was typed."""
+def _rows_of(pipeline: Pipeline, group: _Group, column: str, overwrite: Collection[str] | str) -> JobRows:
+    """What a run over a group is about. A fix gets the revisions of its rows too: an expression that is requested twice
+    by two presses is computed once, for the second finds the rows changed."""
+    return JobRows(
+        tables=tuple(
+            TableRows(
+                schema,
+                table,
+                tuple(row.id for row in rows),
+                tuple(row.revision for row in rows) if column else (),
+            )
+            for (schema, table), rows in group.tables.items()
+        ),
+        overwrite=tuple(_allowed(group, overwrite)),
+        hashes=tuple(_hashes(pipeline, group.rows)),
+        computed_by=tuple(_computed_by(pipeline, column, group)) if column else (),
+    )
+
+
+def _computed_by(pipeline: Pipeline, column: str, group: _Group) -> list[str]:
+    """The runs that have computed the column of these rows before: what else differs from the source was typed."""
     runs = runs_here(pipeline.workspace, {row.mend_run for row in group.rows if row.mend_run})
-    before = RowJob.objects.filter(run__in=runs, options__column=column).values_list("run_id", flat=True)
-    return {
-        "revisions": [[row.revision for row in rows] for rows in group.tables.values()],
-        "computedBy": [str(run) for run in before],
-    }
+    before = RowJob.objects.filter(run__in=runs, column=column).values_list("run_id", flat=True)
+    return [str(run) for run in before]
 
 
-def _hashes(pipeline: Pipeline, rows: list[KeptRow]) -> list[list[str]]:
+def _hashes(pipeline: Pipeline, rows: list[KeptRow]) -> list[FileHash]:
     """The SHA-256 of the files that the rows came from, where just one file of that name was loaded."""
     names = {row.source_file for row in rows if row.source_file}
     found: dict[str, set[str]] = defaultdict(set)
@@ -199,4 +208,4 @@ def _hashes(pipeline: Pipeline, rows: list[KeptRow]) -> list[list[str]]:
     for name, sha256 in units.values_list("name", "sha256"):
         found[name].add(sha256)
     pairs = {(row.run_id, row.source_file) for row in rows if row.source_file and len(found[row.source_file]) == 1}
-    return [[run, name, next(iter(found[name]))] for run, name in sorted(pairs)]
+    return [FileHash(run, name, next(iter(found[name]))) for run, name in sorted(pairs)]

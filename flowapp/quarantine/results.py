@@ -62,7 +62,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
             f"Run {run.number} of {run.pipeline.slug} replayed no rows.",
             hint="For a check without a load, see `rows.results`.",
         )
-    counted = dict((run.report or {}).get("rows", {}))
+    counted = dict(run.stored_report.row_results)
     if result is not None and result not in counted:
         raise FlowError(
             "errors.no_such_result",

@@ -17,6 +17,6 @@ ROW_IDS_DAYS = 7
 def forget_row_ids() -> None:
     """A run that has ended needs them no more: what became of each row is told beside its table. What stays says what
     the run was to do, and why."""
-    over = RowJob.objects.exclude(tables=[]).filter(run__ended_at__lt=from_now(-ROW_IDS_DAYS * DAY))
+    over = RowJob.objects.filter(rows__isnull=False, run__ended_at__lt=from_now(-ROW_IDS_DAYS * DAY))
     while keys := list(over.values_list("pk", flat=True)[:AT_ONCE]):
-        RowJob.objects.filter(pk__in=keys).update(tables=[], overwrite=[], hashes=[])
+        RowJob.objects.filter(pk__in=keys).update(rows=None)

@@ -127,7 +127,7 @@ def _rows_it_had(request: HtmxRequest, run: Run) -> HttpResponse:
     a replay has counted as rejected stands on its own page alone: a later one may have loaded them."""
     words = purpose_of(run).over_rows
     if words and words.loads:
-        rejected = [result for result in REJECTED if run.report.get("rows", {}).get(result)]
+        rejected = [result for result in REJECTED if run.stored_report.row_results.get(result)]
         only = f"?result={rejected[0]}" if len(rejected) == 1 else ""
         return redirect(f"{reverse('runs:detail', args=[request.workspace.slug, run.pk])}{only}#one-by-one")
     wanted = urlencode({"pipeline": run.pipeline.slug})

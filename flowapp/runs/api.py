@@ -111,7 +111,7 @@ class RunHookAgain(APIView):
     def post(self, request: Request, run: UUID, hook: str) -> Response:
         """Let a worker run a post-hook again that failed or was not run. The load is not repeated."""
         asked = ask_for_hook(get_run(request.workspace, run), hook)
-        return Response(HookSerializer(asked).data, status.HTTP_202_ACCEPTED)
+        return Response(HookSerializer(asked.to_json()).data, status.HTTP_202_ACCEPTED)
 
 
 urlpatterns = [

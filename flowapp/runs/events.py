@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from executors.model import LoadCommit
+from executors.api import LoadCommit
 from flowapp.hook import Hook
 from flowapp.runs.models import Run
 

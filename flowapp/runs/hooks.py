@@ -6,9 +6,9 @@ A run that has ended is held for one hook at a time by its lease; the holder's k
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
 from uuid import UUID
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from executors.api import Interruption, rerun_hook
-from executors.model import RunJob
+from executors.model import HookReport, RunJob
 from flowapp.alerts.services import resolve_by
 from flowapp.clock import from_now
 from flowapp.connections.services import resolve_connections, resolve_webhooks
@@ -25,12 +25,11 @@ from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.broker import send_hook
 from flowapp.runs.models import CommitRecord, Run, RunLog, State
-from flowapp.runs.reports import hook_document
+from flowapp.runs.stored_report import StoredReport, redacted_hook
 from ir.errors import FlowError
 from ir.hooks.base import PlacedHook
 from ir.nodes import Target
 
-Hook = dict[str, Any]
 STAGE = "postHook"
 QUEUED_SECONDS = 300
 """How long a worker may take to begin; then anybody may ask again."""
@@ -57,15 +56,11 @@ def _interruptible() -> Iterator[Interruption]:
         _running.discard(interruption)
 
 
-def hooks_of(run: Run) -> list[Hook]:
-    return [dict(hook) for hook in (run.report or {}).get("hooks", [])]
+def can_run_again(run: Run, hook: HookReport) -> bool:
+    return run.state == State.LOADED_HOOK_FAILED and hook.stage == STAGE and hook.state != "succeeded"
 
 
-def can_run_again(run: Run, hook: Mapping[str, Any]) -> bool:
-    return run.state == State.LOADED_HOOK_FAILED and hook["stage"] == STAGE and hook["state"] != "succeeded"
-
-
-def ask_for_hook(run: Run, slug: str) -> Hook:
+def ask_for_hook(run: Run, slug: str) -> HookReport:
     """Let a worker run one hook again. Raises FlowError if there is no such hook, it is done, or one is under way."""
     with transaction.atomic():
         hook, key = _take_hook(run, slug)
@@ -73,7 +68,7 @@ def ask_for_hook(run: Run, slug: str) -> Hook:
     return hook
 
 
-def run_hook_here(run: Run, slug: str) -> Hook:
+def run_hook_here(run: Run, slug: str) -> HookReport:
     """Run one hook again in this process; returns what came of it. Raises FlowError as `ask_for_hook` does."""
     _, key = _take_hook(run, slug)
     try:
@@ -81,10 +76,10 @@ def run_hook_here(run: Run, slug: str) -> Hook:
     finally:  # an interrupt must not bar the hook until the lease runs out
         Run.objects.filter(pk=run.pk, lease_owner=key).update(lease_owner="", lease_until=None)
     run.refresh_from_db()
-    return next(hook for hook in hooks_of(run) if hook["id"] == slug)
+    return _hook_of(run, slug)
 
 
-def _take_hook(run: Run, slug: str) -> tuple[Hook, str]:
+def _take_hook(run: Run, slug: str) -> tuple[HookReport, str]:
     """The hook, marked as about to run, and the key that is good for one try of it."""
     _find(run, slug)
     key = f"hook-{secrets.token_hex(8)}"
@@ -93,26 +88,35 @@ def _take_hook(run: Run, slug: str) -> tuple[Hook, str]:
             raise FlowError("hook.busy", "A hook of this run is running.", hint="Wait until it finishes.")
         # Another hook may have ended since the run was read.
         run.refresh_from_db()
-        hooks, hook = _find(run, slug)
-        hook["state"] = "queued"
-        Run.objects.filter(pk=run.pk, lease_owner=key).update(report={**run.report, "hooks": hooks})
+        hook = replace(_find(run, slug), state="queued")
+        Run.objects.filter(pk=run.pk, lease_owner=key).update(report=_with_hook(run, hook).to_json())
     return hook, key
 
 
-def _find(run: Run, slug: str) -> tuple[list[Hook], Hook]:
-    """All hooks of the run, and the one that is to run again."""
-    hooks = hooks_of(run)
-    hook = next((hook for hook in hooks if hook["id"] == slug), None)
+def _hook_of(run: Run, slug: str) -> HookReport:
+    return next(hook for hook in run.stored_report.hooks if hook.id == slug)
+
+
+def _with_hook(run: Run, hook: HookReport) -> StoredReport:
+    """The report of the run with another result of that hook."""
+    report = run.stored_report
+    return replace(report, hooks=tuple(hook if one.id == hook.id else one for one in report.hooks))
+
+
+def _find(run: Run, slug: str) -> HookReport:
+    """The hook that is to run again."""
+    hooks = run.stored_report.hooks
+    hook = next((hook for hook in hooks if hook.id == slug), None)
     if hook is None:
-        known = ", ".join(hook["id"] for hook in hooks) or "none"
+        known = ", ".join(hook.id for hook in hooks) or "none"
         raise FlowError("hook.unknown", f"The run has no hook {slug!r}.", hint=f"Its hooks: {known}.")
     if not can_run_again(run, hook):
         raise FlowError(
             "hook.not_to_run",
-            f"The hook {slug} is {hook['state']} and the run is {run.state}.",
+            f"The hook {slug} is {hook.state} and the run is {run.state}.",
             hint="You can rerun a post-hook if it failed or did not run and the load is committed.",
         )
-    return hooks, hook
+    return hook
 
 
 def _take(run: Run, key: str) -> int:
@@ -128,11 +132,11 @@ def run_hook_again(run_id: UUID | str, slug: str, key: str) -> None:
     if not held.update(lease_until=from_now(RUNNING_SECONDS)):
         return
     run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)
-    result = _execute(run, next(hook for hook in hooks_of(run) if hook["id"] == slug))
+    result = _execute(run, _hook_of(run, slug))
     with transaction.atomic():
-        hooks = [result if hook["id"] == slug else hook for hook in hooks_of(run)]
-        state = _state_with(run, hooks)
-        changes = {"report": {**run.report, "hooks": hooks}, "lease_owner": "", "lease_until": None, "state": state}
+        report = _with_hook(run, result)
+        state = _state_with(report)
+        changes = {"report": report.to_json(), "lease_owner": "", "lease_until": None, "state": state}
         if not held.update(**changes):
             return
         _log(run, result)
@@ -140,21 +144,22 @@ def run_hook_again(run_id: UUID | str, slug: str, key: str) -> None:
         resolve_by("hooks.done", pipeline_id=run.pipeline_id)
 
 
-def _execute(run: Run, hook: Hook) -> Hook:
+def _execute(run: Run, hook: HookReport) -> HookReport:
     """The hook with what came of it; what keeps it from running at all is its result too."""
     try:
         job = _job(run)
-        target, placed = _placed(job, hook["id"])
-        commit = CommitRecord.objects.get(run=run, node=target.id)
+        target, placed = _placed(job, hook.id)
+        counts = run.nodes.get(node=target.id).counts
         with _interruptible() as interruption:
-            report = rerun_hook(job, target, placed, commit.counts["node"], interruption)
+            report = rerun_hook(job, target, placed, counts, interruption)
         if report.state == "succeeded":
             # After the marker in the target, which is what counts.
+            commit = CommitRecord.objects.get(run=run, node=target.id)
             commit.hooks_done = [*commit.hooks_done, placed.id]
             commit.save(update_fields=["hooks_done"])
     except FlowError as error:
-        return {**hook, "state": "failed", "message": redact(f"{error.message} [{error.code}] {error.hint}")}
-    return hook_document(report)
+        return replace(hook, state="failed", message=redact(f"{error.message} [{error.code}] {error.hint}"))
+    return redacted_hook(report)
 
 
 def _placed(job: RunJob, slug: str) -> tuple[Target, PlacedHook]:
@@ -176,20 +181,20 @@ def _job(run: Run) -> RunJob:
     )
 
 
-def _state_with(run: Run, hooks: list[Hook]) -> State:
-    if any(hook["stage"] == STAGE and hook["state"] != "succeeded" for hook in hooks):
+def _state_with(report: StoredReport) -> State:
+    if any(hook.stage == STAGE and hook.state != "succeeded" for hook in report.hooks):
         return State.LOADED_HOOK_FAILED
-    return State.SUCCEEDED_WITH_WARNINGS if run.report.get("warnings") else State.SUCCEEDED
+    return State.SUCCEEDED_WITH_WARNINGS if report.warnings else State.SUCCEEDED
 
 
-def _log(run: Run, hook: Hook) -> None:
-    line = f"Hook {hook['id']} run again: {hook['statement']}: {hook['state']} after {hook['durationMs']:,} ms."
+def _log(run: Run, hook: HookReport) -> None:
+    line = f"Hook {hook.id} run again: {hook.statement}: {hook.state} after {hook.duration_ms:,} ms."
     RunLog.objects.create(
         workspace_id=run.workspace_id,
         run=run,
         attempt=run.attempt,
         at=Now(),
-        node=hook["node"],
-        level="info" if hook["state"] == "succeeded" else "error",
+        node=hook.node,
+        level="info" if hook.state == "succeeded" else "error",
         message=redact(line),
     )

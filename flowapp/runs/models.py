@@ -5,8 +5,9 @@ from __future__ import annotations
 import uuid
 
 from django.conf import settings
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
+
+from flowapp.runs.stored_report import StoredReport
 
 
 class State(models.TextChoices):
@@ -115,8 +116,11 @@ class Run(models.Model):
     error_hint = models.TextField(blank=True)
     # The database's own text, encrypted: it may hold row values.
     error_detail = models.TextField(blank=True)
-    # Checks, quarantine, warnings, effects, nothingNew, judged (rows were); nodes and rules have rows of their own.
-    report = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
+    # Of the newest attempt that has reported. Nodes and rules have rows of their own.
+    quarantine_rows = models.BigIntegerField(null=True)
+    evaluated = models.BooleanField(default=False)  # whether rows came to be evaluated
+    nothing_new = models.BooleanField(default=False)
+    report = models.JSONField(null=True)
 
     objects = models.Manager["Run"]()
     counted = CountedRuns()
@@ -141,6 +145,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pipeline_id} #{self.number}"
+
+    @property
+    def stored_report(self) -> StoredReport:
+        """What the newest attempt reported; an empty report if none has."""
+        return StoredReport() if self.report is None else StoredReport.from_json(self.report)
 
     @property
     def document(self) -> str:
@@ -190,6 +199,12 @@ class NodeRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.node}"
+
+    @property
+    def counts(self) -> dict[str, int | None]:
+        """The columns that count rows, by name."""
+        names = [column.attname for column in self._meta.concrete_fields if column.attname.startswith("rows_")]
+        return {name: getattr(self, name) for name in names}
 
 
 class RuleCount(models.Model):
@@ -279,7 +294,9 @@ class CommitRecord(models.Model):
     node = models.CharField(max_length=63)
     attempt = models.PositiveIntegerField()
     token = models.BigIntegerField(default=0)
-    counts = models.JSONField(default=dict, encoder=DjangoJSONEncoder)
+    rows_loaded = models.BigIntegerField(default=0)
+    # What the load sent to the database.
+    statements = models.JSONField(default=list)
     hooks_done = models.JSONField(default=list)
     committed_at = models.DateTimeField()
     forgotten_at = models.DateTimeField(null=True)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 
-from executors.api import UNDONE, Held, report_commits
+from executors.api import UNDONE, Held, LoadCommit, report_commits
 from executors.errors import Cancelled, LeaseLost, TargetBusy, Terminal, Transient, WaitForFiles
-from executors.model import LoadCommit, RunReport
+from executors.model import RunReport
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.clock import from_now
 from flowapp.logs import redact
@@ -43,7 +43,7 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
         claim.guard()
         watch_row_counts(run, report)
         state = _loaded_state(report)
-        _end(claim, run, state, report=save_report(run, report), error=None)
+        _end(claim, run, state, save_report(run, report), None)
         # What was loaded the engine has told; an earlier attempt may have claimed what this one did not find any more.
         release_units(run, UnitState.PENDING, "")
     if purpose_of(run).loads:
@@ -186,7 +186,7 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
             save_commit(run, commit)
         # Violation with the files themselves the engine has said; all others may be loaded by the next run.
         release_units(run, UnitState.PENDING, "" if ending == State.CANCELLED else error.message)
-        _end(claim, run, ending, report=run.report, error=error)
+        _end(claim, run, ending, {}, error)
         # With the state: a process that dies in between would leave a failed run that nobody is told of.
         if ending == State.FAILED and purpose_of(run).counts:
             raise_alert(
@@ -238,23 +238,23 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
             _settle_files(run, commit)
         release_units(run, UnitState.PENDING, "")
         watch_row_counts(run, report)
-        _end(claim, run, _loaded_state(report), report=save_report(run, report), error=None)
+        _end(claim, run, _loaded_state(report), save_report(run, report), None)
 
 
 def _settle_files(run: Run, commit: LoadCommit) -> None:
     """What became of files, from the marker alone. A restore has taken the loads of some back."""
-    restored = commit.counts.get("restored")
-    if restored is None:
+    restore = commit.record.restore
+    if restore is None:
         finish_units(run, commit.files_done)
     else:
-        undo_units(run, restored["undone"], UNDONE)
-        finish_units(run, restored["redone"])
+        undo_units(run, restore.undone, UNDONE)
+        finish_units(run, restore.redone)
 
 
-def _end(claim: Claim, run: Run, state: State, *, report: dict[str, Any], error: FlowError | None) -> None:
+def _end(claim: Claim, run: Run, state: State, reported: Mapping[str, Any], error: FlowError | None) -> None:
     changed = claim.held().update(
         state=state,
-        report=report,
+        **reported,
         ended_at=Now(),
         lease_owner="",
         lease_until=None,
@@ -272,8 +272,7 @@ def _keep_report(claim: Claim, run: Run, error: FlowError) -> None:
     """Keep what the engine knew when it gave up."""
     report = getattr(error, "report", None)
     if report is not None:
-        run.report = save_report(run, report)
-        claim.held().update(report=run.report)
+        claim.held().update(**save_report(run, report))
 
 
 def _error_fields(error: FlowError | None) -> dict[str, str]:

@@ -9,8 +9,8 @@ from typing import Literal
 from django.db import transaction
 from django.db.models.functions import Now
 
-from executors.api import may_commit
-from executors.model import LoadCommit, NodeReport, SourceFile
+from executors.api import LoadCommit, may_commit
+from executors.model import NodeReport, SourceFile
 from executors.ports import NewestFile, Ports
 from flowapp.alerts.services import raise_alert
 from flowapp.logs import redact

@@ -10,7 +10,7 @@ from django.utils import timezone
 from executors.api import list_steps
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.durations import idle_seconds_of, seconds_of
-from flowapp.runs.hooks import can_run_again, hooks_of
+from flowapp.runs.hooks import can_run_again
 from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State
 from flowapp.runs.previews import present_effects
 from flowapp.runs.purposes import purpose_of
@@ -85,7 +85,7 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
         "bars": _bars(run, document),
         "equations": _row_balances(document),
         "effects": present_effects(document),
-        "nothing_new": bool(run.report and run.report.get("nothingNew")),
+        "nothing_new": run.nothing_new,
         "log": list(lines) if whole_log else newest[LOG_LINES_SHOWN - 1 :: -1],
         "log_is_cut": log_is_cut,
         "sent": sent_by(run),
@@ -103,7 +103,10 @@ def _marks(run: Run) -> list[str]:
 
 def _hooks(run: Run) -> list[HookRow]:
     is_held = run.lease_until is not None and run.lease_until > timezone.now()
-    return [HookRow(hook, can_run_again(run, hook), is_held and hook["state"] == "queued") for hook in hooks_of(run)]
+    return [
+        HookRow(hook.to_json(), can_run_again(run, hook), is_held and hook.state == "queued")
+        for hook in run.stored_report.hooks
+    ]
 
 
 def _steps(run: Run) -> list[Step]:

@@ -8,69 +8,45 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from executors.model import HookReport, LoadCommit, NodeReport, RuleCount, RunReport
+from executors.api import LoadCommit
+from executors.model import NodeReport, RuleCount, RunReport
 from flowapp.connections.secrets import encrypt
-from flowapp.logs import redact
 from flowapp.runs import models
 from flowapp.runs.events import load_committed, rows_counted
 from flowapp.runs.models import CommitRecord, EffectSample, NodeRun, Run
+from flowapp.runs.stored_report import StoredReport
 
 
 def save_report(run: Run, report: RunReport) -> dict[str, Any]:
-    """Write nodes and rules as rows, over those of earlier attempts; returns the rest, for `Run.report`."""
+    """Write nodes and rules as rows, over those of earlier attempts, and the values of rows that a preview or a check
+    without a load has seen; returns the columns of the run, for its caller to write."""
     for position, node in enumerate(report.nodes):
         save_node(run, node, position)
     NodeRun.objects.filter(run=run).exclude(node__in=[node.id for node in report.nodes]).delete()
     models.RuleCount.objects.filter(run=run).delete()
     models.RuleCount.objects.bulk_create(_rule(run, i, rule) for i, rule in enumerate(report.rules))
-    document = report.to_json()
-    warnings = [{**w, "message": redact(w["message"])} for w in document["warnings"]]
-    return {
-        "checks": document["checks"],
-        "quarantine": document["quarantine"],
-        "warnings": warnings,
-        "hooks": [hook_document(hook) for hook in report.hooks],
-        "nothingNew": report.nothing_new,
-        "nothingNewReason": report.nothing_new_reason,
-        "evaluated": bool(report.target_counts),
-        **_save_effects(run, report),
-        **_save_rows(run, report),
-    }
-
-
-def _save_effects(run: Run, report: RunReport) -> dict[str, Any]:
-    """What a preview counted. The values that it saw are kept apart, for a short while."""
-    if not report.effects:
-        return {}
     for effect in report.effects:
-        encrypted = encrypt(json.dumps(effect.samples_json()))
-        EffectSample.objects.update_or_create(
-            run=run, node=effect.node, defaults={"workspace_id": run.workspace_id, "encrypted": encrypted, "at": Now()}
-        )
-    return {"effects": [effect.to_json() for effect in report.effects]}
+        _keep_values(run, effect.node, effect.samples_json())
+    if report.row_results:
+        _keep_values(run, ROWS, report.row_results)
+    if report.row_counts:
+        rows_counted(run, report.row_counts)
+    return {
+        "quarantine_rows": report.quarantine_rows,
+        "evaluated": bool(report.target_counts),
+        "nothing_new": report.nothing_new,
+        "report": StoredReport.of(report).to_json(),
+    }
 
 
 ROWS = ""
 """What samples of rejected rows are kept under: they belong to no node."""
 
 
-def _save_rows(run: Run, report: RunReport) -> dict[str, Any]:
-    """What became of rejected rows, in numbers. What a check without a load found of each, which may hold values, is
-    kept apart, for a short while."""
-    if report.row_results:
-        encrypted = encrypt(json.dumps(report.row_results))
-        values = {"workspace_id": run.workspace_id, "encrypted": encrypted, "at": Now()}
-        EffectSample.objects.update_or_create(run=run, node=ROWS, defaults=values)
-    if not report.row_counts:
-        return {}
-    rows_counted(run, report.row_counts)
-    return {"rows": report.row_counts}
-
-
-def hook_document(hook: HookReport) -> dict[str, Any]:
-    """A hook as `Run.report` keeps it."""
-    document = hook.to_json()
-    return document | {"message": redact(document["message"])}
+def _keep_values(run: Run, node: str, values: Any) -> None:
+    """Keep values of rows apart, for a short while."""
+    changes = {"workspace_id": run.workspace_id, "encrypted": encrypt(json.dumps(values)), "at": Now()}
+    EffectSample.objects.update_or_create(run=run, node=node, defaults=changes)
 
 
 def save_node(run: Run, report: NodeReport, position: int) -> None:
@@ -84,7 +60,11 @@ def save_node(run: Run, report: NodeReport, position: int) -> None:
 
 def save_commit(run: Run, commit: LoadCommit) -> None:
     """Note a load transaction; noting it again changes nothing but what was done since."""
-    known = {"hooks_done": list(commit.hooks_done), "counts": dict(commit.counts)}
+    known = {
+        "hooks_done": list(commit.hooks_done),
+        "rows_loaded": commit.counts.loaded,
+        "statements": list(commit.record.statements),
+    }
     first = {
         "workspace_id": run.workspace_id,
         "pipeline_id": run.pipeline_id,

@@ -46,7 +46,7 @@ def watch_row_counts(run: Run, report: RunReport) -> None:
         commit = CommitRecord.objects.filter(run=run, node=target.id).first()
         if target.expected_row_count_delta and commit:
             expected = row_count_range(run, target, target.expected_row_count_delta)
-            add_warnings(report, _watch(run, target, _loaded(commit), expected))
+            add_warnings(report, _watch(run, target, commit.rows_loaded, expected))
 
 
 def row_count_range(run: Run, target: Target, expected: ExpectedRowCountDelta) -> RowCountRange | None:
@@ -57,7 +57,7 @@ def row_count_range(run: Run, target: Target, expected: ExpectedRowCountDelta) -
         .exclude(run=run)
         .order_by("-committed_at")[: expected.window_runs]
     )
-    rows = [_loaded(commit) for commit in before]
+    rows = [commit.rows_loaded for commit in before]
     if len(rows) < LEAST_RUNS:
         return None
     mean = fmean(rows)
@@ -91,7 +91,3 @@ def _watch(run: Run, target: Target, rows: int, expected: RowCountRange | None) 
         node=target.id,
     )
     return [RunWarning("rows.out_of_band", target.id, text)]
-
-
-def _loaded(commit: CommitRecord) -> int:
-    return int(commit.counts["node"]["rows_loaded"])

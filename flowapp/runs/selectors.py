@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -18,10 +19,10 @@ from flowapp.logs import redact
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import ACTIVE, ENDED, EffectSample, HeldLoad, NodeRun, RuleCount, Run, RunLog
 from flowapp.runs.purposes import purpose_of
+from flowapp.runs.stored_report import check_documents
 from ir.errors import FlowError
 
 COUNTS = tuple(field.name for field in NodeRun._meta.get_fields() if field.name.startswith("rows_"))
-NOTHING_QUARANTINED = {"rows": 0, "entries": 0, "tables": []}
 
 
 NEWEST_FIRST = ("-queued_at", "id")
@@ -73,8 +74,7 @@ def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:
     if not keys:
         return {}
     ended = Run.objects.filter(pk__in=keys, state__in=ENDED)
-    columns = ("pk", "report__quarantine__rows", "report__evaluated")
-    kept = {key: (rows, evaluated) for key, rows, evaluated in ended.values_list(*columns)}
+    kept = {key: (rows, evaluated) for key, rows, evaluated in ended.values_list("pk", "quarantine_rows", "evaluated")}
     if not kept:
         return {}
     counted = RuleCount.objects.filter(run__in=[key for key, (rows, _) in kept.items() if not rows]).values("run")
@@ -82,7 +82,7 @@ def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:
     return {key: rows or _none_kept(evaluated, violations.get(key)) for key, (rows, evaluated) in kept.items()}
 
 
-def _none_kept(evaluated: bool | None, violations: int | None) -> int | None:
+def _none_kept(evaluated: bool, violations: int | None) -> int | None:
     return 0 if evaluated and not violations else None
 
 
@@ -135,12 +135,12 @@ def list_log(run: Run) -> QuerySet[RunLog]:
 
 
 def failed_hooks(run: Run) -> list[str]:
-    return [hook["id"] for hook in run.report.get("hooks", []) if hook["state"] == "failed"]
+    return [hook.id for hook in run.stored_report.hooks if hook.state == "failed"]
 
 
 def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
     """What is known of a run, as `RunSerializer` takes it. Only a preview holds row values, which not all may see."""
-    report = run.report or {}
+    report = run.stored_report
     return {
         "run": str(run.pk),
         "pipeline": run.pipeline.slug,
@@ -151,10 +151,14 @@ def run_document(run: Run, *, sees_values: bool = False) -> dict[str, Any]:
         "endedAt": _utc(run.ended_at),
         "nodes": [_node(node) for node in NodeRun.objects.filter(run=run).order_by("position")],
         "rules": [_rule(rule) for rule in RuleCount.objects.filter(run=run).order_by("position")],
-        "checks": report.get("checks", []),
-        "quarantine": report.get("quarantine", NOTHING_QUARANTINED),
-        "warnings": report.get("warnings", []),
-        "hooks": report.get("hooks", []),
+        "checks": check_documents(report.checks),
+        "quarantine": {
+            "rows": run.quarantine_rows or 0,
+            "entries": report.quarantine_entries,
+            "tables": list(report.quarantine_tables),
+        },
+        "warnings": [asdict(warning) for warning in report.warnings],
+        "hooks": [hook.to_json() for hook in report.hooks],
         "error": run_error(run, sees_values=sees_values),
         **_effects(run, sees_values=sees_values),
         **_rows(run, sees_values=sees_values),
@@ -189,19 +193,21 @@ def _effects(run: Run, *, sees_values: bool) -> dict[str, Any]:
         return {}
     encrypted = dict(EffectSample.objects.filter(run=run).values_list("node", "encrypted")) if sees_values else {}
     effects = [
-        {**effect, "samples": _samples(run, encrypted.get(effect["node"]))} for effect in run.report.get("effects", [])
+        {**effect.to_json(), "samples": _samples(run, encrypted.get(effect.node))}
+        for effect in run.stored_report.effects
     ]
-    return {"purpose": run.purpose, "nothingNew": bool(run.report.get("nothingNew")), "effects": effects}
+    return {"purpose": run.purpose, "nothingNew": run.nothing_new, "effects": effects}
 
 
 def _rows(run: Run, *, sees_values: bool) -> dict[str, Any]:
     """What became of the rejected rows that a run was about. `results` is null where values are not to be seen, or gone
     by now."""
-    if not run.report or "rows" not in run.report:
+    counts = dict(run.stored_report.row_results)
+    if not counts:
         return {}
     encrypted = EffectSample.objects.filter(run=run, node="").values_list("encrypted", flat=True).first()
     results = _samples(run, encrypted if sees_values else None)
-    return {"purpose": run.purpose, "rows": {"counts": run.report["rows"], "results": results}}
+    return {"purpose": run.purpose, "rows": {"counts": counts, "results": results}}
 
 
 def _samples(run: Run, encrypted: str | None) -> list[dict[str, Any]] | None:

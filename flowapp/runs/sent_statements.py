@@ -20,13 +20,13 @@ class Sent:
 def sent_by(run: Run) -> list[Sent]:
     """What a run sent to its targets, as far as it was noted."""
     commits = CommitRecord.objects.filter(run=run).order_by("committed_at", "id")
-    return [Sent(run, commit.node, commit.counts["sql"]) for commit in commits if commit.counts.get("sql")]
+    return [Sent(run, commit.node, commit.statements) for commit in commits if commit.statements]
 
 
 def newest_sent(pipeline: Pipeline, node: str) -> Sent | None:
     """What the newest load of a target sent, if that was noted."""
     commits = CommitRecord.objects.filter(pipeline=pipeline, node=node).select_related("run__version")
     commit = commits.order_by("-committed_at").first()
-    if commit is None or not commit.counts.get("sql"):
+    if commit is None or not commit.statements:
         return None
-    return Sent(commit.run, node, commit.counts["sql"])
+    return Sent(commit.run, node, commit.statements)

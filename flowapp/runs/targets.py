@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from executors.model import LoadCommit
+from executors.api import LoadCommit
 from executors.target_database import Owner, fence_and_find_commits
 from flowapp.connections.services import resolve_connections
 from flowapp.pipelines.documents import read_document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executors import target_database
-from executors.model import LoadCommit
+from executors.api import LoadCommit, LoadKind
 from executors.target_database import TableName
 from flowapp.runs.models import Run
 from flowapp.watermarks.models import WatermarkCopy
@@ -40,10 +40,10 @@ def reset_watermark(place: Place, reason: str, by: str) -> Watermark:
 
 def copy_watermark(run: Run, commit: LoadCommit) -> None:
     """Copy where a load has left its mark, if it has one; or where a restore has put it, which may be nowhere."""
-    watermark = commit.counts.get("watermark")
-    if watermark:
-        keep_copy(run.pipeline, commit.node, TableName(*commit.counts["table"]["name"]), **watermark)
-    elif "restored" in commit.counts:
+    if (watermark := commit.watermark) is not None:
+        table = TableName(commit.table.schema, commit.table.table)
+        keep_copy(run.pipeline, commit.node, table, column=watermark.column, type=watermark.type, value=watermark.value)
+    elif commit.kind is LoadKind.RESTORE:
         WatermarkCopy.objects.filter(pipeline=run.pipeline_id, node=commit.node).delete()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from executors.model import Connection
+from executors.model import Connection, HookReport
 from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.conftest import make_document
@@ -30,21 +30,21 @@ STATEMENTS = (
 )
 
 
-def make_hooks(*states: str) -> list[dict[str, Any]]:
+def make_hooks(*states: str) -> tuple[HookReport, ...]:
     shown = [(state, *rest) for state, (_, *rest) in zip(states, STATEMENTS, strict=True)]
-    return [
-        {
-            "id": f"load.postHook.{i}",
-            "node": "load",
-            "kind": kind,
-            "stage": "postHook",
-            "state": state,
-            "statement": statement,
-            "message": message,
-            "durationMs": 1234 if state != "not_run" else 0,
-        }
+    return tuple(
+        HookReport(
+            f"load.postHook.{i}",
+            "load",
+            kind,
+            "postHook",
+            state,
+            statement,
+            message,
+            duration_ms=1234 if state != "not_run" else 0,
+        )
         for i, (state, kind, statement, message) in enumerate(shown)
-    ]
+    )
 
 
 @pytest.fixture
@@ -54,6 +54,7 @@ def run(warehouse: Connection) -> Any:
     from flowapp.pipelines.services import save_version
     from flowapp.runs.models import NodeRun, Run, State, Trigger
     from flowapp.runs.services import queue_run
+    from flowapp.runs.stored_report import StoredReport
 
     workspace = connect_to(ensure_workspace("alices-team"), warehouse)
     made = queue_run(save_version(workspace, json.dumps(make_document())).pipeline, Trigger.MANUAL, send=False)
@@ -76,7 +77,7 @@ def run(warehouse: Connection) -> Any:
         whole = set(states) == {"succeeded"}
         Run.objects.filter(pk=made.pk).update(
             state=State.SUCCEEDED if whole else State.LOADED_HOOK_FAILED,
-            report={"hooks": make_hooks(*states)},
+            report=StoredReport(hooks=make_hooks(*states)).to_json(),
             lease_owner="",
             lease_until=None,
         )

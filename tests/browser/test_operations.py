@@ -9,6 +9,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from executors.model import CheckReport, RunWarning
 from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as, sideways
 from tests.browser.people import sign_in
 from tests.flowapp.conftest import make_document
@@ -41,6 +42,7 @@ def finish(run) -> None:
     from flowapp.alerts.services import raise_alert
     from flowapp.runs.load_units.models import LoadUnit
     from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog, State
+    from flowapp.runs.stored_report import StoredReport
 
     mine = {"workspace": run.workspace, "run": run}
     NodeRun.objects.create(
@@ -69,10 +71,10 @@ def finish(run) -> None:
         error_message="It broke.",
         error_hint="Mend it.",
         step="",
-        report={
-            "checks": [{"node": "check", "check": "rowCount", "ok": False, "message": "Too few.", "observed": 8}],
-            "warnings": [{"code": "rows.rejected", "node": "check", "message": "2 rows were rejected."}],
-        },
+        report=StoredReport(
+            checks=(CheckReport("check", "rowCount", ok=False, message="Too few.", observed=8),),
+            warnings=(RunWarning("rows.rejected", "check", "2 rows were rejected."),),
+        ).to_json(),
     )
 
 
@@ -137,7 +139,7 @@ def note_statements(run) -> None:
         node="load",
         attempt=1,
         committed_at=timezone.now(),
-        counts={"sql": ["INSERT INTO numbers SELECT 1"]},
+        statements=["INSERT INTO numbers SELECT 1"],
     )
 
 

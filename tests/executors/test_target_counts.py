@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executors.markers import put_counts, warn_of_counts
-from executors.model import CheckReport, NodeReport, RuleCount, RunReport, TargetCounts
+from executors.model import NodeReport, RuleCount, RunReport, TargetCounts
 from executors.target_counts import counted_twice, nodes_of, rules_of
 
 RECORDS = {"a": (10, 2), "b": (5, 1), "c": (7, 0)}
@@ -66,10 +66,3 @@ def test_warnings_give_the_numbers_of_all_targets_together() -> None:
         put_counts(report, target, target_count(target, files))
         warn_of_counts(report)
     assert [warning.message for warning in report.warnings] == ["Rule notNull on 'id': 3 rows rejected."]
-
-
-def test_checks_of_several_targets_say_whose_rows_they_saw() -> None:
-    report = RunReport(checks=[CheckReport("check", "rowCount", True, None, 3, target="load")])
-    assert "target" not in report.to_json()["checks"][0]
-    report.checks.append(CheckReport("check", "rowCount", True, None, 5, target="load-u"))
-    assert [check["target"] for check in report.to_json()["checks"]] == ["load", "load-u"]

@@ -12,6 +12,7 @@ from psycopg import sql
 
 from executors.effects import Effect
 from executors.errors import Transient
+from executors.load_record import WatermarkValue
 from executors.postgres import effects
 from executors.postgres.boundary_rows import (
     BoundaryRows,
@@ -51,7 +52,7 @@ class _NextWatermark(NamedTuple):
 
 def _move_watermark(
     conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, to: _NextWatermark
-) -> dict[str, str] | None:
+) -> WatermarkValue | None:
     """To be done before the rows go in: what the table holds then is what was known. None while there is no mark."""
     new, bound = to.value, to.bound
     if new is None or bound is None:
@@ -67,7 +68,7 @@ def _move_watermark(
     if new != old:
         reason = "rows were loaded" if plan.staged else "the highest value of the table"
         note_change(conn, key, "run", column, old, new, reason=reason, run_id=plan.run.run_id)
-    return {"column": column, "type": rows_range.type.name, "value": new}
+    return WatermarkValue(column, rows_range.type.name, new)
 
 
 def _next_watermark(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> _NextWatermark:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from executors.load_record import LoadCommit
 from executors.markers import put_counts, tell
-from executors.model import LoadCommit, NodeReport, TargetCounts
+from executors.model import NodeReport, TargetCounts
 from executors.runs.state import Run, RunContext
 from executors.runs.target_run import TargetRun
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from executors import accounting
-from executors.markers import told_of
+from executors.load_record import InputCounts, LoadFindings
 from executors.postgres.client import charset_of
 from executors.postgres.load import LoadFile, LoadPlan
 from executors.runs.state import LoadState
@@ -31,13 +33,14 @@ def load_plan(state: LoadState) -> LoadPlan:
         keeps_order=load.reading.keeps_order,
         files=_files_of(state),
         quarantine=load.quarantine,
-        node_counts=state.node_counts,
-        told=told_of(
-            accounting.node_reports(load.path, state.rows_read, state.result),
-            state.rules,
-            state.check_reports,
-            load.quarantine.values(),
-            load.reading.fields,
+        input=InputCounts(**state.node_counts),
+        findings=LoadFindings(
+            nodes=tuple(accounting.node_reports(load.path, state.rows_read, state.result)),
+            # Where rows stand is reported by rules that stop a run; a load that commits has none of those.
+            rules=tuple(replace(rule, first=()) for rule in state.rules),
+            checks=tuple(state.check_reports),
+            reject_tables=tuple(dict.fromkeys(load.quarantine.values())),
+            source_fields=tuple(load.reading.fields),
         ),
         before_swap=lambda: load.hooks.before_swap(state.node_counts),
         settings=load.hooks.settings(),

@@ -106,7 +106,7 @@ def load_rejected_rows(state: LoadState) -> LoadState:
         after_load=_replay_commit(state),
         may_replace=rows.may_replace,
         files=_files_of(rows),
-        told={**plan.told, "tables": [table.written for table in rows.choice.tables]},
+        findings=replace(plan.findings, reject_tables=tuple(table.written for table in rows.choice.tables)),
     )
     commit_load(load.connection, plan)
     return replace(state, commit=marker_of(load.connection, load.ref))

@@ -25,8 +25,8 @@ def run_hook(args: Namespace) -> Outcome:
 
     run = selectors.find_run(current_workspace(), args.run)
     if args.detach:
-        return said(hooks.ask_for_hook(run, args.hook), f"The hook {args.hook} is queued to run again.")
+        return said(hooks.ask_for_hook(run, args.hook).to_json(), f"The hook {args.hook} is queued to run again.")
     hook = hooks.run_hook_here(run, args.hook)
-    told = f"The hook {args.hook} {hook['state']} after {hook['durationMs']:,} ms: {hook['statement']}"
-    lines = [told, f"  {hook['message']}"] if hook["message"] else [told]
-    return replace(said(hook, *lines), status=0 if hook["state"] == "succeeded" else HOOK_FAILED)
+    told = f"The hook {args.hook} {hook.state} after {hook.duration_ms:,} ms: {hook.statement}"
+    lines = [told, f"  {hook.message}"] if hook.message else [told]
+    return replace(said(hook.to_json(), *lines), status=0 if hook.state == "succeeded" else HOOK_FAILED)

@@ -87,7 +87,7 @@ def told(run: Run) -> Outcome:
     from flowapp.runs.serializers import run_json
 
     document = run_json(run, sees_values=True)
-    nothing_new = run.report.get("nothingNewReason", "") if run.report.get("nothingNew") else None
+    nothing_new = run.stored_report.nothing_new_reason if run.nothing_new else None
     show = show_preview if "effects" in document else show_run
     return Outcome(document, lambda console: show(console, document, run.name, nothing_new=nothing_new))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from executors.errors import Terminal
+from executors.load_record import WatermarkValue
 from executors.model import BackupRef, Connection, RunReport
 from executors.postgres.backups import drop_backups
 from executors.postgres.client import connect
@@ -90,7 +91,7 @@ def test_the_mark_goes_back_with_the_rows(kept: World) -> None:
 
     watermark = kept.sql("select value from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema)
     assert watermark == [("3",)]
-    assert kept.memory.commits["load"].counts["watermark"] == {"column": "id", "type": "integer", "value": "3"}
+    assert kept.memory.commits["load"].watermark == WatermarkValue("id", "integer", "3")
     kept.write("c", "id,name\n5,late\n")
     kept.run(document)
     assert kept.rows("id") == [(1,), (2,), (3,), (3,), (5,), (9,)]

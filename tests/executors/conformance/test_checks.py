@@ -83,7 +83,6 @@ def test_every_check_that_does_not_hold_warns_and_the_rows_are_loaded(ready: Wor
     told = [w.message for w in report.warnings if w.code == "check.failed"]
     assert told == [f"{check.check}: {check.message}" for check in report.checks]
     assert (target_of(report).rows_loaded, reconciles(report)) == (3, True)
-    assert all({"ok", "message", "observed"} <= check.keys() for check in report.to_json()["checks"])
 
 
 def test_checks_that_hold_say_nothing(ready: World) -> None:

@@ -13,7 +13,7 @@ import pytest
 from executors import target_hooks
 from executors.errors import Cancelled, Failure, LeaseLost
 from executors.hooks import posting
-from executors.model import LoadCommit
+from executors.load_record import LoadCommit
 from tests.executors.conformance.world import World
 from tests.receivers import HOST, Receiver, drip, flood, make_certificates, open_network, receiving, status
 
@@ -61,7 +61,7 @@ def test_hooks_run_around_the_load_and_are_told(loaded: World, receiver: Receive
     (request,) = receiver.requests
     assert request.json["counts"]["rowsLoaded"] == 2
     assert "Ann" not in request.body.decode()
-    shown = {hook["id"]: hook for hook in report.to_json()["hooks"]}
+    shown = {hook.id: hook.to_json() for hook in report.hooks}
     assert shown["load.postHook.0"]["statement"] == "ANALYZE t"
     assert shown["load.postHook.0"].keys() == {
         "id",

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from executors.errors import Failure
-from executors.model import Connection, LoadCommit, NodeReport, RunJob, RunReport, SourceFile
+from executors.load_record import LoadCommit
+from executors.model import Connection, NodeReport, RunJob, RunReport, SourceFile
 from executors.ports import NewestFile, Ports
 from executors.runs.load import run_pipeline
 from executors.runs.preview import preview_pipeline

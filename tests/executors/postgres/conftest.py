@@ -11,12 +11,13 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from executors.load_record import LoadCounts
 from executors.model import Connection, SourceField, StageColumn
 from executors.postgres.client import connect
 from executors.postgres.copy import StageWriter
 from executors.postgres.fences import raise_fence
 from executors.postgres.inspect import inspect_target
-from executors.postgres.load import LoadCounts, LoadFile, LoadPlan, RunRef, commit_load
+from executors.postgres.load import LoadFile, LoadPlan, RunRef, commit_load
 from executors.postgres.meta import ensure_meta
 from executors.postgres.plan import plan_stage_columns
 from executors.postgres.staging import StagingTables, create_staging, drop_staging, staging_tables

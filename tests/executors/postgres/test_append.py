@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executors.errors import LeaseLost, TargetBusy, Terminal, Transient
+from executors.load_record import InputCounts
 from executors.postgres.client import connect
 from executors.postgres.fences import raise_fence
 from executors.postgres.meta import files_loaded, find_commits, last_commit_exists, last_files
@@ -110,12 +111,12 @@ def test_the_marker_holds_counts_files_and_token(loading, make, conn):
     make("CREATE TABLE t (id integer)")
     load = loading("t", "id integer", token=5)
     load.stage([(1,)])
-    load.commit(node_counts={"rows_in": 1, "rows_read": 3})
+    load.commit(input=InputCounts(rows_in=1, rows_read=3))
     run = load.run
     (commit,) = find_commits(conn, run.run_id)
-    assert (commit.node, commit.attempt, commit.token, commit.files_done) == ("load", 1, 5, ["a" * 64])
-    assert commit.counts["node"]["rows_read"] == 3
-    assert commit.counts["node"]["rows_loaded"] == 1
+    assert (commit.node, commit.attempt, commit.token, commit.files_done) == ("load", 1, 5, ("a" * 64,))
+    assert commit.node_counts["rows_read"] == 3
+    assert commit.counts.loaded == 1
     assert last_commit_exists(conn, run.tenant, run.pipeline, "load", run.run_id)
     wanted, elsewhere = ["a" * 64, "b" * 64], ("nowhere", "t")
     found = files_loaded(conn, run.tenant, run.pipeline, "load", wanted, others=[], table=elsewhere)

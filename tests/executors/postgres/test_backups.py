@@ -11,6 +11,7 @@ import pytest
 
 from executors.destination import refuse_unloadable
 from executors.errors import Terminal
+from executors.load_record import LoadCommit, LoadFindings, LoadKind, TableIdentity
 from executors.model import BackupRef
 from executors.postgres.backups import Restored, restore_backup
 from executors.postgres.ddl import ddl
@@ -52,9 +53,14 @@ def load(loading, table, tokens) -> Callable[..., BackupRef]:
 def restore(conn: psycopg.Connection, schema: str, table: str, tokens) -> Callable[[BackupRef], Restored]:
     def run(backup: BackupRef) -> Restored:
         ref = RunRef(str(uuid.uuid4()), TENANT, f"p-{schema}", "load", 1, next(tokens))
+        identity = TableIdentity(schema, table, None)
         with ddl(conn):
             done = restore_backup(conn, ref, backup, TableName(schema, table))
-            write_commit(conn, ref, {}, done.files)
+            write_commit(
+                conn,
+                ref,
+                LoadCommit(ref.run_id, ref.node, 1, identity, ref.token, LoadKind.RESTORE, files_done=done.files),
+            )
         return done
 
     return run
@@ -102,7 +108,7 @@ def test_rejected_rows_of_a_load_that_counts_again_are_what_they_were(loading, l
         {"record": 1, "severity": "warn", "rule_id": "r2"},
         {"record": 2, "severity": "warn", "disposition": "loaded"},
     )
-    with_rejects.commit(backs_up=True, quarantine={"check": place}, told={"tables": [place]})
+    with_rejects.commit(backs_up=True, quarantine={"check": place}, findings=LoadFindings(reject_tables=(place,)))
     later = load(3, C)
     entries = 'SELECT "sourceRecord", severity, disposition FROM rejected ORDER BY 1, 2'
     as_loaded = rows(entries)

@@ -441,7 +441,7 @@ def test_the_sql_tab_tells_what_a_load_runs_and_what_the_last_one_sent(web, url,
         node="load",
         attempt=1,
         committed_at=timezone.now(),
-        counts={"sql": ['INSERT INTO "public"."numbers" SELECT 1']},
+        statements=['INSERT INTO "public"."numbers" SELECT 1'],
     )
     page = web.get(url(tab="sql")).content.decode()
     assert "INSERT INTO &quot;public&quot;.&quot;numbers&quot; SELECT 1;" in page

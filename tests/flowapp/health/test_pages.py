@@ -235,7 +235,7 @@ def test_charts_hold_the_numbers_of_the_last_runs_the_oldest_first(as_, pipeline
 
 def test_charts_hold_the_rejected_rows_of_a_run_that_loaded_nothing(as_, pipeline):
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
-    Run.objects.filter(pk=run.pk).update(state=State.FAILED, report={"quarantine": {"rows": 7, "tables": []}})
+    Run.objects.filter(pk=run.pk).update(state=State.FAILED, quarantine_rows=7)
     assert 'data-values="[7]"' in as_("viewer").get(HEALTH).content.decode()
 
 
@@ -261,7 +261,7 @@ def test_the_band_of_a_pipeline_that_expects_one_is_drawn(as_, save):
             node="load",
             attempt=1,
             committed_at=timezone.now(),
-            counts={"node": {"rows_loaded": loaded}},
+            rows_loaded=loaded,
         )
 
     page = as_("viewer").get(HEALTH).content.decode()

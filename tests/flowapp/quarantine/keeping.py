@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from executors.model import Connection
+from executors.load_record import LoadCommit, TableIdentity
+from executors.model import Connection, SourceField
 from executors.postgres.client import connect
-from executors.postgres.meta import ensure_meta
+from executors.postgres.meta import RunRef, ensure_meta, write_commit
 from executors.postgres.quarantine import ensure_quarantine
+from ir.types import STRING
 
 if TYPE_CHECKING:
     from flowapp.accounts.models import Workspace
@@ -101,11 +103,16 @@ def list_entries(workspace: Workspace, *, limit: int = 50, **wanted: Any) -> lis
 
 def tell_fields(warehouse: Connection, pipeline: Pipeline, run: str, names: list[str]) -> None:
     """Let a run have noted the fields of its source, in that order."""
-    told = {"told": {"fields": [[name, "string", True] for name in names]}}
+    ref = RunRef(run, str(pipeline.workspace_id), pipeline.slug, "load", 1, 1)
+    fields = tuple(SourceField(name, STRING, as_text=True) for name in names)
+    commit = LoadCommit(run, "load", 1, TableIdentity("public", "t", 1), token=1, source_fields=fields)
     with connect(warehouse, autocommit=True) as conn:
         ensure_meta(conn)
-        conn.execute(
-            "INSERT INTO flow_meta.load_commits (run_id, node, attempt, token, counts, tenant, pipeline)"
-            " VALUES (%s, 'load', 1, 1, %s, %s, %s)",
-            [run, Jsonb(told), str(pipeline.workspace_id), pipeline.slug],
-        )
+        write_commit(conn, ref, commit)
+
+
+def report_of(**results: int) -> dict[str, Any]:
+    """The stored report of a run over rejected rows: how many of them had which result."""
+    from flowapp.runs.stored_report import StoredReport
+
+    return StoredReport(row_results=results).to_json()

@@ -21,8 +21,7 @@ PURGE = "/w/alices-team/errors/purge/"
 def ended(pipeline, action: str, asked: int, counts: dict[str, int], state: str = State.SUCCEEDED) -> Run:
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
     note_decision(pipeline.workspace, pipeline, action, ANN, rows=asked, run=run)
-    report = save_report(run, RunReport(row_counts=counts))
-    Run.objects.filter(pk=run.pk).update(state=state, report=report)
+    Run.objects.filter(pk=run.pk).update(state=state, **save_report(run, RunReport(row_counts=counts)))
     return run
 
 

@@ -76,7 +76,7 @@ def test_an_expression_is_for_the_rows_as_they_are_when_it_is_asked_for(alices, 
     chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
     (mending,) = ask(Purpose.MEND, chosen, column="id", expression="trim(id)")
     (replay,) = ask(Purpose.REPLAY, chosen)
-    assert (rows_of(mending).revisions, rows_of(replay).revisions) == ([[3, 3]], ())
+    assert (rows_of(mending).revisions, rows_of(replay).revisions) == ([(3, 3)], ())
 
 
 def test_an_expression_knows_which_rows_it_has_mended_before(alices, orders, warehouse, table):

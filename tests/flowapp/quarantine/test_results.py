@@ -17,6 +17,7 @@ from flowapp.quarantine.templatetags.row_results import WORDS, became
 from flowapp.runs.cli.run_report import ROW_RESULTS
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Purpose, RuleCount, Run, Trigger
+from flowapp.runs.stored_report import StoredReport
 from tests.flowapp.quarantine.keeping import keep
 from tests.flowapp.reading import words
 
@@ -39,8 +40,8 @@ def replayed(alices, orders, warehouse, table):
         run = keep(warehouse, orders, table, "r1", n=len(results), row={"tailnum": "SECRET-VALUE"})
         chosen = choose_alike(alices, EntryFilter(pipeline=orders), Decider("ann"))
         (replay,) = ask_for_runs(Purpose.REPLAY, chosen, Trigger.MANUAL, Decider("ann"), send=False)
-        counts = {"rows": dict(Counter(results))}
-        Run.objects.filter(pk=replay.pk).update(state="succeeded", report=counts, ended_at=timezone.now(), attempt=1)
+        report = StoredReport(row_results=Counter(results)).to_json()
+        Run.objects.filter(pk=replay.pk).update(state="succeeded", report=report, ended_at=timezone.now(), attempt=1)
         RuleCount.objects.create(
             workspace=alices,
             run=replay,

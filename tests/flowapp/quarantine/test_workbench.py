@@ -10,7 +10,7 @@ from executors.postgres.client import connect
 from executors.target_database import Counted, rejects
 from flowapp.quarantine.models import RowDecision, Selection
 from flowapp.runs.models import Run
-from tests.flowapp.quarantine.keeping import keep, list_entries, save, tell_fields
+from tests.flowapp.quarantine.keeping import keep, list_entries, report_of, save, tell_fields
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -134,7 +134,7 @@ def test_runs_over_the_rows_are_asked_for_and_have_a_page(as_, chosen, action, p
     answer = client.post(f"{chosen}{action}/", {"field": "name", "expression": "trim(name)"})
     run = Run.objects.get(purpose=purpose)
     assert answer["Location"].endswith(f"/runs/{run.pk}/")
-    Run.objects.filter(pk=run.pk).update(state="succeeded", report={"rows": {"loaded": 1, "fails": 1}})
+    Run.objects.filter(pk=run.pk).update(state="succeeded", report=report_of(loaded=1, fails=1))
     page = words(client.get(answer["Location"]))
     assert ("1 still fails a rule" if purpose == "recheck" else "1 rejected again by a rule") in page
 
@@ -145,7 +145,7 @@ def test_rows_that_an_expression_has_mended_are_worked_on_as_they_are_now(as_, a
     mend = Run.objects.get(purpose="mend")
     with connect(warehouse, autocommit=True) as conn:
         conn.execute(f'UPDATE {schema}."My Orders" SET revision = 1, "mendRun" = %s', [str(mend.pk)])
-    Run.objects.filter(pk=mend.pk).update(state="succeeded", report={"rows": {"mended": 2}})
+    Run.objects.filter(pk=mend.pk).update(state="succeeded", report=report_of(mended=2))
     form = {f"cell|{run}:r1-0|name": "Bob"}
     assert "1 row stays as they are" in words(client.post(f"{chosen}mend/", form, follow=True))
     again = f"{chosen}as-they-are/"

@@ -8,7 +8,7 @@ import pytest
 
 from flowapp.quarantine.records import rows_of
 from flowapp.runs.models import RuleCount, Run
-from tests.flowapp.quarantine.keeping import keep
+from tests.flowapp.quarantine.keeping import keep, report_of
 from tests.flowapp.quarantine.test_workbench import ERRORS, chosen, run, table
 from tests.flowapp.reading import words
 
@@ -66,7 +66,7 @@ def test_buttons_that_would_do_nothing_are_off_and_say_why(as_, chosen):
 def test_a_replay_that_had_nothing_left_says_so_and_leads_back_to_the_rows(as_, chosen):
     client = as_("editor")
     address = client.post(f"{chosen}replay/")["Location"]
-    Run.objects.filter(purpose="replay").update(state="succeeded", report={"rows": {"already": 2}, "nothingNew": True})
+    Run.objects.filter(purpose="replay").update(state="succeeded", nothing_new=True, report=report_of(already=2))
     answer = client.get(address)
     assert "none of the rows can be replayed" in words(answer)
     assert "2 not loaded: already replayed" in words(answer)
@@ -128,7 +128,7 @@ def test_the_page_of_a_run_says_what_it_does_with_the_rows(as_, chosen, action, 
 def test_what_an_expression_left_as_it_was_is_told(as_, chosen):
     client = as_("editor")
     address = client.post(f"{chosen}compute/", {"field": "name", "expression": "trim(name)"})["Location"]
-    Run.objects.filter(purpose="mend").update(state="succeeded", report={"rows": {"mended": 1, "unchanged": 1}})
+    Run.objects.filter(purpose="mend").update(state="succeeded", report=report_of(mended=1, unchanged=1))
     page = words(client.get(address))
     assert "1 unchanged: the expression returns the same value" in page
     assert "trim(name) computed for name" in page
@@ -147,7 +147,7 @@ def test_an_expression_replaces_what_was_typed_only_where_that_is_ticked(as_, ch
         client.post(f"{chosen}compute/", form)
         mend = Run.objects.filter(purpose="mend").latest("number")
         assert rows_of(mend).replaces_typed is replaces
-        Run.objects.filter(pk=mend.pk).update(state="succeeded", report={"rows": {"typed": 3}})
+        Run.objects.filter(pk=mend.pk).update(state="succeeded", report=report_of(typed=3))
         told = words(client.get(f"/w/alices-team/runs/{mend.pk}/"))
         assert "3 unchanged: edited manually" in told
     refused = client.post(f"{chosen}compute/", {**wish, "expression": "trim(", "replace": "1"})

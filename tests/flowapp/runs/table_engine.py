@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 
 from psycopg import sql
 
-from executors.model import NodeReport, RuleCount, RunJob, RunReport
+from executors.load_record import InputCounts, LoadCommit, LoadCounts, LoadRecord, TableIdentity
+from executors.model import RuleCount, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres import meta
 from executors.postgres.client import connect, translate
 from executors.postgres.fences import raise_fence, require_fence
+from ir.nodes import Target
 
 ROWS = 3
 
@@ -43,13 +45,13 @@ class TableEngine:
                     require_fence(connection, ref)
                     insert = sql.SQL("INSERT INTO {} SELECT generate_series(1, %s)")
                     connection.execute(insert.format(sql.Identifier(target.schema_, target.table)), [self.rows])
-                    meta.write_commit(connection, ref, _marker(self.rows), ["a" * 64])
+                    meta.write_commit(connection, ref, _marker(ref, target, self.rows))
                     self._during("transaction", job, ports)
                 self._during("after commit", job, ports)
                 found = meta.find_commits(connection, job.run_id)
             ports.events.committed(found[0])
             self._enter("finish", job, ports)
-        self.report.nodes = [NodeReport(target.id, "target", **_counts(self.rows))]
+        self.report.nodes = [found[0].node_report]
         self.report.rules = [RuleCount("check", "r1", "notNull", "id", "skip", 0, evaluated=self.rows)]
         return self.report
 
@@ -63,13 +65,14 @@ class TableEngine:
             self.at[step](job, ports)
 
 
-def _counts(rows: int) -> dict[str, int]:
-    return dict.fromkeys(("rows_in", "rows_out", "rows_read", "rows_loaded", "rows_inserted"), rows)
-
-
-def _marker(rows: int) -> dict[str, object]:
-    return {
-        "node": _counts(rows),
-        "load": {"suppressed": 0, "quarantine_rows": 0, "quarantine_entries": 0},
-        "told": {"nodes": [], "rules": [], "checks": [], "tables": []},
-    }
+def _marker(ref: meta.RunRef, target: Target, rows: int) -> LoadCommit:
+    return LoadCommit(
+        run_id=ref.run_id,
+        node=ref.node,
+        attempt=ref.attempt,
+        token=ref.token,
+        table=TableIdentity(target.schema_, target.table, None),
+        counts=LoadCounts(staged=rows, inserted=rows),
+        record=LoadRecord(input=InputCounts(rows_in=rows, rows_read=rows)),
+        files_done=("a" * 64,),
+    )

@@ -64,8 +64,14 @@ def test_a_load_is_told_as_the_engine_counted_it(pipeline, target):
             "rowsIn": 3,
             "rowsOut": 3,
             "rowsRead": 3,
+            "rowsStaged": 3,
+            "rowsReplaced": 0,
+            "rowsBehindMark": 0,
+            "rowsSuppressed": 0,
             "rowsLoaded": 3,
             "rowsInserted": 3,
+            "rowsUpdated": 0,
+            "rowsUnchanged": 0,
             "durationMs": 0,
         }
     ]

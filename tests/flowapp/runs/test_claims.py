@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from executors.errors import LeaseLost
-from executors.model import LoadCommit, NodeReport, SourceFile
+from executors.load_record import LoadCommit, TableIdentity
+from executors.model import NodeReport, SourceFile
 from flowapp.clock import from_now
 from flowapp.runs.leases import claim_run, take_over
 from flowapp.runs.models import NodeRun, Run, RunLog, State, Trigger
@@ -87,7 +88,7 @@ SHA = "0" * 64
 WRITES = {
     "step": lambda ports: ports.events.step("load"),
     "node": lambda ports: ports.events.node_finished(NodeReport("load", "target")),
-    "commit": lambda ports: ports.events.committed(LoadCommit("r", "load", 1, {})),
+    "commit": lambda ports: ports.events.committed(LoadCommit("r", "load", 1, TableIdentity("s", "t", 1))),
     "log": lambda ports: ports.events.log("info", "Still here."),
     "alert": lambda ports: ports.events.alert("source.missed", "warning", "text", "next"),
     "unit claimed": lambda ports: ports.units.claim("files", {SHA: SourceFile(0, "/x", "x", 1, 1)}),

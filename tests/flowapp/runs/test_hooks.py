@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import psycopg
@@ -21,7 +22,7 @@ from flowapp.pipelines.services import save_version
 from flowapp.runs import hooks, tasks
 from flowapp.runs.cli.run_report import STATUS_BY_STATE
 from flowapp.runs.dispatch import run_inline
-from flowapp.runs.hooks import ask_for_hook, hooks_of, run_hook_again
+from flowapp.runs.hooks import ask_for_hook, run_hook_again
 from flowapp.runs.models import CommitRecord, Run, RunLog, State
 from flowapp.runs.selectors import run_document
 from ir.errors import FlowError
@@ -81,7 +82,7 @@ def make_view(db_: psycopg.Connection) -> None:
 
 def states(run: Run) -> list[str]:
     run.refresh_from_db()
-    return [hook["state"] for hook in hooks_of(run)]
+    return [hook.state for hook in run.stored_report.hooks]
 
 
 def again(run: Run, slug: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +149,7 @@ def test_what_keeps_a_hook_from_running_at_all_is_its_result(failed, connected, 
     Stored.objects.filter(workspace=connected).delete()
     again(failed, "load.postHook.1", monkeypatch)
     assert states(failed) == ["succeeded", "failed", "not_run"]
-    assert "There is no connection 'warehouse'" in hooks_of(failed)[1]["message"]
+    assert "There is no connection 'warehouse'" in failed.stored_report.hooks[1].message
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,7 @@ def test_a_hook_that_no_worker_took_can_be_asked_for_after_a_while(failed):
     ask_for_hook(failed, "load.postHook.1")
     Run.objects.filter(pk=failed.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     failed.refresh_from_db()
-    assert ask_for_hook(failed, "load.postHook.1")["state"] == "queued"
+    assert ask_for_hook(failed, "load.postHook.1").state == "queued"
 
 
 def test_a_message_that_comes_twice_or_late_does_nothing(failed, db_, monkeypatch):
@@ -215,7 +216,9 @@ def test_the_page_shows_hooks_and_offers_those_that_failed(failed, as_):
 
 
 def test_what_a_hook_says_is_shown_as_text(failed, as_):
-    failed.report["hooks"][1] |= {"message": "<img src=x onerror=alert(1)>", "statement": "<script>1</script>"}
+    first, second, *rest = failed.stored_report.hooks
+    hostile = replace(second, message="<img src=x onerror=alert(1)>", statement="<script>1</script>")
+    failed.report = replace(failed.stored_report, hooks=(first, hostile, *rest)).to_json()
     failed.save(update_fields=["report"])
     page = as_("viewer").get(f"/w/alices-team/runs/{failed.pk}/").content.decode()
     assert "<img src=x" not in page
@@ -229,7 +232,7 @@ def test_a_load_that_nobody_could_finish_is_told_as_loaded_with_its_hooks_to_run
     run = run_inline(hooked, engine=TableEngine(at={"after commit": fail, "pass": refuse_second(fail)}))
     assert (run.state, run.attempt, target()) == (State.LOADED_HOOK_FAILED, 2, 3)
     assert states(run) == ["not_run"] * 3
-    assert "Not run: It broke after the load." in hooks_of(run)[0]["message"]
+    assert "Not run: It broke after the load." in run.stored_report.hooks[0].message
     make_view(db_)
     for i in range(3):
         again(run, f"load.postHook.{i}", monkeypatch)

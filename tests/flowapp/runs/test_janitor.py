@@ -19,6 +19,7 @@ from flowapp.alerts.models import Alert
 from flowapp.alerts.services import raise_alert
 from flowapp.connections.services import resolve
 from flowapp.processes.retention import delete_old_rows, list_retention
+from flowapp.quarantine.job_rows import FileHash, JobRows, TableRows
 from flowapp.quarantine.models import RowJob
 from flowapp.quarantine.retained import forget_row_ids
 from flowapp.runs.janitor import sweep_staging
@@ -94,20 +95,20 @@ def test_what_let_people_and_programs_in_goes_after_its_end(run):
 
 
 def test_which_rows_a_replay_was_about_is_forgotten_and_what_it_was_to_do_stays(run):
+    rows = JobRows((TableRows("dlq", "orders", (1, 2)),), hashes=(FileHash("r", "a.csv", "0"),))
     job = RowJob.objects.create(
         workspace=run.workspace,
         run=run,
         node="load",
         row_from="source",
         reason="mended",
-        tables=[["dlq", "orders", [1, 2]]],
-        hashes=[["r", "a.csv", "0"]],
+        rows=rows.to_json(),
     )
-    for days, left in ((6, [["dlq", "orders", [1, 2]]]), (8, [])):
+    for days, left in ((6, rows), (8, JobRows())):
         Run.objects.update(ended_at=timezone.now() - timedelta(days=days))
         forget_row_ids()
         job.refresh_from_db()
-        assert (job.tables, job.reason) == (left, "mended")
+        assert (job.job_rows, job.reason) == (left, "mended")
 
 
 @pytest.fixture

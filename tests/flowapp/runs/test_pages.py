@@ -7,10 +7,12 @@ import re
 import pytest
 from django.utils import timezone
 
+from executors.model import CheckReport, RunWarning
 from flowapp.connections.secrets import encrypt
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, RuleCount, Run, RunLog, State, Trigger
 from flowapp.runs.services import queue_run
+from flowapp.runs.stored_report import StoredReport
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
 
 pytestmark = pytest.mark.django_db
@@ -121,8 +123,9 @@ def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, k
         on_fail="abort",
         violations=violated,
     )
-    report = {"quarantine": {"rows": kept, "entries": violated, "tables": ["dlq.numbers"]}, "evaluated": True}
-    Run.objects.filter(pk=queued.pk).update(state=State.FAILED, ended_at=timezone.now(), report=report)
+    report = StoredReport(quarantine_entries=violated, quarantine_tables=("dlq.numbers",)).to_json()
+    ended = {"state": State.FAILED, "ended_at": timezone.now()}
+    Run.objects.filter(pk=queued.pk).update(quarantine_rows=kept, evaluated=True, report=report, **ended)
     told = f"{shown} rejected rows of run 1 v1" if kept else f"{shown} v1"
     assert f"– – {told}" in words(as_("viewer").get(RUNS))
     assert re.search(rf"Failed ?\d+ s ago – {shown} ", words(as_("viewer").get("/w/alices-team/pipelines/")))
@@ -132,8 +135,9 @@ def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, k
 
 @pytest.mark.parametrize(("evaluated", "rejected"), [(True, "0"), (False, "–")])
 def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rejected(as_, queued, evaluated, rejected):
-    report = {"quarantine": {"rows": 0, "entries": 0, "tables": []}, "evaluated": evaluated}
-    Run.objects.filter(pk=queued.pk).update(state=State.FAILED, ended_at=timezone.now(), report=report)
+    ended = {"state": State.FAILED, "ended_at": timezone.now()}
+    report = StoredReport().to_json()
+    Run.objects.filter(pk=queued.pk).update(quarantine_rows=0, evaluated=evaluated, report=report, **ended)
     client = as_("viewer")
     pages = [client.get(RUNS), *(client.get(f"/w/alices-team/pipelines/{of}") for of in ("", "numbers/?tab=runs"))]
     assert f"– – {rejected} v1" in words(pages[0])
@@ -211,7 +215,7 @@ def test_the_run_tells_its_rows_as_an_equation(as_, queued):
 
 
 def test_a_run_without_anything_new_does_not_call_its_nodes_unfinished(as_, queued):
-    Run.objects.filter(pk=load(queued).pk).update(report={"nothingNew": True})
+    Run.objects.filter(pk=load(queued).pk).update(nothing_new=True)
     text = words(as_("viewer").get(at(queued)))
 
     assert "nothing to do" in text
@@ -379,10 +383,10 @@ def test_texts_of_a_run_do_no_harm(as_, queued):
         error_node=HOSTILE[:60],
         error_message=HOSTILE,
         error_hint=HOSTILE,
-        report={
-            "warnings": [{"code": "x", "node": HOSTILE, "message": HOSTILE}],
-            "checks": [{"node": "n", "check": HOSTILE, "ok": False, "message": HOSTILE, "observed": HOSTILE}],
-        },
+        report=StoredReport(
+            warnings=(RunWarning("x", HOSTILE, HOSTILE),),
+            checks=(CheckReport("n", HOSTILE, ok=False, message=HOSTILE, observed=HOSTILE),),
+        ).to_json(),
     )
     assert_harmless(as_("viewer").get(at(queued)))
 

@@ -42,7 +42,7 @@ def test_a_load_outside_the_band_warns_with_the_numbers_and_does_not_fail(load, 
     for _ in range(3):
         load(10)
     run = load(rows)
-    assert (run.state, run.report["warnings"][0]["code"]) == (State.SUCCEEDED_WITH_WARNINGS, "rows.out_of_band")
+    assert (run.state, run.stored_report.warnings[0].code) == (State.SUCCEEDED_WITH_WARNINGS, "rows.out_of_band")
     (alert,) = open_alerts()
     assert (alert.kind, alert.severity, alert.node, alert.run_id) == ("rows.out_of_band", "warning", "load", run.pk)
     assert f"got {rows} rows; the last 3 loads had 10 on average, expected: at least 5 and at most 20" in alert.message

@@ -48,11 +48,11 @@ def test_a_file_is_loaded_once_and_again_only_when_asked(pipeline, target, put_f
     assert first.step == ""
 
     second = run_inline(pipeline)
-    assert (second.state, second.report["nothingNew"], target()) == (State.SUCCEEDED, True, 3)
+    assert (second.state, second.nothing_new, target()) == (State.SUCCEEDED, True, 3)
 
     put_file("copy.csv", "id\n1\n2\n3\n")
     third = run_inline(pipeline)
-    assert (third.report["nothingNew"], target()) == (True, 3)
+    assert (third.nothing_new, target()) == (True, 3)
 
     again = run_inline(pipeline, load_again="The table was emptied.")
     assert again.state in (State.SUCCEEDED, State.SUCCEEDED_WITH_WARNINGS)
@@ -179,7 +179,7 @@ def test_a_query_of_a_database_is_read_anew_by_every_run(save, document, target,
     pipeline = save(nodes=nodes).pipeline
     for _ in range(2):
         run = run_inline(pipeline)
-        assert (run.state, run.report["nothingNew"], target()) == (State.SUCCEEDED, False, 3)
+        assert (run.state, run.nothing_new, target()) == (State.SUCCEEDED, False, 3)
     assert CommitRecord.objects.count() == 2
     assert not LoadUnit.objects.exists()
 
@@ -188,7 +188,7 @@ def test_of_two_runs_of_one_pipeline_at_once_one_loads_and_the_other_finds_nothi
     put_file("a.csv", "id\n1\n2\n3\n")
     runs = at_once(*[lambda: run_inline(pipeline, if_busy="wait")] * 2)
     assert [run.state for run in runs] == [State.SUCCEEDED] * 2
-    assert sorted(run.report["nothingNew"] for run in runs) == [False, True]
+    assert sorted(run.nothing_new for run in runs) == [False, True]
     assert (target(), CommitRecord.objects.count()) == (3, 1)
 
 
@@ -197,7 +197,7 @@ def test_two_pipelines_into_one_table_at_once_both_load(save, target, put_file):
     pipelines = [save(slug).pipeline for slug in ("one", "two")]
     runs = at_once(*[lambda pipeline=pipeline: run_inline(pipeline) for pipeline in pipelines])
     assert [run.state for run in runs] == [State.SUCCEEDED] * 2
-    assert [run.report["nothingNew"] for run in runs] == [False] * 2
+    assert [run.nothing_new for run in runs] == [False] * 2
     assert (target(), CommitRecord.objects.count()) == (6, 2)
 
 

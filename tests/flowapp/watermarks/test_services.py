@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executors.errors import Failure, Terminal
-from executors.model import LoadCommit
+from executors.load_record import LoadCommit, LoadKind, TableIdentity, WatermarkValue
 from flowapp.runs.models import Run
 from flowapp.watermarks.models import WatermarkCopy
 from flowapp.watermarks.places import place_of, places_of
@@ -17,6 +17,7 @@ from tests.flowapp.watermarks.conftest import incremental_nodes
 
 pytestmark = pytest.mark.django_db
 BY = "ann@example.com"
+WATERMARK = WatermarkValue("upd", "timestamp without time zone", "2026-01-01 10:00:00")
 
 
 @pytest.fixture
@@ -107,25 +108,21 @@ def test_nobody_changes_a_mark_that_cannot_be_reached(place, down):
 
 
 def test_a_commit_brings_its_mark_along(following, place, schema):
-    watermark = {"column": "upd", "type": "timestamp without time zone", "value": "2026-01-01 10:00:00"}
-    counts = {"watermark": watermark, "table": {"name": [schema, "numbers"], "oid": 1}}
-    copy_watermark(Run(pipeline=following), LoadCommit("r", "load", 1, counts))
+    copy_watermark(
+        Run(pipeline=following), LoadCommit("r", "load", 1, TableIdentity(schema, "numbers", 1), watermark=WATERMARK)
+    )
     assert saved_watermark(following, "load").copy.value == "2026-01-01 10:00:00"
 
 
-@pytest.mark.parametrize("counts", [{}, {"watermark": None, "table": {"name": ["s", "t"], "oid": 1}}])
-def test_a_commit_without_a_mark_leaves_no_copy(following, counts):
-    copy_watermark(Run(pipeline=following), LoadCommit("r", "load", 1, counts))
+def test_a_commit_without_a_mark_leaves_no_copy(following):
+    copy_watermark(Run(pipeline=following), LoadCommit("r", "load", 1, TableIdentity("s", "t", 1)))
     assert not WatermarkCopy.objects.exists()
 
 
 def test_a_restore_to_before_the_first_mark_takes_the_copy_away(following, schema):
-    watermark = {"column": "upd", "type": "timestamp without time zone", "value": "2026-01-01 10:00:00"}
-    table = {"name": [schema, "numbers"], "oid": 1}
-    copy_watermark(Run(pipeline=following), LoadCommit("r", "load", 1, {"watermark": watermark, "table": table}))
-    copy_watermark(
-        Run(pipeline=following), LoadCommit("s", "load", 1, {"watermark": None, "table": table, "restored": {}})
-    )
+    table = TableIdentity(schema, "numbers", 1)
+    copy_watermark(Run(pipeline=following), LoadCommit("r", "load", 1, table, watermark=WATERMARK))
+    copy_watermark(Run(pipeline=following), LoadCommit("s", "load", 1, table, kind=LoadKind.RESTORE))
     assert not WatermarkCopy.objects.exists()
 
 

@@ -1,0 +1,52 @@
+"""Which rejected rows a run is about, as its job stores them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ir.stored_json import StoredJson
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """Rows of one quarantine table: the id of an entry for each. `revisions`, if given, are those of the entries when
+    the run was requested."""
+
+    schema: str
+    table: str
+    entries: tuple[int, ...]
+    revisions: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileHash:
+    """The SHA-256 of the file that a run has read by this name."""
+
+    run_id: str
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobRows:
+    """The rows of a run. `overwrite` names those that may replace rows of the target with their key; `computed_by` are
+    the runs that have computed the column of a fix before."""
+
+    tables: tuple[TableRows, ...] = ()
+    overwrite: tuple[str, ...] = ()
+    hashes: tuple[FileHash, ...] = ()
+    computed_by: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The rows with the version of their shape."""
+        return _FORMAT.dump(self)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> JobRows:
+        """The rows as they were stored. Raises `stored.version_unknown`."""
+        return _FORMAT.load(stored)
+
+
+_FORMAT = StoredJson("list of rejected rows of a run", JobRows, 1)
