@@ -51,7 +51,7 @@ def _read_by_tasks(path: Path, reading: Reading, result: PassResult) -> int:
     if parts != len(reading.parts):
         raise Terminal(
             "rows.lost",
-            f"{parts:,} of {len(reading.parts):,} parts of the source were read to their end.",
+            f"{parts:,} of {len(reading.parts):,} parts of the source were read completely.",
             node=path.source.id,
             hint="Nothing was loaded. Please report this with the kind and size of the source.",
         )
@@ -90,11 +90,13 @@ def _excess(path: Path, count: RuleCount) -> str | None:
 
 _BEYOND = "Correct the rows at the source, or raise maxViolations or maxViolationPct of the rule."
 _MEND = {
-    "abort": "Correct the rows at the source, or let the rule (for types: onTypeMismatch) skip or warn.",
+    "abort": "Correct the rows at the source, or set onFail of the rule (for types: onTypeMismatch) to skip or warn.",
     "skip": _BEYOND,
     "warn": _BEYOND,
 }
-_HINTS = {"order": "Name a column in orderBy that tells the rows of a key apart, or drop before what may differ."}
+_HINTS = {
+    "order": "Set orderBy to a column that differs between rows of the same key, or drop the columns that differ first."
+}
 
 
 def _rule_text(rule: RuleCount) -> str:

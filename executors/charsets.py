@@ -90,7 +90,7 @@ class Charset:
 
     def describe(self, char: str) -> str:
         name = unicodedata.name(char, "")
-        return f"holds U+{ord(char):04X}{name and f' ({name})'}, which the database's encoding {self.encoding} lacks"
+        return f"holds U+{ord(char):04X}{name and f' ({name})'}, not in the database's encoding {self.encoding}"
 
     def must_escape(self, text: str) -> bool:
         return "\0" in text or self.lacks(text) is not None

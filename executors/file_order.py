@@ -58,7 +58,7 @@ def refuse_held_back(source: Source, queue: Queue) -> Terminal:
 
 
 def _waits(queue: Queue) -> str:
-    return f"{_counted(queue.waiting)} not loaded: {queue.blocker} comes before, and it failed (ordering fifo_by_name)."
+    return f"{_counted(queue.waiting)} not loaded: {queue.blocker} comes first and failed (ordering fifo_by_name)."
 
 
 def _way_out(queue: Queue) -> str:
@@ -77,7 +77,7 @@ def warn_of_late(source: Source, scans: Sequence[FileScan], units: LoadUnits) ->
     late = [scan.file for scan in scans if newest and getattr(scan.file, compared) < getattr(newest, compared)]
     if newest is None or not late:
         return []
-    text = f"{_counted(late)} loaded after {newest.name}, which is newer: rows may have replaced newer ones."
+    text = f"{_counted(late)} loaded after {newest.name}, which is newer. Rows may have replaced newer rows."
     return [RunWarning("file.late", source.id, text)]
 
 

@@ -39,8 +39,8 @@ def check_hold_limits(hold: Hold, effect: Effect, null_rates: Mapping[str, NullR
 def _decrease(hold: Hold, effect: Effect) -> Iterator[Reason]:
     limit, lost = hold.max_decrease_pct, effect.before - effect.after
     if limit is not None and lost > 0 and (found := 100 * lost / effect.before) > limit:
-        text = f"The table would go from {effect.before:,} to {effect.after:,} rows, {found:.1f} % fewer"
-        yield Reason("maxDecreasePct", limit, found, f"{text}; {limit:g} % are allowed.")
+        text = f"The table would change from {effect.before:,} to {effect.after:,} rows, {found:.1f} % fewer"
+        yield Reason("maxDecreasePct", limit, found, f"{text}; {limit:g} % is allowed.")
 
 
 def _key_loss(hold: Hold, effect: Effect) -> Iterator[Reason]:
@@ -53,12 +53,12 @@ def _key_loss(hold: Hold, effect: Effect) -> Iterator[Reason]:
             f"{effect.table} has no unique key of which every column is loaded and never NULL: how many keys would be "
             "gone cannot be told. Nothing was loaded.",
             node=effect.node,
-            hint="Add a primary key to the table, or take maxKeyLossPct out.",
+            hint="Add a primary key to the table, or remove maxKeyLossPct.",
         )
     if (found := 100 * effect.keys.gone / effect.before) > limit:
         key = ", ".join(effect.keys.key)
         text = f"{effect.keys.gone:,} of {effect.before:,} keys ({key}) would be gone, {found:.1f} %"
-        yield Reason("maxKeyLossPct", limit, found, f"{text}; {limit:g} % are allowed.")
+        yield Reason("maxKeyLossPct", limit, found, f"{text}; {limit:g} % is allowed.")
 
 
 def _nulls(hold: Hold, rates: Mapping[str, NullRates]) -> Iterator[Reason]:

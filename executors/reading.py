@@ -19,7 +19,7 @@ from ir.nodes import Source, SourceColumn
 
 
 class Part(Protocol):
-    """What a task reads in one go. `end - start` tells how much that is."""
+    """What a task reads at once. `end - start` tells how much that is."""
 
     @property
     def start(self) -> int: ...

@@ -34,7 +34,7 @@ def files_rejected(target: Target, files: Sequence[tuple[str, int]], clues: Sequ
 
 
 def _all(rows: int) -> str:
-    return f"Every one of {rows:,} rows" if rows > 1 else "The only row"
+    return f"All {rows:,} rows" if rows > 1 else "The only row"
 
 
 def _failure(target: Target, what: str, causes: Sequence[str], *, is_of_settings: bool = True) -> Terminal:
@@ -44,7 +44,7 @@ def _failure(target: Target, what: str, causes: Sequence[str], *, is_of_settings
         "rows.too_many_rejected",
         f"{what}{because}. Nothing was loaded.",
         node=target.id,
-        hint=f"{fix} If such a load is as it should be, set failAtRejectedPct of the target "
+        hint=f"{fix} If this is expected, set failAtRejectedPct of the target "
         f"({target.fail_at_rejected_pct:g} now) to 0.",
     )
 

@@ -83,5 +83,5 @@ def stop_on_broken(reports: Sequence[CheckReport]) -> None:
             "check.abort",
             f"{'; '.join(f'{report.check}: {report.message}' for report in broken)}. Nothing was loaded.",
             node=broken[0].node,
-            hint="Correct the source, or let the check warn instead of abort.",
+            hint="Correct the source, or set onFail of the check to warn.",
         )

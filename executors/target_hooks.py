@@ -66,7 +66,7 @@ class TargetHooks:
         stopped, done = "", list(commit.hooks_done)
         for placed in self._at("postHook"):
             if placed.id in done:
-                self._add(placed, "succeeded", "An earlier attempt of this run did it.")
+                self._add(placed, "succeeded", "An earlier attempt of this run ran it.")
             elif stopped:
                 self._add(placed, "not_run", stopped)
             elif (failure := self._try(placed, commit.node_counts)) is None:
@@ -113,7 +113,7 @@ class TargetHooks:
             "hook.failed",
             "error",
             f"Loaded, but the post-hook {placed.id} ({placed.hook.type}) failed: {failure.message}",
-            f"{failure.hint} Then run the hook again on the page of the run.".strip(),
+            f"{failure.hint} Then rerun the hook on the run page.".strip(),
             self._target.id,
         )
 

@@ -32,14 +32,14 @@ def why_unreached(trouble: BaseException, place: str, *, ended: tuple[type[BaseE
     if any(isinstance(error, OSError) and error.errno in _NO_ROUTE for error in chain):
         return Unreached(
             "no_route",
-            f"No way leads from here to {place}.",
-            "Look at the network of the machine that Flow runs on, and whether the host has an address of its kind.",
+            f"No network route to {place}.",
+            "Check the network of Flow's machine, and whether the host has an address of that kind.",
         )
     if any(isinstance(error, (ConnectionError, EOFError, *ended)) for error in chain):
         return Unreached(
             "broke_off",
-            f"{place} took the connection and then gave no proper answer.",
-            "Look at its log, and whether host, port and encryption are the right ones.",
+            f"{place} accepted the connection but sent no valid response.",
+            "See its log, and check host, port and encryption.",
         )
     return Unreached("unreachable", f"{place} could not be reached.", "Check host, port and encryption.")
 
@@ -57,25 +57,25 @@ def _certificate(error: BaseException, place: str) -> Unreached:
     if number in _EXPIRED:
         why, hint = (
             "it has expired",
-            "Renew it there. If it is new, look at the clock of the machine that Flow runs on.",
+            "Renew the certificate. If it is new, check the clock of Flow's machine.",
         )
     elif number in _EARLY:
-        why, hint = "it is not valid yet", "Look at the clocks of that machine and of the one that Flow runs on."
+        why, hint = "it is not valid yet", "Check the clocks of that machine and of Flow's machine."
     elif number in _OTHER_NAME:
-        why, hint = "it is for another name", "Name the host as its certificate does."
+        why, hint = "it is for another name", "Use the host name of the certificate."
     else:
-        why = "nobody known here vouches for it"
-        hint = "Give the server a certificate of a known authority, and let it send the whole chain."
+        why = "it is not signed by a known authority"
+        hint = "Use a certificate of a known authority, and configure the server to send the full chain."
     return Unreached("certificate", f"The certificate of {place} is not trusted: {why}.", hint)
 
 
 def _tls(error: BaseException, place: str) -> Unreached:
     if getattr(error, "reason", None) in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"):
-        return Unreached("no_tls", f"{place} answers without encryption.", "Name the port that speaks TLS.")
+        return Unreached("no_tls", f"{place} answers without encryption.", "Use the port with TLS.")
     return Unreached(
         "tls",
-        f"{place} and Flow found no encryption that both take.",
-        "Let the server speak TLS 1.2 or 1.3, and check the port.",
+        f"{place} and Flow have no encryption method in common.",
+        "Enable TLS 1.2 or 1.3 on the server, and check the port.",
     )
 
 
@@ -84,27 +84,27 @@ def _name(error: BaseException, place: str) -> Unreached:
     if isinstance(error, OSError) and error.errno == socket.EAI_AGAIN:
         return Unreached(
             "names_silent",
-            f"The name {host} could not be looked up: the name service gave no answer.",
-            "Look at the name service (DNS) of the machine that Flow runs on.",
+            f"The name {host} could not be resolved because DNS did not respond.",
+            "Check DNS on Flow's machine.",
         )
     return Unreached(
         "name_unknown",
-        f"There is no host {host}: the name service does not know it.",
-        "Correct the host, or add it to the name service (DNS) of the machine that Flow runs on.",
+        f"Unknown host {host}.",
+        "Correct the host, or add it to DNS.",
     )
 
 
 def _refused(_: BaseException, place: str) -> Unreached:
     return Unreached(
-        "nothing_listens", f"Nothing listens at {place}.", "Start the server there, or correct host and port."
+        "nothing_listens", f"Connection refused by {place}.", "Start the server, or correct host and port."
     )
 
 
 def _timeout(_: BaseException, place: str) -> Unreached:
     return Unreached(
         "timeout",
-        f"{place} gave no answer in time.",
-        "See that it runs and that no firewall stands between, and correct host and port if they are others.",
+        f"{place} did not respond in time.",
+        "Check that it runs, that no firewall blocks it, and that host and port are correct.",
     )
 
 

@@ -53,9 +53,9 @@ def _read(name: str) -> frozenset[str]:
 def why_not_read(schema: str, table: str) -> str | None:
     """Why no pipeline reads a table or view; None if it may."""
     if schema in FLOW_SCHEMAS:
-        return f"The schema {schema} is Flow's own."
+        return f"The schema {schema} belongs to Flow."
     if schema == CATALOG and table not in listed_relations():
-        return f"The system table {table} tells of sessions, settings, files or the values of other tables."
+        return f"The system table {table} exposes sessions, settings, files or values of other tables."
     if schema.startswith("pg_") and schema != CATALOG:
-        return f"The schema {schema} is PostgreSQL's own."
+        return f"The schema {schema} belongs to PostgreSQL."
     return None

@@ -31,9 +31,9 @@ def parse_bound(value: int | float | str) -> Bound:
         return _parse_time(text)
     # Decimal also reads `1_000`, `NaN` and digits of other scripts.
     if not number.is_finite() or "_" in text or not text.isascii():
-        raise ValueError(f"{value!r} is no number")
+        raise ValueError(f"{value!r} is not a number")
     if abs(number.adjusted()) > MOST_DIGITS:
-        raise ValueError(f"{value!r} is no number that a column holds")
+        raise ValueError(f"{value!r} is not a number that a column can store")
     return number
 
 
@@ -42,13 +42,13 @@ def _parse_time(text: str) -> date | datetime:
         return date.fromisoformat(text)
     if _TIMESTAMP.fullmatch(text):
         return datetime.fromisoformat(text)
-    raise ValueError(f"{text!r} is no number, no date and no timestamp without an offset")
+    raise ValueError(f"{text!r} is not a number, date or timestamp without an offset")
 
 
 def check_bounds(low: Any, high: Any, at: Pointer, names: tuple[str, str] = ("min", "max")) -> Iterator[Diagnostic]:
     """Whether `low` and `high`, either of which may be None, bound anything."""
     if low is None and high is None:
-        yield diagnose("bounds.required", at, f"Neither {names[0]} nor {names[1]} is given.")
+        yield diagnose("bounds.required", at, f"{names[0]} and {names[1]} are both missing.")
     parsed: list[Bound] = []
     for value, name in ((low, names[0]), (high, names[1])):
         if value is None:
@@ -56,7 +56,7 @@ def check_bounds(low: Any, high: Any, at: Pointer, names: tuple[str, str] = ("mi
         try:
             parsed.append(parse_bound(value))
         except ValueError:
-            yield diagnose("bounds.malformed", at / name, f"{shown(value)} is no number, date or timestamp.")
+            yield diagnose("bounds.malformed", at / name, f"{shown(value)} is not a number, date or timestamp.")
     if len(parsed) == 2:
         yield from _check_order(parsed[0], parsed[1], at, names)
 
@@ -68,7 +68,7 @@ def check_number_bounds(
     yield from check_bounds(low, high, at, names)
     for value, name in ((low, names[0]), (high, names[1])):
         if isinstance(value, str) and _is_time(value):
-            yield diagnose("bounds.malformed", at / name, f"{shown(value)} is no number.", hint="Write a number.")
+            yield diagnose("bounds.malformed", at / name, f"{shown(value)} is not a number.", hint="Use a number.")
 
 
 def _is_time(text: str) -> bool:
@@ -80,6 +80,6 @@ def _is_time(text: str) -> bool:
 
 def _check_order(low: Any, high: Any, at: Pointer, names: tuple[str, str]) -> Iterator[Diagnostic]:
     if type(low) is not type(high):
-        yield diagnose("bounds.malformed", at / names[1], f"{names[0]} and {names[1]} are not of one kind.")
+        yield diagnose("bounds.malformed", at / names[1], f"{names[0]} and {names[1]} have different types.")
     elif low > high:
         yield diagnose("bounds.reversed", at / names[0], f"{names[0]} is above {names[1]}.")

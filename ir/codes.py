@@ -25,146 +25,148 @@ def _warning(name: str, hint: str) -> Code:
 
 _DOCUMENT = (
     _error("document.encoding", "Save the file as UTF-8."),
-    _error("document.too_large", "Split the pipeline; a document holds one pipeline."),
-    _error("document.too_many_faults", "Mend those that are shown first."),
+    _error("document.too_large", "Split the pipeline. A document contains one pipeline."),
+    _error("document.too_many_faults", "Fix the errors that are shown first."),
     _error("document.too_costly", "Split the pipeline, or simplify its expressions, queries and JSON Schemas."),
-    _error("document.too_deep", "No field of a pipeline needs that much nesting."),
-    _error("document.syntax", "Mend the text at that place; nothing after it was read."),
-    _error("document.repeated_key", "Keep one of them; the second would hide the first."),
-    _error("number.not_finite", "JSON has no NaN and no infinity; write a number or leave the field out."),
-    _error("number.not_exact", "Write it as text in quotes, so that no digit is lost."),
-    _error("text.not_storable", "Take the character out; neither JSON nor PostgreSQL can carry it."),
-    _error("value.null", "Leave the field out; an absent field has its default."),
+    _error("document.too_deep", "Reduce the nesting."),
+    _error("document.syntax", "Correct the text at that position. The rest was not read."),
+    _error("document.repeated_key", "Remove one of them. The second would hide the first."),
+    _error("number.not_finite", "JSON has no NaN or infinity. Write a number or omit the field."),
+    _error("number.not_exact", "Write it as text in quotes to keep all digits."),
+    _error("text.not_storable", "Remove the character. JSON and PostgreSQL cannot store it."),
+    _error("value.null", "Omit the field. It then has its default value."),
     _error("value.not_json", "Write it as text in quotes."),
 )
 
 _STRUCTURE = (
-    _error("field.unknown", "Take it out or correct its name."),
+    _error("field.unknown", "Remove it or correct its name."),
     _error("field.missing", "Add the field."),
     _error("value.type", "Write a value of that type."),
-    _error("value.not_allowed", "Use one of the allowed values, in this very spelling."),
-    _error("value.malformed", "Write it in the form that the message names."),
+    _error("value.not_allowed", "Use one of the allowed values with the exact spelling."),
+    _error("value.malformed", "Use the format named in the message."),
     _error("value.out_of_range", "Use a value within the bounds."),
-    _error("value.length", "Make it fit."),
+    _error("value.length", "Shorten it or make it longer."),
 )
 
 _GRAPH = (
-    _error("id.repeated", "Give one of them another id."),
-    _error("inputs.unknown", "Name a node of this pipeline."),
+    _error("id.repeated", "Rename one of them."),
+    _error("inputs.unknown", "Use the id of a node in this pipeline."),
     _error("inputs.count", "A node reads from exactly one node."),
-    _error("inputs.is_target", "Nothing reads from a target; read from the node before it."),
-    _error("graph.cycle", "Take out one of the inputs, so that rows flow one way."),
+    _error("inputs.is_target", "No node can read from a target. Read from the node before it."),
+    _error("graph.cycle", "Remove one of the inputs so that rows flow in one direction."),
     _error("node.feeds_nothing", "Let a node read from it, or remove it."),
-    _error("validate.must_feed_target", "Move the validate node behind the last transform."),
+    _error("validate.must_feed_target", "Move the validate node after the last transform."),
 )
 
 _KINDS = (
-    _error("kind.not_available", "Choose another kind; this one comes in a later release."),
+    _error("kind.not_available", "Choose another kind. This one is not available yet."),
     _error("connector.unknown", "Use one of the connectors listed."),
-    _error("connector.use_sftp", "Use the connector sftp: ftp sends passwords and data in the clear."),
+    _error("connector.use_sftp", "Use the connector sftp. ftp sends passwords and data unencrypted."),
 )
 
 _NAMES = (
-    _error("identifier.too_long", "Shorten it: PostgreSQL cuts longer names off without an error."),
+    _error("identifier.too_long", "Shorten it. PostgreSQL truncates longer names without an error."),
     _error("identifier.empty", "Give it a name."),
-    _error("identifier.reserved", "Choose another name; Flow keeps this one for itself."),
-    _error("identifier.not_readable", "Read a table of your own, or a view that its owner made for that."),
-    _error("table_name.malformed", 'Write schema.table; a name that holds a dot goes in quotes: "a.b"."c".'),
+    _error("identifier.reserved", "Choose another name. Flow reserves this one."),
+    _error("identifier.not_readable", "Read another table, or a view made for this purpose by the owner."),
+    _error("table_name.malformed", 'Write schema.table. Put a name with a dot in quotes: "a.b"."c".'),
     _error("column.repeated", "Name each column once."),
     _error("column.unknown", "Use a column that the rows have at this point."),
-    _warning("column.not_seen", "It may be kept if files with that column are to come."),
-    _error("type.malformed", "Keep the precision within 1 to 1000 and the scale within 0 to the precision."),
+    _warning("column.not_seen", "Ignore this warning if later files will have the column."),
+    _error("type.malformed", "Use a precision from 1 to 1000 and a scale from 0 to the precision."),
 )
 
 _HOLDS = (
-    _error("hold.limit_required", "Name at least one of maxDecreasePct, maxKeyLossPct and maxNullRateIncreasePct."),
-    _error("hold.key_required", "Add a primary key to the table, or take maxKeyLossPct out."),
-    _warning("hold.limit_unused", "Take it out, or replace all rows by truncate or blue_green."),
+    _error("hold.limit_required", "Set at least one of maxDecreasePct, maxKeyLossPct and maxNullRateIncreasePct."),
+    _error("hold.key_required", "Add a primary key to the table, or remove maxKeyLossPct."),
+    _warning("hold.limit_unused", "Remove it, or use the load mode truncate or blue_green."),
 )
 
 _MODES = (
-    _error("upsert.key_required", "Name the columns that tell rows apart in upsertKey."),
+    _error("upsert.key_required", "Set upsertKey to the columns that identify a row."),
     _error("upsert.key_unknown", "Use columns of the table."),
-    _error("deduplicate.order_required", "Name the column whose highest value is the newest in orderBy."),
+    _error("deduplicate.order_required", "Set orderBy to the column whose highest value is the newest."),
     _error("upsert.order_unknown", "Use a column of the table."),
-    _error("upsert.order_unordered", "Use a column of a number, a date, a time stamp or a text."),
-    _error("order.direction", "Write the column alone: the row with its highest value stays."),
-    _error("upsert.key_covers_all", "Leave columns to update out of the key, or use append."),
+    _error("upsert.order_unordered", "Use a column with a number, date, timestamp or text type."),
+    _error("order.direction", "Write only the column. The row with the highest value is loaded."),
+    _error("upsert.key_covers_all", "Remove the columns to update from the key, or use append."),
     _error("upsert.key_not_unique", "Add a unique constraint over exactly these columns."),
-    _error("blue_green.not_possible", "Change what stands in the way of one of the two, or use truncate or upsert."),
-    _warning("blue_green.in_place", "It may be kept: readers are not held up, but a swap costs less."),
-    _error("watermark.column_required", "Name the column that grows in watermarkColumn."),
+    _error("blue_green.not_possible", "Remove one of the obstacles, or use truncate or upsert."),
+    _warning("blue_green.in_place", "You can keep it. Readers are not blocked, but a swap is faster."),
+    _error("watermark.column_required", "Set watermarkColumn to a column whose values grow."),
     _error("watermark.column_unknown", "Use a column of the table."),
-    _error("watermark.column_unordered", "Use a column of a whole or decimal number, a date, a time stamp or a text."),
-    _warning("watermark.column_text", "Use a column of a number or a time, unless these texts sort as they grow."),
+    _error("watermark.column_unordered", "Use a column with an integer, decimal, date, timestamp or text type."),
+    _warning("watermark.column_text", "Use a number or time column, unless these texts sort in ascending order."),
     _warning("watermark.column_nullable", "ALTER TABLE … ALTER COLUMN … SET NOT NULL, if it is never empty."),
-    _error("watermark.lead_mismatch", "Take watermarkLead out, or follow a column of a date or a time stamp."),
-    _error("watermark.lag_mismatch", "Write a duration for dates and times, a number for numbers, none for texts."),
-    _error("cdc.source_required", "Name the stream in cdcSource."),
-    _error("cdc.streaming_disabled", "Choose another load mode; docs/cdc-mirror.md says which, and what is missing."),
-    _error("cdc.connector_missing", "Choose another load mode; docs/cdc-mirror.md says which, and what is missing."),
-    _error("target.not_loadable", "Load a table of your own that can be written."),
-    _error("target.loaded_twice", "Load the table from one target, or let all of them append or upsert."),
-    _warning(
-        "truncate.prefer_blue_green", "blue_green replaces the rows without blocking readers; truncate may be kept."
+    _error("watermark.lead_mismatch", "Remove watermarkLead, or use a date or timestamp column."),
+    _error(
+        "watermark.lag_mismatch", "Use a duration for dates and times, and a number for numbers. Remove it for texts."
     ),
-    _warning("target.empty_becomes_null", "Set emptyAsNull to false to keep them, or to true if that is meant."),
-    _warning("target.field_unused", "It is kept, but this load mode does not use it."),
+    _error("cdc.source_required", "Set cdcSource to the name of the stream."),
+    _error("cdc.streaming_disabled", "Choose another load mode. See docs/cdc-mirror.md."),
+    _error("cdc.connector_missing", "Choose another load mode. See docs/cdc-mirror.md."),
+    _error("target.not_loadable", "Load a table that can be written."),
+    _error("target.loaded_twice", "Load the table from one target, or use append or upsert in all of them."),
+    _warning(
+        "truncate.prefer_blue_green", "blue_green replaces the rows without blocking readers. You can keep truncate."
+    ),
+    _warning("target.empty_becomes_null", "Set emptyAsNull to false to keep empty texts, or to true to confirm."),
+    _warning("target.field_unused", "You can keep it, but this load mode does not use it."),
 )
 
 _VALIDATION = (
-    _error("rule.id_repeated", "Give one of the rules another id, or remove it."),
-    _error("bounds.required", "Give min, max or both."),
-    _error("bounds.reversed", "Exchange min and max."),
+    _error("rule.id_repeated", "Rename or remove one of the rules."),
+    _error("bounds.required", "Set min, max or both."),
+    _error("bounds.reversed", "Swap min and max."),
     _error(
-        "bounds.malformed", "Write numbers, dates (2025-01-31) or timestamps (2025-01-31T08:00:00), both of one kind."
+        "bounds.malformed", "Write numbers, dates (2025-01-31) or timestamps (2025-01-31T08:00:00), of the same type."
     ),
-    _error("regex.not_re2", "Use RE2 syntax: it has no look-around and no back-references."),
-    _error("rule.limit_unused", "Let the rule skip or warn below its limit, or take the limit out."),
+    _error("regex.not_re2", "Use RE2 syntax. It has no look-around and no back-references."),
+    _error("rule.limit_unused", "Set onFail to skip or warn, or remove the limit."),
     _error("json_schema.malformed", "Write a JSON Schema of draft 2020-12."),
-    _error("json_schema.not_allowed", "Write the schema out in one piece, with references that begin with #."),
-    _error("quarantine.table_required", "Name the table, for example dlq.orders."),
-    _error("quarantine.is_target", "Keep rejected rows in a table of their own."),
+    _error("json_schema.not_allowed", "Write the whole schema here. References must begin with #."),
+    _error("quarantine.table_required", "Set the table, for example dlq.orders."),
+    _error("quarantine.is_target", "Use a separate table for rejected rows."),
 )
 
 _SOURCES = (
-    _error("source.connection_required", "Choose the stored connection that it reads from."),
-    _error("postgres.table_or_query", "Give a table (schema and name) or a query, one of the two."),
+    _error("source.connection_required", "Choose a stored connection."),
+    _error("postgres.table_or_query", "Set either a table (schema and name) or a query."),
     _error("query.malformed", "Write one SELECT as PostgreSQL reads it."),
     _error("query.not_allowed", "Write one plain SELECT that changes nothing and gives the same rows each time."),
-    _error("query.function_not_allowed", "Take the function out, or let an admin allow it on the connection."),
-    _error("query.role_not_allowed", "Connect as a role with fewer rights, or let an admin allow this one."),
+    _error("query.function_not_allowed", "Remove the function, or ask an admin to allow it on the connection."),
+    _error("query.role_not_allowed", "Connect as a role with fewer rights, or ask an admin to allow this one."),
     _error("path.not_inside", "Write a path below the workspace's folder, without .. and without a leading slash."),
     _error("pattern.malformed", "Correct the pattern."),
-    _error("atomicity.folders", "Use three different folders, none of them the source's own."),
-    _error("format.separators", "Use one character each, different from one another and no line break."),
+    _error("atomicity.folders", "Use three different folders that differ from the source's path."),
+    _error("format.separators", "Use two different single characters other than line breaks."),
     _error("encoding.unknown", "Use a name such as utf-8, utf-16, latin-1 or windows-1252."),
-    _error("column.format_unused", "A format is for columns of type date, timestamp or timestamptz."),
+    _error("column.format_unused", "Only date, timestamp and timestamptz columns can have a format."),
 )
 
 _SCHEDULES = (
     _error("schedule.cron_malformed", "Write five fields: minute, hour, day of month, month, day of week."),
-    _error("timezone.unknown", "Use a name of the tz database, such as Europe/Berlin or UTC."),
+    _error("timezone.unknown", "Use an IANA time zone, such as Europe/Berlin or UTC."),
     _error("duration.malformed", "Write a whole number above 0 and a unit: 30s, 15m, 24h, 7d or 2w."),
 )
 
 _EXPRESSIONS = (
     _error("expression.malformed", "Write one expression over the columns, such as upper(trim(name))."),
     _error("expression.not_allowed", "Use columns, literals, operators and the functions that the help lists."),
-    _error("expression.ambiguous", "Add parentheses, so that it reads one way only."),
+    _error("expression.ambiguous", "Add parentheses to make it unambiguous."),
 )
 
 _HOOKS = (
-    _error("hook.when_unused", "Take `when` out, or use the load mode blue_green and a post-hook."),
-    _error("hook.sql_malformed", "Write one statement as PostgreSQL reads it."),
-    _error("hook.sql_not_one", "Give each statement a hook of its own."),
-    _error("hook.sql_comment", "Take the comment out; the node has a description."),
-    _error("hook.sql_not_allowed", "Do what changes rows in the pipeline itself; a hook looks after tables."),
-    _error("hook.setting_not_listed", "Set one of those listed; they change how fast a load is, never what it does."),
-    _error("hook.set_after_load", "Move it to preHook: it is set in the transaction of the load."),
-    _error("hook.function_unknown", "Install the package that registers it, in the web process and in the workers."),
-    _error("webhook.not_public", "Name a public https address; this machine and private networks are out of reach."),
-    _error("webhook.address", "Name a connection (and a path), or write a bare https url without user or query."),
+    _error("hook.when_unused", "Remove `when`, or use the load mode blue_green and a post-hook."),
+    _error("hook.sql_malformed", "Write one valid PostgreSQL statement."),
+    _error("hook.sql_not_one", "Use a separate hook for each statement."),
+    _error("hook.sql_comment", "Remove the comment. Use the node's description."),
+    _error("hook.sql_not_allowed", "Change rows in the pipeline. Hooks are for table maintenance."),
+    _error("hook.setting_not_listed", "Use one of the listed settings. They affect speed only."),
+    _error("hook.set_after_load", "Move it to preHook, where it applies to the transaction of the load."),
+    _error("hook.function_unknown", "Install the package that registers it for the web process and the workers."),
+    _error("webhook.not_public", "Use a public https address. This machine and private networks are not allowed."),
+    _error("webhook.address", "Use a connection (with a path), or an https URL without user and query."),
 )
 
 CODES: KindTable[Code] = KindTable(

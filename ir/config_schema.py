@@ -24,7 +24,7 @@ def _told(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
     place = Pointer((*at, *error.relative_path))
     teller = _TELLERS.get(str(error.validator))
     if teller is None:
-        yield diagnose("value.malformed", place, f"{shown(error.instance)} does not follow the rule {error.validator}.")
+        yield diagnose("value.malformed", place, f"{shown(error.instance)} violates {error.validator}.")
     else:
         yield from teller(error, place)
 
@@ -55,7 +55,7 @@ def _not_allowed(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
 
 def _wrong_length(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
     bound = "least" if str(error.validator).startswith("min") else "most"
-    message = f"{shown(error.instance)} must have a length of at {bound} {error.validator_value}."
+    message = f"{shown(error.instance)} needs a length of at {bound} {error.validator_value}."
     yield diagnose("value.length", at, message)
 
 
@@ -94,7 +94,7 @@ def _wrong_tag(errors: Sequence[ValidationError], error: ValidationError, at: Po
     elif (tag := _missing_tag(errors, error.instance)) is not None:
         yield faults.missing(at, tag)
     elif isinstance(error.instance, dict):
-        yield diagnose("value.malformed", at, "The object is of none of the forms that are allowed here.")
+        yield diagnose("value.malformed", at, "The object matches none of the allowed forms.")
     else:
         expected = {sub.validator_value for sub in errors if sub.validator == "type" and not sub.relative_path}
         yield faults.wrong_type(at, error.instance, " or ".join(sorted(map(str, expected))) or "value of another form")

@@ -79,7 +79,7 @@ def _read_toml(text: str) -> Document:
         line = error.line or text.count("\n") + 1
         raise _stop(code, f"{error}.", line, error.column) from error
     except RecursionError as error:
-        raise _stop("document.too_deep", f"Values stand more than {MAX_DEPTH} levels deep.") from error
+        raise _stop("document.too_deep", f"Values are nested more than {MAX_DEPTH} levels deep.") from error
     lines = find_lines(text)
     document = _plain(value)
     return Document(document.value, document.faults, lambda pointer: (_nearest(lines, pointer), None))
@@ -132,7 +132,9 @@ class _Copier:
         if self._values > MAX_VALUES:
             raise _stop("document.too_large", f"There are more than {MAX_VALUES} values.")
         if len(at) > MAX_DEPTH:
-            self.faults.append(diagnose("document.too_deep", at, f"Values stand more than {MAX_DEPTH} levels deep."))
+            self.faults.append(
+                diagnose("document.too_deep", at, f"Values are nested more than {MAX_DEPTH} levels deep.")
+            )
             return None
         if isinstance(value, dict):
             return {self._key(key, at): self.copy(item, at / str(key)) for key, item in value.items()}
@@ -145,7 +147,7 @@ class _Copier:
 
     def _key(self, key: Any, at: Pointer) -> str:
         if not isinstance(key, str):
-            self.faults.append(diagnose("value.not_json", at, f"The key {shown(key)} is no text."))
+            self.faults.append(diagnose("value.not_json", at, f"The key {shown(key)} is not a text."))
         name = str(key)
         if not _is_storable(name):
             self.faults.append(_not_storable(name, at / name))
@@ -166,9 +168,7 @@ def _as_plain(value: Any) -> Any:
 def _scalar_faults(value: Any, at: Pointer) -> Iterator[Diagnostic]:
     match value:
         case None:
-            yield diagnose(
-                "value.null", at, "null stands for nothing here.", fixes=[[{"op": "remove", "path": str(at)}]]
-            )
+            yield diagnose("value.null", at, "null is not allowed here.", fixes=[[{"op": "remove", "path": str(at)}]])
         case bool():
             return
         case str():
@@ -183,7 +183,7 @@ def _scalar_faults(value: Any, at: Pointer) -> Iterator[Diagnostic]:
         case date() | time():
             fix = [{"op": "replace", "path": str(at), "value": value.isoformat()}]
             yield diagnose(
-                "value.not_json", at, f"{value.isoformat()} is a date or time, which JSON lacks.", fixes=[fix]
+                "value.not_json", at, f"{value.isoformat()} is a date or time, which JSON does not have.", fixes=[fix]
             )
         case int() | float():
             return
@@ -199,8 +199,8 @@ def _is_storable(text: str) -> bool:
 
 
 def _not_storable(text: str, at: Pointer) -> Diagnostic:
-    what = "a NUL character" if "\x00" in text else "half of a surrogate pair"
-    return diagnose("text.not_storable", at, f"The text holds {what}.")
+    what = "a NUL character" if "\x00" in text else "an incomplete surrogate pair"
+    return diagnose("text.not_storable", at, f"The text contains {what}.")
 
 
 def _storable(text: str) -> str:

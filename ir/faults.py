@@ -22,10 +22,10 @@ def unknown_field(at: Pointer, name: str, known: Sequence[str]) -> Diagnostic:
     """A field of the object at `at` that means nothing there."""
     near = guess(name, known)
     guessed = f" Did you mean {near}?" if near else ""
-    hint = f"Known here are {listed(known)}." if known else ""
+    hint = f"Known fields: {listed(known)}." if known else ""
     fixes = [[{"op": "move", "from": str(at / name), "path": str(at / near)}]] if near else []
     fixes.append([{"op": "remove", "path": str(at / name)}])
-    message = f"There is no field {shown(name)} here.{guessed}"
+    message = f"Unknown field {shown(name)}.{guessed}"
     return diagnose("field.unknown", at / name, message, hint=hint, fixes=fixes)
 
 
@@ -33,7 +33,7 @@ def wrong_type(at: Pointer, value: Any, expected: str) -> Diagnostic:
     """A value of another JSON type. `expected` is worded as JSON Schema does."""
     words = " or ".join(_NAMES.get(word, word) for word in expected.split(" or "))
     found = _JSON_TYPES.get(type(value), "null")
-    return diagnose("value.type", at, f"{shown(value)} is of type {found}; {words} is due.")
+    return diagnose("value.type", at, f"{shown(value)} has the type {found}. Expected: {words}.")
 
 
 def not_allowed(at: Pointer, value: Any, allowed: Sequence[Any]) -> Diagnostic:

@@ -62,7 +62,7 @@ class Delimited(Format):
             yield diagnose("format.separators", at / "quote", f"Delimiter and quote are both {shown(self.quote)}.")
         for name in ("delimiter", "quote"):
             if getattr(self, name) in "\r\n":
-                yield diagnose("format.separators", at / name, f"A line break cannot be the {name}.")
+                yield diagnose("format.separators", at / name, f"The {name} cannot be a line break.")
         yield from check_encoding(self.encoding, at / "encoding")
 
 
@@ -129,5 +129,5 @@ def check_encoding(name: str, at: Pointer) -> Iterator[Diagnostic]:
         known = False
     if not known:
         near = guess(name, ENCODINGS)
-        message = f"There is no text encoding {shown(name)}." + (f" Did you mean {near}?" if near else "")
+        message = f"Unknown text encoding {shown(name)}." + (f" Did you mean {near}?" if near else "")
         yield diagnose("encoding.unknown", at, message)

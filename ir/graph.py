@@ -63,7 +63,7 @@ def check_graph(graph: Graph) -> Iterator[Diagnostic]:
 
 def _check_id(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
     if node.id is not None and (first := graph.by_id[node.id]) is not node:
-        yield diagnose("id.repeated", node.at / "id", f"The id {shown(node.id)} is already that of {first.at}.")
+        yield diagnose("id.repeated", node.at / "id", f"The id {shown(node.id)} is already used by {first.at}.")
 
 
 def _check_inputs(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
@@ -72,16 +72,16 @@ def _check_inputs(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
             yield _unknown_input(name, node.at / "inputs" / i, graph)
     for place, source in graph.inputs_of(node):
         if source.kind in _TARGETS:
-            yield diagnose("inputs.is_target", place, f"{source.id} is a target, so nothing can read from it.")
+            yield diagnose("inputs.is_target", place, f"{source.id} is a target. No node can read from it.")
     if node.kind in _READERS and len(node.inputs) != 1:
-        message = f"{node.id} reads from {len(node.inputs)} nodes, not from one."
+        message = f"{node.id} reads from {len(node.inputs)} nodes instead of one."
         yield diagnose("inputs.count", node.at / "inputs", message)
 
 
 def _unknown_input(name: str, at: Pointer, graph: Graph) -> Diagnostic:
     near = guess(name, graph.by_id)
     fixes = [[{"op": "replace", "path": str(at), "value": near}]] if near else []
-    message = f"There is no node {shown(name)}; there are {listed(graph.by_id)}."
+    message = f"Unknown node {shown(name)}. Nodes: {listed(graph.by_id)}."
     return diagnose("inputs.unknown", at, message, fixes=fixes)
 
 
@@ -98,7 +98,7 @@ def _check_readers(node: DraftNode, graph: Graph) -> Iterator[Diagnostic]:
         for reader in readers:
             if reader.kind in NODES and reader.kind not in _AFTER_VALIDATE:
                 place = reader.at / "inputs" / reader.inputs.index(node.id)
-                message = f"{node.id} may feed targets and validate nodes only, not {reader.id}."
+                message = f"{node.id} can only feed targets and validate nodes, not {reader.id}."
                 yield diagnose("validate.must_feed_target", place, message)
 
 
@@ -120,7 +120,7 @@ def _check_cycles(graph: Graph) -> Iterator[Diagnostic]:
                 pending.pop()
             elif node.at in on_trail:
                 circle = " → ".join(str(n.id) for n in [*trail[trail.index(node) :], node])
-                yield diagnose("graph.cycle", place, f"Each of these nodes reads from the next: {circle}.")
+                yield diagnose("graph.cycle", place, f"These nodes form a cycle: {circle}.")
             elif node.at not in done:
                 trail.append(node)
                 on_trail.add(node.at)

@@ -20,7 +20,7 @@ def check_hold(view: TargetView) -> Findings:
             yield diagnose(
                 "hold.limit_unused",
                 at / alias,
-                f"The load mode {view.target.load_mode} takes no rows away, so {alias} is never reached.",
+                f"The load mode {view.target.load_mode} removes no rows, so {alias} has no effect.",
                 fixes=[[{"op": "remove", "path": str(at / alias)}]],
             )
     elif hold.max_key_loss_pct is not None:
@@ -30,12 +30,12 @@ def check_hold(view: TargetView) -> Findings:
 def _check_key(view: TargetView) -> Findings:
     at = view.at / "hold" / "maxKeyLossPct"
     if not view.looked:
-        yield Skipped("hold.key_required", at, "the table's constraints are not known without looking at it")
+        yield Skipped("hold.key_required", at, "the table's constraints are unknown without access to it")
         return
     found = view.destination
     if found is None:
         return
     filled = {column.name for column in found.columns if not column.nullable}
     if not any(key <= filled for key in found.unique_keys):
-        message = f"{found.schema}.{found.table} has no unique key over columns that are never NULL."
+        message = f"{found.schema}.{found.table} has no unique key on columns without NULLs."
         yield diagnose("hold.key_required", at, message)

@@ -45,7 +45,7 @@ def check_instance_schema(schema: dict[str, Any], at: Pointer) -> Iterator[Diagn
     except SchemaError as error:
         fault = best_match(error.context) or error
         place = Pointer((*at, *error.absolute_path))
-        yield diagnose("json_schema.malformed", place, f"This is no JSON Schema: {fault.message[:200]}.")
+        yield diagnose("json_schema.malformed", place, f"Invalid JSON Schema: {fault.message[:200]}.")
         return
     faults = [fault for part in _parts(schema) for fault in _part_faults(part, part is schema, at)]
     yield from faults or _check_references(schema, at)
@@ -53,12 +53,12 @@ def check_instance_schema(schema: dict[str, Any], at: Pointer) -> Iterator[Diagn
 
 def _part_faults(part: dict[str, Any], is_root: bool, at: Pointer) -> Iterator[Diagnostic]:
     for keyword in [*(name for name in LEFT_OUT if name in part), *(["$id"] if "$id" in part and not is_root else [])]:
-        yield diagnose("json_schema.not_allowed", at, f"The keyword {keyword} is not taken here.")
+        yield diagnose("json_schema.not_allowed", at, f"The keyword {keyword} is not supported.")
     if part.get("$schema", DIALECT).rstrip("#") != DIALECT:
         message = f"The dialect {shown(part['$schema'])} is not taken."
         yield diagnose("json_schema.not_allowed", at / "$schema", message, hint=f"Write it in {DIALECT}.")
     if not str(part.get("$ref", "#")).startswith("#"):
-        message = f"The reference {shown(part['$ref'])} leads out of the schema; nothing is fetched."
+        message = f"The reference {shown(part['$ref'])} leads outside the schema. Flow does not fetch schemas."
         yield diagnose("json_schema.not_allowed", at, message)
     for pattern in [*([part["pattern"]] if "pattern" in part else []), *part.get("patternProperties", ())]:
         yield from check_regex(pattern, at)
@@ -73,12 +73,12 @@ def _check_references(schema: dict[str, Any], at: Pointer) -> Iterator[Diagnosti
             if "$ref" in part:
                 resolver.lookup(part["$ref"])
         except Unresolvable:
-            message = f"The reference {shown(part['$ref'])} leads nowhere in the schema."
+            message = f"The reference {shown(part['$ref'])} does not exist in the schema."
             yield diagnose("json_schema.not_allowed", at, message)
             return
     if _runs_in_circles(schema):
         yield diagnose(
-            "json_schema.not_allowed", at, "The schema refers to itself without looking at a part of a value."
+            "json_schema.not_allowed", at, "The schema refers to itself without consuming a part of the value."
         )
 
 
@@ -128,7 +128,7 @@ def _read(text: str) -> Any:
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 @lru_cache(maxsize=32)

@@ -45,13 +45,13 @@ class JsonReader:
         value = self._value(ROOT)
         self._skip_space()
         if self.at < len(self.text):
-            self._fail(f"After the document there is {self._next()}")
+            self._fail(f"After the document, found {self._next()}")
         return value
 
     def _value(self, place: Pointer) -> Any:
         spend(10)
         if len(place) > MAX_DEPTH:
-            raise JsonSyntaxError("document.too_deep", f"Values stand more than {MAX_DEPTH} levels deep.", self.at)
+            raise JsonSyntaxError("document.too_deep", f"Values are nested more than {MAX_DEPTH} levels deep.", self.at)
         if len(self.offsets) > MAX_VALUES:
             raise JsonSyntaxError("document.too_large", f"There are more than {MAX_VALUES} values.", self.at)
         match self.text[self.at : self.at + 1]:
@@ -69,7 +69,7 @@ class JsonReader:
         while self._goes_on("{" if not found else ",", "}"):
             key_at = self.at
             if self.text[key_at : key_at + 1] != '"':
-                self._fail(f"A key in double quotes is due, not {self._next()}")
+                self._fail(f"A key in double quotes expected, but found {self._next()}")
             key = self._string()
             self._expect(":")
             member = place / key
@@ -79,7 +79,7 @@ class JsonReader:
 
     def _note_repeated(self, key: str, member: Pointer, key_at: int, repeated: bool) -> None:
         if repeated:
-            self.faults.append(diagnose("document.repeated_key", member, f"The key {shown(key)} stands here twice."))
+            self.faults.append(diagnose("document.repeated_key", member, f"The key {shown(key)} is repeated."))
         self.offsets[member] = key_at
 
     def _array(self, place: Pointer) -> list[Any]:
@@ -106,14 +106,16 @@ class JsonReader:
     def _expect(self, sign: str) -> None:
         self._skip_space()
         if not self.text.startswith(sign, self.at):
-            self._fail(f"{sign!r} is due, not {self._next()}")
+            self._fail(f"expected {sign!r}, but found {self._next()}")
         self.at += 1
         self._skip_space()
 
     def _string(self) -> str:
         match = _STRING.match(self.text, self.at)
         if match is None:
-            self._fail("This text in quotes does not end, or holds a line break, a control character or a bad escape")
+            self._fail(
+                "The text in quotes is not closed, or contains a line break, a control character or an invalid escape"
+            )
         self.at = match.end()
         token = match[0]
         return str(json.loads(token)) if "\\" in token else token[1:-1]
@@ -122,7 +124,7 @@ class JsonReader:
         if word := _WORD.match(self.text, self.at):
             return self._constant(word[0], word.end(), place)
         if (number := _NUMBER.match(self.text, self.at)) is None:
-            self._fail(f"A value is due, not {self._next()}")
+            self._fail(f"A value expected, but found {self._next()}")
         self.at = number.end()
         if not is_exact(number[0]):
             self.faults.append(not_exact(place, number[0]))
@@ -133,7 +135,7 @@ class JsonReader:
         if word in _NOT_FINITE:
             self.faults.append(not_finite(place, word))
         elif word not in _CONSTANTS:
-            self._fail(f"{shown(word)} is no value; text stands in double quotes")
+            self._fail(f"{shown(word)} is not a value. Put text in double quotes")
         self.at = end
         return _CONSTANTS.get(word, 0)  # 0 for what was noted as a fault
 
@@ -163,8 +165,8 @@ def is_exact(number: str) -> bool:
 
 def not_exact(place: Pointer, number: str) -> Diagnostic:
     fix = [{"op": "replace", "path": str(place), "value": number}]
-    return diagnose("number.not_exact", place, f"A double cannot hold {shown(number)} exactly.", fixes=[fix])
+    return diagnose("number.not_exact", place, f"A double cannot store {shown(number)} exactly.", fixes=[fix])
 
 
 def not_finite(place: Pointer, number: str) -> Diagnostic:
-    return diagnose("number.not_finite", place, f"{number} is no number.")
+    return diagnose("number.not_finite", place, f"{number} is not a number.")

@@ -45,7 +45,7 @@ def check_identifier(name: str, at: Pointer, what: str) -> Iterator[Diagnostic]:
         yield diagnose(
             "identifier.too_long",
             at,
-            f"The {what} name {shown(name)} takes {size} bytes in UTF-8; PostgreSQL allows {MAX_BYTES}.",
+            f"The {what} name {shown(name)} has {size} bytes in UTF-8. PostgreSQL allows {MAX_BYTES}.",
         )
 
 
@@ -53,13 +53,15 @@ def check_column(name: str, at: Pointer) -> Iterator[Diagnostic]:
     """Whether a column that reaches a table may have this name."""
     yield from check_identifier(name, at, "column")
     if name.startswith(RESERVED_PREFIX):
-        yield diagnose("identifier.reserved", at, f"Column names that begin with {RESERVED_PREFIX} are Flow's own.")
+        yield diagnose(
+            "identifier.reserved", at, f"Column names that begin with {RESERVED_PREFIX} are reserved for Flow."
+        )
 
 
 def check_schema(name: str, at: Pointer) -> Iterator[Diagnostic]:
     yield from check_identifier(name, at, "schema")
     if name in RESERVED_SCHEMAS:
-        yield diagnose("identifier.reserved", at, f"The schema {name} is not for pipelines to write to.")
+        yield diagnose("identifier.reserved", at, f"Pipelines cannot write to the schema {name}.")
 
 
 def check_readable(schema: str, table: str, at: Pointer) -> Iterator[Diagnostic]:
@@ -74,7 +76,7 @@ def check_table_name(text: str, at: Pointer, *, writes: bool) -> Iterator[Diagno
     try:
         schema, table = parse_table_name(text)
     except ValueError:
-        yield diagnose("table_name.malformed", at, f"{shown(text)} does not name a table as schema.table.")
+        yield diagnose("table_name.malformed", at, f"{shown(text)} is not a table name of the form schema.table.")
         return
     yield from check_schema(schema, at) if writes else check_readable(schema, table, at)
     yield from check_identifier(table, at, "table")
@@ -85,5 +87,5 @@ def check_repeated(names: Iterable[str], at: Pointer) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for i, name in enumerate(names):
         if name in seen:
-            yield diagnose("column.repeated", at / i, f"The column {shown(name)} is named twice.")
+            yield diagnose("column.repeated", at / i, f"The column {shown(name)} is repeated.")
         seen.add(name)

@@ -33,7 +33,7 @@ def check_order(order_by: str, at: Pointer) -> Iterator[Diagnostic]:
     yield diagnose(
         "order.direction",
         at,
-        f"orderBy takes a column, and no direction: {shown(order_by)}.",
-        hint="" if is_desc else "The row with the highest value stays. For the lowest, derive a column that falls: -x.",
+        f"orderBy needs a column without a direction: {shown(order_by)}.",
+        hint="" if is_desc else "The row with the highest value is loaded. For the lowest, derive a column such as -x.",
         fixes=[[{"op": "replace", "path": str(at), "value": column}]] if is_desc else (),
     )

@@ -14,8 +14,8 @@ _LONGEST = 1000
 def check_folder(path: str, at: Pointer, *, tokens: bool) -> Iterator[Diagnostic]:
     """Whether a folder stays below where it starts. `tokens` allows date tokens such as `{YYYY-MM-DD}`."""
     if path.startswith(("/", "~")) or "\\" in path or ".." in path.split("/") or path[1:2] == ":":
-        yield diagnose("path.not_inside", at, f"The path {shown(path)} can leave the workspace's folder.")
+        yield diagnose("path.not_inside", at, f"The path {shown(path)} can lead outside the workspace's folder.")
     if len(path.encode()) > _LONGEST:
         yield diagnose("value.length", at, f"The path is longer than {_LONGEST} bytes.")
     if tokens and (unknown := unknown_tokens(path)):
-        yield diagnose("pattern.malformed", at, f"There is no date token {shown(unknown[0])}.")
+        yield diagnose("pattern.malformed", at, f"Unknown date token {shown(unknown[0])}.")

@@ -73,7 +73,7 @@ def _regex_matcher(regex: str) -> Matcher:
 
 def _glob_to_regex(glob: str) -> str:
     if "/" in glob:
-        raise ValueError("a pattern is for names; the folder goes into `path`")
+        raise ValueError("a pattern applies to file names; put the folder into `path`")
     return "(?s)" + "".join(_unit(*match.groups()) for match in _UNITS.finditer(glob))
 
 
@@ -81,7 +81,7 @@ def _unit(
     negated: str | None, members: str | None, lone: str | None, stars: str | None, mark: str | None, text: str | None
 ) -> str:
     if lone:
-        raise ValueError("a bracket is not closed; write [[] for the sign itself")
+        raise ValueError("a bracket is not closed; write [[] for a literal bracket")
     if stars:
         if len(stars) > 1:
             raise ValueError("** is not a pattern for names")
@@ -96,7 +96,7 @@ def _set(negated: bool, members: str) -> str:
         raise ValueError("the brackets are empty")
     for low, high in re.findall(r"(.)-(.)", members, re.DOTALL):
         if low > high:
-            raise ValueError(f"the range {low}-{high} runs backwards")
+            raise ValueError(f"the range {low}-{high} is reversed")
     escaped = re.sub(r"([\\\]\[^&~|])", r"\\\1", members)
     return f"[{'^' if negated else ''}{escaped}]"
 
@@ -111,7 +111,7 @@ _WAYS: dict[str, Callable[[str], object]] = {
 def check_pattern(kind: str, text: str, at: Pointer) -> Iterator[Diagnostic]:
     """Whether a pattern's text can be read as its kind."""
     if kind == "date_template" and (unknown := unknown_tokens(text)):
-        message = f"There is no date token {shown(unknown[0])}; there are {listed(TOKENS)}."
+        message = f"Unknown date token {shown(unknown[0])}. Tokens: {listed(TOKENS)}."
         yield diagnose("pattern.malformed", at, message)
     try:
         _WAYS[kind](text)

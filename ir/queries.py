@@ -104,11 +104,11 @@ def _parsed(text: str) -> tuple[Any, slice]:
     try:
         statements = postgast.parse(text).stmts
     except postgast.PgQueryError as error:
-        raise QueryRefused("query.malformed", f"PostgreSQL cannot read this: {error}.") from None
+        raise QueryRefused("query.malformed", f"PostgreSQL cannot parse the query: {error}.") from None
     except (DecodeError, UnicodeError):
-        raise QueryRefused("query.malformed", "The query is nested too deeply, or no text.") from None
+        raise QueryRefused("query.malformed", "The query is nested too deeply or is not valid text.") from None
     if len(statements) != 1:
-        raise QueryRefused("query.not_allowed", f"There are {len(statements)} statements; one is run.")
+        raise QueryRefused("query.not_allowed", f"The query has {len(statements)} statements instead of one.")
     only = statements[0]
     end = only.stmt_location + only.stmt_len if only.stmt_len else None
     return getattr(only.stmt, str(only.stmt.WhichOneof("node"))), slice(only.stmt_location, end)
@@ -187,16 +187,16 @@ def _into(node: Any) -> str | None:
 
 
 def _parameter(node: Any) -> str | None:
-    return f"The parameter ${node.number} would have no value."
+    return f"The parameter ${node.number} has no value."
 
 
 def _sample(node: Any) -> str | None:
     schema, method = _name(node)
     if schema not in ("", CATALOG) or method not in ("system", "bernoulli"):
-        return f"TABLESAMPLE takes system or bernoulli; {shown(method)} is a function of somebody's own."
+        return f"TABLESAMPLE takes system or bernoulli; {shown(method)} is not a built-in method."
     if node.HasField("repeatable"):
         return None
-    return "TABLESAMPLE gives other rows each time that it is asked; add REPEATABLE (a number)."
+    return "TABLESAMPLE returns different rows each time. Add REPEATABLE (a number)."
 
 
 def _call(node: Any) -> str | None:
@@ -204,15 +204,15 @@ def _call(node: Any) -> str | None:
     if schema not in ("", CATALOG) or name in listed_functions():
         return None
     if name in _CHANGING:
-        return f"The function {name} gives something else each time that it is asked."
-    own = "" if schema else f" If it is a function of your own, write its schema: schema.{name}."
-    return f"The function {name} is not one of those of PostgreSQL that only compute a value.{own}"
+        return f"The function {name} returns a different value each time."
+    own = "" if schema else f" For a custom function, write its schema: schema.{name}."
+    return f"The function {name} is not a built-in function that only computes a value.{own}"
 
 
 def _indirection(node: Any) -> str | None:
     """What the server itself does not have as a function is looked at there."""
     taken = [name for name in _fields(node) if name.startswith("pg_") and name not in listed_functions()]
-    return f"(…).{taken[0]} calls a function that does more than compute a value." if taken else None
+    return f"(…).{taken[0]} calls a function that does not only compute a value." if taken else None
 
 
 def _relation(node: Any) -> str | None:

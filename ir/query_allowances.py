@@ -43,20 +43,22 @@ def _check(asked: _Asked, connection: str, allowance: Allowance | None) -> Itera
     foreign = asked.query.foreign_functions
     if allowance is None:
         if foreign:
-            reason = "what is allowed on the connection is not known without looking at it"
+            reason = "the permissions of the connection are unknown without access to it"
             yield Skipped("query.function_not_allowed", asked.at, reason)
         return
     if missing := [name for name in foreign if name not in allowance.functions]:
         yield diagnose("query.function_not_allowed", asked.at, not_allowed(missing, connection))
     if allowance.role and not asked.is_only_planned:
-        yield diagnose("query.role_not_allowed", asked.at, f"No query runs over {shown(connection)}: {allowance.role}.")
+        yield diagnose(
+            "query.role_not_allowed", asked.at, f"Queries over {shown(connection)} are not allowed: {allowance.role}."
+        )
 
 
 def not_allowed(functions: list[Name], connection: str) -> str:
     """`functions` that nobody has allowed, in a sentence."""
     names = listed(f"{schema}.{name}" for schema, name in functions)
-    are = "is not a function" if len(functions) == 1 else "are no functions"
-    return f"{names} {are} of PostgreSQL itself, and not allowed on the connection {shown(connection)}."
+    are = "is not a function" if len(functions) == 1 else "are not functions"
+    return f"{names} {are} built into PostgreSQL, and not allowed on the connection {shown(connection)}."
 
 
 def _queries(node: DraftNode, graph: Graph) -> Iterator[_Asked]:

@@ -35,4 +35,4 @@ def check_regex(pattern: str, at: Pointer) -> Iterator[Diagnostic]:
     try:
         compile_regex(pattern)
     except ValueError as error:
-        yield diagnose("regex.not_re2", at, f"RE2 refuses the pattern {shown(pattern)}: {shown(str(error))}.")
+        yield diagnose("regex.not_re2", at, f"RE2 rejects the pattern {shown(pattern)}: {shown(str(error))}.")

@@ -42,7 +42,7 @@ class CronSchedule(Spec):
         try:
             next(_cron(self.expression, _EPOCH))
         except ValueError as error:
-            message = f"{shown(self.expression)} is no cron expression: {error}."
+            message = f"{shown(self.expression)} is not a cron expression: {error}."
             yield diagnose("schedule.cron_malformed", at / "expression", message)
 
     def next_fire(self, after: datetime) -> datetime:

@@ -15,7 +15,7 @@ from ir.pipeline import Pipeline
 SCHEMA_ID = "https://flow.example/schemas/pipeline-1.0.json"
 
 _COMMENT = (
-    "Three things that this schema cannot say: 1.0 is no integer here; no key stands twice; a number that a double "
+    "Three things that this schema cannot say: 1.0 is no integer here; no key is repeated; a number that a double "
     "cannot hold exactly is written as text."
 )
 

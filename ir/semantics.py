@@ -120,9 +120,9 @@ def _check_names(named: Iterator[tuple[str, str, Pointer]]) -> Findings:
 def _unknown_connector(name: str, at: Pointer, table: KindTable[Connector] | KindTable[TargetConnector]) -> Diagnostic:
     if name in ("ftp", "ftps"):
         fix = [{"op": "replace", "path": str(at), "value": "sftp"}]
-        return diagnose("connector.use_sftp", at, f"There is no connector {name}, on purpose.", fixes=[fix])
+        return diagnose("connector.use_sftp", at, f"The connector {name} is not supported.", fixes=[fix])
     near = guess(name, table)
-    message = f"There is no {table.family} {shown(name)}; known are {listed(table)}."
+    message = f"Unknown {table.family} {shown(name)}. Known: {listed(table)}."
     fixes = [[{"op": "replace", "path": str(at), "value": near}]] if near else []
     return diagnose("connector.unknown", at, message, fixes=fixes)
 
@@ -213,7 +213,7 @@ def _check_order(subject: _Subject) -> Findings:
             connector = CONNECTORS.get(head.spec.connector)
             for i, op in enumerate(node.spec.ops):
                 if isinstance(op, Deduplicate) and op.order_by is None and connector and not connector.keeps_order:
-                    message = f"The rows of {head.id} come in no order, so none of a key is the last."
+                    message = f"The rows of {head.id} have no order, so no row of a key is the last."
                     yield diagnose("deduplicate.order_required", node.at / "ops" / i / "orderBy", message)
 
 

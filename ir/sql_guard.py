@@ -72,7 +72,7 @@ def read_hook_statement(text: str) -> HookStatement:
     if kind not in _READERS:
         word = _FIRST_WORD.match(text)
         raise StatementRefused(
-            "hook.sql_not_allowed", f"A hook does not run {word[1].upper() if word else 'this'}; it runs {ALLOWED}."
+            "hook.sql_not_allowed", f"A hook cannot run {word[1].upper() if word else 'this'}. Allowed: {ALLOWED}."
         )
     return _READERS[kind](statement)
 
@@ -85,19 +85,21 @@ def _parsed(text: str) -> tuple[str, Any]:
 
     # The parser reads a C string: what stands behind a NUL it would not even see.
     if found := _CONTROL.search(text):
-        raise StatementRefused("hook.sql_malformed", f"The statement holds the control character {shown(found[0])}.")
+        raise StatementRefused("hook.sql_malformed", f"The statement contains the control character {shown(found[0])}.")
     spend(4 * len(text))
     try:
         statements = postgast.parse(text).stmts
         tokens = postgast.scan(text).tokens
     except postgast.PgQueryError as error:
-        raise StatementRefused("hook.sql_malformed", f"PostgreSQL cannot read the statement: {error}.") from None
+        raise StatementRefused("hook.sql_malformed", f"PostgreSQL cannot parse the statement: {error}.") from None
     except (DecodeError, UnicodeError):
-        raise StatementRefused("hook.sql_malformed", "The statement is nested too deeply, or no text.") from None
+        raise StatementRefused(
+            "hook.sql_malformed", "The statement is nested too deeply or is not valid text."
+        ) from None
     if any(token.token in (postgast.pg_query_pb2.SQL_COMMENT, postgast.pg_query_pb2.C_COMMENT) for token in tokens):
-        raise StatementRefused("hook.sql_comment", "The statement holds a comment.")
+        raise StatementRefused("hook.sql_comment", "The statement contains a comment.")
     if len(statements) != 1:
-        raise StatementRefused("hook.sql_not_one", f"A hook runs one statement; here are {len(statements)}.")
+        raise StatementRefused("hook.sql_not_one", f"A hook runs one statement, not {len(statements)}.")
     node = statements[0].stmt
     kind = str(node.WhichOneof("node"))
     return kind, getattr(node, kind)
@@ -115,7 +117,7 @@ def _read_explain(statement: Any) -> HookStatement:
     options = [option.def_elem.defname for option in statement.options]
     if refused := [name for name in options if name not in EXPLAIN_OPTIONS]:
         why = "ANALYZE runs what it explains" if "analyze" in refused else f"it takes {listed(sorted(EXPLAIN_OPTIONS))}"
-        raise StatementRefused("hook.sql_not_allowed", f"EXPLAIN has the option {refused[0].upper()} here; {why}.")
+        raise StatementRefused("hook.sql_not_allowed", f"EXPLAIN has the option {refused[0].upper()}; {why}.")
     for kind in _kinds_below(statement.query):
         if (kind.endswith("Stmt") and kind != "SelectStmt") or kind in ("IntoClause", "LockingClause"):
             raise StatementRefused(
@@ -149,10 +151,10 @@ def _read_set(statement: Any) -> HookStatement:
     values = [_constant(argument) for argument in statement.args]
     if name not in SETTINGS:
         raise StatementRefused(
-            "hook.setting_not_listed", f"A hook does not set {shown(name)}; it sets {listed(sorted(SETTINGS))}."
+            "hook.setting_not_listed", f"A hook cannot set {shown(name)}. Allowed settings: {listed(sorted(SETTINGS))}."
         )
     if len(values) != 1 or values[0] is None:
-        raise StatementRefused("hook.sql_not_allowed", f"SET {name} gives no single value here.")
+        raise StatementRefused("hook.sql_not_allowed", f"SET {name} needs a single value.")
     return HookStatement(setting=(name, values[0]))
 
 

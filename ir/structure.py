@@ -164,14 +164,16 @@ def _not_allowed(error: Any, at: Pointer) -> Diagnostic:
 def _malformed(error: Any, at: Pointer) -> Diagnostic:
     value = error["input"]
     if "decimal" not in error["ctx"]["pattern"]:
-        message = f"{shown(value)} is no id: a small letter, then up to 62 small letters, digits, _ and -."
+        message = (
+            f"{shown(value)} is not an id. Use a lower-case letter, then up to 62 lower-case letters, digits, _ and -."
+        )
         return diagnose("value.malformed", at, message)
     near = OTHER_NAMES.get(value.lower()) or guess(value, SIMPLE_TYPES)
     return diagnose(
         "value.malformed",
         at,
-        f"There is no column type {shown(value)}." + (f" Did you mean {near}?" if near else ""),
-        hint=f"There are {', '.join(SIMPLE_TYPES)}, decimal(p,s), and pg:<type> for any other type of PostgreSQL.",
+        f"Unknown column type {shown(value)}." + (f" Did you mean {near}?" if near else ""),
+        hint=f"Use {', '.join(SIMPLE_TYPES)}, decimal(p,s), or pg:<type> for other PostgreSQL types.",
         fixes=[[{"op": "replace", "path": str(at), "value": near}]] if near else [],
     )
 
@@ -181,7 +183,7 @@ def _wrong_length(error: Any, at: Pointer) -> Diagnostic:
     if error["input"] in ([], {}) and at and isinstance(at[-1], str):
         return diagnose("value.length", at, f"There are no {at[-1]} yet.", hint=f"Add at least {least}.")
     bound = f"at least {least}" if least is not None else f"at most {error['ctx']['max_length']}"
-    return diagnose("value.length", at, f"{shown(error['input'])} must have a length of {bound}.")
+    return diagnose("value.length", at, f"{shown(error['input'])} needs a length of {bound}.")
 
 
 _SIGNS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}

@@ -73,7 +73,7 @@ def _check_loadable(view: TargetView) -> Iterator[Diagnostic]:
     if found is not None and found.kind not in LOADABLE_KINDS:
         yield diagnose("target.not_loadable", view.at / "table", f"{found.schema}.{found.table} is a {found.kind}.")
     elif found is not None and not found.writable:
-        message = f"The connection's user must not insert into {found.schema}.{found.table}."
+        message = f"The connection's user cannot insert into {found.schema}.{found.table}."
         yield diagnose("target.not_loadable", view.at / "table", message)
 
 
@@ -85,10 +85,10 @@ def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
         other = first.setdefault(_table_of(view.target), view)
         modes = [load_mode(v.target.load_mode) for v in (other, view)]
         if other is not view and any(mode.replaces_all_rows for mode in modes):
-            message = f"{other.target.id} loads this table as well, and one of the two replaces all rows."
+            message = f"{other.target.id} also loads this table, and one of the two replaces all rows."
             yield diagnose("target.loaded_twice", view.at / "table", message)
         elif other is not view and any(mode.keeps_watermark for mode in modes):
-            message = f"{other.target.id} loads this table as well: a mark would begin at what it has just loaded."
+            message = f"{other.target.id} also loads this table, so the watermark would include its rows."
             yield diagnose("target.loaded_twice", view.at / "table", message)
 
 
@@ -99,7 +99,7 @@ def _check_quarantines(graph: Graph, views: Sequence[TargetView]) -> Iterator[Di
         quarantine = node.spec.quarantine if isinstance(node.spec, Validate) else None
         if quarantine is not None and quarantine.table is not None and _parsed(quarantine.table) in tables:
             place: Pointer = node.at / "quarantine" / "table"
-            yield diagnose("quarantine.is_target", place, "This is the table that a target of the pipeline loads.")
+            yield diagnose("quarantine.is_target", place, "A target of the pipeline loads this table.")
 
 
 def _parsed(text: str) -> tuple[str, str] | None:

@@ -30,6 +30,6 @@ def check_timezone(name: str, at: Pointer) -> Iterator[Diagnostic]:
         yield diagnose(
             "timezone.unknown",
             at,
-            f"There is no time zone {shown(name)}." + (f" Did you mean {near}?" if near else ""),
+            f"Unknown time zone {shown(name)}." + (f" Did you mean {near}?" if near else ""),
             fixes=[[{"op": "replace", "path": str(at), "value": near}]] if near else [],
         )

@@ -58,7 +58,9 @@ def _check_size(text: str) -> None:
         parts = len(_PARTS.findall(token[1])) if token[1] and "." in token[1] else 1
         steps += parts * parts
         if parts > MAX_DEPTH:
-            raise TomlTooLarge("document.too_deep", f"Values stand more than {MAX_DEPTH} levels deep.", token.start())
+            raise TomlTooLarge(
+                "document.too_deep", f"Values are nested more than {MAX_DEPTH} levels deep.", token.start()
+            )
         if tokens > _MOST_TOKENS or steps > _MOST_KEY_STEPS:
             raise TomlTooLarge("document.too_large", f"There are more than {MAX_VALUES} values.", token.start())
     spend(3 * tokens + steps // 5)

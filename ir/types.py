@@ -85,6 +85,25 @@ class ColumnType:
 
 STRING = ColumnType("string")
 
+_VALUES = {
+    "string": "a text",
+    "integer": "a whole number",
+    "bigint": "a whole number",
+    "float": "a number",
+    "boolean": "true or false",
+    "date": "a date",
+    "timestamp": "a timestamp",
+    "timestamptz": "a timestamp with time zone",
+    "time": "a time",
+    "json": "valid JSON",
+    "uuid": "a UUID",
+}
+
+
+def value_of(name: str) -> str:
+    """What a value of a type is called in messages, such as `a whole number`."""
+    return _VALUES.get(name, f"of type {name}")
+
 
 def check_type(name: str, at: Pointer) -> Iterator[Diagnostic]:
     """Whether PostgreSQL has a type of this name; `pg:` names are looked up where there is a database."""

@@ -50,9 +50,9 @@ def parse_lag(written: str | float) -> Lag:
 def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
     """Violation with how far marks of a column type may go beyond the database's clock, if anything."""
     if lead > LONGEST_LAG:
-        return "The lead is longer than a hundred years."
+        return "The lead is longer than 100 years."
     if watermark_family(kind) != "time":
-        return f"The mark is no point in time ({kind}): no clock holds it back."
+        return f"The watermark is not a point in time ({kind}), so a lead has no effect."
     return None
 
 
@@ -60,11 +60,11 @@ def lag_fault(lag: Lag, kind: ColumnType) -> str | None:
     """Violation with a lag for marks of a column type, if anything."""
     match watermark_family(kind):
         case "number" if isinstance(lag, timedelta):
-            return f'The mark is a number ({kind}), so the lag is one too: 100, not "15m".'
+            return f'The watermark is a number ({kind}). Use a number as lag: 100, not "15m".'
         case "number" if is_whole(kind) and isinstance(lag, Decimal) and lag != lag.to_integral_value():
-            return f"The mark is a whole number ({kind}), and {lag} is none."
+            return f"The watermark is a whole number ({kind}), but {lag} is not."
         case "time" if isinstance(lag, Decimal):
-            return f'The mark is a point in time ({kind}), so the lag is a duration: "15m", not {lag}.'
+            return f'The watermark is a point in time ({kind}). Use a duration as lag: "15m", not {lag}.'
         case "text":
-            return "The mark is a text, from which nothing can be taken away."
+            return "The watermark is a text. A text cannot have a lag."
     return None

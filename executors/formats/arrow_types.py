@@ -37,8 +37,8 @@ def column_type(kind: pa.DataType, column: str, file: str) -> ColumnType:
             return to(kind)
     raise InvalidContent(
         "source.type_unsupported",
-        f"Column {column!r} of {file} has the type {kind}, which no column type here can hold.",
-        hint="Write the column as text or as a number, or leave it out of the file.",
+        f"Column {column!r} of {file} has the type {kind}, which Flow has no column type for.",
+        hint="Write the column as text or as a number, or remove it from the file.",
     )
 
 

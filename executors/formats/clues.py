@@ -20,7 +20,7 @@ from ir.formats import Delimited, Json, Jsonl
 HEAD_BYTES = 64 << 10
 """How much of a file is looked at."""
 
-SETTINGS_HINT = "Correct the format of the source, and run again: the file stays where it is."
+SETTINGS_HINT = "Correct the format of the source, and run again. The file is not moved."
 
 _FILES, _RECORDS = 5, 50
 _DELIMITERS = {";": "';'", ",": "','", "\t": "a tab", "|": "'|'"}
@@ -52,7 +52,7 @@ def find_clues(head: bytes, fmt: Any) -> tuple[str, ...]:
     if isinstance(fmt, Delimited):
         clues += _delimiter_clues(text, fmt)
     elif isinstance(fmt, Jsonl) and text.lstrip().startswith("["):
-        clues.append("a JSON array, as the format json reads it, and not one object a line")
+        clues.append("a JSON array (format json), not one object per line")
     return tuple(clues)
 
 

@@ -54,7 +54,7 @@ def require_columns(file: str, names: Sequence[str], declared: Sequence[SourceCo
         raise InvalidContent(
             "source.column_missing",
             f"{file} has no column {', '.join(map(repr, missing))}; it has {', '.join(map(repr, names)) or 'none'}.",
-            hint="Take the column out of the source's columns, or write its name as the source does.",
+            hint="Remove the column from the source's columns, or correct its name.",
         )
     if hidden := [name for name in names if name.startswith(HIDDEN_PREFIX)]:
         raise InvalidContent(
@@ -66,5 +66,5 @@ def require_columns(file: str, names: Sequence[str], declared: Sequence[SourceCo
         raise InvalidContent(
             "source.column_repeated",
             f"{file} has more than one column {repeated[0]!r}.",
-            hint="Give each column a name of its own.",
+            hint="Give each column a different name.",
         )

@@ -206,7 +206,7 @@ class _CellReader:
             raise InvalidContent(
                 "source.records_differ",
                 f"{self._file}: the scan found {len(chunk.starts)} records where the reader found {found}.",
-                hint="Nothing was loaded. Please report this file: it shows a fault in Flow.",
+                hint="Nothing was loaded. Please report this file. It shows a bug in Flow.",
             )
         if table is None:
             return {name: pa.array([], pa.string()) for name in self._wanted}, bad

@@ -26,7 +26,7 @@ def _lookup(encoding: str) -> str:
     except LookupError as error:
         raise Terminal(
             "source.encoding_unknown",
-            f"{encoding!r} is no text encoding.",
+            f"{encoding!r} is not a text encoding.",
             hint="Write one of utf-8, utf-16, latin-1, cp1252 or another name that Python's codecs know.",
         ) from error
     return codecs.lookup(encoding).name
@@ -72,7 +72,7 @@ def bom_length(head: bytes, name: str) -> int:
     if head.startswith(_UTF16_BOMS):
         raise Terminal(
             "source.encoding_differs",
-            f"{name} is written in UTF-16, its format says UTF-8.",
+            f"{name} is written in UTF-16, but its format says UTF-8.",
             hint="Set the format's encoding to utf-16, or write the file in UTF-8.",
         )
     return len(_UTF8_BOM) if head.startswith(_UTF8_BOM) else 0

@@ -67,11 +67,11 @@ def _opened(file: SourceFile) -> Iterator[BinaryIO]:
         raise changed(file, "is gone") from error
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise changed(file, "is a link now") from error
+            raise changed(file, "is now a link") from error
         raise Terminal(
             "source.unreadable",
             f"{file.name} cannot be read: {error.strerror}.",
-            hint="Give the user that runs the worker the right to read it.",
+            hint="Give the worker's user read permission.",
         ) from error
     with stream:
         yield stream
@@ -90,7 +90,7 @@ def changed(file: SourceFile, what: str) -> Transient:
     return Transient(
         "source.changed",
         f"{file.name} {what}.",
-        hint="Let writers finish under another name and rename, or raise settleSeconds.",
+        hint="Write files under another name and rename them when complete, or increase settleSeconds.",
     )
 
 

@@ -113,7 +113,7 @@ def elements(blocks: Iterable[str], name: str) -> Iterator[str]:
                 break
             text.take(",")
     if text.peek():
-        raise text.malformed("something follows the array")
+        raise text.malformed("unexpected text after the array")
 
 
 class _Window:
@@ -148,7 +148,7 @@ class _Window:
             if end is not None and end < len(self._text):
                 break
             if not self._grow():
-                raise self.malformed(why or "it is cut off")
+                raise self.malformed(why or "the file is truncated")
         text, self._at = self._text[self._at : end], end
         self._values += 1
         return text
@@ -157,7 +157,7 @@ class _Window:
         try:
             return _SKIM.scan_once(self._text, self._at)[1], ""  # type: ignore[attr-defined]
         except StopIteration:
-            return None, "a value is expected"
+            return None, "expected a value"
         except RecursionError:
             raise self.malformed("it is nested too deeply") from None
         except json.JSONDecodeError as error:
@@ -182,7 +182,7 @@ class _Window:
     def malformed(self, why: str) -> InvalidContent:
         return InvalidContent(
             "source.malformed",
-            f"{self._name} is no JSON array: {why} after record {self._values}, "
+            f"{self._name} is not JSON array: {why} after record {self._values}, "
             f"at character {self._before + self._at + 1}.",
             hint="Send the file again, or use the format jsonl if it holds one object a line.",
         )

@@ -23,7 +23,7 @@ class BadRecordError(Exception):
 
 
 def _refuse(word: str) -> None:
-    raise BadRecordError(f"not valid JSON: {word} is no JSON value")
+    raise BadRecordError(f"not valid JSON: {word} is not JSON value")
 
 
 def _decoder(object_hook: Any) -> json.JSONDecoder:
@@ -130,7 +130,7 @@ def _require_unicode(row: Row) -> None:
             key.encode()
             (value or "").encode()
     except UnicodeEncodeError as error:
-        raise BadRecordError("an escape stands for half a character") from error
+        raise BadRecordError("an escape is an incomplete surrogate pair") from error
 
 
 @dataclass(slots=True)

@@ -24,8 +24,8 @@ def refuse_too_many_columns(name: str, columns: int) -> None:
     if columns > MOST_COLUMNS:
         raise InvalidContent(
             "source.too_many_columns",
-            f"{name} has {columns:,} columns; {MOST_COLUMNS:,} are the most that can be read.",
-            hint="Check the delimiter, or write rows with fewer columns: nested values count as one.",
+            f"{name} has {columns:,} columns; {MOST_COLUMNS:,} is the limit.",
+            hint="Check the delimiter, or use fewer columns. Nested values count as one column.",
         )
 
 

@@ -165,5 +165,5 @@ def _malformed(file: SourceFile, error: Exception) -> InvalidContent:
     return InvalidContent(
         "source.malformed",
         f"{file.name} cannot be read as Parquet: {str(error).splitlines()[0] if str(error) else 'it is broken'}.",
-        hint="The file may have been cut off: send it again.",
+        hint="The file may be truncated. Send it again.",
     )

@@ -190,7 +190,7 @@ def _page_at(stream: ByteStream, at: int, end: int, name: str) -> tuple[Page, in
     raise InvalidContent(
         "source.malformed",
         f"{name} cannot be read as Parquet: a page has no header at byte {at:,}.",
-        hint="The file may have been cut off: send it again.",
+        hint="The file may be truncated. Send it again.",
     )
 
 

@@ -188,7 +188,7 @@ def record_too_long(name: str) -> InvalidContent:
     return InvalidContent(
         "source.record_too_long",
         f"A record of {name} is longer than {MOST_RECORD_BYTES >> 20} MB.",
-        hint="Look for a quote that is never closed, or a wrong delimiter, quote or line end in the format's settings.",
+        hint="Check for an unclosed quote, or a wrong delimiter, quote or line end in the format's settings.",
     )
 
 
@@ -196,6 +196,7 @@ def quote_not_closed(name: str, record: int | None = None) -> InvalidContent:
     where = "" if record is None else f" of record {record}"
     return InvalidContent(
         "source.quote_not_closed",
-        f"{name} ends inside a quoted cell{where}: a quote was opened and never closed.",
-        hint="The file may have been cut off: send it again. Or set the format's quote to a character it does not use.",
+        f"{name} ends inside a quoted cell{where}: a quote is not closed.",
+        hint="The file may be truncated. Send it again. Or set the format's quote to a character that the file does "
+        "not use.",
     )

@@ -29,7 +29,7 @@ SIGNATURES = tuple(
             "an Excel workbook or a ZIP archive",
             "Save a workbook as CSV (UTF-8); unpack an archive.",
         ),
-        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook in the format of before 2007", _AS_CSV),
+        (rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook in the format before 2007", _AS_CSV),
         (rb"\x1f\x8b\x08", "compressed with gzip", _UNPACK),
         (rb"BZh[1-9]1AY&SY", "compressed with bzip2", _UNPACK),
         (rb"\x28\xb5\x2f\xfd", "compressed with Zstandard", _UNPACK),

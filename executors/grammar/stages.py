@@ -32,7 +32,7 @@ def text_bytes(values: pa.Array) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 def holds_nul(values: pa.Array) -> bool:
-    """Whether any value of a string array holds a NUL character."""
+    """Whether any value of a string array contains a NUL character."""
     data = text_bytes(values)
     return data.size > 0 and not data.min()
 

@@ -156,7 +156,7 @@ def require_format(template: str) -> None:
         raise Terminal(
             "source.format_unusable",
             f"The format {template!r} cannot be read: {error}.",
-            hint="Write it as Python's strptime does, for example %d/%m/%Y or %Y-%m-%d %H:%M:%S.",
+            hint="Use the syntax of Python's strptime, for example %d/%m/%Y or %Y-%m-%d %H:%M:%S.",
         ) from error
 
 

@@ -39,7 +39,7 @@ def call_function(call: HookCall) -> str:
             answer, _ = process.communicate(given.encode(), timeout=SECONDS)
         except subprocess.TimeoutExpired as error:
             raise Terminal(
-                "hook.interrupted", f"{hook.function} did not end within {SECONDS} seconds and was ended."
+                "hook.interrupted", f"{hook.function} did not finish within {SECONDS} s and was stopped."
             ) from error
         finally:
             _end(process)
@@ -73,7 +73,7 @@ def _ended(function: str, status: int) -> Failure:
     return Transient(
         "hook.function_ended",
         f"The process of {function} ended with {f'signal {-status}' if status < 0 else f'status {status}'}.",
-        hint="The log of the process that ran it has what it printed.",
+        hint="Its output is in the log of the process that ran it.",
     )
 
 

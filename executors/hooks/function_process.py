@@ -21,7 +21,7 @@ def main() -> None:
 def _call(given: dict[str, Any]) -> dict[str, str]:
     found = [point for point in entry_points(group=given["group"]) if point.name == given["function"]]
     if not found:
-        hint = "Install the package that registers it where runs are executed, too."
+        hint = "Install the package that registers it on the workers, too."
         return {"code": "hook.function_unknown", "error": "no installed package registers it.", "hint": hint}
     try:
         message = found[0].load()(given["load"], given["args"])

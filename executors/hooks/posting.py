@@ -59,7 +59,9 @@ class Posting:
         if not in_time or self._stopped:
             self.stop()
             why = "was interrupted" if in_time else f"did not end within {TOTAL_SECONDS:g} seconds"
-            raise Transient("webhook.timeout", f"The request {why}.", hint="Let the receiver answer first, then work.")
+            raise Transient(
+                "webhook.timeout", f"The request {why}.", hint="Let the receiver respond before it starts its work."
+            )
         if self._trouble is not None:
             raise _failure_of(self._trouble, place_of(self._url)) from self._trouble
         return self._status
@@ -119,11 +121,11 @@ def require_accepted(status: int) -> None:
     if 300 <= status < 400:
         raise Terminal(
             "webhook.redirected",
-            f"The receiver answered {status}, a redirect, which is never followed.",
-            hint="Name the address that it redirects to.",
+            f"The receiver returned {status}, a redirect. Flow does not follow redirects.",
+            hint="Use the address that it redirects to.",
         )
     kind = Transient if status >= 500 or status in PASSING else Terminal
-    raise kind("webhook.refused", f"The receiver answered {status}.", hint="Look at the receiver's log.")
+    raise kind("webhook.refused", f"The receiver returned {status}.", hint="See the receiver's log.")
 
 
 def place_of(url: str) -> str:
@@ -147,20 +149,20 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
     if isinstance(trouble, SSRFGuardError):
         return Terminal(
             "webhook.not_public",
-            "The address is not one of the public Internet, so nothing was sent.",
-            hint="A webhook goes to a public https address; it cannot reach this machine or a private network.",
+            "The address is not public, so nothing was sent.",
+            hint="Use a public https address. Webhooks cannot reach this machine or private networks.",
         )
     if isinstance(trouble, httpx.InvalidURL):
         return Terminal(
             "webhook.address",
-            "The address is none that can be called, so nothing was sent.",
-            hint="Write a bare https address with the host's name, such as https://hooks.example.com/flow.",
+            "The address cannot be called, so nothing was sent.",
+            hint="Use an https address with a host name, such as https://hooks.example.com/flow.",
         )
     if isinstance(trouble, httpx.TimeoutException) and not isinstance(trouble, httpx.ConnectTimeout):
         return Transient(
             "webhook.timeout",
             f"{place} took the connection and was silent for {SILENT_SECONDS:g} seconds.",
-            hint="Let the receiver answer first, then work.",
+            hint="Let the receiver respond before it starts its work.",
         )
     why = why_unreached(trouble, place, ended=(httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError))
     return Transient(f"webhook.{why.code}", why.message, hint=why.hint)

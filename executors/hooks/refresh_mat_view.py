@@ -33,9 +33,9 @@ def refresh(call: HookCall) -> str:
                 raise
             raise Terminal(
                 "hook.view_not_unique",
-                f"{hook.view} cannot be refreshed concurrently: it was never filled, or has no unique index over plain "
+                f"{hook.view} cannot be refreshed concurrently. It was never filled, or has no unique index on plain "
                 "columns of all its rows.",
-                hint="Create such an index, refresh it once without `concurrently`, or leave `concurrently` out.",
+                hint="Create such an index, refresh it once without `concurrently`, or remove `concurrently`.",
             ) from error
 
 

@@ -69,13 +69,13 @@ def _in_time(call: HookCall) -> Iterator[None]:
     except errors.QueryCanceled as error:
         raise Terminal(
             "hook.interrupted",
-            f"The statement was interrupted; it may take {TIME_LIMIT}.",
-            hint="Run it at a quieter time, or run it outside of Flow.",
+            f"The statement exceeded the limit of {TIME_LIMIT}.",
+            hint="Run it at a time with less load, or outside Flow.",
         ) from error
     except errors.LockNotAvailable as error:
         raise Transient(
             "hook.locked",
-            f"The statement did not get its locks within {call.patience}.",
+            f"The statement could not get its locks within {call.patience}.",
             hint="While a hook before the swap runs, its load holds the old table as a reader does. What keeps readers "
             "out, such as CLUSTER or REINDEX of that table, belongs behind the swap: leave `when` out.",
         ) from error
@@ -92,7 +92,7 @@ def execute(conn: Conn, statement: str | sql.Composed, *, warnings_fail: bool = 
     if told and warnings_fail:
         raise Terminal(
             "hook.warned",
-            f"PostgreSQL warned, so not all may be done: {' · '.join(told)}",
+            f"PostgreSQL reported warnings, so the result may be incomplete: {' · '.join(told)}",
             hint="Let the table's owner, or a role with the right MAINTAIN, be the connection's user.",
         )
     return " · ".join([done, *told])

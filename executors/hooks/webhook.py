@@ -27,7 +27,7 @@ def send(call: HookCall) -> str:
     with call.interruption.by(posting.stop):
         status = posting.send()
     require_accepted(status)
-    return f"The receiver answered {status}."
+    return f"The receiver returned {status}."
 
 
 def post_webhook(connection: WebhookConnection, key: str, body: bytes) -> int:
@@ -64,7 +64,11 @@ def _connection(hook: Webhook, known: Mapping[str, WebhookConnection]) -> Webhoo
     if name is None:
         return None
     if name not in known:
-        raise Terminal("connection.unknown", f"There is no webhook connection {name!r}.", hint="Add it, or correct it.")
+        raise Terminal(
+            "connection.unknown",
+            f"Unknown webhook connection {name!r}.",
+            hint="Add the connection, or correct the name.",
+        )
     return known[name]
 
 

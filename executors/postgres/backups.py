@@ -152,7 +152,7 @@ def _find(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> tuple[di
     if found is None:
         raise Terminal(
             "backup.gone",
-            "The backup is no longer in the database: it was past its time, or the database is an older state.",
+            "The backup is no longer in the database. It expired, or the database was restored to an older state.",
             node=ref.node,
             hint="Load the table again from its source.",
         )
@@ -160,9 +160,9 @@ def _find(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> tuple[di
     if (of := TableName(schema, name)) != table:
         raise Terminal(
             "backup.other_table",
-            f"The backup is of {of}; the target loads {table} now.",
+            f"The backup is of {of}, but the target now loads {table}.",
             node=ref.node,
-            hint="Name the old table in the target again, then restore.",
+            hint="Set the target back to the old table, then restore.",
         )
     return columns, rows
 
@@ -174,7 +174,7 @@ def _require_columns(conn: Conn, table: TableName, columns: dict[str, str]) -> N
             "backup.table_changed",
             f"{table} has changed since the backup: {', '.join(changed)} "
             f"{'is' if len(changed) == 1 else 'are'} gone or of another type. Nothing was changed.",
-            hint="Give the table these columns back, then restore.",
+            hint="Add these columns to the table again, then restore.",
         )
 
 
@@ -212,7 +212,7 @@ def _replace_rows(conn: Conn, run: RunRef, ref: BackupRef, table: TableName, col
             "rows.lost",
             f"The backup has {rows:,} rows; the database counts {inserted:,} put back into {table}.",
             node=run.node,
-            hint="Nothing was changed. Look for rules and triggers on the table.",
+            hint="Nothing was changed. Check the rules and triggers of the table.",
         )
     _require_same(conn, ref, table, columns)
     return before

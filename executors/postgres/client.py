@@ -23,7 +23,7 @@ _CONNECT_FAILURES: tuple[tuple[str, type[Failure], str, str, str], ...] = (
         r"authentication failed|no password supplied|no pg_hba\.conf entry|role .* does not exist|not permitted to log",
         Terminal,
         "target.auth_failed",
-        "the server refused user {user!r}",
+        "the server rejected user {user!r}",
         "Check the user and the password of the connection, and the server's pg_hba.conf.",
     ),
     (
@@ -44,7 +44,7 @@ _CONNECT_FAILURES: tuple[tuple[str, type[Failure], str, str, str], ...] = (
         r"too many (clients|connections)|remaining connection slots",
         Transient,
         "target.too_many_connections",
-        "the server takes no more connections",
+        "the server accepts no more connections",
         "Try again later, or raise max_connections of the server.",
     ),
 )

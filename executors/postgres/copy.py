@@ -143,7 +143,7 @@ def _require_types(conn: psycopg.Connection[TupleRow], table: str, schema: pa.Sc
         raise Terminal(
             "staging.types_differ",
             f"Columns {', '.join(wrong)} are not sent in the type of the staging table.",
-            hint="The staging table is gone or was made for other columns; start the run again.",
+            hint="The staging table is missing or has other columns. Start the run again.",
         )
 
 

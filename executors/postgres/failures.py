@@ -28,7 +28,7 @@ _LOST = _State(
     Transient,
     "target.lost",
     "The connection to the database was lost.",
-    "The server restarted or the network broke; what was not committed is undone. Try again.",
+    "The server restarted or the network failed. Uncommitted changes are rolled back. Try again.",
 )
 
 _STATES: dict[str, _State] = {
@@ -42,8 +42,8 @@ _STATES: dict[str, _State] = {
     "55P03": _State(
         Transient,
         "target.lock_timeout",
-        "A lock was not had in time: another session holds the table.",
-        "Look in pg_stat_activity for who holds it, and try again.",
+        "Could not get a lock in time. Another session holds the table.",
+        "Check pg_stat_activity for the session, and try again.",
     ),
     "40P01": _State(
         Transient, "target.deadlock", "The database ended this transaction to resolve a deadlock.", "Try again."
@@ -54,33 +54,33 @@ _STATES: dict[str, _State] = {
     "53": _State(
         Transient,
         "target.out_of_resources",
-        "The database server lacks memory, disk or connections.",
-        "Free some and try again.",
+        "The database server has too little memory, disk space or connections.",
+        "Free resources and try again.",
         tells_primary=True,
     ),
     "22P05": _State(
         Terminal,
         "target.character_unusable",
-        "A name or text holds a character that the database's encoding lacks.",
-        "Take it out of the pipeline's names, rules and queries, or use a database in UTF8.",
+        "A name or text contains a character that the database's encoding does not have.",
+        "Remove it from the pipeline's names, rules and queries, or use a UTF8 database.",
     ),
     "22": _State(
         InvalidContent,
         "target.value_refused",
-        "The database refused a value of a row.",
-        "Set onTypeMismatch to skip or null to let such rows out, or correct the source.",
+        "The database rejected a value of a row.",
+        "Set onTypeMismatch to skip or null, or correct the source.",
     ),
     "21000": _State(
         Terminal,
         "target.key_repeated",
-        "Two rows of the load have the same key as the table stores it.",
+        "Two rows of the load have the same key in the table.",
         "A trigger changes the key, or its type rounds it. Make the key unique at the source, in the form in which the "
         "table stores it.",
     ),
     "25006": _State(
         Terminal,
         "target.read_only",
-        "The database is read-only: a standby, or set so.",
+        "The database is read-only: a standby, or configured as read-only.",
         "Connect to the primary server.",
     ),
     "P0001": _State(
@@ -94,7 +94,7 @@ _STATES: dict[str, _State] = {
         Terminal,
         "target.statement_refused",
         "The table does not allow what this load mode does.",
-        "Use another load mode, or change what stands in the way.",
+        "Use another load mode, or remove the obstacle.",
         tells_primary=True,
     ),
     "54011": _State(
@@ -113,29 +113,29 @@ _STATES: dict[str, _State] = {
     "55": _State(
         Terminal,
         "target.statement_refused",
-        "The table is not in a state in which it can be loaded.",
-        "See what the message names.",
+        "The table cannot be loaded in its current state.",
+        "See the message.",
         tells_primary=True,
     ),
     "3F": _State(Terminal, "target.schema_unknown", "A schema does not exist.", "Create it.", tells_primary=True),
     "42P01": _State(
         Terminal,
         "target.table_unknown",
-        "A table does not exist (any more).",
+        "A table does not exist.",
         "It may have been dropped or renamed during the run.",
         tells_primary=True,
     ),
     "42": _State(
         Terminal,
         "target.statement_refused",
-        "The database refused a statement.",
+        "The database rejected a statement.",
         "The table may have been changed during the run.",
         tells_primary=True,
     ),
 }
 
 _OTHER = _State(
-    Terminal, "target.failed", "The database refused a statement.", "The server's log has the details of this state."
+    Terminal, "target.failed", "The database rejected a statement.", "The server's log has the details of this state."
 )
 
 _GRANTS = {
@@ -216,17 +216,17 @@ def _constraint(error: psycopg.Error) -> Failure:
     diag = error.diag
     table = f"{diag.schema_name}.{diag.table_name}" if diag.table_name else "the target"
     if error.sqlstate == "23514" and diag.constraint_name is None:
-        message = f"{table} refused a row: no partition takes it."
+        message = f"{table} rejected a row: it fits no partition."
         return InvalidContent(
             "target.constraint",
             message,
-            hint="Add a partition for it, or set onTypeMismatch to skip to put such rows into quarantine.",
+            hint="Add a partition for it, or set onTypeMismatch to skip to reject such rows.",
         )
     what = f"constraint {diag.constraint_name!r}" if diag.constraint_name else type(error).__name__
     column = f", column {diag.column_name!r}" if diag.column_name else ""
     return InvalidContent(
         "target.constraint",
-        f"{table} refused a row: {what}{column}.",
+        f"{table} rejected a row: {what}{column}.",
         hint="Correct the source. With onTypeMismatch skip such rows go to quarantine, unless they break a foreign key "
         "to the table itself or a deferred constraint, or repeat a key of an upsert that is not its own.",
     )
@@ -236,14 +236,14 @@ def _forbidden(error: psycopg.Error) -> Failure:
     primary = own_words(error.diag)
     if not primary:
         text = f"A function in the database lacks a privilege, or raised this error itself. ({_where(error)})"
-        hint = "GRANT what the function needs. Its text may hold row values and is shown to editors and admins."
+        hint = "GRANT what the function needs. Its message may contain row values and is shown to editors and admins."
         return Terminal("target.forbidden", text, hint=hint)
     if "row-level security" in primary:
-        hint = "A policy of the table forbids it: change the policy, or load as a role that it does not bind."
-        return Terminal("target.forbidden", f"The connection's user may not do this: {primary}.", hint=hint)
+        hint = "A policy of the table forbids it. Change the policy, or load as a role that it does not apply to."
+        return Terminal("target.forbidden", f"The connection's user does not have permission: {primary}.", hint=hint)
     match = re.search(r"permission denied for (?:relation )?(\w+)(?: (.+))?$", primary)
     grant = _GRANTS.get(match[1]) if match else None
     hint = (
         grant.format(name=match[2] or "it") + "." if grant and match else "GRANT the connection's user what it needs."
     )
-    return Terminal("target.forbidden", f"The connection's user may not do this: {primary}.", hint=hint)
+    return Terminal("target.forbidden", f"The connection's user does not have permission: {primary}.", hint=hint)

@@ -76,4 +76,4 @@ def require_fence(conn: Conn, run: RunRef) -> None:
 
 
 def lease_lost(node: str) -> LeaseLost:
-    return LeaseLost("run.lease_lost", "Another worker has taken over this run; nothing was written.", node=node)
+    return LeaseLost("run.lease_lost", "Another worker has taken over this run. Nothing was written.", node=node)

@@ -13,7 +13,7 @@ from executors.postgres.plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 _MARK = "Filled by Flow: "
 _COMMENTS = {
     SOURCE_FILE_HASH: "the SHA-256 of the file of the row",
-    FLOW_RUN: "the run that wrote the row as it stands",
+    FLOW_RUN: "the run that last wrote the row",
     SOURCE_RECORD: "the number of the row in its file",
 }
 

@@ -101,8 +101,8 @@ def require_unmoved(conn: Conn, rows_range: IncrementalRange) -> None:
     ):
         raise Transient(
             "watermark.moved",
-            f"The mark of {rows_range.key.table} was set or reset while this load was on its way; nothing was loaded.",
-            hint="The next attempt begins at the new mark.",
+            f"The mark of {rows_range.key.table} was set or reset during this load. Nothing was loaded.",
+            hint="The next attempt begins at the new watermark.",
         )
 
 
@@ -177,7 +177,7 @@ def _require_none(stored: StoredWatermark | None, target: Target) -> None:
             f"{target.schema_}.{target.table} does not exist, though its mark says that rows up to {stored.column} "
             f"{stored.value} are loaded: the table was dropped or renamed.",
             node=target.id,
-            hint="Bring the table back; or reset the mark, with a reason, to fill a new table from the start.",
+            hint="Restore the table, or reset the watermark to fill a new table from the start.",
         )
 
 
@@ -186,7 +186,7 @@ def _require_same(stored: StoredWatermark, kind: WatermarkType, target: Target) 
         raise Terminal(
             "watermark.changed",
             f"The stored mark is of column {stored.column!r} ({stored.type}); the target now follows "
-            f"{target.watermark_column!r} ({kind.name}). What one says nothing of the other.",
+            f"{target.watermark_column!r} ({kind.name}). The old value does not apply to the new column.",
             node=target.id,
             hint="Reset watermark to go on from the highest value of the table, or set it, with a reason.",
         )

@@ -54,8 +54,8 @@ class KeptReader:
         if len(found) != len(part.rows):
             raise Transient(
                 "replay.rows_changed",
-                f"Some of the rows in {part.table} are gone.",
-                hint="Nothing was loaded. Choose the rows again.",
+                f"Some of the rows in {part.table} no longer exist.",
+                hint="Nothing was loaded. Select the rows again.",
             )
         yield batch_of([(seq, record, *found[entry]) for entry, seq, record in part.rows], fields)
 
@@ -114,5 +114,5 @@ def _column(field: SourceField, rows: Sequence[Mapping[str, str | None]], bad: B
         return texts
     typed, wrong = convert_column(texts, field.type)
     for index in wrong.to_numpy(zero_copy_only=False).nonzero()[0].tolist():
-        bad.add(index, f"{field.name} is no {field.type}", json.dumps(rows[index], ensure_ascii=False))
+        bad.add(index, f"{field.name} is not of the type {field.type}", json.dumps(rows[index], ensure_ascii=False))
     return typed

@@ -170,7 +170,7 @@ def _reconciled(conn: Conn, plan: LoadPlan, done: ModeCounts) -> LoadCounts:
             f"{plan.staged:,} rows were staged, but the database counts {loaded:,} loaded, {done.replaced:,} replaced "
             f"and {done.older:,} older than the rows of {plan.target}.",
             node=plan.run.node,
-            hint="Nothing was loaded. Look for rules on the table and for triggers on its partitions.",
+            hint="Nothing was loaded. Check the rules of the table and the triggers of its partitions.",
         )
     return LoadCounts(
         plan.staged + plan.skipped.rows,

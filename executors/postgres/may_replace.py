@@ -62,7 +62,7 @@ def _conflicts(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
 def _appeared(plan: LoadPlan) -> Transient:
     return Transient(
         "replay.keys_appeared",
-        "Rows with the keys of some of these have come into the table.",
+        "The table now has rows with some of these keys.",
         node=plan.run.node,
         hint="Nothing was loaded. Replay the rows again.",
     )

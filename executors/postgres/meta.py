@@ -181,7 +181,7 @@ def marker_of(conn: Conn, run: RunRef) -> LoadCommit:
     with conn.transaction():
         commit = find_commit(conn, run)
     if commit is None:
-        raise Transient("target.lost", "The database no longer has the load that it committed.", node=run.node)
+        raise Transient("target.lost", "The database no longer has the committed load.", node=run.node)
     return commit
 
 

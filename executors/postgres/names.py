@@ -26,8 +26,8 @@ class TableName:
         except ValueError as error:
             raise Terminal(
                 "table.name_unreadable",
-                f"{text!r} is not the name of a table.",
-                hint='Write schema.name, with double quotes around a part that holds a dot: dlq."My.Orders".',
+                f"{text!r} is not a table name.",
+                hint='Write schema.name, with double quotes around a part with a dot: dlq."My.Orders".',
             ) from error
 
     @property

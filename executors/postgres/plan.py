@@ -16,7 +16,7 @@ from ir.types import ColumnType
 SOURCE_FILE_HASH, FLOW_RUN, SOURCE_RECORD = "_source_file_hash", "_flow_run", "_source_record"
 FILLED = {SOURCE_FILE_HASH: "text", FLOW_RUN: "uuid", SOURCE_RECORD: "bigint"}
 """Target columns that the load fills itself where a table has them, and new tables do: the SHA-256 of the row's file,
-the run that wrote the row as it stands, and the row's number in its file."""
+the run that last wrote the row, and the row's number in its file."""
 
 _SYSTEM = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
 
@@ -47,9 +47,9 @@ def _marks(target: Target, given: set[str]) -> frozenset[str]:
     if target.watermark_column not in given:
         raise Terminal(
             "watermark.column_unknown",
-            f"The target follows {target.watermark_column!r}, which the source does not give.",
+            f"The target follows {target.watermark_column!r}, which the source does not have.",
             node=target.id,
-            hint=f"It gives {', '.join(sorted(given))}.",
+            hint=f"Columns: {', '.join(sorted(given))}.",
         )
     return frozenset({target.watermark_column})
 
@@ -70,7 +70,7 @@ def require_no_system_name(name: str, node: str) -> None:
     if name in _SYSTEM:
         raise Terminal(
             "target.column_reserved",
-            f"The source gives a column {name!r}, a name that PostgreSQL keeps for a system column of every table, so "
+            f"The source has a column {name!r}, a name that PostgreSQL keeps for a system column of every table, so "
             "no table can have it.",
             node=node,
             hint="Rename or drop it in a transform.",
@@ -83,7 +83,7 @@ def _require_known(target: Target, name: str, dest: Destination, *, is_new: bool
     if name in FILLED or name in HIDDEN:
         raise Terminal(
             "target.column_reserved",
-            f"The source gives a column {name!r}, a name that Flow fills itself.",
+            f"The source has a column {name!r}, a name that Flow fills itself.",
             node=target.id,
             hint="Rename or drop it in a transform.",
         )
@@ -107,7 +107,7 @@ def _require_known(target: Target, name: str, dest: Destination, *, is_new: bool
 def _unknown_hint(name: str, dest: Destination, *, is_new: bool) -> str:
     alike = next((c.name for c in dest.columns if c.name.lower() == name.lower()), None)
     if alike:
-        return f"The table writes it {alike!r}: rename it in a transform."
+        return f"The table has {alike!r}. Rename the column in a transform."
     if is_new:
         return "The table is made from the target's columns: add it to them, or drop or rename it in a transform."
     return f"Drop or rename it in a transform, or ALTER TABLE {quoted(dest.schema, dest.table)} ADD COLUMN it."
@@ -120,9 +120,9 @@ def _require_filled(target: Target, given: set[str], dest: Destination) -> None:
             raise Terminal(
                 "target.column_required",
                 f"{dest.schema}.{dest.table} needs a value in column {column.name!r} (NOT NULL, no default), "
-                "and the source gives no such column.",
+                "and the source has no such column.",
                 node=target.id,
-                hint="Derive it in a transform, or give the column a default.",
+                hint="Derive it in a transform, or add a default to the column.",
             )
 
 
@@ -131,9 +131,9 @@ def _require_key(target: Target, key: frozenset[str], given: set[str], dest: Des
     if missing := sorted(key - given):
         raise Terminal(
             "upsert.key_unknown",
-            f"The upsert key names {', '.join(missing)}, which the source does not give.",
+            f"The upsert key names {', '.join(missing)}, which the source does not have.",
             node=target.id,
-            hint=f"It gives {', '.join(sorted(given))}.",
+            hint=f"Columns: {', '.join(sorted(given))}.",
         )
     if key not in dest.unique_keys:
         raise Terminal(
@@ -148,22 +148,22 @@ def _require_key(target: Target, key: frozenset[str], given: set[str], dest: Des
     if order is not None and order not in given:
         raise Terminal(
             "upsert.order_unknown",
-            f"Rows with the same key are ordered by {order!r}, which the source does not give.",
+            f"Rows with the same key are ordered by {order!r}, which the source does not have.",
             node=target.id,
-            hint=f"It gives {', '.join(sorted(given))}.",
+            hint=f"Columns: {', '.join(sorted(given))}.",
         )
     column = dest.column(order) if order is not None else None
     if column is not None and not has_order(column.type):
         raise Terminal(
             "upsert.order_unordered",
-            f"{order!r} is {column.declared}, which has no order: nothing tells which of two rows is the newer.",
+            f"{order!r} is {column.declared}, which has no order, so the newer of two rows is unknown.",
             node=target.id,
             hint="Name a column of a number, a date, a time stamp or a text in orderBy.",
         )
     if given <= key:
         raise Terminal(
             "upsert.key_covers_all",
-            f"Every column that the source gives is in the upsert key ({names}), so there is nothing to update.",
+            f"All columns of the source are in the upsert key ({names}), so there is nothing to update.",
             node=target.id,
             hint="Use load mode append, or shorten the key.",
         )

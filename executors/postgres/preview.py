@@ -61,7 +61,7 @@ def refuse_repeats(conn: Conn, plan: LoadPlan) -> None:
                     "target.constraint",
                     f"{plan.target} would refuse {counted(count, 'row')}: each {repeat.message}.",
                     node=plan.run.node,
-                    hint="Correct the source, or set onTypeMismatch to skip to put such rows into quarantine.",
+                    hint="Correct the source, or set onTypeMismatch to skip to reject such rows.",
                 )
 
 

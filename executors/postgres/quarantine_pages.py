@@ -59,13 +59,13 @@ SLICE = 100_000
 """Entries that one search looks into at most."""
 HIGHEST = 2**63 - 1
 AT_ONCE = 5000
-"""Entries that are fetched or deleted in one go."""
+"""Entries that are fetched or deleted at once."""
 COUNTED_AT_ONCE = 100_000
 """Entries that are counted in one go: what a count that is given up has counted by then, it can tell."""
 SECONDS = 5
 """How long a page may take; more than enough where the indexes are there."""
 STALLED_SECONDS = 300
-"""How long whoever reads all entries may take for those fetched in one go."""
+"""How long whoever reads all entries may take for those fetched at once."""
 EXPORT_SECONDS = 7200
 """How long reading all entries of a table may take altogether."""
 COUNT_SECONDS = 20
@@ -130,7 +130,7 @@ def in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
         raise Terminal(
             "errors.gave_up",
             f"Looking through {table} took more than {seconds} seconds.",
-            hint="Narrow it down by run, rule, field or status.",
+            hint="Filter by run, rule, field or status.",
         ) from error
 
 

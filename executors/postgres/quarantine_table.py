@@ -91,7 +91,7 @@ def probe_quarantine(conn: Conn, table: str) -> None:
     if row is None or not row[0]:
         raise Terminal(
             "quarantine.unusable",
-            f"The quarantine table {name} does not exist, and the connection's user may not create it.",
+            f"The quarantine table {name} does not exist, and the connection's user cannot create it.",
             hint=f"GRANT USAGE, CREATE ON SCHEMA {name.schema} TO that user (or CREATE ON DATABASE, if the schema is "
             "missing too), or name another table in the validate node.",
         )
@@ -162,7 +162,7 @@ def _require_writable(conn: Conn, name: TableName) -> None:
 def _unusable(name: TableName, why: str) -> Terminal:
     return Terminal(
         "quarantine.unusable",
-        f"The quarantine table {name} cannot keep rejected rows: {why}.",
+        f"The quarantine table {name} cannot store rejected rows: {why}.",
         hint=f"Name another table in the validate node, or rename this one away and let Flow make its own: "
         f"ALTER TABLE {quoted(name.schema, name.table)} RENAME TO …",
     )

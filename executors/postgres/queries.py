@@ -70,7 +70,7 @@ def require_functions(conn: Conn, query: Query, connection: Connection, what: st
         raise Terminal(
             "query.function_not_allowed",
             not_allowed(missing, connection.name),
-            hint=f"Take it out, or let an admin allow {names} on the connection.",
+            hint=f"Remove it, or ask an admin to allow {names} on the connection.",
         )
     _refuse_changing(conn, query, what)
     fields = [name for (name,) in conn.execute(_FIELDS, [list(query.fields)]).fetchall()]
@@ -113,8 +113,8 @@ def refuse_flow_tables(conn: Conn, tables: Sequence[Name], what: str) -> None:
     if found:
         raise Terminal(
             "query.not_allowed",
-            f"{what} reads {_written((found[0], found[1]))}; the schema {found[0]} is Flow's own.",
-            hint="Read tables and views that do not lead there.",
+            f"{what} reads {_written((found[0], found[1]))}; the schema {found[0]} belongs to Flow.",
+            hint="Read other tables and views.",
         )
 
 

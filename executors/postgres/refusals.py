@@ -153,4 +153,4 @@ def _foreign_key(row: tuple[Any, ...], values: dict[str, sql.Composed]) -> Refus
         given, own_rows_of(TableName(schema, table), kind), sql.SQL(" AND ").join(same)
     )
     field = columns[0] if len(columns) == 1 else None
-    return Refusal("foreignKey", name, field, f"refers to no row of {schema}.{table}", condition)
+    return Refusal("foreignKey", name, field, f"has no matching row in {schema}.{table}", condition)

@@ -45,7 +45,7 @@ def _others(conn: Conn, plan: LoadPlan, plain: set[str]) -> list[Refusal]:
 
 def _other(plan: LoadPlan, one: Exclusive, values: dict[str, sql.Composed]) -> Refusal:
     kind = "exclusion" if one.is_exclusion else "unique"
-    message = f"is kept out by the exclusion constraint {one.name!r}" if one.is_exclusion else _repeats(one.name)
+    message = f"violates the exclusion constraint {one.name!r}" if one.is_exclusion else _repeats(one.name)
     field = one.columns[0] if len(one.columns) == 1 else None
     prepare = fill_twin(plan, one, values, all_go=load_mode(plan.load_mode).replaces_all_rows)
     return Refusal(kind, one.name, field, message, is_not_in_twin(one), prepare=prepare)

@@ -85,7 +85,7 @@ def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[Place]) -> list[R
         condition = sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {} AND {} AND {}) AND {}").format(
             own_rows(plan), same_key(plan, key), differs(plan, key, "x", lambda c: staged_value(plan, c)), place, staged
         )
-        return Refusal(kind, name, ", ".join(plan.upsert_key), f"is in the table already, {why}", condition)
+        return Refusal(kind, name, ", ".join(plan.upsert_key), f"already exists in the table, {why}", condition)
 
     ticked = is_in(allowed)
     return [
@@ -178,7 +178,7 @@ class ReplayCommit:
                 f"{counted(missing, 'row')} of {len(rows):,} were changed, replayed or purged by somebody else "
                 "meanwhile.",
                 node=plan.run.node,
-                hint="Nothing was loaded. Replay the rows again: those that are still open are taken.",
+                hint="Nothing was loaded. Replay the rows again. The rows that are still open are replayed.",
             )
 
     def _note(self, conn: Conn, plan: LoadPlan, outcomes: Mapping[Place, RowOutcome]) -> None:

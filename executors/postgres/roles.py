@@ -8,9 +8,9 @@ from executors.postgres.ddl import Conn
 
 RIGHTS = {
     "superuser": "is a superuser",
-    "pg_execute_server_program": "may run programs on the database server",
-    "pg_read_server_files": "may read files of the database server",
-    "pg_write_server_files": "may write files of the database server",
+    "pg_execute_server_program": "can run programs on the database server",
+    "pg_read_server_files": "can read files on the database server",
+    "pg_write_server_files": "can write files on the database server",
 }
 """Rights over the server, in words. Roles have them themselves or through membership."""
 

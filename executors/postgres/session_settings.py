@@ -88,6 +88,6 @@ def _unusable(conn: psycopg.Connection[TupleRow]) -> Terminal:
     found = ", ".join(f"{name} = {value}" for name, value in rows)
     return Terminal(
         "target.setting_unusable",
-        f"The connection's user has the setting {found}, under which loads and reads cannot be trusted.",
+        f"The connection's user has the setting {found}, which makes loads and reads unreliable.",
         hint="As a superuser: ALTER ROLE … RESET the setting, for the role and for the role in this database.",
     )

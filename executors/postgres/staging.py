@@ -174,7 +174,7 @@ def require_rejected(conn: Conn, tables: StagingTables, winners: Sequence[int], 
 
 
 def _lost(message: str, node: str) -> Transient:
-    hint = "The database server has probably restarted; the source is read again."
+    hint = "The database server has probably restarted. The source is read again."
     return Transient("staging.lost", message, node=node, hint=hint)
 
 

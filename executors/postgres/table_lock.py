@@ -39,7 +39,7 @@ def refuse_busy(conn: Conn, table: TableName, node: str | None = None) -> None:
 def _busy(table: TableName, node: str | None) -> TargetBusy:
     return TargetBusy(
         "target.busy",
-        f"Another load holds {table}.",
+        f"Another load has locked {table}.",
         node=node,
-        hint="The run waits in the queue until that load has ended.",
+        hint="The run waits in the queue until that load finishes.",
     )

@@ -47,7 +47,7 @@ def _require_short(name: str, node: str) -> None:
     if len(name.encode()) > MAX_BYTES:
         raise Terminal(
             "target.name_unusable",
-            f"The source gives a column {name!r} of {len(name.encode())} bytes; names have {MAX_BYTES} bytes at most.",
+            f"The source has a column {name!r} of {len(name.encode())} bytes; names have {MAX_BYTES} bytes at most.",
             node=node,
             hint="Rename or drop it in a transform.",
         )
@@ -136,7 +136,7 @@ def require_schema(conn: Conn, schema: str) -> None:
         raise Terminal(
             "target.schema_unknown",
             f"The database has no schema {schema!r}.",
-            hint="Correct the target's schema, or create it; Flow creates tables, not schemas.",
+            hint="Correct the target's schema, or create it. Flow creates tables, not schemas.",
         )
 
 

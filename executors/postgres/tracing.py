@@ -70,7 +70,7 @@ def look_in_table(conn: Conn, name: TableName, key: Mapping[str, str]) -> Search
     """The rows of a table by the values of some columns, written as the database writes them."""
     dest = inspect_target(conn, name.schema, name.table)
     if dest is None:
-        return SearchResult(trouble="There is no such table.")
+        return SearchResult(trouble="The table does not exist.")
     known = {column.name: column for column in dest.columns}
     if missing := [name for name in key if name not in known]:
         return SearchResult(trouble=f"It has no column {', '.join(missing)}; it has {', '.join(known)}.")
@@ -141,11 +141,11 @@ def _look(conn: Conn, query: sql.Composed) -> SearchResult:
             set_json_loads(EXACT, cursor)
             rows = cursor.execute(bounded).fetchall()
     except psycopg.errors.QueryCanceled:
-        return SearchResult(trouble=f"It was not searched within {SECONDS} s.")
+        return SearchResult(trouble=f"The search exceeded {SECONDS} s.")
     except psycopg.errors.DataError:
         return SearchResult(trouble="A value cannot be read as its column's type.")
     except psycopg.errors.InsufficientPrivilege:
-        return SearchResult(trouble="The connection's user may not read it.")
+        return SearchResult(trouble="The connection's user has no read permission.")
     return SearchResult(tuple(rows[:MOST_FOUND]), len(rows) > MOST_FOUND)
 
 

@@ -156,7 +156,7 @@ _BY_CONSTRAINT: dict[str, tuple[str, Callable[[str], str]]] = {
     "23502": ("notNull", lambda name: "must not be empty"),
     "23514": ("check", lambda name: f"breaks the check constraint {name!r}"),
     _UNIQUE: ("unique", lambda name: f"repeats a key of the unique index {name!r}"),
-    _EXCLUSION: ("exclusion", lambda name: f"is kept out by the exclusion constraint {name!r}"),
-    _POLICY: ("policy", lambda name: "is kept out by a row security policy"),
+    _EXCLUSION: ("exclusion", lambda name: f"violates the exclusion constraint {name!r}"),
+    _POLICY: ("policy", lambda name: "violates a row security policy"),
     "54000": ("size", lambda name: "is too large for an index of the table"),
 }

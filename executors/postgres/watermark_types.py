@@ -99,8 +99,8 @@ def watermark_type(column: DestinationColumn, lead: str | None = None) -> Waterm
     if family is None:
         raise Terminal(
             "watermark.column_unordered",
-            f"{column.name!r} is {column.declared}, which has no order that a mark can follow.",
-            hint="Use a column of a whole or decimal number, a date, a time stamp or a text.",
+            f"{column.name!r} is {column.declared}, which has no order that a watermark can use.",
+            hint="Use a column with an integer, decimal, date, timestamp or text type.",
         )
     ahead = parse_duration(lead) if lead is not None else None
     if ahead is not None and (fault := lead_fault(ahead, column.type)):

@@ -27,7 +27,7 @@ def violations(rule: Email, values: pa.Array, given: Given) -> pa.BooleanArray:
 
 
 def message(rule: Email) -> str:
-    return "is no email address"
+    return "is not an email address"
 
 
 HANDLER = RowRuleHandler("email", violations, message)

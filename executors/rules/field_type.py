@@ -10,7 +10,7 @@ from executors.grammar import canonical_text, parse_column
 from executors.grammar.stages import none_bad
 from executors.rules.base import Given, RowRuleHandler
 from ir.rules import FieldType
-from ir.types import ColumnType
+from ir.types import ColumnType, value_of
 
 
 def _never(kind: pa.DataType) -> bool:
@@ -42,7 +42,7 @@ def violations(rule: FieldType, values: pa.Array, given: Given) -> pa.BooleanArr
 
 
 def message(rule: FieldType) -> str:
-    return f"is no {rule.expected}"
+    return f"is not {value_of(rule.expected)}"
 
 
 HANDLER = RowRuleHandler("fieldType", violations, message)

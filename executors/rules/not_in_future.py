@@ -19,7 +19,7 @@ def violations(rule: NotInFuture, values: pa.Array, given: Given) -> pa.BooleanA
 
 
 def message(rule: NotInFuture) -> str:
-    return "must be a date or time that does not lie in the future"
+    return "must be a date or time that is not in the future"
 
 
 HANDLER = RowRuleHandler("notInFuture", violations, message)

@@ -23,7 +23,7 @@ def violations(rule: Url, values: pa.Array, given: Given) -> pa.BooleanArray:
 
 
 def message(rule: Url) -> str:
-    return "is no http or https address"
+    return "is not an http or https address"
 
 
 HANDLER = RowRuleHandler("url", violations, message)

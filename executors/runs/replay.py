@@ -79,7 +79,7 @@ def target_of(job: RunJob) -> Target:
     raise Terminal(
         "replay.target_gone",
         f"The pipeline no longer has the target {node!r}.",
-        hint="Give it back, or ignore the rows.",
+        hint="Add the target again, or ignore the rows.",
     )
 
 

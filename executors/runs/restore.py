@@ -135,7 +135,7 @@ def restore_pipeline(job: RunJob, ports: Ports) -> RunReport:
 
 def _backup_of(job: RunJob) -> BackupRef:
     if job.backup is None:
-        raise Terminal("backup.gone", "The backup that this run was to restore is no longer known.")
+        raise Terminal("backup.gone", "The backup of this run no longer exists.")
     return job.backup
 
 
@@ -145,7 +145,9 @@ def _target_of(job: RunJob) -> Target:
         if target.id == node:
             return target
     raise Terminal(
-        "backup.target_gone", f"The pipeline no longer has the target {node!r}.", hint="Give it back, then restore."
+        "backup.target_gone",
+        f"The pipeline no longer has the target {node!r}.",
+        hint="Add the target again, then restore.",
     )
 
 

@@ -116,7 +116,7 @@ class FileSourceReader:
                 f"Of the files that an earlier attempt loaded into {target.id}, {len(missing):,} are gone or changed, "
                 "so the other targets cannot get the same.",
                 node=opened.source.id,
-                hint="Put them back, or start a new run.",
+                hint="Restore them, or start a new run.",
             )
         if load_mode(target.load_mode).replaces_all_rows:
             return held
@@ -169,7 +169,7 @@ class FileSourceReader:
         for scan in late:
             self._ports.events.log(
                 "info",
-                f"{scan.file.name} came after the run's first attempt and is left for the next run.",
+                f"{scan.file.name} arrived after the run's first attempt. The next run loads it.",
                 opened.source.id,
             )
             opened.claimed.remove(scan.file)
@@ -196,7 +196,7 @@ class FileSourceReader:
     def _skip_unwanted(self, opened: _Opened) -> None:
         for scan in opened.scans:
             if scan.sha256 not in opened.wanted:
-                self._ports.units.skip(opened.source.id, scan.file, scan.sha256, "The same bytes were loaded before.")
+                self._ports.units.skip(opened.source.id, scan.file, scan.sha256, "The same content was already loaded.")
 
     def _archive_unopened(self, source: Source, loaded: Collection[str]) -> None:
         """Archive what an earlier attempt of this run had claimed and loaded when it died."""
@@ -255,7 +255,7 @@ class FileSourceReader:
             if taken := handler.claim(file):
                 claimed.append(replace(taken, seq=len(claimed)))
             else:
-                text = f"{file.name} was moved or taken by another pipeline and is left out."
+                text = f"{file.name} was moved or claimed by another pipeline and is skipped."
                 self._ports.events.log("info", text, source.id)
         return claimed
 
@@ -280,7 +280,7 @@ class FileSourceReader:
                 time.sleep(min(0.2, seconds))
             listing = handler.list_files(time.time(), self._ports.units.arrived_whole, listing.unsettled)
             for file in listing.unsettled:
-                text = f"{file.name} is still growing and is left for the next run."
+                text = f"{file.name} is still growing. The next run loads it."
                 self._ports.events.log("warning", text, source.id)
         return listing
 
@@ -288,12 +288,12 @@ class FileSourceReader:
         seen: dict[str, str] = {}
         for scan in scans:
             if first := seen.get(scan.sha256):
-                self._ports.units.skip(opened.source.id, scan.file, scan.sha256, f"Same bytes as {first}.")
+                self._ports.units.skip(opened.source.id, scan.file, scan.sha256, f"Same content as {first}.")
                 opened.warnings.append(
                     RunWarning(
                         "file.repeated",
                         opened.source.id,
-                        f"{scan.file.name} holds the same bytes as {first} and is read once.",
+                        f"{scan.file.name} has the same content as {first} and is read once.",
                     )
                 )
                 self._archive_one(opened, scan.file, loaded=True)
@@ -308,8 +308,8 @@ class FileSourceReader:
         if config_of(source, FilesConfig).wait_policy.on_miss_action == "alert" and not any(
             scan.records for scan in scans
         ):
-            text = f"{counted(len(scans), 'file')} came, and none holds a row."
-            self._alert(self._opened[source.id], "source.empty", text, "Look whether the sender has lost its data.")
+            text = f"{counted(len(scans), 'file')} came, and none has rows."
+            self._alert(self._opened[source.id], "source.empty", text, "Check whether the sender has lost its data.")
 
     def _missed(self, source: Source, handler: FileSource, listing: Listing) -> _Opened:
         """No file was found: wait if the policy says so, else do what `onMissAction` says."""
@@ -318,7 +318,7 @@ class FileSourceReader:
         text = f"No file in {config.path!r} matches {config.pattern.value!r}."
         if listing.claimed_by:
             owners = " and ".join(map(repr, listing.claimed_by))
-            text += f" Files that match are claimed by {owners}: of pipelines over one folder, one gets each file."
+            text += f" Matching files are claimed by {owners}. If several pipelines read a folder, one gets each file."
         if waited is not None and waited < policy.max_retries:
             raise WaitForFiles("source.no_files", text, minutes=policy.interval_minutes, node=source.id)
         if policy.on_miss_action == "fail":
@@ -330,7 +330,7 @@ class FileSourceReader:
             )
         missed = _Opened(source, handler, missed=True)
         if policy.on_miss_action == "alert":
-            self._alert(missed, "source.missed", text, "Look whether the sender has stopped.")
+            self._alert(missed, "source.missed", text, "Check whether the sender has stopped.")
         self._ports.events.log("info", f"{text} Nothing to load.", source.id)
         return missed
 
@@ -355,7 +355,7 @@ def _table_changed(target: Target, other: str, files: int) -> Terminal:
         "target.table_changed",
         f"This target loads {target.schema_}.{target.table} now, but {files:,} of the files were loaded into {other}.",
         node=target.id,
-        hint="Load again, with a reason, to fill the new table with all files; or name the old table.",
+        hint="Load all files again to fill the new table, or set the target back to the old table.",
     )
 
 
@@ -365,5 +365,5 @@ def _table_gone(target: Target, files: int) -> Terminal:
         f"{target.schema_}.{target.table} does not exist, though {files:,} of the files count as loaded by this "
         "target: the table was dropped or renamed, or the target names another one now.",
         node=target.id,
-        hint="Load again, with a reason, to fill a new table with all files; or bring the table back.",
+        hint="Load all files again to fill a new table, or restore the table.",
     )

@@ -95,7 +95,7 @@ class LocalFs(FileSource):
             raise Transient(
                 "source.changed",
                 f"{file.name} changed after it was listed.",
-                hint="Let writers finish under another name and rename, or raise settleSeconds.",
+                hint="Write files under another name and rename them when complete, or increase settleSeconds.",
                 node=self.node,
             )
         return now
@@ -131,7 +131,7 @@ class LocalFs(FileSource):
             raise Terminal(
                 "source.path_outside",
                 f"{path.relative_to(self._root)} leads outside the workspace's folder.",
-                hint="Put files into the workspace's folder itself; links must not lead out of it.",
+                hint="Put files into the workspace's folder. Links must not lead outside it.",
                 node=self.node,
             )
         return real
@@ -195,7 +195,7 @@ class LocalFs(FileSource):
             raise Terminal(
                 "source.unreadable",
                 f"The folder {self._config.path!r} cannot be listed: {error.strerror}.",
-                hint="Give the user that runs the worker the right to read it.",
+                hint="Give the worker's user read permission.",
                 node=self.node,
             ) from error
 
@@ -206,8 +206,8 @@ class LocalFs(FileSource):
         if self._config.atomicity is not None and entry.is_symlink():
             raise Terminal(
                 "source.link_not_movable",
-                f"{shown} is a link; files that are moved when they are claimed cannot be links.",
-                hint="Put the file itself into the source's path, or leave atomicity out.",
+                f"{shown} is a link. Files that are moved when claimed cannot be links.",
+                hint="Put the file into the source's path, or remove atomicity.",
                 node=self.node,
             )
         try:

@@ -33,7 +33,9 @@ def move_if_free(file: Path, to: Path) -> bool:
         return False
     except FileNotFoundError as error:
         raise Transient(
-            "source.changed", f"{file.name} is gone.", hint="Something else moved it; the next attempt lists again."
+            "source.changed",
+            f"{file.name} no longer exists.",
+            hint="Something else moved it; the next attempt lists again.",
         ) from error
     except OSError as error:
         raise _refused(file, error) from error
@@ -76,13 +78,13 @@ def _refused(file: Path, error: OSError) -> Terminal:
     if error.errno == errno.EXDEV:
         return Terminal(
             "source.folder_elsewhere",
-            f"{file.name} cannot be moved: the folder lies on another file system.",
+            f"{file.name} cannot be moved because the folder is on another file system.",
             hint="Keep stagingFolder, successFolder and failureFolder on the file system of the source's path.",
         )
     return Terminal(
         "source.not_movable",
         f"{file.name} cannot be moved: {error.strerror}.",
-        hint="Give the user that runs the worker the right to write to the source's path and folders.",
+        hint="Give the worker's user write permission on the source's path and folders.",
     )
 
 

@@ -51,7 +51,7 @@ class NewestFilesReader:
         return ()
 
     def nothing_new(self, source: Source) -> str:
-        return "There was nothing to read."
+        return "The source was empty."
 
     def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""

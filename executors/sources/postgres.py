@@ -150,7 +150,7 @@ class PostgresSource(SnapshotSource):
                 raise Terminal(
                     "source.table_unknown",
                     f"The database has no table or view {self.name}.",
-                    hint="Names are matched exactly, large and small letters included.",
+                    hint="Names are case-sensitive.",
                 )
             self._kind, columns = there.kind, self._without_filled(there.columns, self._filled_of(table, there))
         if not columns:

@@ -41,7 +41,7 @@ class SnapshotSourceReader:
                 f"The snapshot of {opened.handler.name} cannot be shared between sessions, so {len(lanes)} targets "
                 "would get different rows.",
                 node=source.id,
-                hint="Connect without the pooler, or load each target by a pipeline of its own.",
+                hint="Connect without the pooler, or use a separate pipeline for each target.",
             )
         self._warn_of_newer(source, opened, [other for other in lanes if other.commit])
         still_to_load = [other for other in lanes if other.commit is None]
@@ -74,7 +74,7 @@ class SnapshotSourceReader:
         return self._opened[source.id].warnings
 
     def nothing_new(self, source: Source) -> str:
-        return "There was nothing to read."
+        return "The source was empty."
 
     def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""

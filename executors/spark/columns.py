@@ -198,7 +198,7 @@ class Compiler:
                     "source.column_missing",
                     f"The source has no column {declared.name!r}.",
                     node=path.source.id,
-                    hint=f"Its columns are {', '.join(self.working)}. Take it out of `columns`, or correct the file.",
+                    hint=f"Its columns are {', '.join(self.working)}. Remove it from `columns`, or correct the file.",
                 )
             self.convert(declared.name, ColumnType.parse(declared.type), declared.format)
 
@@ -234,8 +234,8 @@ class Compiler:
         if found is None:
             raise self.refuse(
                 "expression.type",
-                f"{text!r} gives {kind.simpleString()}, which no column can hold.",
-                "Turn it into a plain value: cast(… as string), element_at(…, 1), to_json(…).",
+                f"{text!r} returns {kind.simpleString()}, which no column can store.",
+                "Convert it to a plain value: cast(… as string), element_at(…, 1), to_json(…).",
             )
         return found
 
@@ -284,7 +284,7 @@ class Compiler:
         kind = self._analyse({"condition": (text, sql)})["condition"]
         if not isinstance(kind, spark.BooleanType):
             raise self.refuse(
-                code, f"{text!r} gives {kind.simpleString()}, not true or false.", "Compare with something: amount > 0."
+                code, f"{text!r} gives {kind.simpleString()}, not true or false.", "Use a comparison: amount > 0."
             )
         return sql, flags | self._rejected(sql)
 
@@ -321,8 +321,8 @@ class Compiler:
         if not is_native(kind):
             raise self.refuse(
                 "deduplicate.order_type",
-                f"column {name!r} is {kind}, whose order is known to PostgreSQL alone.",
-                "Cast it before, for example to decimal(38,10) or timestamp.",
+                f"column {name!r} is {kind}, whose order only PostgreSQL knows.",
+                "Cast it first, for example to decimal(38,10) or timestamp.",
             )
         return self._need(name)
 

@@ -122,28 +122,29 @@ def failure_of(error: BaseException, node: str | None = None, expressions: Seque
             "spark.unreachable",
             f"The Spark Connect server {server_name()} does not answer.",
             node=node,
-            hint="See that it runs and that the worker reaches it, then run again; System Health says when it answers.",
+            hint="Check that it runs and that the worker can reach it, then run again. System Health shows when it "
+            "answers.",
         )
     if isinstance(error, (Py4JNetworkError, ConnectionError, EOFError)) or _is_lost(text):
         return Transient(
             "spark.lost",
-            "Spark went away while the run was using it.",
+            "Spark stopped during the run.",
             node=node,
-            hint="The run can be tried again; if this repeats, look at the memory of the worker's machine.",
+            hint="Run again. If this repeats, check the memory of the worker's machine.",
         )
     if any(sign in text for sign in _WORKER_LOST):
         return Transient(
             "spark.worker_lost",
-            "A Python worker of Spark died while it worked on the run.",
+            "A Python worker of Spark stopped during the run.",
             node=node,
-            hint="Most often its machine ran out of memory.",
+            hint="The usual cause is too little memory.",
         )
     if missing := _MISSING_MODULE.search(text):
         return Terminal(
             "spark.executor_lacks",
-            f"Spark's executors lack the Python package {missing[1]!r}.",
+            f"Spark's executors do not have the Python package {missing[1]!r}.",
             node=node,
-            hint="Install Flow with its dependencies in the Python that the executors run.",
+            hint="Install Flow with its dependencies in the executors' Python.",
         )
     if _DATA_STATE.search(text):
         return _expression_failure(text, node, expressions)

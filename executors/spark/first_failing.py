@@ -106,7 +106,7 @@ class FirstFailing:
         with translate(self.node):
             (at,) = run_job(map_task(frame_of_numbers(self.session.start(), 1), _Places(row), "file int, record long"))
         place = f"{self.names[at['file']]} record {at['record']}"
-        text = f"{failure.message} The first such row is {place}."
+        text = f"{failure.message} The first failing row is {place}."
         placed = ExpressionFailed(failure.code, text, node=failure.node, hint=failure.hint)
         placed.column, placed.why = failure.column, failure.why
         return placed

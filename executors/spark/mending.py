@@ -105,7 +105,7 @@ class _Values:
             if taken > self.most_bytes:
                 raise Terminal(
                     TOO_MUCH,
-                    f"The expression gives more than {self.most_bytes >> 10:,} kB of values in one go.",
-                    hint="Nothing was changed. Choose fewer rows at once, or let it give shorter values.",
+                    f"The expression gives more than {self.most_bytes >> 10:,} kB of values at once.",
+                    hint="Nothing was changed. Select fewer rows, or return shorter values.",
                 )
             yield found

@@ -46,8 +46,8 @@ def probe_cluster(session: SparkSession, encrypted_connection: str | None = None
     if lacking:
         raise Terminal(
             "spark.executor_lacks",
-            f"Spark's executors lack the Python packages {', '.join(lacking)}.",
-            hint="Install Flow with its dependencies in the Python that the executors run.",
+            f"Spark's executors do not have the Python packages {', '.join(lacking)}.",
+            hint="Install Flow with its dependencies in the executors' Python.",
         )
     if encrypted_connection is not None:
         _run(session, DecryptTask(encrypted_connection))

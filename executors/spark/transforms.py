@@ -49,7 +49,7 @@ def _refuse_repeated(compiler: Compiler, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise compiler.refuse("column.repeated", f"there would be two columns {name!r}.", "Give one another name.")
+            raise compiler.refuse("column.repeated", f"there would be two columns {name!r}.", "Rename one of them.")
         seen.add(name)
 
 
@@ -76,8 +76,8 @@ def _trim(compiler: Compiler, op: ops.Trim) -> None:
         if kind != STRING:
             raise compiler.refuse(
                 "trim.type",
-                f"column {name!r} is {kind}, and trim works on text.",
-                "Reading a number or a date trims it already; leave the column out.",
+                f"column {name!r} is {kind}, but trim needs text.",
+                "Numbers and dates are already trimmed. Remove the column.",
             )
         compiler.add_step(name, Trim(), STRING)
 

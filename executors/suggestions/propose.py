@@ -96,7 +96,7 @@ def _range(column: ColumnProfile) -> Iterator[Proposal]:
     least, most = column.least, column.most
     if not isinstance(least, Decimal) or not isinstance(most, Decimal) or column.distinct <= MOST_VALUES:
         return
-    evidence = f"{_of_kind(column)} lie between {least:,f} and {most:,f}; the bounds leave them room."
+    evidence = f"{_of_kind(column)} lie between {least:,f} and {most:,f}; the bounds include a margin."
     yield _rule("range", column, evidence, min=_bound(least, up=False), max=_bound(most, up=True))
 
 
@@ -120,7 +120,7 @@ def _one_of(column: ColumnProfile) -> Iterator[Proposal]:
     if column.kind != "string" or not is_small or not is_rare or max(map(len, repeated)) > LONGEST_VALUE:
         return
     of = f" of {column.filled:,}" if known < column.filled else ""
-    evidence = f"{known:,}{of} values are {len(repeated)} different ones."
+    evidence = f"{known:,}{of} values are {len(repeated)} different values."
     yield _rule("oneOf", column, evidence, values=sorted(repeated))
 
 
@@ -140,7 +140,7 @@ def _shape(column: ColumnProfile) -> Iterator[Proposal]:
 
 def _not_in_future(column: ColumnProfile) -> Iterator[Proposal]:
     if column.kind in ("date", "timestamp") and str(column.most)[:10] <= f"{datetime.now(UTC):%Y-%m-%d}":
-        evidence = f"{counted(column.filled, 'value')} reach from {column.least} to {column.most}."
+        evidence = f"{counted(column.filled, 'value')} range from {column.least} to {column.most}."
         yield _rule("notInFuture", column, evidence)
 
 

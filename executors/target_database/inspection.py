@@ -95,9 +95,9 @@ def _notes(connection: Connection, facts: ServerFacts, rights: tuple[str, ...]) 
         return
     has = f"The role {' and '.join(RIGHTS[right] for right in rights)}."
     if connection.allows_server_rights:
-        yield f"{has} An admin allows queries that editors write to run as it."
+        yield f"{has} An admin has allowed editors' queries to use it."
     else:
         yield (
-            f"{has} Flow loads with it, but refuses queries that editors write and previews of tables. Connect as a "
+            f"{has} Flow loads with it, but rejects editors' queries and table previews. Connect as a "
             "role that owns only what it reads and loads, or let an admin allow it on the connection."
         )

@@ -83,6 +83,6 @@ def _column(session: Session, key: WatermarkKey, name: str, node: str) -> Destin
             "watermark.column_missing",
             f"{key.table} has no column {name!r}." if dest else f"The table {key.table} does not exist.",
             node=node,
-            hint="Run the pipeline once to make the table; its first load takes all rows.",
+            hint="Run the pipeline once to create the table. The first load reads all rows.",
         )
     return column

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from executors.charsets import UTF8, Charset
 from executors.model import RuleCount, RulePlan, StageColumn
+from ir.types import value_of
 
 FILE, RECORD, BAD, RAW = "_flow_file", "_flow_record", "_flow_bad", "_flow_raw"
 """Columns that every frame carries beside its own."""
@@ -32,7 +33,7 @@ class CastFlag:
 
     @property
     def message(self) -> str:
-        return f"is no {self.type}"
+        return f"is not {value_of(self.type)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class TieFlag:
 
     @property
     def message(self) -> str:
-        return "is that of another row of the same key with other values, so none of them is the last"
+        return "is equal in another row of the same key with other values, so none of them is the last"
 
 
 @dataclass(frozen=True, slots=True)

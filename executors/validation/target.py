@@ -59,12 +59,12 @@ def _text_problems(column: StageColumn, text: pa.Array, charset: Charset) -> lis
     if lacking := charset.lacking(text):
         mask = np.zeros(len(text), dtype=bool)
         mask[list(lacking)] = True
-        message = f"holds a character that the database's encoding {charset.encoding} lacks"
+        message = f"contains a character that the database's encoding {charset.encoding} does not have"
         own = {place: charset.describe(char) for place, char in lacking.items()}
         problems.append(Problem("character", pa.array(mask), message, own))
     if holds_nul(text):
         has_nul = pc.fill_null(pc.match_substring(text, "\0"), False)
-        problems.append(Problem("text", has_nul, "holds a NUL character"))
+        problems.append(Problem("text", has_nul, "contains a NUL character"))
     if column.max_length is not None:
         problems.append(
             Problem("length", too_long(text, column.max_length), f"is longer than {column.max_length} characters")

@@ -8,7 +8,7 @@ from rest_framework.renderers import JSONRenderer
 
 
 class AnyTextRenderer(JSONRenderer):
-    """Plain UTF-8, and escapes where a message repeats half of a surrogate pair, which UTF-8 has no bytes for."""
+    """Plain UTF-8, and escapes where a message repeats an incomplete surrogate pair, which UTF-8 has no bytes for."""
 
     def render(self, data: Any, *args: Any, **kwargs: Any) -> bytes:
         try:

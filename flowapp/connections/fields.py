@@ -129,7 +129,7 @@ def _decoded(text: str) -> str:
     except UnicodeDecodeError:
         raise _unreadable("its escapes are not UTF-8") from None
     if "\x00" in decoded:
-        raise _unreadable("it holds a NUL character")
+        raise _unreadable("it contains a NUL character")
     return decoded
 
 

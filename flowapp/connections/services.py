@@ -57,7 +57,7 @@ def add_connection(workspace: Workspace, name: str, fields: ConnectionFields | W
     except IntegrityError:
         raise InvalidConnection(
             "connection.name_taken",
-            f"There is already a connection {name!r} already.",
+            f"There is already a connection {name!r}.",
             hint=f"Remove it first (`flow connection remove {name}`), or choose another name.",
         ) from None
     return connection

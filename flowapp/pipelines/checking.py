@@ -77,7 +77,7 @@ def _columns_seen(workspace: Workspace, value: Any) -> dict[str, list[str]]:
 
 
 def read_value(text: str, syntax: Syntax = "json") -> Any:
-    """The plain document, None where the text cannot be read or one of its keys stands twice."""
+    """The plain document, None where the text cannot be read or one of its keys is repeated."""
     if syntax == "json":
         reader = JsonReader(text.removeprefix("\ufeff"))
         try:

@@ -218,7 +218,7 @@ def _rename_node(document: Any, path: str, data: QueryDict) -> Patch:
     if new == node["id"]:
         return []
     if any(other.get("id") == new for _, other in nodes_of(document)):
-        raise FlowError("id.repeated", f"There is already a node {new!r} already.", hint="Choose another id.")
+        raise FlowError("id.repeated", f"There is already a node {new!r}.", hint="Choose another id.")
     patch = [_test_id(at, node), {"op": "replace", "path": str(at / "id"), "value": new}]
     readers = _readers(document, node["id"])
     return patch + [{"op": "replace", "path": str(o / "inputs" / i), "value": new} for o, i in readers]

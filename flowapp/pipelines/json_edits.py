@@ -29,7 +29,7 @@ class PatchRefused(FlowError):
 
 
 class UnreadableText(FlowError):
-    """The text is no JSON, so that it has no places to edit."""
+    """The text is not JSON, so that it has no places to edit."""
 
     def __init__(self, message: str) -> None:
         super().__init__("document.syntax", message, hint="Correct the text on the JSON tab, or undo.")

@@ -176,5 +176,5 @@ def create_pipeline(workspace: Workspace, slug: str, name: str = "") -> Pipeline
         workspace=workspace, slug=slug, defaults={"name": name, "fence_counter": _first_token()}
     )
     if not is_new:
-        raise FlowError("pipeline.exists", f"There is already a pipeline {slug!r} already.", hint="Choose another id.")
+        raise FlowError("pipeline.exists", f"There is already a pipeline {slug!r}.", hint="Choose another id.")
     return pipeline

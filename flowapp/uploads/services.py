@@ -95,7 +95,7 @@ def keep_upload(workspace: Workspace, folder: str, file: UploadedFile, user: Use
         except FileExistsError:
             raise InvalidUpload(
                 "upload.exists",
-                f"There is already a file {name!r} in {folder or 'that folder'!r} already.",
+                f"There is already a file {name!r} in {folder or 'that folder'!r}.",
                 hint="Nothing was overwritten. Rename the new file.",
             ) from None
     return upload

@@ -115,7 +115,7 @@ def _parse(text: str) -> exp.Expr:
     for token in tokens:
         written = text[token.start : token.end + 1]
         if token.comments:
-            raise refused("Comments do not belong in an expression", hint="Use the node's description.")
+            raise refused("Comments are not allowed in an expression", hint="Use the node's description.")
         if token.token_type == TokenType.STRING:
             _check_literal(written, token.text)
         if token.token_type == TokenType.NUMBER and written[-1].isalpha():
@@ -144,7 +144,7 @@ def _check_literal(written: str, understood: str) -> None:
     try:
         meant = decode_literal(written)
     except ValueError as error:
-        raise refused(str(error), hint="Double every backslash that is meant as one.") from error
+        raise refused(str(error), hint="Double every backslash.") from error
     if meant != understood:
         raise refused(f"The text literal {shown(written)} can be read in two ways")
 

@@ -25,7 +25,7 @@ def refused(message: str, hint: str = "", code: str = "expression.not_allowed") 
 _DESCRIPTIONS: dict[type[exp.Expr], str] = {
     exp.Alias: "A name given with AS",
     exp.Bracket: "An index in brackets",
-    exp.Concat: "A text literal right behind another",
+    exp.Concat: "A text literal directly after another",
     exp.Dot: "A field of a computed value",
     exp.Exists: "A subquery",
     exp.Lambda: "A lambda function",
@@ -57,14 +57,14 @@ def hint_of(node: exp.Expr) -> str:
 
 def not_repeatable(name: str) -> ExpressionError:
     return refused(
-        f"{name} does not give the same value when a run is tried again",
+        f"{name} returns different values when a run is retried",
         hint=f"If a column is meant, write `{name}` in backticks.",
     )
 
 
 def unknown_function(name: str) -> ExpressionError:
     if name in NOT_REPEATABLE:
-        return refused(f"{name}() does not give the same value when a run is tried again")
+        return refused(f"{name}() returns different values when a run is retried")
     for names, reason in REFUSED:
         if name in names:
             return refused(f"{name}() is not allowed: {reason}")

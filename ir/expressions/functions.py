@@ -57,7 +57,7 @@ WITHOUT_PARENTHESES: frozenset[str] = words(
 REFUSED: tuple[tuple[frozenset[str], str], ...] = (
     (
         words("reflect java_method try_reflect transform assert_true raise_error session_window window"),
-        "it reaches beyond the row",
+        "it uses more than the row",
     ),
     (
         words(
@@ -69,15 +69,15 @@ REFUSED: tuple[tuple[frozenset[str], str], ...] = (
             stddev_samp string_agg sum try_avg try_sum var_pop var_samp variance
             """
         ),
-        "it looks at many rows at once, an expression at one",
+        "it uses several rows, but an expression sees one row",
     ),
     (
         words("row_number rank dense_rank percent_rank cume_dist lag lead nth_value ntile"),
-        "it looks at many rows at once, an expression at one",
+        "it uses several rows, but an expression sees one row",
     ),
     (
         words("explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple"),
-        "it makes many rows of one",
+        "it returns several rows",
     ),
 )
 """Functions that people may well try, and why they are refused."""

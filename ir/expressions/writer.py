@@ -140,7 +140,7 @@ class Writer:
         if not root.args["quoted"] and root.name.lower() in WITHOUT_PARENTHESES:
             raise not_repeatable(root.name)
         if root.name.startswith(RESERVED_PREFIX):
-            raise refused(f"Columns that begin with {RESERVED_PREFIX} are Flow's own")
+            raise refused(f"Column names that begin with {RESERVED_PREFIX} are reserved for Flow")
         self.columns.setdefault(root.name)
         names = [self._names.get(root.name, root.name), *(part.name for part in parts[1:])]
         return ".".join("`" + name.replace("`", "``") + "`" for name in names)
@@ -151,7 +151,7 @@ class Writer:
     def _is_test(self, node: exp.Expr, word: str) -> str:
         self._require_clear(node)
         if not isinstance(node.expression, exp.Null | exp.Boolean):
-            raise refused("IS goes with NULL, TRUE or FALSE only")
+            raise refused("IS needs NULL, TRUE or FALSE")
         return f"({self.write(node.this)} {word} {self.write(node.expression)})"
 
     def is_in(self, node: exp.Expr) -> str:
@@ -184,7 +184,7 @@ class Writer:
             raise refused("An interval is written as INTERVAL '2' DAY")
         name = unit.name.upper().removesuffix("S")
         if name not in _INTERVAL_UNITS:
-            raise refused(f"{unit.name} is no unit of an interval; there are {listed(_INTERVAL_UNITS)}")
+            raise refused(f"{unit.name} is not an interval unit. Units: {listed(_INTERVAL_UNITS)}")
         return f"(INTERVAL {encode_literal(amount.name)} {name})"
 
     def function(self, node: exp.Expr) -> str:
@@ -241,7 +241,7 @@ def _type(node: exp.Expr) -> str:
     sizes = [size.name for size in node.expressions]
     if len(sizes) > 2 or not all(size.isascii() and size.isdecimal() and len(size) < 4 for size in sizes):
         raise refused(
-            f"The type {shown(node.sql('spark'))} has no precision and scale that Spark knows",
-            hint="Write two whole numbers, such as DECIMAL(18, 2).",
+            f"The type {shown(node.sql('spark'))} has an invalid precision or scale",
+            hint="Use two whole numbers, such as DECIMAL(18, 2).",
         )
     return f"{name}({', '.join(str(int(size)) for size in sizes)})"

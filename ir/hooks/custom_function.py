@@ -38,7 +38,8 @@ class CustomFunction(BaseHook):
             yield diagnose(
                 "hook.function_unknown",
                 at / "function",
-                f"No installed package registers {shown(self.function)} in the entry-point group {GROUP}; known are: "
+                f"No installed package registers {shown(self.function)} in the entry-point group {GROUP}. Known "
+                f"functions: "
                 f"{listed(known) or 'none'}.",
                 fixes=[[{"op": "replace", "path": str(at / "function"), "value": near}]] if near else [],
             )

@@ -34,7 +34,7 @@ class SqlHook(BaseHook):
 
     def check_stage(self, stage: Stage, at: Pointer) -> Iterator[Diagnostic]:
         if stage != "preHook" and self.setting is not None:
-            yield diagnose("hook.set_after_load", at / "statement", "SET after the load would set nothing.")
+            yield diagnose("hook.set_after_load", at / "statement", "SET after the load has no effect.")
 
     @property
     def explained(self) -> Query | None:

@@ -36,12 +36,12 @@ class Webhook(BaseHook):
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if (self.url is None) == (self.connection is None):
-            yield diagnose("webhook.address", at, "A webhook has either a url or a connection.")
+            yield diagnose("webhook.address", at, "A webhook needs either a url or a connection.")
         if self.path is not None and self.connection is None:
-            yield diagnose("webhook.address", at / "path", "A path goes with a connection.")
+            yield diagnose("webhook.address", at / "path", "A path needs a connection.")
         elif self.path is not None and not _PATH.fullmatch(self.path):
             yield diagnose(
-                "webhook.address", at / "path", "A path begins with one slash and holds no query and no dots."
+                "webhook.address", at / "path", "A path must begin with one slash, without query and dot segments."
             )
         if self.url is not None:
             yield from check_webhook_url(self.url, at / "url")
@@ -51,9 +51,9 @@ def check_webhook_url(url: str, at: Pointer) -> Iterator[Diagnostic]:
     """Whether a url may be posted to and holds no secret in plain sight. It is not shown: what stands before an @ or
     behind a ? may be one."""
     if not _is_bare(url):
-        yield diagnose("webhook.address", at, "This is not an https url without user, query and fragment.")
+        yield diagnose("webhook.address", at, "The URL must be https, without user, query and fragment.")
     elif not is_public(url):
-        yield diagnose("webhook.not_public", at, "This is no public address, or an address in a form of its own.")
+        yield diagnose("webhook.not_public", at, "The address is not public, or has an unusual form.")
 
 
 def _is_bare(url: str) -> bool:

@@ -80,12 +80,12 @@ def check_known(code: str, name: str, at: Pointer, view: TargetView) -> Findings
     """Whether the table has a column; skipped where its columns are not known."""
     known = view.table_columns()
     if known is None:
-        yield Skipped(code, at, "the columns of the table are not known without looking at it")
+        yield Skipped(code, at, "the columns of the table are unknown without access to it")
     elif name not in known:
         near = guess(name, known)
         yield diagnose(
             code,
             at,
-            f"The table has no column {shown(name)}; it has {listed(known)}.",
+            f"The table has no column {shown(name)}. Columns: {listed(known)}.",
             fixes=[[{"op": "replace", "path": str(at), "value": near}]] if near else [],
         )

@@ -10,7 +10,7 @@ def check(view: TargetView) -> Findings:
     """Whether what depends on the table leaves a way to replace its rows, and which."""
     at, found = view.at / "loadMode", view.destination
     if not view.looked or (found is not None and found.replacing is None):
-        yield Skipped("blue_green.not_possible", at, "what depends on the table is not known without looking at it")
+        yield Skipped("blue_green.not_possible", at, "what depends on the table is unknown without access to it")
     elif found is not None and found.replacing is not None and found.replacing.strategy != "swap":
         code = "blue_green.in_place" if found.replacing.strategy else "blue_green.not_possible"
         yield diagnose(code, at, found.replacing.sentence(f"{found.schema}.{found.table}"))
@@ -23,7 +23,7 @@ MODE = LoadMode(
     runs="A new table takes the place of the old one with all that belongs to it; where that would lose something, "
     "DELETE and INSERT. A reader with an older snapshot (REPEATABLE READ, pg_dump) then sees the table empty; a BEFORE "
     "trigger that reads the table sees its old rows",
-    needs="A table that stands alone, no partitioned or inherited one, and the rights of its owner for a swap.",
+    needs="A table without partitions and inheritance, and the rights of its owner for a swap.",
     fields=frozenset({"fail_on_empty_source"}),
     replaces_all_rows=True,
     check=check,

@@ -17,18 +17,20 @@ def _check_gates(view: TargetView) -> Findings:
     """No connector of this release reads a stream, so that the second gate stays shut to all."""
     at, source = view.at / "loadMode", view.target.cdc_source
     if not view.streaming:
-        message = "streaming disabled: FLOW_STREAMING_ENABLED is off, and cdc_mirror follows a stream of changes."
+        message = "streaming disabled: cdc_mirror needs FLOW_STREAMING_ENABLED."
         yield diagnose("cdc.streaming_disabled", at, message)
     else:
         stream = f"the stream {shown(source)}" if source else "a stream of changes"
-        yield diagnose("cdc.connector_missing", at, f"Debezium connector not configured: nothing here reads {stream}.")
+        yield diagnose(
+            "cdc.connector_missing", at, f"Debezium connector not configured: it is needed to read {stream}."
+        )
 
 
 MODE = LoadMode(
     name="cdc_mirror",
-    sentence="Follows the changes of a table in another database.",
-    runs="The changes of the stream, in their order",
-    needs="FLOW_STREAMING_ENABLED, a Debezium connector, and the name of its stream in cdcSource.",
+    sentence="Applies the changes of a table in another database.",
+    runs="The changes of the stream, in order",
+    needs="FLOW_STREAMING_ENABLED, a Debezium connector, and the stream's name in cdcSource.",
     fields=frozenset({"cdc_source"}),
     follows_stream=True,
     check=check,

@@ -21,7 +21,7 @@ def check(view: TargetView) -> Findings:
     yield from _check_lag_length(view)
     kind = view.type_of(column)
     if kind is None:
-        yield Skipped("watermark.column_unordered", at, "the column's type is not known without looking at the table")
+        yield Skipped("watermark.column_unordered", at, "the column's type is unknown without access to the table")
         return
     yield from _check_type(column, kind, view)
     yield from _check_lag(kind, view)
@@ -38,18 +38,20 @@ def _check_type(column: str, kind: ColumnType, view: TargetView) -> Findings:
     family = watermark_family(kind)
     if family is None:
         yield diagnose(
-            "watermark.column_unordered", at, f"{shown(column)} is {kind}, which has no order that a mark can follow."
+            "watermark.column_unordered", at, f"{shown(column)} is {kind}, which has no order that a watermark can use."
         )
     elif family == "text":
         yield diagnose(
-            "watermark.column_text", at, f"{shown(column)} is a text: marks are compared byte by byte, '10' before '9'."
+            "watermark.column_text",
+            at,
+            f"{shown(column)} is a text. Watermarks are compared byte by byte: '10' is below '9'.",
         )
 
 
 def _check_lag_length(view: TargetView) -> Findings:
     lag = _lag(view)
     if isinstance(lag, timedelta) and lag > LONGEST_LAG:
-        yield diagnose("watermark.lag_mismatch", view.at / "watermarkLag", "The lag is longer than a hundred years.")
+        yield diagnose("watermark.lag_mismatch", view.at / "watermarkLag", "The lag is longer than 100 years.")
 
 
 def _check_lag(kind: ColumnType, view: TargetView) -> Findings:
@@ -81,16 +83,16 @@ def _check_nullable(column: str, view: TargetView) -> Findings:
         yield diagnose(
             "watermark.column_nullable",
             view.at / "watermarkColumn",
-            f"{shown(column)} may be NULL. A row without a value stands nowhere: it is handled as onTypeMismatch says "
+            f"{shown(column)} may be NULL. Rows without a value are handled according to onTypeMismatch "
             f"({view.target.on_type_mismatch}).",
         )
 
 
 MODE = LoadMode(
     name="incremental_watermark",
-    sentence="Adds the rows past the highest value loaded before.",
-    runs="INSERT of the staged rows past the mark, and the new mark, in one transaction",
-    needs="A column that grows and is never empty, in watermarkColumn.",
+    sentence="Adds the rows above the highest loaded value.",
+    runs="INSERT of the staged rows above the watermark, and the new watermark, in one transaction",
+    needs="A column whose values grow and are never NULL, in watermarkColumn.",
     fields=frozenset({"watermark_column", "watermark_lag", "watermark_lead"}),
     adds_rows=True,
     keeps_watermark=True,

@@ -13,14 +13,14 @@ def check(view: TargetView) -> Findings:
         yield diagnose(
             "truncate.prefer_blue_green",
             at,
-            "truncate locks readers out while it replaces the rows. blue_green does not, and works here too.",
+            "truncate blocks readers while it replaces the rows. blue_green does not, and also works here.",
             fixes=[[{"op": "replace", "path": str(at), "value": "blue_green"}]],
         )
 
 
 MODE = LoadMode(
     name="truncate",
-    sentence="Replaces all rows on every run. Files of a folder are loaded all together, once one of them is new.",
+    sentence="Replaces all rows on every run. Files of a folder are loaded all together, if one of them is new.",
     runs="TRUNCATE and INSERT in one transaction; a reader whose snapshot is older sees the table empty",
     needs="The right to truncate the table.",
     fields=frozenset({"fail_on_empty_source"}),

@@ -33,7 +33,7 @@ def _check_order(view: TargetView) -> Findings:
     yield from check_known("upsert.order_unknown", order_by, at, view)
     kind = view.type_of(order_by)
     if kind is not None and not has_order(kind):
-        message = f"{shown(order_by)} is {kind}, which has no order: nothing tells which of two rows is the newer."
+        message = f"{shown(order_by)} is {kind}, which has no order, so the newer of two rows is unknown."
         yield diagnose("upsert.order_unordered", at, message)
 
 
@@ -42,7 +42,7 @@ def _check_rest(key: Iterable[str], view: TargetView) -> Findings:
     at = view.at / "upsertKey"
     known = view.projected.present if view.projected.closed else view.table_columns()
     if known is None:
-        yield Skipped("upsert.key_covers_all", at, "the columns of the rows are not known without looking at them")
+        yield Skipped("upsert.key_covers_all", at, "the columns of the rows are unknown without access to them")
     elif set(known) <= set(key):
         yield diagnose("upsert.key_covers_all", at, "The key covers every column, so there is nothing to update.")
 
@@ -50,13 +50,13 @@ def _check_rest(key: Iterable[str], view: TargetView) -> Findings:
 def _check_unique(key: list[str], view: TargetView) -> Findings:
     at = view.at / "upsertKey"
     if not view.looked:
-        yield Skipped("upsert.key_not_unique", at, "the table's constraints are not known without looking at it")
+        yield Skipped("upsert.key_not_unique", at, "the table's constraints are unknown without access to it")
     elif view.destination is not None and frozenset(key) not in view.destination.unique_keys:
         yield diagnose(
             "upsert.key_not_unique",
             at,
-            f"No valid, immediate and full unique constraint of the table is over exactly {listed(key)}.",
-            hint=f"For example: {_constraint(key, view)}",
+            f"The table has no valid, immediate and full unique constraint on exactly {listed(key)}.",
+            hint=f"Example: {_constraint(key, view)}",
             fixes=_unique_keys(view),
         )
 
@@ -83,10 +83,10 @@ def _quoted(name: str) -> str:
 
 MODE = LoadMode(
     name="upsert",
-    sentence="Updates the rows whose key is there already, and adds the others.",
+    sentence="Updates rows whose key exists and adds the others.",
     runs="INSERT … ON CONFLICT (key) DO UPDATE of the staged rows, the last one of each key; with orderBy a "
     "row that is older than the one in the table stays out",
-    needs="A key in upsertKey; a table that is there, a unique constraint over exactly these columns.",
+    needs="A key in upsertKey. An existing table needs a unique constraint on exactly these columns.",
     fields=frozenset({"upsert_key", "order_by"}),
     needs_key=True,
     check=check,

@@ -39,4 +39,4 @@ class Hold(Spec):
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
         if not self.model_fields_set:
-            yield diagnose("hold.limit_required", at, "The hold names no limit, so nothing would ever be held.")
+            yield diagnose("hold.limit_required", at, "The hold has no limit, so it never applies.")

@@ -41,7 +41,7 @@ class SourceColumn(Spec):
         if self.name == "":
             yield diagnose("identifier.empty", at / "name", "The column has an empty name.")
         if self.name.startswith(RESERVED_PREFIX):
-            message = f"Names that begin with {RESERVED_PREFIX} are Flow's own."
+            message = f"Names that begin with {RESERVED_PREFIX} are reserved for Flow."
             yield diagnose("identifier.reserved", at / "name", message)
         yield from check_type(self.type, at / "type")
         if self.format is not None:
@@ -49,10 +49,10 @@ class SourceColumn(Spec):
 
     def _check_format(self, text: str, at: Pointer) -> Iterator[Diagnostic]:
         if self.type not in _WITH_FORMAT:
-            yield diagnose("column.format_unused", at, f"A column of type {self.type} takes no format.")
+            yield diagnose("column.format_unused", at, f"A column of type {self.type} cannot have a format.")
         elif not _reads_back(text):
-            message = f"{shown(text)} does not read a whole date, as Python's strptime would."
-            yield diagnose("value.malformed", at, message, hint="Write for example %d/%m/%Y or %Y-%m-%d %H:%M:%S.")
+            message = f"{shown(text)} does not describe a complete date for Python's strptime."
+            yield diagnose("value.malformed", at, message, hint="Use for example %d/%m/%Y or %Y-%m-%d %H:%M:%S.")
 
 
 class Source(NodeSpec):

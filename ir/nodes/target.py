@@ -262,7 +262,7 @@ class Target(InnerNode):
     def _check_hooks(self, at: Pointer) -> Iterator[Diagnostic]:
         for placed, place in self._placed_hooks(at):
             if placed.hook.when is not None and ("preHook" in place or self.load_mode != "blue_green"):
-                message = "Only a post-hook of a blue_green target runs before a swap."
+                message = "Only a post-hook of a blue_green target can run before a swap."
                 yield diagnose("hook.when_unused", place / "when", message)
 
     def reads(self, at: Pointer, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:

@@ -74,6 +74,6 @@ def check_rule_ids(rules: Iterable[tuple[RowRule, Pointer]]) -> Iterator[Diagnos
     for rule, place in rules:
         name = rule_id(rule)
         if name in seen:
-            message = f"The rule id {shown(name)} stands twice" if rule.id else "This very rule stands twice"
+            message = f"The rule id {shown(name)} is repeated" if rule.id else "The same rule is repeated"
             yield diagnose("rule.id_repeated", place / "id" if rule.id else place, message + " in this node.")
         seen.add(name)

@@ -74,7 +74,7 @@ class RowRule(Spec):
             yield from check_expression(self.when, at / "when")
         for value, name in ((self.max_violations, "maxViolations"), (self.max_violation_pct, "maxViolationPct")):
             if value is not None and self.on_fail == "abort":
-                yield diagnose("rule.limit_unused", at / name, f"With onFail abort {name} says nothing.")
+                yield diagnose("rule.limit_unused", at / name, f"With onFail abort, {name} has no effect.")
 
     def reads(self, at: Pointer) -> Iterator[tuple[str, Pointer]]:
         """The columns that it looks at, and where it names them."""

@@ -22,9 +22,9 @@ STATEMENTS = (
         "failed",
         "refresh_mat_view",
         'REFRESH MATERIALIZED VIEW CONCURRENTLY "public"."daily_totals_of_all_regions"',
-        "public.daily_totals_of_all_regions cannot be refreshed concurrently: it was never filled, or has no unique "
-        "index over plain columns of all its rows. [hook.view_not_unique] Create such an index, refresh it once "
-        "without `concurrently`, or leave `concurrently` out.",
+        "public.daily_totals_of_all_regions cannot be refreshed concurrently. It was never filled, or has no unique "
+        "index on plain columns of all its rows. [hook.view_not_unique] Create such an index, refresh it once "
+        "without `concurrently`, or remove `concurrently`.",
     ),
     ("not_run", "webhook", "POST /loaded to connection pager", "Not run, because load.postHook.1 failed."),
 )

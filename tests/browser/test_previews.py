@@ -13,7 +13,7 @@ from tests.browser.looks import Complaints, find_barriers, in_all_looks, show_as
 from tests.browser.people import sign_in
 
 pytestmark = pytest.mark.django_db(transaction=True)
-LIMITS = "The table would go from 336,776 to 84,194 rows, 75.0 % fewer; 50 % are allowed."
+LIMITS = "The table would change from 336,776 to 84,194 rows, 75.0 % fewer; 50 % is allowed."
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_a_mail_channel_is_added_and_tested(page: Page, pipeline, tmp_path: Path
         expect(page.get_by_role("row", name="test")).to_contain_text("delivered")
         assert [mail["To"] for mail in server.mails] == ["ops@example.com"]
     page.get_by_role("button", name="Send a test").click()
-    expect(page.get_by_text(f"Nothing listens at localhost:{server.port}").first).to_be_visible()
+    expect(page.get_by_text(f"Connection refused by localhost:{server.port}").first).to_be_visible()
 
 
 def test_a_pipeline_is_deleted_after_a_page_has_told_what_goes(page: Page, pipeline) -> None:
@@ -166,7 +166,7 @@ def give_up_a_message(pipeline) -> None:
     from flowapp.channels.models import Delivery
 
     raise_alert("run.failed", "error", "It broke again.", "Mend it.", pipeline=pipeline, node="check")
-    text = "Nothing listens at localhost:1. Start the server there, or correct host and port."
+    text = "Connection refused by localhost:1. Start the server, or correct host and port."
     refused = Delivery.objects.filter(event="opened")
     refused.update(state="failed", ended_at=Now(), error_code="mail.nothing_listens", error_message=text)
 

@@ -53,7 +53,7 @@ def test_nobody_listens_is_told_through_the_errors_of_a_client():
         refused = trouble_of(lambda: socket.create_connection(nobody.getsockname(), timeout=5))
     outer = RuntimeError("https://mx.example/T0KEN")
     outer.__cause__ = refused
-    assert told(outer) == ("nothing_listens", "Nothing listens at mx.example:25.")
+    assert told(outer) == ("nothing_listens", "Connection refused by mx.example:25.")
 
 
 def test_certificates_are_told_by_what_is_wrong_with_them(tmp_path: Path):
@@ -63,7 +63,7 @@ def test_certificates_are_told_by_what_is_wrong_with_them(tmp_path: Path):
         other = trouble_of(lambda: connect_tls(server.port, "mx.example", certificates.ca))
     assert told(unknown) == (
         "certificate",
-        "The certificate of mx.example:25 is not trusted: nobody known here vouches for it.",
+        "The certificate of mx.example:25 is not trusted: it is not signed by a known authority.",
     )
     assert told(other)[1].endswith("not trusted: it is for another name.")
 

@@ -118,7 +118,7 @@ def test_a_function_is_found_wherever_it_stands(place):
 
 def test_a_schema_of_flow_is_refused_in_words():
     (found,) = check_query("SELECT * FROM flow_meta.x", ROOT / "query")
-    assert (found.code, found.message) == ("query.not_allowed", "The schema flow_meta is Flow's own.")
+    assert (found.code, found.message) == ("query.not_allowed", "The schema flow_meta belongs to Flow.")
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ class Staged:
         if staged is None or loaded is None:
             raise Terminal(
                 "check.column_unknown",
-                f"{check.kind} looks at column {name!r}, which does not reach the target.",
-                hint=f"Name a column that the target loads: {', '.join(c.name for c in self.columns)}.",
+                f"{check.kind} checks column {name!r}, which is not loaded into the target.",
+                hint=f"Use a column that the target loads: {', '.join(c.name for c in self.columns)}.",
             )
         return staged, loaded
 

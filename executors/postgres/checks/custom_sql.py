@@ -36,9 +36,11 @@ def run(staged: Staged, check: CustomSql) -> Outcome:
         rows = int(_ask(staged, query, counting))
     except _OF_DATA as error:
         # The server's own words, and those of a function that raises, may hold a value.
-        return Outcome(f"the query ended in an error of the class {type(error).__name__} (SQLSTATE {error.sqlstate})")
+        return Outcome(
+            f"the query failed with an error of the class {type(error).__name__} (SQLSTATE {error.sqlstate})"
+        )
     said = f": {check.message}" if check.message else ""
-    return Outcome(f"the query gives {counted(rows, 'row')}{said}" if rows else None, rows)
+    return Outcome(f"the query returned {counted(rows, 'row')}{said}" if rows else None, rows)
 
 
 def probe(staged: Staged, check: CustomSql) -> None:
@@ -72,7 +74,7 @@ def _ask(staged: Staged, query: Query, statement: sql.Composed) -> Any:
             require_allowed(conn, query, staged.connection, "customSql")
             row = conn.execute(statement).fetchone()
     except errors.QueryCanceled as error:
-        raise _failed(f"it was interrupted; it may take {MOST_SECONDS} seconds") from error
+        raise _failed(f"it exceeded the limit of {MOST_SECONDS} s") from error
     except _RAISED:
         raise
     except psycopg.ProgrammingError as error:

@@ -28,7 +28,9 @@ def run(staged: Staged, check: FkIntegrity) -> Outcome:
     if orphans == 0:
         return Outcome(None, 0)
     ref_name = f"{check.ref_table}.{check.ref_column}"
-    found = f"{counted(orphans, 'row')} with {counted(distinct, 'value')} of {check.column!r} that {ref_name} lacks"
+    found = (
+        f"{counted(orphans, 'row')} with {counted(distinct, 'value')} of {check.column!r} that {ref_name} does not have"
+    )
     return Outcome(found, orphans)
 
 
@@ -61,7 +63,7 @@ def _base_of_reference(conn: Conn, check: FkIntegrity) -> str:
     raise Terminal(
         "check.ref_missing",
         f"fkIntegrity on {check.column!r} refers to {check.ref_table}: there is {lacks}.",
-        hint="Correct refTable and refColumn, or create what they name.",
+        hint="Correct refTable and refColumn, or create the table or column.",
     )
 
 

@@ -44,8 +44,8 @@ def _moment(staged: Staged, check: Freshness) -> sql.Composed:
     if column.base not in _MOMENTS:
         raise Terminal(
             "check.type",
-            f"freshness looks at dates and times; column {check.column!r} is {column.declared}.",
-            hint="Name a column of type date, timestamp or timestamptz.",
+            f"freshness needs a date or time; column {check.column!r} is {column.declared}.",
+            hint="Use a column of type date, timestamp or timestamptz.",
         )
     return sql.SQL("({})").format(sql.SQL(_MOMENTS[column.base]).format(staged.typed(check, check.column)))
 

@@ -20,8 +20,8 @@ def number(staged: Staged, check: Amount) -> sql.Composed:
     if column.base not in _NUMBERS:
         raise Terminal(
             "check.type",
-            f"{check.kind} looks at numbers; column {check.column!r} is {column.declared}.",
-            hint="Name a column of whole, decimal or float numbers.",
+            f"{check.kind} needs numbers; column {check.column!r} is {column.declared}.",
+            hint="Use an integer, decimal or float column.",
         )
     # As text `real` keeps the digits that people see.
     kind = "double precision" if column.base in _FLOATS else "numeric"

@@ -45,12 +45,12 @@ def require_as_staged(state: LoadState) -> LoadState:
     load, staged = state.load, state.load.approved
     dest = refuse_unloadable(load.connection, load.target)
     if dest is None or staged is None or not is_there(load.connection, load.tables):
-        raise _lost(load.target, "What was staged is gone.")
+        raise _lost(load.target, "The staged rows no longer exist.")
     if plan_stage_columns(load.target, staged.working, dest) != staged.columns:
-        raise _lost(load.target, "The table's columns have changed since.")
+        raise _lost(load.target, "The table's columns have changed.")
     rows_range = open_window_of(load.context, load.connection, load.target)
     if watermark_now(rows_range) != staged.watermark:
-        raise _lost(load.target, "The mark was moved since.")
+        raise _lost(load.target, "The watermark has changed since.")
     return replace(state, load=replace(load, dest=dest), rows_range=rows_range)
 
 

@@ -36,7 +36,7 @@ def with_columns_of(reading: Reading, table: Destination) -> Reading:
 def blank_warning(node: str, reading: Reading) -> RunWarning:
     names = ", ".join(origin.name for origin in reading.origins[:3])
     more = f" and {counted(len(reading.origins) - 3, 'other file')}" if len(reading.origins) > 3 else ""
-    return RunWarning("source.blank", node, f"No row and no column: {names}{more}.")
+    return RunWarning("source.blank", node, f"No rows and no columns: {names}{more}.")
 
 
 def columnless_load(context: RunContext, target: TargetRun, reading: Reading) -> LoadState:
@@ -52,7 +52,7 @@ def stop_without_columns(state: LoadState) -> LoadState:
         raise too_many(state, ())
     raise InvalidContent(
         "source.no_columns",
-        f"None of {counted(state.rows_read, 'record')} has a field, so there is nothing to load.",
+        f"None of {counted(state.rows_read, 'record')} has a field. There is nothing to load.",
         node=state.load.path.source.id,
-        hint="Look whether the sender has lost its data.",
+        hint="Check whether the sender has lost its data.",
     )

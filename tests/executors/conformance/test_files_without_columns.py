@@ -37,7 +37,7 @@ def test_a_blank_file_loads_no_row_says_so_and_makes_no_table(world: World, blan
     world.write("a", content)
     report = world.run(world.document(format=format, columns=columns, ops=[{"op": "trim", "columns": ["id"]}]))
     assert [(warning.code, warning.message) for warning in report.warnings] == [
-        ("source.blank", f"No row and no column: {world.shown('a')}.")
+        ("source.blank", f"No rows and no columns: {world.shown('a')}.")
     ]
     assert (target_of(report).rows_loaded, target_of(report).rows_read, reconciles(report)) == (0, 0, True)
     assert table_of(world) is None

@@ -40,7 +40,7 @@ def test_they_are_skipped_and_kept(world: World, mode: str, table: str) -> None:
 def test_they_stop_a_load_that_skips_none_and_are_named(world: World) -> None:
     world.sql(PARTITIONED)
     write(world, ROWS)
-    with pytest.raises(Terminal, match=r"no partition takes it\. Rows: in/rows\.csv record 2"):
+    with pytest.raises(Terminal, match=r"it fits no partition\. Rows: in/rows\.csv record 2"):
         world.run(world.document())
     assert world.rows() == []
 

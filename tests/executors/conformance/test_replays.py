@@ -304,7 +304,7 @@ def test_an_expression_that_fails_for_one_row_mends_none(loaded: World, monkeypa
         fix_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
     assert caught.value.code == "expression.failed"
     told = "The expression (derive (op 1) of mend, column 'name') failed on a row of the data: DIVIDE_BY_ZERO."
-    assert str(caught.value) == f"expression.failed: {told} The first such row is in/a.csv record 2."
+    assert str(caught.value) == f"expression.failed: {told} The first failing row is in/a.csv record 2."
     assert [state for state, *_ in states(loaded)] == ["open", "open"]
 
 

@@ -224,7 +224,7 @@ def test_a_failed_expression_names_the_row_in_the_run_s_error(world: World, monk
     world.write("a.csv", "id,name\n1,Ann\n0,Bob\n")
     with pytest.raises(Terminal) as failed:
         world.run(world.document(rules=[NOT_NULL], ops=[{"op": "derive", "columns": {"per": "1 / id"}}]))
-    assert failed.value.message.endswith("DIVIDE_BY_ZERO. The first such row is in/a.csv record 2.")
+    assert failed.value.message.endswith("DIVIDE_BY_ZERO. The first failing row is in/a.csv record 2.")
     assert (failed.value.code, failed.value.node) == ("expression.failed", "shape")
     kept = 'select "nodeId", "ruleId", field, message, disposition, row, "sourceRecord", status from rejected'
     why = "makes an expression fail: DIVIDE_BY_ZERO"

@@ -77,7 +77,7 @@ def test_rows_of_a_database_are_sampled_as_they_are(world: World) -> None:
 
 @pytest.fixture
 def reads_server_files(server: Connection, warehouse: Connection) -> Iterator[None]:
-    """The role of the warehouse may read files of the database server meanwhile."""
+    """The role of the warehouse can read files on the database server meanwhile."""
     with connect(server, autocommit=True) as admin:
         if admin.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
             pytest.skip("only a superuser may grant this, and the server's user is none")

@@ -63,7 +63,7 @@ def hook(url: str) -> dict[str, Any]:
 
 def test_names_and_counts_are_posted(run: Run, receiver: Receiver, schema: str):
     report, _ = run(hook(f"{receiver.url}/loaded"), counts={"rows_read": 5, "rows_loaded": 4, "rows_updated": None})
-    assert (report.state, report.message) == ("succeeded", "The receiver answered 204.")
+    assert (report.state, report.message) == ("succeeded", "The receiver returned 204.")
     (request,) = receiver.requests
     assert (request.path, request.headers["content-type"]) == ("/loaded", "application/json")
     assert request.json == {
@@ -201,7 +201,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(
 ):
     monkeypatch.setattr(posting, "PUBLIC", Network(posting.PUBLIC.policy, posting.PUBLIC.resolver))
     report, _ = run(hook(f"{receiver.url}/"))
-    assert f"certificate of {HOST}:{receiver.port} is not trusted: nobody known here" in report.message
+    assert f"certificate of {HOST}:{receiver.port} is not trusted: it is not signed" in report.message
     assert receiver.requests == []
 
 
@@ -280,7 +280,7 @@ def test_of_a_gigabyte_next_to_nothing_is_read(run: Run, receiver: Receiver):
 def test_a_receiver_that_refuses_is_told(code: int, transient: bool, run: Run, receiver: Receiver):
     receiver.answers["/"] = status(code)
     report, failure = run(hook(f"{receiver.url}/"))
-    assert report.message.startswith(f"The receiver answered {code}.")
+    assert report.message.startswith(f"The receiver returned {code}.")
     assert (type(failure).__name__ == "Transient") == transient
 
 

@@ -56,7 +56,7 @@ def test_columns_that_the_source_lacks_get_their_default(load, make, rows):
 def test_a_key_that_is_repeated_leaves_the_old_rows_and_is_told_with_its_places(load, rows, conn, schema):
     before = snapshot(conn, schema)
     load.stage([(7, "a"), (7, "b")])
-    with pytest.raises(Terminal, match=rf"{schema}\.t refused a row: constraint 't_pkey'.*record 2"):
+    with pytest.raises(Terminal, match=rf"{schema}\.t rejected a row: constraint 't_pkey'.*record 2"):
         load.commit()
     assert rows("SELECT count(*) FROM t") == [(2,)]
     assert changes(before, snapshot(conn, schema)) == {}

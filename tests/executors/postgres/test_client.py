@@ -190,7 +190,7 @@ def decrypted(encrypted: str) -> str:
 
 def test_a_constraint_is_named_with_table_and_column(make, schema):
     make("CREATE TABLE t (id integer NOT NULL, CONSTRAINT small CHECK (id < 10))")
-    with pytest.raises(Terminal, match=rf"{schema}\.t refused a row: constraint 'small'"), translate():
+    with pytest.raises(Terminal, match=rf"{schema}\.t rejected a row: constraint 'small'"), translate():
         make("INSERT INTO t VALUES (11)")
     with pytest.raises(Terminal, match="column 'id'"), translate():
         make("INSERT INTO t VALUES (NULL)")

@@ -94,7 +94,7 @@ def test_of_a_query_such_a_value_is_refused_with_its_column_and_row(world: World
     world.sql("create table t (id int, d date)")
     with pytest.raises(Terminal) as stopped:
         world.run(world.table_document(query="select 1 as id, date 'infinity' as d"))
-    assert "'d' (is no date) failed on 1 row" in stopped.value.message
+    assert "'d' (is not a date) failed on 1 row" in stopped.value.message
     assert "query record 1" in stopped.value.message
 
 

@@ -48,7 +48,7 @@ def test_rows_without_a_partition_are_named_and_skipped(loading, make, rows, sch
     load = loading("t", "id integer", "v", mode=mode, **fields)
     load.stage([(1, "x"), (300, "y"), (2, "z"), (301, "y")])
     failure = failing(load)
-    assert "no partition takes it. Rows: rows.csv record 2, 4" in failure.message
+    assert "it fits no partition. Rows: rows.csv record 2, 4" in failure.message
     assert outcome(load, failure) == [("partition:t", None, 2)]
     assert load.commit().inserted == 2
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (2,)]

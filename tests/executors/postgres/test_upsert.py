@@ -263,7 +263,7 @@ def test_keys_that_a_trigger_makes_one_are_told_as_such(loading, make, rows):
     make("CREATE TRIGGER up BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION upper_k()")
     load = loading("t", "k", "v", mode="upsert", upsert_key=["k"])
     load.stage([("a", "1"), ("A", "2")])
-    with pytest.raises(Terminal, match="same key as the table stores it") as stopped:
+    with pytest.raises(Terminal, match="same key in the table") as stopped:
         load.commit()
     assert stopped.value.code == "target.key_repeated"
     assert rows("SELECT * FROM t") == []

@@ -213,13 +213,13 @@ def test_range_on_integers_is_exact(numbers: list[int], low: Decimal, high: Deci
         (range_(None, "2024-01-31"), "must be at most 2024-01-31"),
         (max_length(3), "is longer than 3 characters"),
         (regex("^a"), "does not match ^a"),
-        (field_type("date"), "is no date"),
+        (field_type("date"), "is not a date"),
         (not_null(), "must not be empty"),
         (rule("minLength", min=2), "is shorter than 2 characters"),
         (rule("oneOf", values=["a", 1]), "must be one of 'a', 1"),
         (rule("notOneOf", values=[0]), "must be none of 0"),
         (rule("expression", expression="x > 0"), "does not satisfy x > 0"),
-        (rule("email", when="y = 'a'"), "is no email address (when \"y = 'a'\")"),
+        (rule("email", when="y = 'a'"), "is not an email address (when \"y = 'a'\")"),
     ],
 )
 def test_messages_tell_the_rule_and_no_value(rule: Any, text: str) -> None:

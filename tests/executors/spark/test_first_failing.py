@@ -48,7 +48,7 @@ def test_the_first_row_that_an_expression_fails_for_is_named(
     bad = write(tmp_path, "2.csv", *(f"{n},{0 if n in (5000, 6000) else 7}" for n in range(1, 9000)))
     error = failed(run_session, warehouse, make_path(PER, columns=TYPED), [good, bad])
     assert "'a / b' (derive (op 1) of shape, column 'per') failed" in error.message
-    assert error.message.endswith("DIVIDE_BY_ZERO. The first such row is 2.csv record 5000.")
+    assert error.message.endswith("DIVIDE_BY_ZERO. The first failing row is 2.csv record 5000.")
 
 
 def test_it_is_found_in_a_file_of_many_parts(
@@ -58,7 +58,7 @@ def test_it_is_found_in_a_file_of_many_parts(
     rows = (f"{n},{0 if n > 700 else 7}" for n in range(1, 900))
     path = make_path({"op": "filter", "where": "a / b > 0"}, columns=TYPED)
     error = failed(run_session, warehouse, path, [write(tmp_path, "a.csv", *rows)])
-    assert error.message.endswith("The first such row is a.csv record 701.")
+    assert error.message.endswith("The first failing row is a.csv record 701.")
 
 
 def test_whoever_looks_for_too_long_tells_what_is_known(
@@ -139,7 +139,7 @@ def test_a_filter_that_cannot_fail_takes_what_it_took(
 def test_a_column_that_is_dropped_spares_no_row(run_session: RunSession, warehouse: Connection, trailed: Path) -> None:
     ops = PER | {"columns": {"per": "n / of"}}, {"op": "drop", "columns": ["id"]}
     error = failed(run_session, warehouse, make_path(*ops, columns=WRONG, onTypeMismatch="skip"), [trailed])
-    assert error.message.endswith("The first such row is trailed.csv record 3.")
+    assert error.message.endswith("The first failing row is trailed.csv record 3.")
 
 
 def test_where_wrong_values_become_null_the_row_is_asked(

@@ -81,7 +81,7 @@ def test_a_value_that_stands_once_is_an_exception_and_not_in_the_list():
     rows = column(["red", "green"] * 100 + ["Ann Smith"])
     (proposal,) = [p for p in propose(rows) if p.spec.get("type") == "oneOf"]
     assert (proposal.spec["values"], proposal.hits, proposal.quotes_values) == (["green", "red"], 1, True)
-    assert proposal.evidence == "200 of 201 values are 2 different ones."
+    assert proposal.evidence == "200 of 201 values are 2 different values."
     assert ("oneOf", "c") not in rules(column(["red", "green"] * 100 + ["Ann", "Bob", "Cy"]))
 
 

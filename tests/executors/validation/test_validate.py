@@ -209,7 +209,7 @@ def test_a_failed_cast_is_handled_as_the_target_says(
     evaluated = bench.validate(n=pa.array([1, None, None], pa.int32()), _flow_cast_0=[False, True, None])
     assert entries(evaluated) == [(2, "type:n", severity, disposition)]
     assert evaluated.rejects.to_pylist()[0]["node"] == "shape"
-    assert evaluated.rejects.to_pylist()[0]["message"] == "is no integer"
+    assert evaluated.rejects.to_pylist()[0]["message"] == "is not a whole number"
 
 
 # --- what an entry holds -------------------------------------------------------------------------------------

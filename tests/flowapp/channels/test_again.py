@@ -137,7 +137,7 @@ def test_the_command_line_sends_it_again(flow, monkeypatch):
 
     channel = Channel.objects.get()
     raise_alert("run.failed", "error", "m", "n", workspace=channel.workspace)
-    Delivery.objects.update(state="failed", error_message="The receiver answered 403.")
+    Delivery.objects.update(state="failed", error_message="The receiver returned 403.")
     key = str(Delivery.objects.get().key)
     assert key in flow("channel", "log", "pager", "--json").stdout
     again = flow("channel", "again", "pager", key, "--json")

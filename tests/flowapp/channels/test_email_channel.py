@@ -126,7 +126,7 @@ def test_nobody_at_the_address_is_told_without_its_answer(mails, workspace):
     failed = send_test(mails("a", port=port))
     assert (failed.error_code, failed.error_message) == (
         "mail.nothing_listens",
-        f"Nothing listens at localhost:{port}. Start the server there, or correct host and port.",
+        f"Connection refused by localhost:{port}. Start the server, or correct host and port.",
     )
 
 

@@ -31,7 +31,7 @@ def test_a_webhook_is_added_and_never_sent_back(workspace, as_):
     page = client.post(f"{CHANNELS}add/webhook/", given, follow=True)
     channel = Channel.objects.get()
     assert (channel.severity, channel.kinds) == ("error", ["run.failed", "workers.none"])
-    assert "Channel pager is stored" in words(page)
+    assert "Channel pager saved" in words(page)
     assert not [secret for secret in ("T0KEN", SECRET, "H3ADER") if secret in page.content.decode()]
 
 
@@ -40,7 +40,7 @@ def test_what_is_refused_is_told_at_its_field_without_what_was_secret(workspace,
     given = {"name": "pager", "url": "https://10.0.0.1/T0KEN", "secret": SECRET, "severity": "error"}
     page = client.post(f"{CHANNELS}add/webhook/", given)
     assert page.status_code == 422
-    assert "no public address" in words(page)
+    assert "not public" in words(page)
     assert "T0KEN" not in page.content.decode()
     short = client.post(f"{CHANNELS}add/webhook/", {**given, "url": "https://example.com/", "secret": "short"})
     assert 'id="id_secret_error">A signing secret needs at least 16' in short.content.decode()
@@ -100,7 +100,7 @@ def test_a_test_that_is_not_taken_says_why(pager, receiver, as_):
     pager()
     receiver.answers["/T0KEN"] = status(403)
     page = as_("admin").post(f"{CHANNELS}of/pager/test/", follow=True)
-    assert "Test not delivered: The receiver answered 403." in words(page)
+    assert "Test not delivered: The receiver returned 403." in words(page)
 
 
 def test_the_log_tells_each_message_and_no_text_does_harm(pipeline, pager, receiver, as_):

@@ -89,7 +89,7 @@ def test_it_refuses_what_is_not_signed_by_the_channel(workspace, running):
     other = add_channel(workspace, "other", WebhookAddress(f"https://{HOST}:{port}/", "another-another-another"))
     failed = send_test(other)
     assert (failed.state, failed.error_code) == ("failed", "webhook.refused")
-    assert failed.error_message.startswith("The receiver answered 401.")
+    assert failed.error_message.startswith("The receiver returned 401.")
     assert printed.read_text() == ""
 
 

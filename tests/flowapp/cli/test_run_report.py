@@ -56,7 +56,7 @@ DOCUMENT = {
             "stage": "postHook",
             "state": "failed",
             "statement": "ANALYZE flights",
-            "message": "There is no such table.",
+            "message": "The table does not exist.",
             "durationMs": 12,
         }
     ],

@@ -149,7 +149,7 @@ def test_the_test_of_a_connection_tells_a_role_s_rights_over_the_server(alices, 
         admin.execute(f"GRANT pg_execute_server_program, pg_read_server_files TO {awkward.user}")
     told = probe_connection(alices, "shop").last_test
     assert told["serverRights"] == ["pg_execute_server_program", "pg_read_server_files"]
-    assert "may run programs on the database server and may read files of the database server" in told["notes"][-1]
+    assert "can run programs on the database server and can read files on the database server" in told["notes"][-1]
     assert codes(alices, plain) == ["query.role_not_allowed"]
 
     allow(alices, "shop", server_rights=True)

@@ -105,7 +105,7 @@ def test_a_name_that_is_taken_is_told_at_its_field(workspace, as_):
     client = as_("admin")
     add(client)
 
-    assert "There is a connection &#x27;sales&#x27; already." in add(client).content.decode()
+    assert "There is already a connection &#x27;sales&#x27;." in add(client).content.decode()
 
 
 def test_the_control_database_is_refused(workspace, as_):
@@ -116,7 +116,7 @@ def test_the_control_database_is_refused(workspace, as_):
         pytest.skip("the control database is no PostgreSQL")
     answer = add(as_("admin"), host="localhost", port=own["PORT"], database=own["NAME"])
 
-    assert "own control database" in words(answer)
+    assert "Flow's control database" in words(answer)
 
 
 def test_a_test_tells_what_was_tried_and_what_the_role_may_do(workspace, as_, awkward):

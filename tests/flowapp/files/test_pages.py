@@ -141,12 +141,12 @@ def test_an_editor_lets_all_files_of_a_pipeline_be_loaded_again(as_, pipeline):
 
 def test_an_editor_leaves_a_failed_file_out(as_, run):
     found, client = unit(run, state=UnitState.FAILED), as_("editor")
-    assert "Leave out" in words(client.get(FILES))
+    assert "Skip…" in words(client.get(FILES))
     client.post(f"{FILES}{found.pk}/leave-out/", {"reason": "Never needed."})
 
     found.refresh_from_db()
     assert (found.state, found.reason) == (UnitState.SKIPPED, "Left out: Never needed.")
-    assert "Leave out" not in words(client.get(FILES))
+    assert "Skip…" not in words(client.get(FILES))
 
 
 def test_a_viewer_changes_nothing(as_, run, root):

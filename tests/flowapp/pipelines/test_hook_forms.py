@@ -71,7 +71,7 @@ def test_a_hook_offers_webhooks_and_a_target_databases(act, connected):
 def test_what_is_wrong_with_a_hook_stands_at_its_field(act):
     act("append", "/nodes/1/postHook", tag="sql")
     page = act("set", "/nodes/1/postHook/statement", value="DELETE FROM numbers")
-    assert "A hook does not run DELETE" in page
+    assert "A hook cannot run DELETE" in page
 
 
 def test_functions_that_are_installed_are_offered(act):

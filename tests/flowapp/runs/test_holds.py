@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 
 ALICE = Decider("alice@example.com")
 HERE = {"X-Flow-Workspace": "alices-team"}
-REASON = Reason("maxDecreasePct", 50, 70.0, "The table would go from 10 to 3 rows, 70.0 % fewer; 50 % are allowed.")
+REASON = Reason("maxDecreasePct", 50, 70.0, "The table would change from 10 to 3 rows, 70.0 % fewer; 50 % is allowed.")
 EFFECT = Effect("load", "public.numbers", "truncate", False, 10, 3, deleted=10)
 
 
@@ -251,7 +251,7 @@ def test_it_may_be_held_again_where_what_was_staged_is_gone(held):
 def test_the_page_has_the_numbers_and_both_buttons(as_, held):
     answer = as_("editor").get(f"/w/alices-team/runs/{held.pk}/")
     text = words(answer)
-    assert "The table would go from 10 to 3 rows" in text
+    assert "The table would change from 10 to 3 rows" in text
     assert "Approve and load" in text
     assert "Reject load" in text
 

@@ -71,14 +71,14 @@ def test_bytes_left_out_under_another_name_are_noted_once(run):
     claim_units(run, "files", {ONE: file("a.csv")}, 1)
     finish_units(run, [ONE])
     for _ in range(2):
-        skip_unit(run, "files", file("copy.csv"), ONE, "The same bytes were loaded before.")
+        skip_unit(run, "files", file("copy.csv"), ONE, "The same content was already loaded.")
     assert states() == [("a.csv", "committed"), ("copy.csv", "skipped")]
 
 
 def test_a_loaded_file_that_still_lies_there_is_not_noted(run):
     claim_units(run, "files", {ONE: file("a.csv")}, 1)
     finish_units(run, [ONE])
-    skip_unit(run, "files", file("a.csv"), ONE, "The same bytes were loaded before.")
+    skip_unit(run, "files", file("a.csv"), ONE, "The same content was already loaded.")
     assert states() == [("a.csv", "committed")]
 
 

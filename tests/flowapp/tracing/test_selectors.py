@@ -142,13 +142,13 @@ def test_a_search_that_takes_too_long_says_so(checked, table, monkeypatch, datab
     )
     monkeypatch.setattr(tracing, "SECONDS", 0.3)
     found, trace = places(checked, name="x")
-    assert "not searched within" in found["table"].trouble
+    assert "search exceeded" in found["table"].trouble
     assert "No index begins with name." in found["table"].trouble
     assert not trace.is_sure
 
 
 def test_a_missing_table_and_a_dead_database_are_told_apart(checked, connected):
-    assert places(checked, id="1")[0]["table"].trouble == "There is no such table."
+    assert places(checked, id="1")[0]["table"].trouble == "The table does not exist."
     from flowapp.connections.models import Connection
 
     Connection.objects.update(port=1)

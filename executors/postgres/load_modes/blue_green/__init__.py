@@ -50,7 +50,7 @@ def _require_strategy(table: TableName, found: Replacing) -> str:
         raise Terminal(
             "blue_green.not_possible",
             found.sentence(str(table)),
-            hint="Change what stands in the way of one of the two, or use load mode truncate or upsert.",
+            hint="Remove one of the obstacles, or use load mode truncate or upsert.",
         )
     return found.strategy
 

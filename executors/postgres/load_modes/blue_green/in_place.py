@@ -52,7 +52,7 @@ def _require_empty(conn: Conn, table: TableName, node: str) -> None:
     if row and row[0]:
         raise Terminal(
             "target.rows_survived",
-            f"Not all rows of {table} could be deleted: a trigger of the table keeps them. Nothing was changed.",
+            f"Some rows of {table} could not be deleted because a trigger prevents it. Nothing was changed.",
             node=node,
-            hint="Look into the triggers that run before a row is deleted, or use load mode truncate.",
+            hint="Check the BEFORE DELETE triggers, or use load mode truncate.",
         )

@@ -98,7 +98,7 @@ def _require_unchanged(conn: Conn, plan: LoadPlan, definition: Definition) -> No
         raise Transient(
             "target.altered",
             f"{plan.target}, or what depends on it, was altered while its new rows were prepared. Nothing was changed.",
-            hint="Run it again: the new table is then made like the altered one.",
+            hint="Run again. The new table is then created like the altered one.",
         )
 
 
@@ -122,7 +122,7 @@ def _drop_old(conn: Conn, plan: LoadPlan) -> None:
         raise Terminal(
             "blue_green.not_possible",
             f"A swap of tables would not carry over all that depends on {plan.target}: {error.diag.message_detail}",
-            hint="Change what is named there, or use load mode truncate or upsert.",
+            hint="Change these objects, or use load mode truncate or upsert.",
         ) from error
 
 

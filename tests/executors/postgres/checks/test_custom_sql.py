@@ -40,7 +40,7 @@ def test_rows_that_it_gives_are_wrong_and_counted(load, checking, text, rows):
 
 def test_a_message_tells_the_count_and_the_authors_words(load, checking):
     report = checking.run(load, query("SELECT * FROM input", "totals must add up"))
-    assert report.message == "the query gives 2 rows: totals must add up"
+    assert report.message == "the query returned 2 rows: totals must add up"
     assert report.subject == "totals must add up"
 
 
@@ -64,7 +64,7 @@ def test_an_error_of_the_data_fails_the_check_and_tells_no_value(staged, checkin
     report = checking.run(load, query("SELECT 1 FROM input WHERE a::integer > 0"))
     assert not report.ok
     assert "secret" not in report.message
-    assert report.message == "the query ended in an error of the class InvalidTextRepresentation (SQLSTATE 22P02)"
+    assert report.message == "the query failed with an error of the class InvalidTextRepresentation (SQLSTATE 22P02)"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_query_that_takes_too_long_is_ended(load, checking):
 def test_an_error_of_a_constant_fails_the_check_as_well(load, checking):
     check = query("SELECT 1 WHERE 1 / 0 > 0")
     checking.probe(load, check)
-    assert checking.run(load, check).message.startswith("the query ended in an error of the class DivisionByZero")
+    assert checking.run(load, check).message.startswith("the query failed with an error of the class DivisionByZero")
 
 
 STRICT = "RETURNS text STABLE LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'bad value %', t{}; END $$"
@@ -130,7 +130,7 @@ def test_what_a_function_raises_is_not_told(load, checking, make, schema):
     check = query(f'SELECT FROM input WHERE {schema}.strict("C") IS NULL')
     checking.probe(load, check)
     report = checking.run(load, check)
-    assert report.message == "the query ended in an error of the class RaiseException (SQLSTATE P0001)"
+    assert report.message == "the query failed with an error of the class RaiseException (SQLSTATE P0001)"
 
 
 def test_what_a_function_raises_as_an_unknown_name_is_not_told(load, checking, make, schema):
