@@ -309,7 +309,7 @@ def test_a_misspelt_function_is_guessed():
 
 
 def test_what_may_differ_between_tries_says_so():
-    with pytest.raises(ExpressionError, match="when a run is tried again"):
+    with pytest.raises(ExpressionError, match="when a run is retried"):
         parse_expression("date_add(current_date, 1)")
 
 

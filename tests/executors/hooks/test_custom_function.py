@@ -59,7 +59,7 @@ def test_whatever_goes_wrong_in_a_function_is_told(name: str, code: str, says: s
 
 
 def test_a_function_that_no_package_registers_is_refused_at_save(schema: str):
-    with pytest.raises(InvalidPipeline, match="known are: flow-test"):
+    with pytest.raises(InvalidPipeline, match="Known functions: flow-test"):
         parsePipelineIR(pipeline(schema, postHook=hook("no-such-thing")))
 
 
