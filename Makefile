@@ -22,12 +22,13 @@ test: dev-env ## all tests but the slow ones, with a browser
 	@FLOW_TEST_BROWSER="$$(tools/browser.sh)" && export FLOW_TEST_BROWSER && \
 		$(bin)/python -m pytest -m "not slow" -n 3 --dist worksteal $(ARGS)
 
-check: dev-env ## lint, types, layers, migrations, bundles
+check: dev-env ## lint, types, layers, migrations, pages that are made, bundles
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
 	@$(bin)/mypy
 	@$(bin)/lint-imports
 	@$(bin)/python manage.py makemigrations --check --dry-run
+	@$(bin)/python tools/errors_page.py --check
 	@$(bin)/djlint --lint --quiet templates
 	@tools/assets.sh --check
 

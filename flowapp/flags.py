@@ -10,8 +10,8 @@ TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 
 
 def read_flag(name: str) -> bool:
-    """Whether the flag of the environment is on; raises FlowError `setting.invalid`."""
+    """Whether the flag of the environment is on; raises FlowError `settings.invalid`."""
     value = os.environ.get(name, "").strip().lower()
     if value in TRUE | FALSE:
         return value in TRUE
-    raise FlowError("setting.invalid", f"{name} is {value!r}.", hint="Use true or false.")
+    raise FlowError("settings.invalid", f"{name} is {value!r}.", hint="Use true or false.")

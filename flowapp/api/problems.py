@@ -16,7 +16,15 @@ from flowapp.web.errors import status_of, unstorable_refused
 from flowapp.web.problems import CONTENT_TYPE, problem
 from ir.errors import FlowError
 
-HINT_BY_STATUS = {401: "Send the header `Authorization: Token KEY`; `flow token add` or the Settings page makes a key."}
+OF_FRAMEWORK = {
+    "authentication_failed": "request.authentication_failed",
+    "method_not_allowed": "request.method",
+    "not_acceptable": "request.not_acceptable",
+    "not_authenticated": "request.not_authenticated",
+    "parse_error": "request.malformed",
+    "unsupported_media_type": "request.unsupported_media_type",
+}
+"""Our names of the codes that DRF gives."""
 
 
 def flow_problem(error: FlowError) -> dict[str, Any]:
@@ -39,7 +47,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         headers = {"Retry-After": f"{wait:.0f}"} if wait else {}
         headers |= {"WWW-Authenticate": authenticate} if authenticate else {}
     set_rollback()
-    return Response(ProblemSerializer(body).data, body["status"], headers=headers, content_type=CONTENT_TYPE)
+    return Response(dict(ProblemSerializer(body).data), body["status"], headers=headers, content_type=CONTENT_TYPE)
 
 
 def _json_of(request: Request) -> Any:
@@ -55,18 +63,17 @@ def _body(error: Exception) -> dict[str, Any] | None:
     if isinstance(error, FlowError):
         return flow_problem(error)
     if isinstance(error, Http404):
-        return problem(404, "not_found", "Not found, or you do not have access.")
+        return problem(404, "request.not_found", "Not found, or you do not have access.")
     if isinstance(error, PermissionDenied):
-        return problem(403, "permission_denied", "This is not allowed.")
+        return problem(403, "request.not_allowed", "This is not allowed.")
     if isinstance(error, exceptions.ValidationError):
         return problem(400, "request.invalid", "Some fields are missing or wrong.", fields=error.get_full_details())
     if isinstance(error, exceptions.APIException):
-        return problem(
-            error.status_code, _code(error), str(error.detail), hint=HINT_BY_STATUS.get(error.status_code, "")
-        )
+        return problem(error.status_code, _code(error), str(error.detail))
     return None
 
 
 def _code(error: exceptions.APIException) -> str:
     codes = error.get_codes()
-    return codes if isinstance(codes, str) else error.default_code
+    code = codes if isinstance(codes, str) else error.default_code
+    return OF_FRAMEWORK.get(code, code)

@@ -176,9 +176,7 @@ class ErrorSerializer(CamelSerializer[Any]):
 class FieldErrorsField(FreeForm):
     schema_name = "FieldErrors"
     schema: ClassVar = {
-        "type": ["object", "array"],
-        "additionalProperties": {},
-        "description": "For each field that is wrong, `{message, code}` of each fault; nested as the body is.",
+        "description": "For each field that is wrong, `{message, code}` of each fault; nested as the body is."
     }
 
 

@@ -32,9 +32,7 @@ def restore_backup(
 ) -> Run:
     """Ask for a run that puts a backup back; it waits for those that are going on. Raises FlowError."""
     if not reason.strip():
-        raise FlowError(
-            "backup.reason_required", "Restoring a backup needs a reason.", hint="Give a reason. It is stored."
-        )
+        raise FlowError("reason.required", "Restoring a backup needs a reason.", hint="Give a reason. It is stored.")
     if backup.dropped_at is not None:
         raise FlowError(
             "backup.gone",

@@ -19,7 +19,7 @@ def register_encrypted(model: type[Model], column: str) -> None:
 def rotate_secrets() -> int:
     """Encrypt all that is stored encrypted under the first key, so that older keys can go; returns how many there are.
 
-    Raises FlowError `secret.unreadable` where no key fits; what came before stays encrypted anew.
+    Raises FlowError `secrets.unreadable` where no key fits; what came before stays encrypted anew.
     """
     return sum(_rotate(model._default_manager.exclude(**{name: ""}), name) for model, name in _columns)
 

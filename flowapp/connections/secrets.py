@@ -34,7 +34,7 @@ def rotate(encrypted: str, owner: str) -> str:
 
 def _unreadable(owner: str) -> SecretUnreadable:
     return SecretUnreadable(
-        "secret.unreadable",
+        "secrets.unreadable",
         f"The stored secret of {owner} cannot be decrypted with the current keys.",
         hint="Put the key it was stored under back into FLOW_ENCRYPTION_KEYS (any place but the first will do), "
         "or store the secret again.",
@@ -46,7 +46,7 @@ def _fernet() -> MultiFernet:
         return MultiFernet([Fernet(key) for key in settings.ENCRYPTION_KEYS])
     except ValueError:
         raise SecretUnreadable(
-            "secret.key_invalid",
+            "secrets.key_malformed",
             "FLOW_ENCRYPTION_KEYS contains an invalid key.",
             hint="A key is 32 random bytes in URL-safe base64. Make one with: python -c "
             '"from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"',

@@ -181,9 +181,10 @@ class DraftOfOne(APIView):
 
     @extend_schema(request=DraftTextRequest, responses=DraftSerializer, parameters=DRAFT_HEADERS)
     def put(self, request: Request, slug: str) -> Response:
+        draft = _draft(request, slug)
         data, seen = _read(request, DraftTextRequest), drafts.read_seen(request.headers)
         label, position = data["label"] or "JSON", data.get("position")
-        draft = drafts.replace_text(_draft(request, slug), data["text"], label, position, seen)
+        draft = drafts.replace_text(draft, data["text"], label, position, seen)
         return _draft_response(request, draft)
 
     @extend_schema(
@@ -192,11 +193,12 @@ class DraftOfOne(APIView):
         parameters=[*DRAFT_HEADERS, OpenApiParameter("label", str)],
     )
     def patch(self, request: Request, slug: str) -> Response:
+        draft = _draft(request, slug)
         given = request.data if isinstance(request.data, dict) else {"patch": request.data}
         label = request.query_params.get("label", "")
         data = _read_data({"label": label, **given}, DraftPatchRequest)
         seen, position = drafts.read_seen(request.headers), data.get("position")
-        draft = drafts.patch_draft(_draft(request, slug), data["patch"], data["label"] or "Canvas", position, seen)
+        draft = drafts.patch_draft(draft, data["patch"], data["label"] or "Canvas", position, seen)
         return _draft_response(request, draft)
 
     @extend_schema(responses={200: DraftSerializer}, parameters=DRAFT_HEADERS)

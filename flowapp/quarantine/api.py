@@ -55,7 +55,7 @@ from ir.errors import FlowError
 
 
 class Errors(APIView):
-    @extend_schema(parameters=[EntryPageFilter], responses=EntryPageSerializer)
+    @extend_schema(operation_id="errors_list", parameters=[EntryPageFilter], responses=EntryPageSerializer)
     def get(self, request: Request) -> Response:
         """Violations, newest first. Rows are null for roles that see no values.
 
@@ -96,7 +96,7 @@ class Error(APIView):
             verb, cells = _VERBS.get((before["status"], data.get("status", "")), ""), None
         if not verb:
             raise FlowError(
-                "error.status",
+                "errors.status_not_possible",
                 f"The row is {before['status']}: it cannot become {data.get('status') or 'anything'}.",
                 hint="Send cells or another status.",
             )
@@ -118,7 +118,7 @@ _VERBS: dict[tuple[str, str], Any] = {
 
 def _changed(key: str) -> FlowError:
     return FlowError(
-        "error.conflict",
+        "errors.conflict",
         f"The row {key} changed in the meantime, or does not allow this change.",
         hint="Reload it, then decide.",
     )

@@ -47,7 +47,7 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
     found = {entry["key"] for entry in entries}
     if missing := [key for key in keys if key not in found]:
         raise FlowError(
-            "error.unknown",
+            "errors.unknown",
             f"Unknown rejected row {missing[0]!r} here.",
             hint="`flow errors list --json` shows all keys.",
         )
@@ -97,7 +97,7 @@ def _only(row_key: str, found: Mapping[str, str]) -> str:
     if len(found) > 1:
         keys = ", ".join(f"{key} (of {pipeline})" for key, pipeline in sorted(found.items()))
         raise FlowError(
-            "error.conflict", f"Several tables contain an entry {row_key}.", hint=f"Name the row by its key: {keys}."
+            "errors.ambiguous", f"Several tables contain an entry {row_key}.", hint=f"Name the row by its key: {keys}."
         )
     if not found:
         raise _unknown(row_key)
@@ -106,7 +106,7 @@ def _only(row_key: str, found: Mapping[str, str]) -> str:
 
 def _unknown(row_key: str) -> FlowError:
     return FlowError(
-        "error.unknown",
+        "errors.unknown",
         f"Unknown rejected row {row_key[:40]} here.",
         hint="`flow errors list` shows the newest rows.",
     )

@@ -40,7 +40,7 @@ def decide(
     """
     reason = reason.strip()[:LONGEST_REASON]
     if verb in NEEDS_REASON and not reason:
-        raise FlowError("errors.reason_required", "Ignoring rows needs a reason.", hint="Give a reason. It is stored.")
+        raise FlowError("reason.required", "Ignoring rows needs a reason.", hint="Give a reason. It is stored.")
     _require_cells(cells or {})
     chosen, changed, is_whole = len(cells) if cells is not None else selection.rows, 0, False
     fields = sorted({name for row in (cells or {}).values() for name in row})

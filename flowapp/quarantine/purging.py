@@ -69,7 +69,7 @@ def purge(
     """Delete what is older, for so many seconds. What nobody has decided about goes as well. Raises FlowError, and
     Failure where a database does not answer."""
     if not reason.strip():
-        raise FlowError("errors.reason_required", "A purge needs a reason.", hint="Give a reason. It is stored.")
+        raise FlowError("reason.required", "A purge needs a reason.", hint="Give a reason. It is stored.")
     if wanted.search:
         raise FlowError(
             "purge.search",

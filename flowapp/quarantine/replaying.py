@@ -128,7 +128,7 @@ def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
 
 def _require_expression(column: str, expression: str) -> None:
     if not column or not expression.strip():
-        raise FlowError("mend.incomplete", "Enter a field and an expression.", hint="Example: trim(name).")
+        raise FlowError("fix.incomplete", "Enter a field and an expression.", hint="Example: trim(name).")
     try:
         parse_expression(expression)
     except ExpressionError as error:

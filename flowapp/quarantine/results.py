@@ -65,7 +65,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
     counted = dict(run.stored_report.row_results)
     if result is not None and result not in counted:
         raise FlowError(
-            "errors.no_such_result",
+            "errors.result_unknown",
             f"Run {run.number} has no row with the result {result!r}.",
             hint=f"It has: {', '.join(counted) or 'none at all'}.",
         )

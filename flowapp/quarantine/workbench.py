@@ -239,7 +239,7 @@ def purging(request: HtmxRequest) -> HttpResponse:
         count = _days_in(days)
         if count is None or not reason:
             raise FlowError(
-                "errors.reason_required",
+                "reason.required",
                 "A purge needs a number of days and a reason.",
                 hint="Give a reason. It is stored.",
             )

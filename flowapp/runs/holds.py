@@ -114,10 +114,10 @@ def approve_run(run: Run, by: Decider, reason: str = "", *, send: bool = True) -
 def discard_run(run: Run, by: Decider, reason: str) -> Run:
     """Give up what is staged: its target stays as it is, the files count as failed.
 
-    Raises FlowError `hold.reason_required`, and `run.not_held` for all but the first who decides.
+    Raises FlowError `reason.required`, and `run.not_held` for all but the first who decides.
     """
     if not reason.strip():
-        raise FlowError("hold.reason_required", "Rejecting a load needs a reason.", hint="Give a reason. It is stored.")
+        raise FlowError("reason.required", "Rejecting a load needs a reason.", hint="Give a reason. It is stored.")
     return _end(run, Decision.DISCARDED, by, reason.strip())
 
 

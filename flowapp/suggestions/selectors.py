@@ -126,7 +126,7 @@ def read_rule(spec: Any) -> RowRule:
     """A row rule as it stands in a document; raises FlowError."""
     kind = spec.get("type") if isinstance(spec, dict) else None
     if kind not in RULES:
-        raise FlowError("rule.unknown_type", f"Unknown rule {kind!r}.", hint=f"Rules: {', '.join(RULES)}.")
+        raise FlowError("rule.type_unknown", f"Unknown rule {kind!r}.", hint=f"Rules: {', '.join(RULES)}.")
     try:
         rule = RULES[kind].model_validate({"onFail": "warn", **spec})
     except ValidationError as wrong:

@@ -30,7 +30,7 @@ def accept(draft: Draft, node: str, spec: Any, check: str = "") -> Draft:
     """Put a rule, or a dataset check of that kind, at the end of a validate node. Raises FlowError."""
     if check:
         if check != "duplicateKey" or not isinstance(spec, dict):
-            raise FlowError("rule.unknown_type", f"Unknown check {check!r}.", hint="Known: duplicateKey.")
+            raise FlowError("rule.type_unknown", f"Unknown check {check!r}.", hint="Known: duplicateKey.")
     else:
         read_rule(spec)
     at, held = find_node(read_value(draft.text), node)

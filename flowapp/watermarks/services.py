@@ -49,6 +49,4 @@ def copy_watermark(run: Run, commit: LoadCommit) -> None:
 
 def _require_reason(reason: str) -> None:
     if not reason.strip():
-        raise FlowError(
-            "watermark.reason_required", "Changing a watermark needs a reason.", hint="Give a reason. It is stored."
-        )
+        raise FlowError("reason.required", "Changing a watermark needs a reason.", hint="Give a reason. It is stored.")

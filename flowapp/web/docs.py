@@ -25,9 +25,19 @@ def read_page(name: str) -> SafeString | None:
     path = _folder() / f"{name}.md"
     if not re.fullmatch("[a-z-]+", name) or not path.is_file():
         return None
-    html = MarkdownIt("js-default").render(path.read_text())
+    html = _HEADING.sub(_with_id, MarkdownIt("js-default").render(path.read_text()))
     # What scrolls sideways can be reached by the keyboard.
     return mark_safe(html.replace("<pre>", '<pre tabindex="0">'))  # noqa: S308
+
+
+_HEADING = re.compile(r"<(h[23])>(.*?)</\1>")
+
+
+def _with_id(heading: re.Match[str]) -> str:
+    """With the id that GitHub gives it, so that the same links lead to a section in both places."""
+    level, text = heading.groups()
+    slug = re.sub(r"[^\w\- ]", "", re.sub("<[^>]*>", "", text)).strip().lower().replace(" ", "-")
+    return f'<{level} id="{slug}">{text}</{level}>'
 
 
 def link_docs(text: str) -> SafeString:

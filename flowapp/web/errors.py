@@ -16,42 +16,17 @@ from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from executors.errors import Transient
+from flowapp.error_codes import ERROR_CODES
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
 
-STATUS = {
-    "role.too_low": 403,
-    "hook.needs_admin": 403,
-    "hook.not_to_run": 409,
-    "token.no_creator": 403,
-    "role.unknown": 422,
-    "user.unknown": 422,
-    "account.signed_out": 409,
-    "version.conflict": 412,
-    "pipeline.busy": 409,
-    "run.ended": 409,
-    "run.held": 409,
-    "run.not_held": 409,
-    "alert.state": 409,
-    "delivery.not_failed": 409,
-    "delivery.is_test": 409,
-    "delivery.over": 409,
-    "upload.too_large": 413,
-    "workspace.not_named": 400,
-    "request.nul": 400,
-    "request.method": 405,
-    "request.half_character": 400,
-}
-"""Where a code's ending does not say it."""
-STATUS_BY_OUTCOME = {"unknown": 404, "conflict": 409, "name_taken": 409, "exists": 409, "busy": 409}
-
 
 def status_of(error: FlowError) -> int:
-    """The HTTP status that tells programs what a code tells people; 422 for what was asked wrongly."""
+    """The HTTP status that tells programs what a code tells people; 422 for the codes of diagnostics."""
     if isinstance(error, Transient):
         return 503
-    return STATUS.get(error.code) or STATUS_BY_OUTCOME.get(error.code.rpartition(".")[2], 422)
+    return ERROR_CODES[error.code].status if error.code in ERROR_CODES else 422
 
 
 def make_error_id() -> str:

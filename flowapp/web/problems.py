@@ -8,17 +8,22 @@ from typing import Any
 
 from django.http import HttpRequest, JsonResponse
 
+from flowapp.error_codes import ERROR_CODES, anchor_of
 from flowapp.web.errors import make_error_id
 
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
+ERRORS_PAGE = "/docs/errors/"
 
 
 def problem(status: int, code: str, detail: str, *, hint: str = "", **more: Any) -> dict[str, Any]:
     """`code` is stable and for programs, `detail` and `hint` are for people."""
-    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status}
-    return {**body, "code": code, "detail": detail, "hint": hint, **more}
+    kind = {"type": "about:blank", "title": HTTPStatus(status).phrase}
+    if known := ERROR_CODES.get(code):
+        kind = {"type": f"{ERRORS_PAGE}#{anchor_of(code)}", "title": known.title}
+        hint = hint or known.hint
+    return {**kind, "status": status, "code": code, "detail": detail, "hint": hint, **more}
 
 
 def problem_response(request: HttpRequest, status: int, code: str, detail: str) -> JsonResponse:

@@ -18,11 +18,11 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _answer(request, 403, "permission_denied", "This is not allowed.")
+    return _answer(request, 403, "request.not_allowed", "This is not allowed.")
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _answer(request, 404, "not_found", "Not found, or you do not have access.")
+    return _answer(request, 404, "request.not_found", "Not found, or you do not have access.")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -41,8 +41,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 HINTS = {
     "request.bad": "Go back and try again.",
-    "permission_denied": "Ask an admin of the workspace for a higher role.",
-    "not_found": "Check the address, or start from the list of pipelines.",
+    "request.not_allowed": "Ask an admin of the workspace for a higher role.",
+    "request.not_found": "Check the address, or start from the list of pipelines.",
     "csrf.failed": "Go back, reload the page, and send the form again. Nothing was changed.",
 }
 

@@ -212,7 +212,7 @@ def show_row(args: Namespace) -> Outcome:
     entries = list_entries_of_row(workspace, run, row_id)
     if not entries:
         raise FlowError(
-            "error.unknown",
+            "errors.unknown",
             f"Unknown rejected row {args.row!r} here.",
             hint="`flow errors list` shows the newest rows.",
         )

@@ -106,9 +106,7 @@ def load_again(pipeline: Pipeline, reason: str, *, units: Sequence[LoadUnit] | N
     holds stands in its own commit markers, and would otherwise be there twice.
     """
     if not reason.strip():
-        raise FlowError(
-            "load_again.reason_required", "Loading a file again needs a reason.", hint="Give a reason. It is stored."
-        )
+        raise FlowError("reason.required", "Loading a file again needs a reason.", hint="Give a reason. It is stored.")
     if units is not None:
         _forget_units(pipeline, reason, units)
     elif _went_back(pipeline):
@@ -148,9 +146,7 @@ def leave_out(unit: LoadUnit, reason: str) -> LoadUnit:
     Raises FlowError.
     """
     if not reason.strip():
-        raise FlowError(
-            "leave_out.reason_required", "Skipping a file needs a reason.", hint="Give a reason. It is stored."
-        )
+        raise FlowError("reason.required", "Skipping a file needs a reason.", hint="Give a reason. It is stored.")
     with transaction.atomic():
         # The same bytes under the same name may have been left out once before.
         same = LoadUnit.objects.filter(pipeline_id=unit.pipeline_id, sha256=unit.sha256, name=unit.name)

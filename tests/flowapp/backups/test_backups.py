@@ -81,7 +81,7 @@ def test_a_restore_waits_for_the_runs_of_its_pipeline(backup):
 
 
 def test_a_restore_needs_a_reason(backup):
-    with pytest.raises(FlowError, match=r"backup\.reason_required"):
+    with pytest.raises(FlowError, match=r"reason\.required"):
         restore_backup(backup, " ", Trigger.MANUAL)
 
 

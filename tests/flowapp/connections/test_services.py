@@ -126,7 +126,7 @@ def test_after_a_key_is_put_in_front_old_secrets_open_and_new_ones_use_it(alices
     assert resolve(get_connection(alices, "new")).password == PASSWORD
     with pytest.raises(SecretUnreadable) as caught:
         resolve(get_connection(alices, "old"))
-    assert caught.value.code == "secret.unreadable"
+    assert caught.value.code == "secrets.unreadable"
 
 
 def test_after_rotation_the_old_key_can_go(alices, settings):

@@ -198,7 +198,7 @@ def test_rows_by_the_numbers_of_their_entries_ask_each_database_once(send, api, 
 @pytest.mark.parametrize("number", ["9" * 19, "9" * 30, "9" * 5000])
 def test_a_number_that_no_entry_has_is_no_row(send, orders, number):
     answer = send("editor", "post", "errors/decide/", {"ids": [number], "action": "ignore", "reason": "known"})
-    assert (answer.status_code, answer.json()["code"]) == (404, "error.unknown")
+    assert (answer.status_code, answer.json()["code"]) == (404, "errors.unknown")
 
 
 def test_a_number_that_is_none_is_no_row(send, orders):

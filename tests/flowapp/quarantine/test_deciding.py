@@ -69,7 +69,7 @@ def test_of_two_people_who_saw_the_same_row_the_second_changes_nothing(alices, k
 def test_ignoring_needs_a_reason_and_can_be_taken_back(alices, kept):
     with pytest.raises(FlowError) as caught:
         decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "  ")
-    assert caught.value.code == "errors.reason_required"
+    assert caught.value.code == "reason.required"
     assert decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "100% test data, %s").changed == 3
     assert {e["status"] for e in list_entries(alices)} == {"ignored"}
     assert {e["reason"] for e in list_entries(alices)} == {"100% test data, %s"}
@@ -146,7 +146,7 @@ def test_rows_of_others_cannot_be_chosen(alices, kept, django_user_model):
 
     with pytest.raises(FlowError, match=r"run\.unknown"):
         choose_by_keys(ensure_workspace("bobs"), kept, BOB)
-    with pytest.raises(FlowError, match=r"error\.unknown"):
+    with pytest.raises(FlowError, match=r"errors\.unknown"):
         choose_by_keys(alices, [kept[0].replace("r1-0", "r1-9")], ANN)
 
 

@@ -138,7 +138,7 @@ def test_programs_get_the_same_page_by_page(as_, replayed, orders):
     assert [row["id"] for row in rest["results"]] == [2]
     assert rest["next"] is None
     refused = client.get(f"/api/runs/{replay.pk}/rows/?result=nonsense", headers=HERE)
-    assert (refused.status_code, refused.json()["code"]) == (422, "errors.no_such_result")
+    assert (refused.status_code, refused.json()["code"]) == (422, "errors.result_unknown")
     load = Run.objects.filter(pipeline=orders).exclude(pk=replay.pk)[0]
     assert client.get(f"/api/runs/{load.pk}/rows/", headers=HERE).json()["code"] == "run.no_replay"
 

@@ -107,7 +107,7 @@ def test_a_failed_file_that_is_left_out_stands_in_nobodys_way_and_may_come_again
     assert failed_names(run.pipeline_id, "files") == set()
 
 
-@pytest.mark.parametrize(("reason", "code"), [(" ", "leave_out.reason_required"), ("x", "leave_out.not_failed")])
+@pytest.mark.parametrize(("reason", "code"), [(" ", "reason.required"), ("x", "leave_out.not_failed")])
 def test_only_a_failed_file_is_left_out_and_with_a_reason(run, reason, code):
     claim_units(run, "files", {ONE: file("a.csv")}, 1)
     with pytest.raises(FlowError) as refused:
@@ -156,7 +156,7 @@ def test_the_later_wish_counts(run, pipeline):
 def test_loading_again_needs_a_reason(pipeline):
     with pytest.raises(FlowError) as refused:
         load_again(pipeline, " ")
-    assert refused.value.code == "load_again.reason_required"
+    assert refused.value.code == "reason.required"
 
 
 @pytest.fixture

@@ -82,10 +82,10 @@ def test_checks_join_those_that_are_there(checked, person):
 @pytest.mark.parametrize(
     ("spec", "check", "code"),
     [
-        ({"type": "nonsense"}, "", "rule.unknown_type"),
-        ({"columns": ["id"]}, "customSql", "rule.unknown_type"),
+        ({"type": "nonsense"}, "", "rule.type_unknown"),
+        ({"columns": ["id"]}, "customSql", "rule.type_unknown"),
         ({"type": "regex", "field": "id"}, "", "rule.invalid"),
-        ("text", "", "rule.unknown_type"),
+        ("text", "", "rule.type_unknown"),
     ],
 )
 def test_what_is_no_rule_is_not_accepted(checked, person, spec, check, code):
@@ -187,7 +187,7 @@ def test_the_api_proposes_takes_and_tries(checked, sampled, as_):
     rule = {"type": "oneOf", "field": "colour", "values": ["red"]}
     (trial,) = post("backtest/check/", {"rule": rule}).json()["results"]
     assert (trial["hits"], len(trial["examples"]), trial["examples"][0]["record"]) == (20, 20, 2)
-    assert post("backtest/check/", {"rule": {"type": "x"}}).json()["code"] == "rule.unknown_type"
+    assert post("backtest/check/", {"rule": {"type": "x"}}).json()["code"] == "rule.type_unknown"
     assert post("sample/", {}).status_code == 202
 
 

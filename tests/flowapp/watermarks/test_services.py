@@ -69,7 +69,7 @@ def test_a_value_later_than_the_database_s_clock_is_refused(place):
     "change", [lambda p: set_watermark(p, "2026-01-01", " ", BY), lambda p: reset_watermark(p, "", BY)]
 )
 def test_a_change_needs_a_reason(place, change):
-    with pytest.raises(FlowError, match=r"watermark\.reason_required"):
+    with pytest.raises(FlowError, match=r"reason\.required"):
         change(place)
 
 

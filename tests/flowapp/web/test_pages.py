@@ -87,7 +87,7 @@ def test_who_is_in_no_workspace_is_told_what_to_do(client):
 def test_a_page_of_the_documentation_is_shown_to_whoever_has_signed_in(viewer):
     page = viewer.get("/docs/cdc-mirror/").content.decode()
 
-    assert "<h2>What to use instead</h2>" in page
+    assert '<h2 id="what-to-use-instead">What to use instead</h2>' in page
     assert viewer.get("/docs/no-such-page/").status_code == 404
 
 

@@ -66,7 +66,10 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
         taken_at=now,
     )
     add_connection(workspace, "warehouse", warehouse)
-    channel = Channel.objects.create(workspace=workspace, name="pager", kind="webhook", secret="secretword")
+    shown = {"host": "hooks.example.com", "headers": []}
+    channel = Channel.objects.create(
+        workspace=workspace, name="pager", kind="webhook", secret="secretword", settings=shown
+    )
     failed = Delivery.objects.create(
         channel=channel, alert=alert, event="opened", state="failed", made_at=now, due_at=now
     )
