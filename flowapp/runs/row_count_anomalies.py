@@ -78,13 +78,13 @@ def _watch(run: Run, target: Target, rows: int, expected: RowCountRange | None) 
         return []
     text = (
         f"{target.schema_}.{target.table} got {counted(rows, 'row')}; the last {expected.runs} loads had "
-        f"{expected.mean:,.0f} on average, and {expected.words} are expected."
+        f"{expected.mean:,.0f} on average, expected: {expected.words}."
     )
     raise_alert(
         "rows.out_of_band",
         "warning",
         text,
-        "Compare the source with what it usually holds. If this is how it will be from now on, widen "
+        "Compare the source with its usual content. If the new count is normal, widen "
         "expectedRowCountDelta on the target.",
         pipeline=run.pipeline,
         run=run,
