@@ -84,7 +84,7 @@ def test_too_low_a_role_is_a_problem_that_names_the_role(client, key):
     assert answer["Content-Type"] == "application/problem+json"
     assert problem["code"] == "role.too_low"
     assert (problem["type"], problem["title"]) == ("/docs/errors/#roletoo_low", "The role does not allow this.")
-    assert "needs the role admin" in problem["detail"]
+    assert "need the role admin" in problem["detail"]
 
 
 def test_what_is_no_json_is_a_problem(client, workspace):
