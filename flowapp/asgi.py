@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 from django.core.asgi import get_asgi_application
@@ -38,9 +38,9 @@ def spare_the_collector() -> None:
 def admit(django: ASGIHandler) -> Admission:
     """Django behind bounds; one connection is left for what has no place, such as the health check."""
     from flowapp.uploads.limits import body_limit
-    from flowapp.web.admission import Admission
+    from flowapp.web.admission import Admission, App
 
-    return Admission(django, body_limit, POOL["max_size"] - 1)
+    return Admission(cast(App, django), body_limit, POOL["max_size"] - 1)
 
 
 share_connections()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 from rest_framework.permissions import AllowAny
 
@@ -24,7 +24,7 @@ workspace_pages = [
     path("watermarks/", include("flowapp.watermarks.urls")),
 ]
 
-api = [
+api: list[URLPattern | URLResolver] = [
     path("schema/", SpectacularAPIView.as_view(permission_classes=[AllowAny]), name="schema"),
     path("", include("flowapp.accounts.api")),
     path("", include("flowapp.pipelines.api")),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib.auth.models import AnonymousUser
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -48,16 +48,17 @@ class Access:
 
 def member_access(user: User | AnonymousUser, slug: str) -> Access:
     """What the user may do in the workspace; to strangers it does not exist, and Http404 is raised."""
-    found = Membership.objects.select_related("workspace").filter(user_id=user.pk, workspace__slug=slug).first()
+    members = Membership.objects.select_related("workspace").filter(workspace__slug=slug)
+    found = None if user.pk is None else members.filter(user=user.pk).first()
     if found is None:
         raise Http404("Unknown workspace.")
     return Access(found.workspace, found.role, found)
 
 
-Page = Callable[..., HttpResponse]
+Answer = TypeVar("Answer", bound=HttpResponseBase)
 
 
-def page(role: str = "viewer") -> Callable[[Page], Page]:
+def page(role: str = "viewer") -> Callable[[Callable[..., Answer]], Callable[..., Answer | HttpResponse]]:
     """A view below `/w/<workspace>/` for members with at least that role.
 
     The view is called without the `workspace` of its URL: `request` has `workspace`, `role` and `membership`.
@@ -65,9 +66,9 @@ def page(role: str = "viewer") -> Callable[[Page], Page]:
     """
     require_role_name(role)
 
-    def decorate(view: Page) -> Page:
+    def decorate(view: Callable[..., Answer]) -> Callable[..., Answer | HttpResponse]:
         @wraps(view)
-        def checked(request: HtmxRequest, workspace: str, **kwargs: Any) -> HttpResponse:
+        def checked(request: HtmxRequest, workspace: str, **kwargs: Any) -> Answer | HttpResponse:
             if not request.user.is_authenticated:
                 return to_login(request)
             access = member_access(request.user, workspace)
@@ -80,11 +81,11 @@ def page(role: str = "viewer") -> Callable[[Page], Page]:
     return decorate
 
 
-def signed_in(view: Page) -> Page:
+def signed_in(view: Callable[..., Answer]) -> Callable[..., Answer | HttpResponse]:
     """A view outside any workspace for whoever has signed in."""
 
     @wraps(view)
-    def checked(request: HtmxRequest, **kwargs: Any) -> HttpResponse:
+    def checked(request: HtmxRequest, **kwargs: Any) -> Answer | HttpResponse:
         return view(request, **kwargs) if request.user.is_authenticated else to_login(request)
 
     return checked

@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import generics, status
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -16,6 +15,7 @@ from flowapp.accounts.authentication import author_of
 from flowapp.accounts.errors import AccountError
 from flowapp.accounts.models import Membership, Token
 from flowapp.accounts.permissions import workspace_role
+from flowapp.accounts.requests import Request
 from flowapp.accounts.selectors import get_workspace_token, list_members, list_tokens
 from flowapp.accounts.serializers import (
     AddedMemberSerializer,
@@ -32,6 +32,7 @@ ADMIN_ONLY = [workspace_role(read="admin", write="admin")]
 
 
 class MemberList(generics.ListAPIView[Membership]):
+    request: Request
     permission_classes = ADMIN_WRITES
     serializer_class = MemberSerializer
     ordering = ("user__email",)
@@ -49,6 +50,7 @@ class MemberList(generics.ListAPIView[Membership]):
 
 
 class TokenList(generics.ListAPIView[Token]):
+    request: Request
     permission_classes = ADMIN_ONLY
     serializer_class = TokenSerializer
     ordering = ("name",)

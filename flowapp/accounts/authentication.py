@@ -44,4 +44,6 @@ class TokenAuthentication(BaseAuthentication):
 
 def author_of(request: Request) -> User | None:
     """The person to name as the author of a change: the signed-in one, or whoever made the token."""
-    return request.auth.created_by if isinstance(request.auth, Token) else request.user
+    if isinstance(request.auth, Token):
+        return request.auth.created_by
+    return request.user if isinstance(request.user, User) else None

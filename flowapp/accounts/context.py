@@ -15,12 +15,12 @@ from flowapp.web.navigation import ENTRIES
 
 def shell(request: HttpRequest) -> dict[str, Any]:
     """The workspace, what the person may do in it, and the menu. Costs a query only where the menu is drawn."""
-    role = getattr(request, "role", None)
+    role: str | None = getattr(request, "role", None)
     return {
         "workspace": getattr(request, "workspace", None),
         "role": role,
-        "can_edit": bool(role) and is_at_least(role, "editor"),
-        "is_admin": bool(role) and is_at_least(role, "admin"),
+        "can_edit": role is not None and is_at_least(role, "editor"),
+        "is_admin": role is not None and is_at_least(role, "admin"),
         "navigation": ENTRIES,
         "memberships": SimpleLazyObject(lambda: _memberships(request)),
     }

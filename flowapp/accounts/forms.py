@@ -53,7 +53,7 @@ class NewPassword(StyledForm):
         self.user = user
 
     def clean_password(self) -> str:
-        password = self.cleaned_data["password"]
+        password: str = self.cleaned_data["password"]
         password_validation.validate_password(password, self.user)
         return password
 

@@ -37,7 +37,7 @@ class User(AbstractBaseUser):
     def __str__(self) -> str:
         return self.email
 
-    def check_password(self, raw_password: str) -> bool:
+    def check_password(self, raw_password: str | None) -> bool:
         """A hash of older strength is made anew, unless the password was ended or changed meanwhile."""
 
         def upgrade(password: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from django.http import HttpRequest
 from rest_framework.permissions import SAFE_METHODS, BasePermission
@@ -15,6 +15,8 @@ from ir.errors import FlowError
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
+
+    from flowapp.accounts.requests import Request as AllowedRequest
 
 PARAMETER = "workspace"
 
@@ -48,7 +50,8 @@ class WorkspaceRole(BasePermission):
         if not request.user or not request.user.is_authenticated:
             return False
         access = access_of(request)
-        request.workspace, request.role = access.workspace, access.role
+        allowed = cast("AllowedRequest", request)
+        allowed.workspace, allowed.role = access.workspace, access.role
         access.require(self.read if request.method in SAFE_METHODS else self.write)
         if request.method not in SAFE_METHODS and is_json(request):
             _ = request.data  # a body that cannot be read is refused, also by views that take nothing from it

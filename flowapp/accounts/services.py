@@ -137,7 +137,7 @@ def use_login_link(key: str) -> User:
     link = LoginLink.objects.filter(digest=digest_of(key)).first()
     user = hold_user(link.user_id) if link else None
     # Without a join: a sub-query would be answered from before another's use.
-    unused = LoginLink.objects.filter(pk=link and link.pk, used_at=None, expires_at__gt=timezone.now())
+    unused = LoginLink.objects.filter(digest=digest_of(key), used_at=None, expires_at__gt=timezone.now())
     if link is None or user is None or not user.is_active or not unused.update(used_at=timezone.now()):
         raise AccountError(
             "login_link.invalid",

@@ -13,11 +13,11 @@ from django.views.decorators.http import require_POST
 
 from flowapp.accounts.about import about
 from flowapp.accounts.access import page
+from flowapp.accounts.errors import AccountError
 from flowapp.accounts.forms import ROLES_EXPLAINED, MemberForm, TokenForm
 from flowapp.accounts.models import Membership, User
 from flowapp.accounts.selectors import get_workspace_token, governs, list_members, list_tokens
 from flowapp.accounts.services import (
-    AccountError,
     add_member,
     add_token,
     make_member_link,

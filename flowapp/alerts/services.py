@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -59,7 +60,7 @@ def raise_alert(
         raise TypeError("an alert needs a pipeline or a workspace")
     pipeline_id = pipeline.pk if pipeline else None
     fingerprint = fingerprint_of(ALERT_KINDS[kind].kind, owner, pipeline_id, node)
-    latest = {
+    latest: dict[str, Any] = {
         "severity": severity,
         "message": message[:LONGEST_MESSAGE],
         "next_step": next_step,
@@ -85,7 +86,7 @@ def raise_alert(
         _count_again(fingerprint, latest)
 
 
-def _count_again(fingerprint: str, latest: dict[str, object]) -> bool:
+def _count_again(fingerprint: str, latest: Mapping[str, Any]) -> bool:
     """Who is told of errors alone is told when a warning becomes one."""
     unresolved = Alert.objects.filter(fingerprint=fingerprint).exclude(state=AlertState.RESOLVED)
     with transaction.atomic():
@@ -109,7 +110,7 @@ def resolve_by(
     `workspace_id` narrows it down where there is no pipeline. `by` is the run that the event is of: what it has raised
     itself stays open.
     """
-    ended = Alert.objects.filter(kind__in=kinds_ended_by(event), pipeline_id=pipeline_id)
+    ended = Alert.objects.filter(kind__in=kinds_ended_by(event), pipeline=pipeline_id)
     ended = ended.exclude(state=AlertState.RESOLVED)
     if workspace_id is not None:
         ended = ended.filter(workspace_id=workspace_id)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.serializers import Serializer
 
 from flowapp.api import headers
 from flowapp.api.serializers import ProblemSerializer
 from flowapp.web.problems import CONTENT_TYPE
+
+Direction = Literal["request", "response"]
 
 ETAG = OpenApiParameter(
     "ETag", str, OpenApiParameter.HEADER, response=[200, 201], description="The number to send as `If-Match`, quoted."
@@ -25,21 +28,21 @@ def if_match(what: str, *, required: bool) -> OpenApiParameter:
 class FlowAutoSchema(AutoSchema):
     """Adds what every operation has: problem bodies, and the header that names the workspace for sessions."""
 
-    def get_override_parameters(self) -> list[OpenApiParameter]:
+    def get_override_parameters(self) -> list[OpenApiParameter | Serializer[Any] | type[Serializer[Any]]]:
         text = "The workspace's slug. A token has a workspace of its own and needs none."
         return [OpenApiParameter(headers.WORKSPACE, str, OpenApiParameter.HEADER, description=text)]
 
-    def _get_response_bodies(self, direction: str = "response") -> dict[str, Any]:
+    def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         problems = {code: self._get_response_for_code(ProblemSerializer, code) for code in ("4XX", "5XX")}
         return bodies | problems
 
     def _get_response_for_code(
-        self, serializer: Any, status_code: str, media_types: list[str] | None = None, direction: str = "response"
+        self, serializer: Any, status_code: str, media_types: list[str] | None = None, direction: Direction = "response"
     ) -> Any:
         if isinstance(serializer, type) and issubclass(serializer, ProblemSerializer):
             media_types = [CONTENT_TYPE]
-        return super()._get_response_for_code(serializer, status_code, media_types, direction)
+        return super()._get_response_for_code(serializer, status_code, media_types, direction)  # type: ignore[no-untyped-call]  # of drf-spectacular
 
 
 class FreeFormField(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]

@@ -18,10 +18,10 @@ class FlowCursorPagination(CursorPagination):
     page_size = 50
     page_size_query_param = "limit"
     max_page_size = 500
-    ordering = ("-created_at", "id")
+    ordering: tuple[str, ...] = ("-created_at", "id")
 
-    def paginate_queryset(self, queryset: QuerySet[Model], request: Request, view: Any = None) -> list[Any] | None:
-        self._queryset = queryset
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any] | None:
+        self._queryset: QuerySet[Model] = queryset
         return super().paginate_queryset(queryset, request, view)
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class FlowCursorPagination(CursorPagination):
             cursor = super().decode_cursor(request)
         except NotFound:
             raise no_cursor() from None
-        if cursor is not None and cursor.position is not None and not self._fits(cursor.position):
+        if cursor is not None and cursor.position is not None and not self._fits(str(cursor.position)):
             raise no_cursor()
         return cursor
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rest_framework import serializers
-from rest_framework.request import Request
+
+if TYPE_CHECKING:
+    from flowapp.accounts.requests import Request
 
 
 def read_query(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
 from pydantic.alias_generators import to_camel
@@ -69,8 +70,13 @@ class OptionalTextField(serializers.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(allow_null=True, **kwargs)
 
-    def to_representation(self, value: Any) -> str | None:
+    def to_representation(self, value: Any) -> Any:
         return super().to_representation(value) or None
+
+
+def represent_all(kind: type[serializers.BaseSerializer[Any]], rows: Iterable[Any]) -> list[dict[str, Any]]:
+    """Each of the rows as a serializer of that kind gives it."""
+    return list(kind(rows, many=True).data)
 
 
 class WholeListSerializer(CamelSerializer[Any]):

@@ -9,11 +9,11 @@ from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.generics import ListAPIView
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.models import User
+from flowapp.accounts.requests import Request
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
@@ -35,6 +35,7 @@ class BackupPage(FlowCursorPagination):
 class Backups(ListAPIView[Backup]):
     """Targets as they were before loads, the newest first."""
 
+    request: Request
     serializer_class = BackupSerializer
     pagination_class = BackupPage
 

@@ -11,12 +11,12 @@ from django.views.decorators.debug import sensitive_variables
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.generics import ListAPIView
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.authentication import author_of
 from flowapp.accounts.permissions import workspace_role
+from flowapp.accounts.requests import Request
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.models import Delivery
@@ -129,6 +129,7 @@ class DeliveryPage(FlowCursorPagination):
 class Deliveries(ListAPIView[Delivery]):
     """What was sent by a channel, the newest first."""
 
+    request: Request
     permission_classes = ADMINS
     serializer_class = DeliverySerializer
     pagination_class = DeliveryPage

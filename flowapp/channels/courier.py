@@ -152,7 +152,7 @@ def _note_failure(channel: Channel, batch: Sequence[Delivery], error: FlowError,
 
 def wait_after(tries: int) -> float:
     """Seconds until the next attempt, after so many."""
-    return min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT)
+    return float(min(FIRST_WAIT * 2 ** (tries - 1), LONGEST_WAIT))
 
 
 @sensitive_variables()

@@ -34,7 +34,8 @@ MOST_CHANNELS = 20
 def make_address(kind: str, given: Mapping[str, Any]) -> Address:
     """The address of a channel of that kind, of what is stored or was sent for it; what other kinds take is left."""
     address: type[Any] = CHANNEL_KINDS[kind].address
-    return address(**{field.name: given[field.name] for field in fields(address) if field.name in given})
+    made: Address = address(**{field.name: given[field.name] for field in fields(address) if field.name in given})
+    return made
 
 
 @sensitive_variables("address")

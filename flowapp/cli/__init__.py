@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import NoReturn
 
@@ -58,12 +58,13 @@ def _print(outcome: Outcome, as_json: bool) -> int:
 
 
 def _execute(args: Namespace) -> Outcome:
+    handler: Callable[[Namespace], Outcome] = args.handler
     if not args.needs_database:
-        return args.handler(args)
+        return handler(args)
     from flowapp.cli.control import control_plane
 
     with control_plane(with_broker=_wants_broker(args)) as args.services:
-        return args.handler(args)
+        return handler(args)
 
 
 def _wants_broker(args: Namespace) -> bool:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -85,7 +85,7 @@ def show_table(console: Console, columns: dict[str, str], rows: Iterable[dict[st
     cells = [[row.get(key) for key in columns] for row in rows]
     for place, heading in enumerate(columns.values()):
         right = any(_is_number(line[place]) for line in cells)
-        justify = "right" if right else "left"
+        justify: Literal["right", "left"] = "right" if right else "left"
         table.add_column(heading, justify=justify, overflow="fold", no_wrap=console.width == UNLIMITED)
     for line in cells:
         table.add_row(*(Text(cell_text(value)) for value in line))

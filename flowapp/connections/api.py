@@ -9,11 +9,11 @@ from django.urls import path
 from django.views.decorators.debug import sensitive_variables
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.permissions import workspace_role
+from flowapp.accounts.requests import Request
 from flowapp.connections.allowing import allow
 from flowapp.connections.fields import ConnectionFields, parse_connection_url
 from flowapp.connections.selectors import list_connections

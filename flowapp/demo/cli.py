@@ -68,8 +68,8 @@ def _next_steps(link: str | None) -> Iterator[str]:
 def _places(workspace: Workspace, embedded: bool) -> Iterator[str]:
     from django.conf import settings
 
+    from flowapp.connections.embedded import NAME as CONNECTION
     from flowapp.connections.selectors import get_connection
-    from flowapp.demo.load import CONNECTION
     from flowapp.embedded.warehouses import PASSWORDS
 
     warehouse = get_connection(workspace, CONNECTION)

@@ -331,8 +331,7 @@ def _refresh(editor: Editor, conflict: DraftConflict) -> HttpResponse:
 def _context(editor: Editor, view: DraftView, *, node: str | None = None) -> dict[str, Any]:
     """What the page and its fragments show."""
     pipeline = editor.pipeline
-    pipeline.since = None
-    runs = newest_runs([pipeline])[pipeline.pk] if editor.tab != "runs" else runs_of(pipeline)
+    runs = newest_runs({pipeline.pk: None})[pipeline.pk] if editor.tab != "runs" else runs_of(pipeline)
     context = {
         "editor": editor,
         "pipeline": pipeline,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 from uuid import UUID
 
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Sum, Value
@@ -20,6 +20,16 @@ from flowapp.runs.selectors import rejected_before_load
 from flowapp.web.paging import PageOf, take_page
 from ir.load_modes import LOAD_MODES
 from ir.words import counted
+
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
+    class _OfRuns(TypedDict):
+        last_at: datetime
+        since: datetime | None
+        next_at: datetime
+
+    ListedPipeline = WithAnnotations[Pipeline, _OfRuns]
 
 BARS = 20
 EPOCH, NEVER = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
@@ -113,11 +123,12 @@ def draw_chart(counts: Sequence[tuple[int | None, bool]]) -> Chart:
 def list_rows(workspace: Workspace, filters: Filters, cursor: str, size: int = 50) -> PageOf[Any]:
     """A page of `PipelineRow`s."""
     page = take_page(_pipelines(workspace, filters), cursor, ORDERS[filters.sort], size)
-    runs = newest_runs(page.rows)
+    listed: Sequence[ListedPipeline] = page.rows
+    runs = newest_runs({pipeline.pk: pipeline.since for pipeline in listed})
     return PageOf([PipelineRow(pipeline, runs[pipeline.pk]) for pipeline in page.rows], page.previous, page.next)
 
 
-def _pipelines(workspace: Workspace, filters: Filters) -> QuerySet[Pipeline]:
+def _pipelines(workspace: Workspace, filters: Filters) -> QuerySet[ListedPipeline]:
     newest = Run.counted.filter(pipeline=OuterRef("pk")).order_by("-queued_at", "id")
     rows = Pipeline.objects.filter(workspace=workspace).annotate(
         last_at=Coalesce(Subquery(newest.values("queued_at")[:1]), Value(EPOCH)),
@@ -140,7 +151,7 @@ def _pipelines(workspace: Workspace, filters: Filters) -> QuerySet[Pipeline]:
     return _in_state(rows, newest, filters.state)
 
 
-def _in_state(rows: QuerySet[Pipeline], newest: QuerySet[Run], state: str) -> QuerySet[Pipeline]:
+def _in_state(rows: QuerySet[ListedPipeline], newest: QuerySet[Run], state: str) -> QuerySet[ListedPipeline]:
     if state == NOT_RUN:
         return rows.filter(last_at=EPOCH)
     if state in State.values:
@@ -148,16 +159,16 @@ def _in_state(rows: QuerySet[Pipeline], newest: QuerySet[Run], state: str) -> Qu
     return rows
 
 
-def newest_runs(pipelines: Sequence[Pipeline]) -> dict[UUID, list[RunCount]]:
+def newest_runs(pipelines: Mapping[UUID, datetime | None]) -> dict[UUID, list[RunCount]]:
     """The last runs of each pipeline with what their targets counted, the newest first; two queries.
 
-    `since`, where it is set, is the moment of a pipeline's last run that is shown, so that older ones are not read.
+    `pipelines` gives, by key, the moment of the last run that is shown, so that older ones are not read, or None.
     """
     found: dict[UUID, list[RunCount]] = defaultdict(list)
     wanted = Q()
-    for pipeline in pipelines:
-        one = Q(pipeline=pipeline.pk)
-        wanted |= one & Q(queued_at__gte=pipeline.since) if pipeline.since else one
+    for key, since in pipelines.items():
+        one = Q(pipeline=key)
+        wanted |= one & Q(queued_at__gte=since) if since else one
     if not pipelines:
         return found
     columns = ("pipeline_id", "state", "queued_at", "pk", "purpose")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from django.db.models import F
 from django.utils import timezone
@@ -19,13 +19,28 @@ from flowapp.runs.selectors import sum_loads
 from flowapp.zones import in_zone
 from ir.schedules import Schedule, next_fire
 
+if TYPE_CHECKING:
+    from django_stubs_ext import WithAnnotations
+
 NEWEST_RUNS, FIRES = 50, 5
 
 
-def runs_of(pipeline: Pipeline) -> list[Any]:
+if TYPE_CHECKING:
+
+    class _Counted(TypedDict):
+        at: datetime
+        loaded: int | None
+        rejected: int | None
+        tag: str
+
+    CountedRun = WithAnnotations[Run, _Counted]
+
+
+def runs_of(pipeline: Pipeline) -> list[CountedRun]:
     """The newest runs with what their targets counted."""
     runs = Run.counted.filter(pipeline=pipeline).select_related("version").defer("version__document")
-    newest = list(runs.annotate(at=F("queued_at")).order_by("-queued_at", "id")[:NEWEST_RUNS])
+    found = runs.annotate(at=F("queued_at")).order_by("-queued_at", "id")[:NEWEST_RUNS]
+    newest = cast("list[CountedRun]", list(found))
     loads = sum_loads(newest)
     for run in newest:
         counts = loads.get(run.pk, {})

@@ -98,8 +98,7 @@ def switch(request: HtmxRequest, slug: str) -> HttpResponse:
 
 
 def _row(pipeline: Pipeline) -> PipelineRow:
-    pipeline.since = None
-    return PipelineRow(pipeline, newest_runs([pipeline])[pipeline.pk])
+    return PipelineRow(pipeline, newest_runs({pipeline.pk: None})[pipeline.pk])
 
 
 @require_http_methods(["GET", "POST"])

@@ -10,11 +10,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.generics import ListAPIView
 from rest_framework.parsers import MultiPartParser
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.models import User
+from flowapp.accounts.requests import Request
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
@@ -35,6 +35,7 @@ class UnitPage(FlowCursorPagination):
 class Files(ListAPIView[LoadUnit]):
     """Files that pipelines have seen; those that changed last come first."""
 
+    request: Request
     serializer_class = FileSerializer
     pagination_class = UnitPage
 
@@ -50,7 +51,7 @@ class UploadFile(APIView):
     @extend_schema(request={"multipart/form-data": UploadRequest}, responses={201: UploadedSerializer})
     def post(self, request: Request) -> Response:
         """Put a file into a folder of the workspace. A file that is there is never overwritten."""
-        folder = UploadRequest(data={"folder": request.data.get("folder", "")})
+        folder = UploadRequest(data={"folder": request.POST.get("folder", "")})
         folder.is_valid(raise_exception=True)
         user = request.user if isinstance(request.user, User) else None
         kept = keep_upload(request.workspace, folder.validated_data["folder"], uploaded_file(request._request), user)

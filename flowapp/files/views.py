@@ -46,7 +46,9 @@ def list_page(request: HtmxRequest) -> HttpResponse:
         "pipeline": wanted.get("pipeline"),
         "run": wanted.get("run"),
         "found": found,
-        "rows": [(unit, read.get(unit.run_id), is_to_be_loaded_again(unit)) for unit in found.rows],
+        "rows": [
+            (unit, read.get(unit.run_id) if unit.run_id else None, is_to_be_loaded_again(unit)) for unit in found.rows
+        ],
         "names": list_pipeline_names(request.workspace),
     }
     return render_page(request, "files/list.html", context, fragment="files/_rows.html")

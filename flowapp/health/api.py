@@ -9,11 +9,11 @@ from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework.generics import ListAPIView
 from rest_framework.permissions import AllowAny
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.authentication import author_of
+from flowapp.accounts.requests import Request
 from flowapp.alerts.kinds import KINDS
 from flowapp.alerts.models import Alert
 from flowapp.alerts.selectors import NEWEST_FIRST, get_alert, list_alerts
@@ -46,6 +46,7 @@ class AlertPage(FlowCursorPagination):
 class Alerts(ListAPIView[Alert]):
     """Alerts, newest first; without `state` those that are not resolved."""
 
+    request: Request
     serializer_class = AlertSerializer
     pagination_class = AlertPage
 

@@ -11,10 +11,11 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
 from flowapp.accounts.access import page, signed_in
+from flowapp.accounts.errors import AccountError
 from flowapp.accounts.forms import WorkspaceForm
 from flowapp.accounts.models import Membership
 from flowapp.accounts.selectors import list_memberships, may_make_workspaces
-from flowapp.accounts.services import AccountError, make_workspace
+from flowapp.accounts.services import make_workspace
 from flowapp.accounts.sole_control import see_ended_credentials
 from flowapp.home.search import find
 from flowapp.web.docs import read_page

@@ -15,12 +15,12 @@ from rest_framework.exceptions import APIException
 from rest_framework.generics import ListAPIView
 from rest_framework.permissions import AllowAny
 from rest_framework.renderers import JSONRenderer
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.authentication import author_of
 from flowapp.accounts.permissions import workspace_role
+from flowapp.accounts.requests import Request
 from flowapp.accounts.roles import is_at_least
 from flowapp.api.openapi import ETAG, if_match
 from flowapp.api.paging import FlowCursorPagination
@@ -88,6 +88,7 @@ class VersionPage(FlowCursorPagination):
 class Pipelines(ListAPIView[Pipeline]):
     """All pipelines, and new ones: `{"document": {…}}` or its text, or `{"id", "name"}` for one without a version."""
 
+    request: Request
     serializer_class = PipelineSerializer
     pagination_class = PipelinePage
     permission_classes = (workspace_role(),)
@@ -156,6 +157,7 @@ class PipelineDocument(APIView):
 
 
 class Versions(ListAPIView[PipelineVersion]):
+    request: Request
     serializer_class = VersionSerializer
     pagination_class = VersionPage
     permission_classes = (workspace_role(),)

@@ -87,8 +87,9 @@ def _tables_of(document: Any) -> Iterator[Table]:
     nodes = document.get("nodes") if isinstance(document, dict) else None
     for node in nodes if isinstance(nodes, list) else ():
         if isinstance(node, dict) and node.get("kind") == "target":
-            parts = [node.get(field) for field in Table._fields]
-            if all(isinstance(part, str) and part and "\0" not in part for part in parts):
+            given = [node.get(field) for field in Table._fields]
+            parts = [part for part in given if isinstance(part, str) and part and "\0" not in part]
+            if len(parts) == len(given):
                 yield Table(*parts)
 
 

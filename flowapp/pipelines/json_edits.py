@@ -161,7 +161,7 @@ def _read_pointer(text: Any) -> Pointer:
 def resolve_pointer(value: Any, text: Any) -> Pointer:
     """The place that a pointer names in a document, with indices as numbers; the last step may not exist there yet."""
     place = ROOT
-    for step in _read_pointer(text):
+    for step in map(str, _read_pointer(text)):
         holder = value_at(value, place)
         if isinstance(holder, list) and (_INDEX.fullmatch(step) or step == "-"):
             place = place / (len(holder) if step == "-" else int(step))
@@ -236,7 +236,7 @@ def _insert(spans: Spans, place: Pointer, value: _Value) -> str:
     if not holder:
         return _insert_first(spans, place.parent, key, value)
     children = _children(spans, place.parent, holder)
-    index = place[-1] if isinstance(holder, list) else len(children)
+    index = int(place[-1]) if isinstance(holder, list) else len(children)
     if index < len(children):
         start = children[index][0]
         gap = _gap_before(spans.text, start)

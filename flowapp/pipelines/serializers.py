@@ -72,7 +72,7 @@ class VersionConflictSerializer(ProblemSerializer):
 
 class DraftStepSerializer(CamelSerializer[Any]):
     position = serializers.IntegerField(source="number")
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field, not the option of serializers
     at = serializers.DateTimeField()
 
 
@@ -92,7 +92,7 @@ class DraftSerializer(CamelSerializer[DraftView]):
     steps = DraftStepSerializer(many=True)
     diagnostics = DiagnosticSerializer(many=True, source="checked.diagnostics")
     skipped = SkippedSerializer(many=True, source="checked.skipped")
-    read_only = serializers.SerializerMethodField(help_text="Whether this text cannot be edited as a document.")
+    read_only = serializers.SerializerMethodField(help_text="Whether this text cannot be edited as a document.")  # type: ignore[assignment]  # a field, not the option of serializers
 
     def get_read_only(self, view: DraftView) -> bool:
         return not self.context["can_edit"] or view.document is None
@@ -146,7 +146,7 @@ class SaveDraftRequest(CamelSerializer[Any]):
 
 class DraftTextRequest(CamelSerializer[Any]):
     text = TextField(allow_blank=True, trim_whitespace=False, help_text="The whole text, valid or not.")
-    label = _words(help_text="What the step is called in the history.")
+    label = _words(help_text="What the step is called in the history.")  # type: ignore[assignment]  # a field, not the option of serializers
     position = NumberField(required=False, allow_null=True, help_text="The step that the change was made from.")
 
 
@@ -154,5 +154,5 @@ class DraftPatchRequest(CamelSerializer[Any]):
     """Such an object, or a bare JSON Patch as `application/json-patch+json`."""
 
     patch = JsonPatchField()
-    label = _words(help_text="What the step is called in the history.")
+    label = _words(help_text="What the step is called in the history.")  # type: ignore[assignment]  # a field, not the option of serializers
     position = NumberField(required=False, allow_null=True, help_text="The step that the change was made from.")

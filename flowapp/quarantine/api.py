@@ -9,13 +9,14 @@ from django.http import HttpResponseBase
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
+from executors.target_database import Verb
 from flowapp.accounts.models import User
 from flowapp.accounts.permissions import workspace_role
+from flowapp.accounts.requests import Request
 from flowapp.accounts.roles import require_values
 from flowapp.api.queries import read_query
 from flowapp.api.serializers import ProblemSerializer
@@ -90,11 +91,9 @@ class Error(APIView):
         before = next(iter(find_entries(request.workspace, get_run(request.workspace, run), [row_id])))
         if "revision" in data and data["revision"] != (before["revision"] or 0):
             raise _changed(key)
-        if "cells" in data:
-            verb, cells = "fix", {(run, row_id): data["cells"]}
-        else:
-            verb, cells = _VERBS.get((before["status"], data.get("status", "")), ""), None
-        if not verb:
+        cells = {(run, row_id): data["cells"]} if "cells" in data else None
+        verb = "fix" if cells else _VERBS.get((before["status"], data.get("status", "")))
+        if verb is None:
             raise FlowError(
                 "errors.status_not_possible",
                 f"The row is {before['status']}: it cannot become {data.get('status') or 'anything'}.",
@@ -107,7 +106,7 @@ class Error(APIView):
         return Response(EntriesSerializer({"results": [entry_document(e, request.role) for e in after]}).data)
 
 
-_VERBS: dict[tuple[str, str], Any] = {
+_VERBS: dict[tuple[str, str], Verb] = {
     ("open", "ignored"): "ignore",
     ("fixed", "ignored"): "ignore",
     ("ignored", "open"): "reopen",

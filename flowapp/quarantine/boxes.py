@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from flowapp.accounts.models import Workspace
 from flowapp.quarantine.selectors import EntryFilter
@@ -34,7 +35,7 @@ def known_rules(workspace: Workspace, wanted: EntryFilter) -> list[KnownRule]:
     return sorted(rules, key=lambda known: (known.name, known.rule, known.field or ""))
 
 
-def _runs(workspace: Workspace, wanted: EntryFilter) -> list[object]:
+def _runs(workspace: Workspace, wanted: EntryFilter) -> list[UUID]:
     if wanted.run is not None:
         return [wanted.run.pk]
     runs = Run.objects.filter(workspace=workspace, purpose__in=LOADS)

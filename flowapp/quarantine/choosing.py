@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from django.db.models.functions import Now
 
-from executors.target_database import HIGHEST
+from executors.target_database import HIGHEST, Entry
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.places import places_of
-from flowapp.quarantine.selectors import KEYS, Entry, EntryFilter, find_entries_of_runs, page_wanted, reach, runs_here
+from flowapp.quarantine.selectors import KEYS, EntryFilter, find_entries_of_runs, page_wanted, reach, runs_here
 from flowapp.runs.holds import Decider
 from flowapp.runs.selectors import get_run
 from ir.errors import FlowError
@@ -56,7 +56,7 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
 
 def choose_alike(workspace: Workspace, wanted: EntryFilter, by: Decider) -> Selection:
     """The rows of one pipeline that have something in common, the newest first, within bounds."""
-    pipeline = wanted.run.pipeline if wanted.run else wanted.pipeline
+    pipeline = wanted.of_pipeline
     if pipeline is None:
         raise FlowError(
             "errors.several_pipelines", "Select rows of one pipeline at a time.", hint="Name a pipeline or a run."

@@ -19,12 +19,12 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import connections
 from django.http import HttpRequest, StreamingHttpResponse
 
-from executors.target_database import MARKS
+from executors.target_database import MARKS, Entry
 from flowapp.accounts.models import Workspace
 from flowapp.batches import in_batches
 from flowapp.quarantine.places import places_of
 from flowapp.quarantine.records import note_decision, note_sent
-from flowapp.quarantine.selectors import Entry, EntryFilter, narrow, owner_of, reach
+from flowapp.quarantine.selectors import EntryFilter, narrow, owner_of, reach
 from flowapp.quarantine.values import text_of
 from flowapp.runs.holds import Decider
 
@@ -86,7 +86,7 @@ class Sending:
     """The note of an export: made before the first row goes out, its number added once the last one has."""
 
     def __init__(self, workspace: Workspace, wanted: EntryFilter, kind: str, by: Decider) -> None:
-        pipeline = wanted.pipeline or (wanted.run and wanted.run.pipeline)
+        pipeline = wanted.of_pipeline
         details = {"wanted": wanted.words(), "format": kind}
         self._decision = note_decision(workspace, pipeline, "export", by, rows=-1, details=details)
         self._rows = 0

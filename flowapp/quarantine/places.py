@@ -34,7 +34,7 @@ def places_of(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) 
     What an older version put behind a connection that was removed since can be reached no more, and is left out.
     """
     if run is not None:
-        return _places(PipelineVersion.objects.filter(pk=run.version_id))
+        return _places(PipelineVersion.objects.filter(runs=run))
     newest, ran = Q(number=F("pipeline__latest_number")), Exists(Run.objects.filter(version=OuterRef("pk")))
     versions = PipelineVersion.objects.filter(workspace=workspace, **({"pipeline": pipeline} if pipeline else {}))
     connections = set(Connection.objects.filter(workspace=workspace).values_list("name", flat=True))

@@ -95,7 +95,7 @@ def _throw_away(sweep: _Sweep, places: Sequence[Place], days: int, by: Decider, 
             details = {"wanted": wanted.words(), "olderThanDays": days, "before": sweep.before.isoformat()}
             note_decision(
                 sweep.workspace,
-                wanted.pipeline or (wanted.run and wanted.run.pipeline),
+                wanted.of_pipeline,
                 "purge",
                 by,
                 rows=sweep.gone,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from django.db import transaction
 
@@ -196,7 +197,7 @@ def _rows_of(pipeline: Pipeline, group: _Group, column: str, overwrite: Collecti
 def _computed_by(pipeline: Pipeline, column: str, group: _Group) -> list[str]:
     """The runs that have computed the column of these rows before: what else differs from the source was typed."""
     runs = runs_here(pipeline.workspace, {row.mend_run for row in group.rows if row.mend_run})
-    before = RowJob.objects.filter(run__in=runs, column=column).values_list("run_id", flat=True)
+    before = RowJob.objects.filter(run__in=map(UUID, runs), column=column).values_list("run_id", flat=True)
     return [str(run) for run in before]
 
 

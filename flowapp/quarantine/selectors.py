@@ -47,6 +47,11 @@ class EntryFilter:
     replay: str | None = None
     search: str | None = None
 
+    @property
+    def of_pipeline(self) -> Pipeline | None:
+        """The one pipeline whose entries these are; None where they are of all."""
+        return self.run.pipeline if self.run else self.pipeline
+
     def words(self) -> dict[str, Any]:
         """What may be kept of it: whether text was looked for, not which."""
         named = {

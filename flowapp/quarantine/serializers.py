@@ -59,7 +59,7 @@ class EntriesSerializer(WireSerializer[Any]):
 
 class EntryPageSerializer(EntriesSerializer):
     next = serializers.URLField(allow_null=True)
-    partial = serializers.BooleanField(help_text="A search stopped before the end; `next` goes on from there.")
+    partial = serializers.BooleanField(help_text="A search stopped before the end; `next` goes on from there.")  # type: ignore[assignment]  # a field, not the option of serializers
 
 
 class ViolationCountSerializer(WireSerializer[Any]):

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from executors.target_database import SUPERSEDED, KeptRow
+from executors.target_database import SUPERSEDED, Entry, KeptRow
 from flowapp.accounts.roles import may_see_values
-from flowapp.quarantine.selectors import Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from executors.errors import Failure
-from executors.target_database import STATUSES, WITHOUT_VALUES
+from executors.target_database import STATUSES, WITHOUT_VALUES, Entry
 from flowapp.accounts.access import page
 from flowapp.accounts.roles import may_see_values
 from flowapp.pipelines.selectors import get_pipeline
@@ -22,7 +22,7 @@ from flowapp.quarantine.boxes import fields_of, known_rules, names_of_rules, oth
 from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
 from flowapp.quarantine.forms import wanted_of
 from flowapp.quarantine.journal import KEPT_BACK
-from flowapp.quarantine.selectors import Entry, EntryFilter, list_entries_of_row, page_wanted
+from flowapp.quarantine.selectors import EntryFilter, list_entries_of_row, page_wanted
 from flowapp.quarantine.values import cells_of
 from flowapp.runs.load_units.selectors import line_of
 from flowapp.runs.models import Run

@@ -18,7 +18,6 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from executors.errors import Failure
 from flowapp.accounts.access import page
-from flowapp.accounts.models import User
 from flowapp.accounts.roles import require_values
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.deciding import decide, reach_parts
@@ -266,7 +265,7 @@ def _days_in(text: str) -> int | None:
 
 
 def decider(request: HtmxRequest) -> Decider:
-    return Decider(str(request.user), cast("User", request.user))
+    return Decider(str(request.user), request.user)
 
 
 def _get(request: HtmxRequest, key: UUID) -> Selection:

@@ -9,11 +9,11 @@ from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.generics import ListAPIView
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.authentication import author_of
+from flowapp.accounts.requests import Request
 from flowapp.accounts.roles import may_see_values
 from flowapp.api.paging import FlowCursorPagination
 from flowapp.api.queries import read_query
@@ -44,6 +44,7 @@ class RunPage(FlowCursorPagination):
 class Runs(ListAPIView[Run]):
     """Runs, newest first."""
 
+    request: Request
     serializer_class = RunSummarySerializer
     pagination_class = RunPage
 

@@ -57,11 +57,11 @@ def execute_claimed(
     keeper = LeaseKeeper(claim, minutes * 60)
     keeper.start()
     try:
-        error = _attempt(claim, run, engine or engine_for(run), keeper, can_wait)
-        if error is not None:
-            before_end(error)
-            end_badly(claim, run, keeper.reason or error)
-        return error
+        ended_by = _attempt(claim, run, engine or engine_for(run), keeper, can_wait)
+        if ended_by is not None:
+            before_end(ended_by)
+            end_badly(claim, run, keeper.reason or ended_by)
+        return ended_by
     finally:
         keeper.stop()
 

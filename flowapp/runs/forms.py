@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
+from django.db.models import TextChoices
 
-from flowapp.accounts.models import Workspace
 from flowapp.pipelines.filters import PipelineFilter
 from flowapp.runs.models import State, Trigger
 
@@ -18,17 +16,12 @@ class MomentInput(forms.DateTimeInput):
         super().__init__(format="%Y-%m-%dT%H:%M")
 
 
+def _named(choices: type[TextChoices]) -> list[tuple[str, str]]:
+    return [("", "any"), *((choice.value, choice.value.replace("_", " ")) for choice in choices)]
+
+
 class RunFilter(PipelineFilter):
-    state = forms.ChoiceField(required=False)
-    trigger = forms.ChoiceField(required=False)
+    state = forms.ChoiceField(required=False, choices=_named(State))
+    trigger = forms.ChoiceField(required=False, choices=_named(Trigger))
     since = forms.DateTimeField(required=False, label="From (UTC)", widget=MomentInput)
     until = forms.DateTimeField(required=False, label="To (UTC)", widget=MomentInput)
-
-    def __init__(self, workspace: Workspace, *args: Any, **kwargs: Any) -> None:
-        super().__init__(workspace, *args, **kwargs)
-        self.fields["state"].choices = [("", "any"), *_named(State)]
-        self.fields["trigger"].choices = [("", "any"), *_named(Trigger)]
-
-
-def _named(choices: Any) -> list[tuple[str, str]]:
-    return [(choice.value, choice.value.replace("_", " ")) for choice in choices]

@@ -52,7 +52,7 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
         HeldLoad.objects.create(
             workspace_id=run.workspace_id,
             run=run,
-            node=held.node,
+            node=held.node or "",
             attempt=claim.attempt,
             reasons=[asdict(reason) for reason in held.reasons],
             effect=held.effect.to_json(),
@@ -208,7 +208,7 @@ def _clean_up(run: Run, hold: HeldLoad) -> None:
 def _files_of(run: Run, hold: HeldLoad) -> set[ClaimedFile]:
     batches = in_batches(hold.kept["units"])
     found = (units_of(run.pipeline_id, batch).values_list("name", "size", "mtime_ns") for batch in batches)
-    return {ClaimedFile(*values) for values in chain.from_iterable(found)}
+    return {ClaimedFile(name, size, mtime) for name, size, mtime in chain.from_iterable(found) if mtime is not None}
 
 
 def drop_staged(run: Run, hold: HeldLoad) -> None:

@@ -172,7 +172,7 @@ def _job(run: Run) -> RunJob:
         run_id=str(run.pk),
         tenant=str(run.workspace_id),
         pipeline=document,
-        version=run.version.number,
+        version=run.version_number or 0,
         attempt=run.attempt,
         token=run.token,
         connections=resolve_connections(run.workspace, document),

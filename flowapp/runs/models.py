@@ -154,7 +154,9 @@ class Run(models.Model):
     @property
     def document(self) -> str:
         """The text of what it runs."""
-        return self.draft_document or self.version.document
+        if self.draft_document or self.version is None:
+            return self.draft_document
+        return self.version.document
 
     @property
     def version_number(self) -> int | None:

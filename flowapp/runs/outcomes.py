@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
@@ -292,7 +293,7 @@ def _outcome_of(error: Cancelled) -> State:
     return State.FAILED if error.code == "run.time_limit" else State.CANCELLED
 
 
-def end_queued(run_id: object) -> None:
+def end_queued(run_id: UUID | str) -> None:
     """Cancel a run that waits in the queue. If an earlier attempt may have committed, its targets are asked first; an
     approved one has files in its hands and other runs behind it."""
     waiting = Run.objects.filter(pk=run_id, state__in=CLAIMABLE, cancel_requested=True)

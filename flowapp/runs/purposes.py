@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from executors.api import RunKind, list_steps
 from executors.api import run as run_attempt
@@ -68,7 +68,7 @@ class PurposeSpec:
     @property
     def kind(self) -> RunKind:
         """What `executors` calls it."""
-        return self.purpose.value
+        return cast("RunKind", self.purpose.value)
 
     @property
     def engine(self) -> Engine:

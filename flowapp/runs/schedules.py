@@ -31,6 +31,8 @@ def fire_due(now: datetime) -> int:
 def _fire(pipeline: Pipeline, now: datetime) -> bool:
     """However many times were missed, one run catches up."""
     due_at = pipeline.next_fire_at
+    if due_at is None:
+        return False
     try:
         schedule = read_schedule(pipeline.schedule)
     except ValueError:

@@ -63,9 +63,10 @@ def sum_loads(runs: Iterable[Run]) -> dict[UUID, dict[str, int | None]]:
     keys = {run.pk for run in runs}
     targets = NodeRun.objects.filter(run__in=keys).exclude(rows_loaded=None)
     sums = targets.values("run").annotate(loaded=Sum("rows_loaded"), rejected=Sum("rows_rejected"))
-    loads = {row.pop("run"): row for row in sums}
+    counts = sums.values_list("run", "loaded", "rejected")
+    loads = {key: {"loaded": loaded, "rejected": rejected} for key, loaded, rejected in counts}
     early = rejected_before_load(keys - loads.keys())
-    return {**loads, **{key: {"loaded": None, "rejected": rejected} for key, rejected in early.items()}}
+    return loads | {key: {"loaded": None, "rejected": rejected} for key, rejected in early.items()}
 
 
 def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.contrib import messages
@@ -27,7 +27,7 @@ from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 
 if TYPE_CHECKING:
-    from flowapp.accounts.models import User
+    pass
 
 
 @require_GET
@@ -116,4 +116,4 @@ def discard(request: HtmxRequest, run: UUID) -> HttpResponse:
 
 
 def _decider(request: HtmxRequest) -> Decider:
-    return Decider(str(request.user), cast("User", request.user))
+    return Decider(str(request.user), request.user)

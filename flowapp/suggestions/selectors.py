@@ -73,8 +73,10 @@ def target_of(view: DraftView, node: str) -> Target:
 
 
 def _saved_target(pipeline: Pipeline, node: str) -> Target | None:
-    document = read_document(get_version(pipeline).document) if pipeline.latest_number else None
-    for target in document.targets() if document else ():
+    if not pipeline.latest_number:
+        return None
+    document = read_document(get_version(pipeline).document)
+    for target in document.targets():
         if any(validate.id == node for validate in document.path_to(target).validates):
             return target
     return None
@@ -125,7 +127,7 @@ def list_proposals(samples: Sequence[Sample], node: Mapping[str, Any]) -> list[P
 def read_rule(spec: Any) -> RowRule:
     """A row rule as it stands in a document; raises FlowError."""
     kind = spec.get("type") if isinstance(spec, dict) else None
-    if kind not in RULES:
+    if not isinstance(kind, str) or kind not in RULES:
         raise FlowError("rule.type_unknown", f"Unknown rule {kind!r}.", hint=f"Rules: {', '.join(RULES)}.")
     try:
         rule = RULES[kind].model_validate({"onFail": "warn", **spec})

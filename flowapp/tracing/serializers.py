@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from flowapp.api.serializers import CamelSerializer, OptionalTextField, RowField, WireSerializer
+from flowapp.api.serializers import CamelSerializer, OptionalTextField, RowField, WireSerializer, represent_all
 from flowapp.tracing.selectors import FoundRow, Place, TargetTrace
 
 
@@ -71,7 +71,7 @@ class TargetTraceSerializer(CamelSerializer[TargetTrace]):
 
     @extend_schema_field(LeftOutSerializer(many=True))
     def get_left_out_lately(self, trace: TargetTrace) -> list[dict[str, Any]]:
-        return LeftOutSerializer([{"why": why, "rows": rows} for why, rows in trace.left_out], many=True).data
+        return represent_all(LeftOutSerializer, ({"why": why, "rows": rows} for why, rows in trace.left_out))
 
 
 class TraceSerializer(CamelSerializer[Any]):

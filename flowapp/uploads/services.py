@@ -56,7 +56,7 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
         self.request.upload_is_too_large = True  # type: ignore[union-attr]
 
 
-def uploaded_file(request: HttpRequest) -> UploadedFile:
+def uploaded_file(request: HttpRequest) -> UploadedFile[bytes]:
     """The request's file `file`; raises InvalidUpload."""
     found = request.FILES.get("file")
     if getattr(request, "upload_is_too_large", False):
@@ -70,7 +70,7 @@ def uploaded_file(request: HttpRequest) -> UploadedFile:
     return found
 
 
-def keep_upload(workspace: Workspace, folder: str, file: UploadedFile, user: User | None = None) -> Upload:
+def keep_upload(workspace: Workspace, folder: str, file: UploadedFile[bytes], user: User | None = None) -> Upload:
     """Put an uploaded file into a folder of the workspace and note that it is there. Raises InvalidUpload.
 
     A file is there whole or not at all, and never in the place of another.
@@ -102,7 +102,7 @@ def keep_upload(workspace: Workspace, folder: str, file: UploadedFile, user: Use
 
 
 @contextmanager
-def _beside(file: UploadedFile) -> Iterator[tuple[Path, str]]:
+def _beside(file: UploadedFile[bytes]) -> Iterator[tuple[Path, str]]:
     """The bytes in a file on the same disk as all workspaces' folders, out of the sight of sources, and their hash."""
     waiting = settings.FILES_ROOT / ".uploads"
     waiting.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def _safe_name(name: str) -> str:
     return name
 
 
-def _require_readable(name: str, file: UploadedFile) -> None:
+def _require_readable(name: str, file: UploadedFile[bytes]) -> None:
     """Refuse what no format reads: a run would take its bytes for text and reject every row."""
     file.seek(0)
     found = unreadable_kind(file.read(HEAD_BYTES))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from django.urls import path
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from flowapp.accounts.requests import Request
 from flowapp.api.bodies import Reason, read_reason
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.watermarks.places import Place, place_of

@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 ToastKind = Literal["success", "info", "warning", "danger"]
 
 
-class HtmxRequest(HttpRequest):
-    """What views get. `workspace`, `role` and `membership` are there in views under `@page`."""
+class VisitorRequest(HttpRequest):
+    """What views get that are open to people who have not signed in."""
 
     htmx: HtmxDetails
     user: User | AnonymousUser
+
+
+class HtmxRequest(VisitorRequest):
+    """What all other views get. `workspace`, `role` and `membership` are there in views under `@page`."""
+
+    user: User
     workspace: Workspace
     role: str
     membership: Membership | None

@@ -118,4 +118,7 @@ def _field(rows: QuerySet[Row], name: str) -> Field[Any, Any]:
     """The type of a column, be it the table's own or an annotation of these rows."""
     column = name.lstrip("-")
     annotation = rows.query.annotations.get(column)
-    return annotation.output_field if annotation is not None else rows.model._meta.get_field(column)
+    found = annotation.output_field if annotation is not None else rows.model._meta.get_field(column)
+    if not isinstance(found, Field):
+        raise TypeError(f"rows are not ordered by the relation {name!r}")
+    return found

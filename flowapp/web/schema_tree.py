@@ -29,7 +29,8 @@ class Resolved:
 
     @property
     def type(self) -> str | list[str]:
-        return self.schema.get("type", "")
+        found: str | list[str] = self.schema.get("type", "")
+        return found
 
 
 class SchemaTree:
@@ -69,21 +70,19 @@ class SchemaTree:
             return self.item_of(schema)
         found = resolved.schema
         if isinstance(value, list) or found.get("type") == "array":
-            return found["items"]
-        properties = found.get("properties", {})
-        if step in properties:
-            return properties[step]
-        others = found.get("additionalProperties")
-        if isinstance(others, dict):
-            return others
-        raise KeyError(step)
+            here = found["items"]
+        else:
+            here = found.get("properties", {}).get(step, found.get("additionalProperties"))
+        if not isinstance(here, dict):
+            raise KeyError(step)
+        return here
 
     def item_of(self, schema: Schema) -> Schema:
         """The schema of the items of a list, or of one of `X or list of X`."""
         flat = self._deref(schema)
-        if "oneOf" in flat:
-            return next(option for option in flat["oneOf"] if self._deref(option).get("type") != "array")
-        return flat["items"]
+        single = (option for option in flat.get("oneOf", ()) if self._deref(option).get("type") != "array")
+        items: Schema = next(single) if "oneOf" in flat else flat["items"]
+        return items
 
     def skeleton(self, schema: Schema, tag: str = "") -> Any:
         """The least that may stand here: required members with what they begin with; of a union that of `tag`."""
@@ -130,7 +129,7 @@ def _words(schema: Schema) -> Schema:
 def _tag_of(schemas: list[Schema]) -> str:
     """The property that has a constant of its own in every alternative."""
     constants = [{n for n, p in schema.get("properties", {}).items() if "const" in p} for schema in schemas]
-    shared = set.intersection(*constants)
+    shared: set[str] = set.intersection(*constants)
     return next(n for n in shared if len({schema["properties"][n]["const"] for schema in schemas}) == len(schemas))
 
 

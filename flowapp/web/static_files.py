@@ -32,7 +32,7 @@ def fingerprint(name: str) -> str:
     return hashlib.sha256(Path(found).read_bytes()).hexdigest()[:12]
 
 
-class StaticFilesMiddleware(WhiteNoiseMiddleware):
+class StaticFilesMiddleware(WhiteNoiseMiddleware):  # type: ignore[misc]  # whitenoise has no types
     """WhiteNoise, but files go out whole and compressed: an ASGI server cannot stream an open file."""
 
     @staticmethod

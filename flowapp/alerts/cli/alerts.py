@@ -42,6 +42,7 @@ def add_parser(commands: Any) -> None:
 def list_alerts(args: Namespace) -> Outcome:
     from flowapp.alerts import selectors
     from flowapp.alerts.serializers import AlertSerializer
+    from flowapp.api.serializers import represent_all
     from flowapp.pipelines.selectors import get_pipeline
 
     workspace = current_workspace()
@@ -53,7 +54,7 @@ def list_alerts(args: Namespace) -> Outcome:
         severity=args.severity or "",
         pipeline=get_pipeline(workspace, args.pipeline) if args.pipeline else None,
     )
-    found = list(AlertSerializer(alerts, many=True).data)
+    found = represent_all(AlertSerializer, alerts)
     return Outcome({"alerts": found}, lambda console: _show_alerts(console, found))
 
 
@@ -77,9 +78,10 @@ def _known_kind(kind: str | None) -> str:
 def list_kinds(args: Namespace) -> Outcome:
     from flowapp.alerts.kinds import KINDS
     from flowapp.alerts.serializers import AlertKindSerializer
+    from flowapp.api.serializers import represent_all
 
     columns = {"kind": "KIND", "title": "WHAT", "resolvedBy": "RESOLVED BY", "toldByChannels": "SENT BY CHANNELS"}
-    return listed("kinds", AlertKindSerializer(KINDS, many=True).data, columns, "")
+    return listed("kinds", represent_all(AlertKindSerializer, KINDS), columns, "")
 
 
 def acknowledge_alert(args: Namespace) -> Outcome:

@@ -18,6 +18,7 @@ class Address(Protocol):
     """Where a channel sends, and all that it takes to do so: a dataclass for each kind."""
 
     kind: ClassVar[str]
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ def test_connection(args: Namespace) -> Outcome:
     from flowapp.connections import services
 
     connection = services.probe_connection(current_workspace(), args.name)
-    result = {"name": connection.name, **connection.last_test}
+    result = {"name": connection.name, **(connection.last_test or {})}
     return Outcome(result, lambda console: _show_test(console, result), 0 if result["ok"] else FAILED)
 
 

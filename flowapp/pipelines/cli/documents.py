@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ir.documents import Syntax
     from ir.parse import Parsed
 
-SYNTAX_BY_SUFFIX = {".json": "json", ".toml": "toml"}
+SYNTAX_BY_SUFFIX: dict[str, Syntax] = {".json": "json", ".toml": "toml"}
 STDIN = "-"
 
 
@@ -28,7 +28,7 @@ def is_file(name: str) -> bool:
     return name == STDIN or "/" in name or "." in name
 
 
-def read_file(name: str) -> tuple[bytes, str]:
+def read_file(name: str) -> tuple[bytes, Syntax]:
     """A document's bytes and its syntax, by suffix; what comes from `-` is JSON if it begins with a brace."""
     if name == STDIN:
         content = sys.stdin.buffer.read()

@@ -338,6 +338,7 @@ def _show_runs(console: Console, runs: list[Run]) -> None:
 
 
 def show_results(args: Namespace) -> Outcome:
+    from flowapp.api.serializers import represent_all
     from flowapp.quarantine.results import page_results
     from flowapp.quarantine.serializers import RowResultSerializer
     from flowapp.runs.rule_names import names_of
@@ -346,7 +347,7 @@ def show_results(args: Namespace) -> Outcome:
     workspace = current_workspace()
     run = find_run(workspace, args.run)
     found = page_results(run, result=args.result, limit=args.limit)
-    rows = [RowResultSerializer(row).data for row in found.rows]
+    rows = represent_all(RowResultSerializer, found.rows)
     names = names_of(workspace, [str(run.pk)], {rule for row in rows for rule in row["rules"]})
     document = {"run": str(run.pk), "counts": found.counted, "listed": found.listed, "results": rows}
     return Outcome(document, lambda console: _show_results(console, found, rows, names, args.limit))
@@ -395,8 +396,8 @@ def export(args: Namespace) -> Outcome:
     sending = Sending(workspace, wanted, args.format, Decider("the command line"))
     found = sending.count(chain(first, entries))
     if getattr(args, "json", False):
-        entries = [{k: v for k, v in entry.items() if k != "tenant"} for entry in sending.note(found)]
-        return Outcome({"errors": entries}, lambda console: None)
+        shown = [{k: v for k, v in entry.items() if k != "tenant"} for entry in sending.note(found)]
+        return Outcome({"errors": shown}, lambda console: None)
 
     # Read while the databases are there, printed past the console, which would wrap it.
     kept = SpooledTemporaryFile(max_size=MEMORY_BYTES, mode="w+", newline="")  # noqa: SIM115 - `_copy_out` closes it

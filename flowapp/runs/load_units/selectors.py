@@ -90,16 +90,15 @@ def rows_read(units: Iterable[LoadUnit]) -> dict[UUID, dict[str, int | None]]:
     counted per file. `rejected` is None where nobody knows; `files` leaves out those that a later run has taken up.
     """
     runs = {unit.run_id for unit in units if unit.run_id}
-    sums = {
-        "rows": Sum("rows_out", filter=Q(kind="source")),
-        "rejected": Sum("rows_rejected", filter=Q(kind="target")),
-    }
-    counts = NodeRun.objects.filter(run__in=runs).values("run").annotate(**sums).exclude(rows=None)
+    nodes = NodeRun.objects.filter(run__in=runs).values("run")
+    counts = nodes.annotate(
+        rows=Sum("rows_out", filter=Q(kind="source")), rejected=Sum("rows_rejected", filter=Q(kind="target"))
+    ).exclude(rows=None)
     files = LoadUnit.objects.filter(run__in=runs).exclude(state=UnitState.SKIPPED).values("run")
     counted = dict(files.annotate(files=Count("pk")).values_list("run", "files"))
-    read = {row.pop("run"): row for row in counts}
-    early = rejected_before_load({run for run, row in read.items() if row["rejected"] is None})
+    read = list(counts.values_list("run", "rows", "rejected"))
+    early = rejected_before_load({run for run, _, rejected in read if rejected is None})
     return {
-        run: {**row, "rejected": early.get(run, row["rejected"]), "files": counted.get(run, 0)}
-        for run, row in read.items()
+        run: {"rows": rows, "rejected": early.get(run, rejected), "files": counted.get(run, 0)}
+        for run, rows, rejected in read
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, QuerySet
@@ -17,7 +18,7 @@ from flowapp.runs.models import CommitRecord, Run
 from ir.errors import FlowError
 
 
-def units_of(pipeline_id: object, hashes: Sequence[str]) -> QuerySet[LoadUnit]:
+def units_of(pipeline_id: UUID, hashes: Sequence[str]) -> QuerySet[LoadUnit]:
     """The units of these bytes, without the other names under which they were left out."""
     return LoadUnit.objects.filter(pipeline_id=pipeline_id, sha256__in=hashes).exclude(state=UnitState.SKIPPED)
 
@@ -30,7 +31,8 @@ def forgotten(pipeline: Pipeline, hashes: Iterable[str]) -> dict[str, int]:
     for batch in in_batches(wanted):
         single = units_of(pipeline.pk, batch).exclude(forgotten_token=None)
         for sha256, token in single.values_list("sha256", "forgotten_token"):
-            found[sha256] = max(token, found.get(sha256, token))
+            if token is not None:
+                found[sha256] = max(token, found.get(sha256, token))
     return found
 
 

@@ -68,6 +68,7 @@ def _sample(view: DraftView) -> None:
 
 
 def try_rule(args: Namespace) -> Outcome:
+    from flowapp.api.serializers import represent_all
     from flowapp.suggestions import selectors
     from flowapp.suggestions.serializers import TrialSerializer
 
@@ -79,7 +80,7 @@ def try_rule(args: Namespace) -> Outcome:
     target = selectors.target_of(view, args.node)
     rule = selectors.read_rule(spec)
     samples = selectors.list_samples(view.draft.pipeline, target)
-    tried = [TrialSerializer(one).data for one in selectors.try_on_samples(rule, samples, target)]
+    tried = represent_all(TrialSerializer, selectors.try_on_samples(rule, samples, target))
     return said({"rule": spec, "results": tried}, *_lines(tried))
 
 

@@ -43,13 +43,14 @@ def add_parser(commands: Any) -> None:
 
 
 def show_watermarks(args: Namespace) -> Outcome:
+    from flowapp.api.serializers import represent_all
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.watermarks.places import places_of
     from flowapp.watermarks.selectors import get_watermark
     from flowapp.watermarks.serializers import WatermarkSerializer
 
     pipeline = get_pipeline(current_workspace(), args.pipeline)
-    marks = [WatermarkSerializer(get_watermark(place)).data for place in places_of(pipeline)]
+    marks = represent_all(WatermarkSerializer, map(get_watermark, places_of(pipeline)))
     return Outcome({"pipeline": pipeline.slug, "watermarks": marks}, lambda console: _show(console, marks))
 
 

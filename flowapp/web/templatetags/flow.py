@@ -64,7 +64,7 @@ def icon(name: str, extra: str = "") -> SafeString:
 
 
 @register.filter
-def thousands(number: int | float | None) -> str:
+def thousands(number: int | float | str | None) -> str:
     """1234567 → 1,234,567; nothing for a number that nobody knows, which is not 0."""
     return NOTHING if number in (None, "") else f"{number:,}"
 
