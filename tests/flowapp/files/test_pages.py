@@ -145,7 +145,7 @@ def test_an_editor_leaves_a_failed_file_out(as_, run):
     client.post(f"{FILES}{found.pk}/leave-out/", {"reason": "Never needed."})
 
     found.refresh_from_db()
-    assert (found.state, found.reason) == (UnitState.SKIPPED, "Left out: Never needed.")
+    assert (found.state, found.reason) == (UnitState.SKIPPED, "Skipped: Never needed.")
     assert "Skip…" not in words(client.get(FILES))
 
 

@@ -103,7 +103,7 @@ def test_a_failed_file_that_is_left_out_stands_in_nobodys_way_and_may_come_again
     for _ in range(2):
         fail_units(run, "files", {ONE: file("a.csv")}, "Bad rows.")
         left = leave_out(LoadUnit.objects.get(state="failed"), "Never needed.")
-        assert (states(), left.reason) == ([("a.csv", "skipped")], "Left out: Never needed.")
+        assert (states(), left.reason) == ([("a.csv", "skipped")], "Skipped: Never needed.")
     assert failed_names(run.pipeline_id, "files") == set()
 
 

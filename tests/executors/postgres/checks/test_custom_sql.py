@@ -111,7 +111,7 @@ def test_what_the_guard_refuses_is_refused_again_at_the_run(load, checking, text
 def test_a_query_that_takes_too_long_is_ended(load, checking):
     slow = query("SELECT 1 FROM generate_series(1, 100000) AS a, generate_series(1, 100000) AS b WHERE a + b < 0")
     checking.probe(load, slow)  # which does not run it
-    with pytest.raises(Terminal, match="interrupted"):
+    with pytest.raises(Terminal, match="exceeded the limit"):
         checking.run(load, slow)
 
 

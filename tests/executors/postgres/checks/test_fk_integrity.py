@@ -30,7 +30,7 @@ def test_rows_without_their_reference_are_counted(loading, checking, make, schem
     load.stage([(present,), (absent,), (absent,), (None,)])
     report = checking.run(load, fk(schema))
     assert (report.ok, report.observed) == (False, 2)
-    assert report.message == f"2 rows with 1 value of 'c' that {schema}.ref.id lacks"
+    assert report.message == f"2 rows with 1 value of 'c' that {schema}.ref.id does not have"
     assert report.subject == f"c → {schema}.ref.id"
 
 
