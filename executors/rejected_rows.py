@@ -17,7 +17,7 @@ from executors.postgres.ddl import Conn, exists
 from executors.postgres.kept_rows import MARKS, PART_ROWS, KeptPart, KeptReader
 from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantine_table import require_quarantine
-from executors.postgres.quarantined import KeptRow, Owner, find_rows
+from executors.postgres.quarantined import Owner, RejectedRow, find_rows
 from executors.postgres.repeated_rejects import StandIns, find_repeats
 from executors.postgres.replay_results import RowResult
 from executors.postgres.superseding import SUPERSEDED
@@ -38,7 +38,7 @@ class Chosen:
     """A row of the reading, and the table that keeps it. `seen` is the revision that it must have, if any."""
 
     table: TableName
-    row: KeptRow
+    row: RejectedRow
     seen: int | None = None
 
 
@@ -49,7 +49,7 @@ class Choice:
     rows: dict[Place, Chosen] = field(default_factory=dict)
     origins: dict[tuple[str, str], int] = field(default_factory=dict)
     left_out: list[RowResult] = field(default_factory=list)
-    repeats: list[tuple[KeptRow, StandIns]] = field(default_factory=list)
+    repeats: list[tuple[RejectedRow, StandIns]] = field(default_factory=list)
     """Those that are left out because others stand for them."""
     beside: tuple[TableName, ...] = ()
     """Tables that hold other entries of these rows, or may: what becomes of a row is noted in all of them."""
@@ -60,9 +60,9 @@ class Choice:
         return dict(Counter(one.result for one in self.left_out))
 
     @property
-    def by_table(self) -> dict[TableName, dict[Place, KeptRow]]:
+    def by_table(self) -> dict[TableName, dict[Place, RejectedRow]]:
         """The rows by the table that keeps them."""
-        found: dict[TableName, dict[Place, KeptRow]] = {}
+        found: dict[TableName, dict[Place, RejectedRow]] = {}
         for place, chosen in self.rows.items():
             found.setdefault(chosen.table, {})[place] = chosen.row
         return found
@@ -103,7 +103,7 @@ def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, rereads: bo
 
 
 def _repeats(conn: Conn, owner: Owner, ref: RowsRef, fit: Sequence[Chosen]) -> dict[str, StandIns]:
-    rows: dict[TableName, list[KeptRow]] = {}
+    rows: dict[TableName, list[RejectedRow]] = {}
     for chosen in fit:
         rows.setdefault(chosen.table, []).append(chosen.row)
     tables = dict.fromkeys((*rows, *_ready_tables(conn, {chosen.row.run_id for chosen in fit})))

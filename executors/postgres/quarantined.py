@@ -41,7 +41,7 @@ def is_owned(owner: Owner, entry: str) -> sql.Composed:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRow:
+class RejectedRow:
     """A rejected row, by one of its entries. `revision` is that of all its entries."""
 
     id: int
@@ -75,12 +75,12 @@ _ROW = (
 )
 
 
-def find_rows(conn: Conn, owner: Owner, table: TableName, ids: Collection[int]) -> list[KeptRow]:
+def find_rows(conn: Conn, owner: Owner, table: TableName, ids: Collection[int]) -> list[RejectedRow]:
     """The rows of these entries, each once, in the order in which they were rejected."""
     query = sql.SQL(
         'SELECT DISTINCT ON (q."runId", q."rowId") {} FROM {} AS q WHERE q.id = ANY({}::bigint[]) AND {}'
     ).format(sql.SQL(_ROW), identifier_of(table), sql.Literal(list(ids)), is_owned(owner, "q"))
-    found = conn.cursor(row_factory=class_row(KeptRow)).execute(query).fetchall()
+    found = conn.cursor(row_factory=class_row(RejectedRow)).execute(query).fetchall()
     return sorted(found, key=lambda row: row.id)
 
 
@@ -191,7 +191,7 @@ def change_rows(
     conn: Conn,
     owner: Owner,
     tables: Iterable[TableName],
-    rows: Sequence[KeptRow],
+    rows: Sequence[RejectedRow],
     change: Change,
     cells: Mapping[tuple[str, str], Mapping[str, str | None]] | None = None,
 ) -> set[tuple[str, str]]:
@@ -233,7 +233,7 @@ def _update(owner: Owner, table: TableName, change: Change, values: Mapping[str,
     )
 
 
-def _values(rows: Sequence[KeptRow], cells: Mapping[tuple[str, str], Mapping[str, str | None]]) -> dict[str, Any]:
+def _values(rows: Sequence[RejectedRow], cells: Mapping[tuple[str, str], Mapping[str, str | None]]) -> dict[str, Any]:
     return {
         "runs": [row.run_id for row in rows],
         "nodes": [row.node for row in rows],

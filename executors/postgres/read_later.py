@@ -14,7 +14,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import IncrementalRange
 from executors.postgres.load_plan import LoadPlan, Place
 from executors.postgres.names import TableName
-from executors.postgres.quarantined import KeptRow, Owner
+from executors.postgres.quarantined import Owner, RejectedRow
 from executors.postgres.refusals import Refusal
 from executors.postgres.repeated_rejects import contents_of, runs_with
 from executors.postgres.staging import FILE, RECORD
@@ -36,7 +36,7 @@ def bounds_by_place(
     owner: Owner,
     node: str,
     rows_range: IncrementalRange,
-    rows: Mapping[TableName, Mapping[Place, KeptRow]],
+    rows: Mapping[TableName, Mapping[Place, RejectedRow]],
     tables: Iterable[TableName],
 ) -> dict[Place, str | None]:
     """For each row that some later run did not reject: the lowest bound from which such a run has read.
@@ -105,7 +105,7 @@ def _runs_by_place(
     conn: Conn,
     owner: Owner,
     node: str,
-    rows: Mapping[TableName, Mapping[Place, KeptRow]],
+    rows: Mapping[TableName, Mapping[Place, RejectedRow]],
     tables: Iterable[TableName],
 ) -> dict[Place, set[str]]:
     """The runs that have rejected a row like that."""

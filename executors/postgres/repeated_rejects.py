@@ -11,7 +11,7 @@ from psycopg import sql
 
 from executors.postgres.ddl import Conn
 from executors.postgres.names import TableName, identifier_of
-from executors.postgres.quarantined import KeptRow, Owner, is_owned
+from executors.postgres.quarantined import Owner, RejectedRow, is_owned
 
 _CONTENT = sql.SQL("md5(q.row::text)")
 
@@ -25,12 +25,12 @@ class StandIns:
 
 
 def find_repeats(
-    conn: Conn, owner: Owner, node: str, rows: Mapping[TableName, Sequence[KeptRow]], tables: Iterable[TableName]
+    conn: Conn, owner: Owner, node: str, rows: Mapping[TableName, Sequence[RejectedRow]], tables: Iterable[TableName]
 ) -> dict[str, StandIns]:
     """Those of the rows that are one too many, by name, with what stands for them: of equal rows there are as many as
     one run has rejected, less those that were replayed. Mended ones come before others, and newer ones before older
     ones."""
-    equal: dict[str, list[KeptRow]] = defaultdict(list)
+    equal: dict[str, list[RejectedRow]] = defaultdict(list)
     for table, some in rows.items():
         contents = contents_of(conn, table, [row.id for row in some])
         for row in some:

@@ -20,7 +20,7 @@ from executors.postgres.load_plan import LoadPlan, Place, RejectCounts, staged_v
 from executors.postgres.may_replace import is_in
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import write_rejects
-from executors.postgres.quarantined import Change, KeptRow, Owner, change_rows
+from executors.postgres.quarantined import Change, Owner, RejectedRow, change_rows
 from executors.postgres.read_later import READ
 from executors.postgres.refusals import Refusal
 from executors.postgres.repeated_rejects import StandIns
@@ -134,13 +134,13 @@ class ReplayCommit:
     table gains; `repeats` are rows for which others stand."""
 
     owner: Owner
-    rows: Mapping[Place, KeptRow]
+    rows: Mapping[Place, RejectedRow]
     tables: tuple[TableName, ...]
     left_out: Sequence[RowResult]
     by: str = ""
     reason: str = ""
     rows_range: IncrementalRange | None = None
-    repeats: Sequence[tuple[KeptRow, StandIns]] = ()
+    repeats: Sequence[tuple[RejectedRow, StandIns]] = ()
 
     def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
         """Raises Transient, so that nothing is loaded, where a row is no longer as it was read."""
@@ -159,7 +159,7 @@ class ReplayCommit:
         rows, entries = _count_rejects(conn, plan)
         return RejectCounts(rows, entries, Counter(one.result for one in results))
 
-    def _claim(self, conn: Conn, plan: LoadPlan, rows: list[KeptRow]) -> None:
+    def _claim(self, conn: Conn, plan: LoadPlan, rows: list[RejectedRow]) -> None:
         run = sql.Literal(plan.run.run_id)
         sets = {
             "status": sql.SQL("'replayed'"),
@@ -183,7 +183,7 @@ class ReplayCommit:
 
     def _note(self, conn: Conn, plan: LoadPlan, outcomes: Mapping[Place, RowOutcome]) -> None:
         """What became of the others, for whoever looks at them next."""
-        by_outcome: dict[RowOutcome, list[KeptRow]] = {}
+        by_outcome: dict[RowOutcome, list[RejectedRow]] = {}
         for place, outcome in outcomes.items():
             if outcome.result != "loaded":
                 by_outcome.setdefault(outcome, []).append(self.rows[place])
@@ -201,12 +201,12 @@ def close_repeats(
     owner: Owner,
     run_id: str,
     tables: Iterable[TableName],
-    repeats: Iterable[tuple[KeptRow, StandIns]],
+    repeats: Iterable[tuple[RejectedRow, StandIns]],
     loaded: Collection[str] = (),
 ) -> None:
     """Close the rows for which nothing but loaded ones stand, which `run_id` has loaded or a replay before it: they are
     the same rows of the source. In the caller's transaction."""
-    by_run: dict[str, list[KeptRow]] = {}
+    by_run: dict[str, list[RejectedRow]] = {}
     for row, stand_ins in repeats:
         if stand_ins.names <= set(loaded) and (by := run_id if stand_ins.names else stand_ins.replay):
             by_run.setdefault(by, []).append(row)

@@ -12,7 +12,7 @@ from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, exists
 from executors.postgres.fences import require_fence
 from executors.postgres.meta import META, RunRef, find_commit
-from executors.postgres.quarantined import KeptRow
+from executors.postgres.quarantined import RejectedRow
 
 KEPT_DAYS = 730
 """As long as it is kept who decided what about rejected rows."""
@@ -34,7 +34,7 @@ class RowResult:
     rules: Sequence[str] = ()
 
     @classmethod
-    def of(cls, row: KeptRow, result: str, rules: Sequence[str] = ()) -> RowResult:
+    def of(cls, row: RejectedRow, result: str, rules: Sequence[str] = ()) -> RowResult:
         return cls(row.id, row.run_id, row.row_id, row.source_file, row.source_record, result, rules)
 
     @classmethod
@@ -43,7 +43,7 @@ class RowResult:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldResult(RowResult):
+class StoredResult(RowResult):
     """One that is kept. `place` is its number in the list of its replay."""
 
     place: int = 0
@@ -89,7 +89,7 @@ def count_results(conn: Conn, run_id: str, node: str) -> Mapping[str, int]:
 @translate()
 def read_results(
     conn: Conn, run_id: str, node: str, *, result: str | None = None, after: int = 0, limit: int = 50
-) -> list[ToldResult]:
+) -> list[StoredResult]:
     """Up to `limit` rows of a replay behind the place `after`, all or those of one result."""
     with conn.transaction():
         if not exists(conn, META, "replay_results"):
@@ -105,7 +105,7 @@ def read_results(
             sql.SQL("true" if result is None else "result = {}").format(sql.Literal(result)),
             sql.Literal(limit),
         )
-        return conn.cursor(row_factory=class_row(ToldResult)).execute(query).fetchall()
+        return conn.cursor(row_factory=class_row(StoredResult)).execute(query).fetchall()
 
 
 @translate()

@@ -11,7 +11,7 @@ from psycopg import sql
 from executors.postgres.ddl import Conn
 from executors.postgres.meta import RunRef
 from executors.postgres.names import TableName, identifier_of
-from executors.postgres.quarantined import Change, KeptRow, Owner, change_rows
+from executors.postgres.quarantined import Change, Owner, RejectedRow, change_rows
 
 SUPERSEDED = "superseded"
 
@@ -51,7 +51,9 @@ def supersede_replaced(conn: Conn, run: RunRef, tables: Iterable[str]) -> Supers
     return Superseded(entries, tuple(written))
 
 
-def supersede_rows(conn: Conn, owner: Owner, run_id: str, tables: Iterable[TableName], rows: Sequence[KeptRow]) -> None:
+def supersede_rows(
+    conn: Conn, owner: Owner, run_id: str, tables: Iterable[TableName], rows: Sequence[RejectedRow]
+) -> None:
     """Close these rows as ones for which a run stands, in the caller's transaction."""
     sets = {"status": sql.Literal(SUPERSEDED), "supersededBy": sql.Literal(run_id)}
     change_rows(conn, owner, tables, rows, Change(("open", "fixed"), sets, only_dropped=True))

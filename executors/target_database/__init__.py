@@ -15,9 +15,9 @@ from executors.postgres.quarantine_pages import (
     Counted,
     EntryQuery,
 )
-from executors.postgres.quarantined import KeptRow, Owner, Verb
+from executors.postgres.quarantined import Owner, RejectedRow, Verb
 from executors.postgres.replay_results import KEPT_DAYS as RESULTS_KEPT_DAYS
-from executors.postgres.replay_results import ToldResult
+from executors.postgres.replay_results import StoredResult
 from executors.postgres.roles import in_words
 from executors.postgres.row_previews import Cut, RowPreview
 from executors.postgres.samples import KEPT_DAYS as SAMPLES_KEPT_DAYS
@@ -65,9 +65,9 @@ __all__ = [
     "Cut",
     "Entry",
     "EntryQuery",
-    "KeptRow",
     "LoadedRow",
     "Owner",
+    "RejectedRow",
     "Rejects",
     "Row",
     "RowPreview",
@@ -75,8 +75,8 @@ __all__ = [
     "SampleRow",
     "SearchResult",
     "ServerIdentity",
+    "StoredResult",
     "TableName",
-    "ToldResult",
     "Verb",
     "WatermarkChange",
     "WatermarkDoubt",

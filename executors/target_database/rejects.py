@@ -24,7 +24,7 @@ from executors.postgres.quarantine_pages import (
     read_page,
 )
 from executors.postgres.quarantine_table import require_quarantine
-from executors.postgres.quarantined import KeptRow, Owner, Verb, change_of, change_rows, entry_ids, find_rows
+from executors.postgres.quarantined import Owner, RejectedRow, Verb, change_of, change_rows, entry_ids, find_rows
 from executors.postgres.row_previews import read_previews
 from executors.rejected_rows import fields_of_runs, names_in, tables_of_runs
 from executors.target_database.session import open_session
@@ -112,7 +112,7 @@ class Rejects:
         clock (`time.monotonic`) says `until`."""
         return delete_older(self._session, owner, table, query, before, after=after, most=most, until=until)
 
-    def find_rows(self, owner: Owner, table: TableName, ids: Collection[int]) -> list[KeptRow]:
+    def find_rows(self, owner: Owner, table: TableName, ids: Collection[int]) -> list[RejectedRow]:
         """The rows of these entries, each once, in the order in which they were rejected. Raises Terminal where nothing
         can be noted in the table."""
         require_quarantine(self._session, table)
@@ -126,7 +126,7 @@ class Rejects:
         self,
         owner: Owner,
         tables: Iterable[TableName],
-        rows: Sequence[KeptRow],
+        rows: Sequence[RejectedRow],
         verb: Verb,
         by: str,
         reason: str,
@@ -142,7 +142,7 @@ class Rejects:
         found = (field.name for node in nodes for field in fields_of_runs(self._session, runs, node))
         return list(dict.fromkeys(found))
 
-    def field_names(self, table: TableName, rows: Collection[KeptRow]) -> list[str]:
+    def field_names(self, table: TableName, rows: Collection[RejectedRow]) -> list[str]:
         """The fields of these rows: those of their source in its order, then what else they hold."""
         runs, nodes = {row.run_id for row in rows}, sorted({row.node for row in rows})
         others = sorted(names_in(self._session, table, [row.id for row in rows]))

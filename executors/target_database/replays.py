@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from executors.model import Connection
 from executors.postgres import replay_results
-from executors.postgres.replay_results import ToldResult
+from executors.postgres.replay_results import StoredResult
 from executors.target_database.session import open_session
 
 
@@ -15,7 +15,7 @@ from executors.target_database.session import open_session
 class ReplayResults:
     """Some rows of the list of a replay, and how many the whole list holds of each result."""
 
-    rows: Sequence[ToldResult]
+    rows: Sequence[StoredResult]
     counts: Mapping[str, int]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from executors.target_database import KeptRow, Owner, Rejects, TableName, Verb, open_rejects
+from executors.target_database import Owner, RejectedRow, Rejects, TableName, Verb, open_rejects
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.quarantine.models import Selection
@@ -72,7 +72,7 @@ class Part:
     owner: Owner
     tables: tuple[TableName, ...]
     table: TableName
-    rows: list[KeptRow]
+    rows: list[RejectedRow]
     seen: Mapping[int, int]
     connection: str
 
@@ -111,7 +111,7 @@ def _require_cells(cells: Mapping[Key, Cells]) -> None:
                 )
 
 
-def _require_fields(part: Part, rows: Collection[KeptRow], cells: Mapping[Key, Cells]) -> None:
+def _require_fields(part: Part, rows: Collection[RejectedRow], cells: Mapping[Key, Cells]) -> None:
     wanted = {name for row in rows for name in cells.get(row.key, ())}
     known = part.rejects.field_names(part.table, rows)
     if known and (strange := sorted(wanted - set(known))):

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from executors.api import require_replayable
 from executors.errors import Terminal
-from executors.target_database import KeptRow
+from executors.target_database import RejectedRow
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
@@ -37,8 +37,8 @@ ALL = "all"
 class _Group:
     """Rows that one run can take: of one target, in one form."""
 
-    tables: dict[tuple[str, str], list[KeptRow]] = field(default_factory=lambda: defaultdict(list))
-    rows: list[KeptRow] = field(default_factory=list)
+    tables: dict[tuple[str, str], list[RejectedRow]] = field(default_factory=lambda: defaultdict(list))
+    rows: list[RejectedRow] = field(default_factory=list)
     connection: str = ""
 
 
@@ -201,7 +201,7 @@ def _computed_by(pipeline: Pipeline, column: str, group: _Group) -> list[str]:
     return [str(run) for run in before]
 
 
-def _hashes(pipeline: Pipeline, rows: list[KeptRow]) -> list[FileHash]:
+def _hashes(pipeline: Pipeline, rows: list[RejectedRow]) -> list[FileHash]:
     """The SHA-256 of the files that the rows came from, where just one file of that name was loaded."""
     names = {row.source_file for row in rows if row.source_file}
     found: dict[str, set[str]] = defaultdict(set)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from executors.target_database import ToldResult, read_replay_results
+from executors.target_database import StoredResult, read_replay_results
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
@@ -24,7 +24,7 @@ USUAL = 50
 class RowResult:
     """`now` is the row's status as it stands today; None where its entries are gone."""
 
-    told: ToldResult
+    told: StoredResult
     now: str | None
 
     @property
@@ -79,7 +79,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
     return RowResults(rows, counted, found.counts, str(shown[-1].place) if len(found.rows) > limit else "")
 
 
-def _standing(run: Run, told: Sequence[ToldResult]) -> dict[tuple[str | None, str | None], str]:
+def _standing(run: Run, told: Sequence[StoredResult]) -> dict[tuple[str | None, str | None], str]:
     """The status of these rows today."""
     ids = {UUID(one.row_run) for one in told if one.row_run}
     runs = Run.objects.filter(workspace=run.workspace_id, pk__in=ids).select_related("pipeline", "version")

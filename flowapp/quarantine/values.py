@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from executors.target_database import SUPERSEDED, Entry, KeptRow
+from executors.target_database import SUPERSEDED, Entry, RejectedRow
 from flowapp.accounts.roles import may_see_values
 
 
@@ -77,7 +77,7 @@ class GridRow:
         return self.entry["disposition"] == "dropped" and self.entry["status"] in ("open", "fixed")
 
 
-def standing_of(row: KeptRow) -> str:
+def standing_of(row: RejectedRow) -> str:
     """Why nobody can mend or load the row, "" if somebody can."""
     if row.status in ("ignored", "replayed", SUPERSEDED):
         return row.status
