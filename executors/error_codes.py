@@ -65,6 +65,11 @@ _CODES = (
         "Order by a number, a date, a time stamp or a text.",
     ),
     ErrorCode(
+        "destination.not_supported",
+        "The pipeline asks for something that its destination cannot do.",
+        "Leave that out, or choose another destination.",
+    ),
+    ErrorCode(
         "errors.gave_up", "Reading rejected rows took too long.", "Narrow it down by run, rule, field or status."
     ),
     ErrorCode(

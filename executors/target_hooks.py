@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,6 @@ from executors.load_record import LoadCommit
 from executors.markers import add_hook
 from executors.model import HookReport, RunJob, RunReport
 from executors.ports import Ports
-from executors.postgres import meta
-from executors.postgres.ddl import Conn
 from executors.postgres.table_lock import LOCK_TIMEOUT
 from executors.runs.names import POST_HOOKS, PRE_HOOKS
 from ir.hooks.base import PlacedHook, Stage
@@ -61,8 +59,9 @@ class TargetHooks:
         """The hooks of this target that have run so far, for the marker."""
         return [hook for hook in self._report.hooks if hook.node == self._target.id]
 
-    def after_load(self, conn: Conn, commit: LoadCommit) -> None:
-        """Run the post-hooks that the marker does not say are done. The load stands, whatever becomes of them."""
+    def after_load(self, commit: LoadCommit, note_done: Callable[[str], None]) -> None:
+        """Run the post-hooks that the marker does not say are done; `note_done` notes there that one is. The load
+        stands, whatever becomes of them."""
         stopped, done = "", list(commit.hooks_done)
         for placed in self._at("postHook"):
             if placed.id in done:
@@ -70,7 +69,7 @@ class TargetHooks:
             elif stopped:
                 self._add(placed, "not_run", stopped)
             elif (failure := self._try(placed, commit.node_counts)) is None:
-                meta.add_hook_done(conn, commit.run_id, commit.node, placed.id)
+                note_done(placed.id)
                 done.append(placed.id)
                 self._ports.events.committed(replace(commit, hooks_done=tuple(done)))
             else:

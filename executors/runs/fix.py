@@ -21,7 +21,7 @@ from executors.runs.runner import EachTarget, RunKind, carry_out
 from executors.runs.state import Run, RunContext
 from executors.runs.step import run_steps
 from executors.runs.steps.rejected import owner_of
-from executors.runs.steps.start import open_targets, ready_meta, watch_cancellation
+from executors.runs.steps.start import open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 from ir.nodes import Transform
 from ir.ops import Derive
@@ -151,7 +151,7 @@ def end_without_fix(run: Run, failure: Failure) -> None:
 FIX_RUN = RunKind(
     open_replay,
     (
-        START.does(watch_cancellation, open_targets(fix_paths, ready_meta)),
+        START.does(watch_cancellation, open_targets(fix_paths, "sample", "rejected_rows")),
         EachTarget(FIX_ROWS, (fix_target,)),
     ),
     end_without_fix,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from executors.destination import refuse_unloadable
 from executors.errors import Transient
 from executors.load_record import LoadCommit
 from executors.markers import add_warnings
@@ -54,17 +53,7 @@ from executors.runs.steps.outcome import (
 from executors.runs.steps.prepare import prepared_load
 from executors.runs.steps.refuse import has_failed_to_load
 from executors.runs.steps.source import read_source
-from executors.runs.steps.start import (
-    every_path,
-    find_earlier_commit,
-    look_at_table,
-    open_targets,
-    raise_target_fence,
-    ready_meta,
-    refuse_busy_table,
-    refuse_older_state,
-    watch_cancellation,
-)
+from executors.runs.steps.start import every_path, open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 
 STAGE_ROWS = (PROBE, PASS, WATERMARK, REFUSE, CHECK)
@@ -137,7 +126,7 @@ def load_columnless(context: RunContext, target: TargetRun, reading: Reading) ->
         state = columnless_load(context, target, reading)
         return run_steps(REJECT_COLUMNLESS, state, context.ports, node.id, end_columnless_load).commit
     add_warnings(context.report, [blank_warning(target.path.source.id, reading)])
-    table = refuse_unloadable(target.connection, node)
+    table = target.handler.find_table(target)
     return load_rows(context, target, with_columns_of(reading, table)) if table else None
 
 
@@ -146,15 +135,7 @@ LOAD_RUN = RunKind(
     (
         START.does(
             watch_cancellation,
-            open_targets(
-                every_path,
-                ready_meta,
-                raise_target_fence,
-                find_earlier_commit,
-                refuse_busy_table,
-                refuse_older_state,
-                look_at_table,
-            ),
+            open_targets(every_path, "load"),
         ),
         EachTarget(
             (LIST, SCAN, *STAGE_ROWS, *LOAD_STAGED, POST_HOOKS), (load_target, run_post_hooks, note_nothing_new)

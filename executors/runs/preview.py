@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from executors.destination import refuse_unloadable
 from executors.markers import add_warnings
 from executors.model import RunJob, RunReport
 from executors.ports import Ports
@@ -34,14 +33,7 @@ from executors.runs.steps.columnless import (
 from executors.runs.steps.outcome import note_nothing_new, report_nothing_new
 from executors.runs.steps.prepare import prepared_look
 from executors.runs.steps.source import read_source
-from executors.runs.steps.start import (
-    every_path,
-    look_at_table,
-    open_targets,
-    ready_meta,
-    refuse_older_state,
-    watch_cancellation,
-)
+from executors.runs.steps.start import every_path, open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 
 COUNT_EFFECT = (PROBE_LOOK, PASS, WATERMARK, REFUSE, CHECK, GUARD, EFFECT)
@@ -71,7 +63,7 @@ def preview_columnless(context: RunContext, target: TargetRun, reading: Reading)
     if not reading.is_blank:
         run_steps(LOOK_AT_COLUMNLESS, columnless_load(context, bare, reading), context.ports, node.id, end_look)
     add_warnings(context.report, [blank_warning(target.path.source.id, reading)])
-    table = refuse_unloadable(target.connection, node)
+    table = target.handler.find_table(target)
     if table is None:
         return report_nothing_new(context, target)
     preview_rows(context, bare, with_columns_of(reading, table))
@@ -81,7 +73,7 @@ def preview_columnless(context: RunContext, target: TargetRun, reading: Reading)
 PREVIEW_RUN = RunKind(
     open_look,
     (
-        START.does(watch_cancellation, open_targets(every_path, ready_meta, refuse_older_state, look_at_table)),
+        START.does(watch_cancellation, open_targets(every_path, "look", "previews")),
         EachTarget((LIST, SCAN, *COUNT_EFFECT), (preview_target, note_nothing_new)),
     ),
 )

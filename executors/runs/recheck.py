@@ -13,13 +13,7 @@ from executors.runs.step import run_steps
 from executors.runs.steps.clean_up import end_look
 from executors.runs.steps.outcome import note_nothing_new, report_nothing_new
 from executors.runs.steps.prepare import prepared_look
-from executors.runs.steps.start import (
-    look_at_table,
-    open_targets,
-    ready_meta,
-    refuse_older_state,
-    watch_cancellation,
-)
+from executors.runs.steps.start import open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 
 RECHECK_ROWS = (PROBE_LOOK, PASS, REFUSE_AND_COMPARE, CHECK, EFFECT_OF_REPLAY)
@@ -40,7 +34,7 @@ def recheck_target(run: Run, target: TargetRun) -> TargetRun:
 RECHECK_RUN = RunKind(
     open_replay,
     (
-        START.does(watch_cancellation, open_targets(replay_paths, ready_meta, refuse_older_state, look_at_table)),
+        START.does(watch_cancellation, open_targets(replay_paths, "look", "previews", "rejected_rows")),
         EachTarget(RECHECK_ROWS, (recheck_target, note_nothing_new)),
     ),
 )

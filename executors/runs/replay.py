@@ -45,16 +45,7 @@ from executors.runs.steps.outcome import (
 )
 from executors.runs.steps.prepare import prepared_load
 from executors.runs.steps.rejected import owner_of
-from executors.runs.steps.start import (
-    find_earlier_commit,
-    look_at_table,
-    open_targets,
-    raise_target_fence,
-    ready_meta,
-    refuse_busy_table,
-    refuse_older_state,
-    watch_cancellation,
-)
+from executors.runs.steps.start import open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 from ir.nodes import Target
 from ir.pipeline import Path
@@ -137,15 +128,7 @@ REPLAY_RUN = RunKind(
     (
         START.does(
             watch_cancellation,
-            open_targets(
-                replay_paths,
-                ready_meta,
-                raise_target_fence,
-                find_earlier_commit,
-                refuse_busy_table,
-                refuse_older_state,
-                look_at_table,
-            ),
+            open_targets(replay_paths, "load", "rejected_rows"),
         ),
         EachTarget((*LOAD_REJECTED_ROWS, POST_HOOKS), (replay_target, run_post_hooks, note_nothing_new)),
         FINISH,

@@ -16,8 +16,7 @@ from ir.rules import RowRule, rule_id
 
 
 def replay_path(path: Path, ref: RowsRef) -> Path:
-    """The way of rejected rows: as it stands now, but what would cancel a run only keeps a row back, and rows are "
-    "added to
+    """The way of rejected rows: as it stands now, but what would end a run only keeps a row back, and rows are added to
     the table whatever its mode. Those that came from ops already do not go through them again."""
     source, transforms = path.source, path.transforms
     if ref.row_from == "input":

@@ -19,7 +19,7 @@ from executors.runs.state import Run
 from executors.runs.step import enter
 from executors.runs.steps.outcome import note_nothing_new
 from executors.runs.steps.source import read_source
-from executors.runs.steps.start import every_path, open_targets, ready_meta, watch_cancellation
+from executors.runs.steps.start import every_path, open_targets, watch_cancellation
 from executors.runs.target_run import TargetRun
 from executors.sources.newest_reader import NewestFilesReader
 from executors.sources.readers import SourceReaders
@@ -72,7 +72,7 @@ def _stop_on_clues(source: Source, reading: Reading) -> None:
 SAMPLE_RUN = RunKind(
     open_sample,
     (
-        START.does(watch_cancellation, open_targets(every_path, ready_meta)),
+        START.does(watch_cancellation, open_targets(every_path, "sample", "samples")),
         EachTarget((LIST, SCAN, PASS), (sample_target, note_nothing_new)),
     ),
 )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from executors.charsets import UTF8, Charset
+from executors.destinations.base import DestinationHandler
 from executors.effects import Effect
 from executors.errors import ExpressionFailed, Terminal
 from executors.holding import StagedLoad
@@ -24,14 +26,12 @@ from executors.model import (
     StageColumn,
 )
 from executors.ports import Ports
-from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import NONE_SKIPPED, IncrementalRange, SkippedRows
 from executors.postgres.meta import RunRef
 from executors.postgres.staging import StagingTables
 from executors.reading import Reading
 from executors.runs.interrupts import Interrupts
 from executors.runs.target_run import TargetRun
-from executors.target_checks import TargetChecks
 from executors.target_hooks import TargetHooks
 from ir.load_modes import load_mode
 from ir.nodes import Source, Target
@@ -118,9 +118,9 @@ class Load:
 
     context: RunContext
     path: Path
-    connection: Conn
+    handler: DestinationHandler
+    connection: Any
     hooks: TargetHooks
-    checks: TargetChecks
     reading: Reading
     ref: RunRef
     staged_in: int
@@ -131,6 +131,7 @@ class Load:
     quarantine: Mapping[str, str]
     max_rejected_pct: float
     now: datetime
+    charset: Charset = UTF8
     compiled: Compiled | None = None
     approved: StagedLoad | None = None
     rejected: RejectedRows | None = None

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from executors.destinations.base import DestinationHandler
 from executors.load_record import LoadCommit
-from executors.postgres.ddl import Conn
 from executors.target_hooks import TargetHooks
 from ir.pipeline import Path
 
 
 @dataclass(frozen=True, slots=True)
 class TargetRun:
-    """Its path from the source, the connection that loads it and its hooks.
+    """What loads it, its path from the source, the connection and the hooks. The connection is the handler's own.
 
     `commit` is what an earlier attempt of this run has committed. `loaded` is what the target has got by this run,
     whichever attempt loaded it; `nothing_new` says that there was nothing to load.
     """
 
+    handler: DestinationHandler
     path: Path
-    connection: Conn
+    connection: Any
     hooks: TargetHooks
     commit: LoadCommit | None = None
     table_exists: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +13,7 @@ from executors.formats.files import FileStore, sha256_of
 from executors.load_record import LoadCommit
 from executors.model import FileScan, RunJob, RunWarning, SourceFile
 from executors.ports import Ports
-from executors.postgres import meta
+from executors.postgres.meta import Loaded
 from executors.reading import Reading, read_files
 from executors.runs.names import LIST, SCAN
 from executors.runs.target_run import TargetRun
@@ -105,9 +105,6 @@ class FileSourceReader:
 
     # --- what a target has loaded -----------------------------------------------------------------------------
 
-    def _key(self, target: Target) -> tuple[str, str, str]:
-        return self._job.tenant, self._job.pipeline.id, target.id
-
     def _held_by(self, lane: TargetRun, commit: LoadCommit, opened: _Opened) -> set[str]:
         held, target = set(commit.files_done), lane.path.target
         if missing := held - set(opened.hashes):
@@ -124,11 +121,15 @@ class FileSourceReader:
 
     def _to_load(self, lane: TargetRun, opened: _Opened) -> list[FileScan]:
         """The files that this target has not loaded yet; all of them or none for modes that replace all rows."""
-        key = self._key(lane.path.target)
         forgotten = self._ports.units.forgotten(opened.hashes)
         if load_mode(lane.path.target.load_mode).replaces_all_rows:
-            last = meta.last_files(lane.connection, *key)
-            if last is None or last[1] != set(opened.hashes) or not lane.table_exists or self._loaded_elsewhere(lane):
+            last = lane.handler.find_last_files(self._job, lane)
+            if (
+                last is None
+                or set(last[1]) != set(opened.hashes)
+                or not lane.table_exists
+                or self._loaded_elsewhere(lane)
+            ):
                 return opened.scans
             return [] if all(last[0] > token for token in forgotten.values()) else opened.scans
         loaded = self._loaded(lane, opened)
@@ -140,20 +141,16 @@ class FileSourceReader:
         self._warn_of_renamed(lane, opened, [node for node in known.values() if node != lane.path.target.id])
         return [scan for scan in opened.scans if scan.sha256 not in known]
 
-    def _loaded(self, lane: TargetRun, opened: _Opened) -> dict[str, meta.Loaded]:
-        target = lane.path.target
-        others = [other.id for other in self._job.pipeline.targets() if other.id != target.id]
-        table = target.schema_, target.table
-        return meta.files_loaded(lane.connection, *self._key(target), opened.hashes, others=others, table=table)
+    def _loaded(self, lane: TargetRun, opened: _Opened) -> Mapping[str, Loaded]:
+        return lane.handler.find_loaded(self._job, lane, opened.hashes)
 
     def _warn_of_renamed(self, lane: TargetRun, opened: _Opened, nodes: Sequence[str]) -> None:
         """Until the target has loaded something itself: who gave the node another task wants to hear of it."""
-        if nodes and meta.last_files(lane.connection, *self._key(lane.path.target)) is None:
+        if nodes and lane.handler.find_last_files(self._job, lane) is None:
             opened.warnings.append(_renamed(lane.path.target, nodes))
 
     def _loaded_elsewhere(self, lane: TargetRun) -> str | None:
-        target = lane.path.target
-        return meta.last_loaded_elsewhere(lane.connection, *self._key(target), target.schema_, target.table)
+        return lane.handler.find_loaded_elsewhere(self._job, lane)
 
     # --- the files themselves ---------------------------------------------------------------------------------
 

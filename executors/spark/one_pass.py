@@ -15,9 +15,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BinaryType, BooleanType, IntegerType, LongType, StructField, StructType
 
 from executors.charsets import UTF8, Charset
+from executors.destinations.base import StagingArea
 from executors.errors import ExpressionFailed, Terminal, Transient
 from executors.model import PassResult, RulePlan, StageColumn
-from executors.postgres.staging import StagingTables
 from executors.reading import Reading
 from executors.spark.columns import mask_rejected
 from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
@@ -46,7 +46,7 @@ Way = Literal["fused", "through_spark"]
 @dataclass(frozen=True, slots=True)
 class PassPlan:
     """All that one pass needs to know. `compiled` is the path, compiled over the fields of the reading;
-    `encrypted_connection` comes from `executors.secrets.seal`, `now` is the run's clock, `charset` that
+    `staging` is where rows go, `now` is the run's clock, `charset` that
     of the target's database."""
 
     path: Path
@@ -55,8 +55,7 @@ class PassPlan:
     stage_columns: tuple[StageColumn, ...]
     rules: tuple[RulePlan, ...]
     on_type_mismatch: Literal["abort", "skip", "null"]
-    tables: StagingTables
-    encrypted_connection: str
+    staging: StagingArea
     run_id: str
     charset: Charset = UTF8
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -93,13 +92,7 @@ def _result_of(rows: Iterable[dict[str, Any]]) -> PassResult:
 def _ends(plan: PassPlan) -> tuple[ReadTask, SinkTask]:
     compiled = plan.compiled
     groups = group_parts(plan.reading.parts, MOST_TASKS)
-    sink = SinkTask(
-        _validation_plan(plan, compiled),
-        compiled.sink_programs(),
-        compiled.keeps,
-        plan.tables,
-        plan.encrypted_connection,
-    )
+    sink = SinkTask(_validation_plan(plan, compiled), compiled.sink_programs(), compiled.keeps, plan.staging)
     return ReadTask(plan.reading.reader, groups, compiled.source, compiled.read), sink
 
 
@@ -142,7 +135,7 @@ def _stage_rejected(session: RunSession, plan: PassPlan, failure: ExpressionFail
     node = plan.path.target.id
     flag = FailedFlag("_flow_failed", failure.node or node, failure.column, failure.why)
     validate = replace(_validation_plan(plan, plan.compiled), stage_columns=(), rules=(), flags=(flag,))
-    sink = SinkTask(validate, (), (), plan.tables, plan.encrypted_connection)
+    sink = SinkTask(validate, (), (), plan.staging)
     with translate(node):
         frame = map_task(frame_of_numbers(session.start(), 1), FusedTask(_Flagged(row, flag), sink), COUNTS)
         return _result_of(run_job(frame))

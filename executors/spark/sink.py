@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark import TaskContext
 
+from executors.destinations.base import StageWriter, StagingArea
 from executors.formats.batches import take_trailers
 from executors.formats.closing import closed_after
 from executors.model import RecordRef, RuleCount, TaskCount
-from executors.postgres.copy import StageWriter
-from executors.postgres.staging import StagingTables
-from executors.secrets import decrypt
 from executors.spark.steps import Program, run_programs
 from executors.types import wire_type
 from executors.validation import FILE, RECORD, Tally, ValidationPlan, validate
@@ -29,8 +27,8 @@ COUNTS = "task long, counts string"
 
 @dataclass(frozen=True, slots=True)
 class SinkTask:
-    """Stages the rows of one task, but for those that filters took. Both COPY streams are committed before the row of
-    counts is given out. `keeps` is that of `Compiled`.
+    """Stages the rows of one task, but for those that filters took. They are committed before the row of counts is
+    given out. `keeps` is that of `Compiled`.
 
     Never raises for data; raises what the target's connection raises.
     """
@@ -38,14 +36,12 @@ class SinkTask:
     plan: ValidationPlan
     programs: tuple[Program, ...]
     keeps: tuple[tuple[str, str], ...]
-    tables: StagingTables
-    encrypted_connection: str
+    staging: StagingArea
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context, tally = TaskContext.get(), Tally()
         task = context.taskAttemptId() if context else 0
-        connection, schema = decrypt(self.encrypted_connection), self._good_schema()
-        with closed_after(batches), StageWriter(connection, self.tables, schema, task) as writer:
+        with closed_after(batches), self.staging.open(self._good_schema(), task) as writer:
             for batch in batches:
                 rows, parts = take_trailers(batch)
                 tally.add_read(parts)

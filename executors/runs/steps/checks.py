@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from executors.postgres.checks import Staged
+from executors.errors import InvalidContent
+from executors.model import CheckReport
 from executors.runs.state import LoadState
-from executors.target_checks import stop_on_broken
 
 
 def run_checks(state: LoadState) -> LoadState:
-    return replace(state, check_reports=tuple(state.load.checks.run(staged_rows(state))))
+    return replace(state, check_reports=tuple(state.load.handler.run_checks(state)))
 
 
 def stop_on_broken_checks(state: LoadState) -> LoadState:
-    stop_on_broken(state.check_reports)
+    _stop_on_broken(state.check_reports)
     return state
 
 
-def staged_rows(state: LoadState) -> Staged:
-    """The rows that were staged, as checks look at them."""
-    load = state.load
-    return load.checks.look_at(load.tables, load.fields, load.dest, load.columns, state.result.winners)
+def _stop_on_broken(reports: Sequence[CheckReport]) -> None:
+    """Raise Terminal `check.abort` for the checks that do not hold and abort."""
+    if broken := [report for report in reports if not report.ok and report.on_fail == "abort"]:
+        raise InvalidContent(
+            "check.abort",
+            f"{'; '.join(f'{report.check}: {report.message}' for report in broken)}. Nothing was loaded.",
+            node=broken[0].node,
+            hint="Correct the source, or set onFail of the check to warn.",
+        )

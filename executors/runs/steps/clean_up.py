@@ -5,7 +5,6 @@ from __future__ import annotations
 from executors.errors import Failure, LeaseLost, Terminal
 from executors.holding import Held
 from executors.markers import add_quarantined
-from executors.postgres import quarantine, staging
 from executors.runs.state import LoadState
 from executors.runs.steps.commit import ready_quarantine
 
@@ -58,9 +57,7 @@ def _keep_rejects(state: LoadState) -> None:
         return
     try:
         ready_quarantine(state)
-        rows, entries = quarantine.keep_rejects(
-            load.connection, load.ref, load.tables, state.result.winners, load.quarantine
-        )
+        rows, entries = load.handler.keep_rejects(state)
     except LeaseLost:
         raise
     except Failure as trouble:
@@ -82,7 +79,7 @@ def _drop_staging(state: LoadState) -> None:
     if not state.has_staging:
         return
     try:
-        staging.drop_staging(load.connection, load.tables)
+        load.handler.drop_staging(load)
     except Failure as trouble:
         message = f"Staging is left for the next sweep: {trouble.message}"
         load.context.ports.events.log("warning", message, load.target.id)

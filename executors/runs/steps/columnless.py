@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from executors.destinations.base import Prepared
 from executors.errors import InvalidContent
 from executors.model import Destination, RunWarning, SourceField
 from executors.postgres.plan import FILLED
@@ -42,8 +43,8 @@ def blank_warning(node: str, reading: Reading) -> RunWarning:
 def columnless_load(context: RunContext, target: TargetRun, reading: Reading) -> LoadState:
     """The state of a load without columns. No table is made or looked at."""
     node, compiled = target.path.target, compile_reading(context, target.path, reading)
-    table = Destination(node.schema_, node.table, ()), ()
-    return LoadState(new_load(context, target, reading, table, (), compiled), rows_read=reading.records or 0)
+    prepared = Prepared(Destination(node.schema_, node.table, ()), (), reading)
+    return LoadState(new_load(context, target, prepared, (), compiled), rows_read=reading.records or 0)
 
 
 def stop_without_columns(state: LoadState) -> LoadState:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from executors.errors import Terminal
-from executors.postgres import quarantine
-from executors.postgres.load import commit_load
-from executors.postgres.meta import marker_of
 from executors.runs.state import LoadState
-from executors.runs.steps.hold import evaluation_in_transaction
-from executors.runs.steps.plan import load_plan
+from executors.runs.steps.hold import reevaluation
 
 
 def run_pre_hooks(state: LoadState) -> LoadState:
@@ -20,9 +16,7 @@ def run_pre_hooks(state: LoadState) -> LoadState:
 
 def ready_quarantine(state: LoadState) -> LoadState:
     """Make the quarantine tables that this load has rows for."""
-    nodes = {rule.node for rule in state.rules if rule.violations}
-    for table in dict.fromkeys(table for node, table in state.load.quarantine.items() if node in nodes):
-        quarantine.ensure_quarantine(state.load.connection, table)
+    state.load.handler.ready_quarantine(state)
     return state
 
 
@@ -42,7 +36,5 @@ def load_remaining_rows(state: LoadState) -> LoadState:
 
 
 def _commit(state: LoadState, *, explains: bool) -> LoadState:
-    connection = state.load.connection
-    plan = replace(load_plan(state), before_change=evaluation_in_transaction(state))
-    commit_load(connection, plan, explains=explains)
-    return replace(state, commit=marker_of(connection, state.load.ref))
+    commit = state.load.handler.commit(state, explains=explains, reevaluation=reevaluation(state))
+    return replace(state, commit=commit)

@@ -17,23 +17,26 @@ from executors.markers import (
     warn_of_counts,
 )
 from executors.model import NodeReport, RunWarning, TargetCounts
-from executors.postgres.preview import refuse_repeats
 from executors.runs.state import LoadState
-from executors.runs.steps.hold import measure, reasons_to_hold
-from executors.runs.steps.plan import load_plan
+from executors.runs.steps.hold import reasons_to_hold
 
 
 def count_effect(state: LoadState) -> LoadState:
     """Count what the load would change and report it as a load is reported from its marker."""
-    target, plan = state.target, load_plan(state)
+    target, handler = state.target, state.load.handler
     if target.on_type_mismatch == "abort":
-        refuse_repeats(state.load.connection, plan)
-    effect, null_rates = measure(state, plan)
+        handler.refuse_repeats(state)
+    effect, null_rates = handler.measure(state)
     reasons = reasons_to_hold(target, effect, null_rates)
     _report(state, effect)
     table = f"{target.schema_}.{target.table}"
     held_for = tuple(reason.message for reason in reasons)
-    named = replace(effect, table=table, is_new_table=str(plan.target) != table, held_for=held_for)
+    named = replace(
+        effect,
+        table=table,
+        is_new_table=f"{state.load.dest.schema}.{state.load.dest.table}" != table,
+        held_for=held_for,
+    )
     return replace(state, effect=named)
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from executors import accounting
+from executors.destinations.base import Reevaluation
 from executors.effects import Effect, NullRates
 from executors.errors import InvalidContent
 from executors.holding import Evaluation, Held, Reason, StagedLoad, check_hold_limits, not_approved
 from executors.markers import add_warnings, check_warnings, put_counts, warn_of_counts
 from executors.model import TargetCounts
-from executors.postgres.load_plan import BeforeChange, LoadPlan
-from executors.postgres.preview import count_effect, count_null_rates, evaluate_locked
 from executors.runs.state import LoadState
-from executors.runs.steps.plan import load_plan
 from executors.runs.steps.watermark import watermark_now
 from ir.load_modes import load_mode
 from ir.nodes import Target
@@ -41,40 +39,28 @@ def has_hold_limits(state: LoadState) -> bool:
 
 def hold_beyond_limits(state: LoadState) -> LoadState:
     """Stop a load that goes beyond the target's limits, before anything else knows of it: a person decides."""
-    plan = load_plan(state)
-    _hold_if(state, plan, *measure(state, plan))
+    _hold_if(state, *state.load.handler.measure(state))
     return state
 
 
-def measure(state: LoadState, plan: LoadPlan) -> tuple[Effect, dict[str, NullRates]]:
-    """What the load would change, and the shares of NULL if a limit asks for them."""
-    rates = count_null_rates(state.load.connection, plan) if _compares_nulls(state.target) else {}
-    return count_effect(state.load.connection, plan), rates
-
-
-def evaluation_in_transaction(state: LoadState) -> BeforeChange:
+def reevaluation(state: LoadState) -> Reevaluation | None:
     """The same once more when the load has locked the table, which may have changed until then, as while a pre-hook
     ran. A mode that replaces all rows holds writers off in any case; for others it is not worth that, unless a person
     has approved what was found."""
 
-    def hold_again(plan: LoadPlan) -> None:
-        compares_nulls = _compares_nulls(state.target)
-        _hold_if(state, plan, *evaluate_locked(state.load.connection, plan, compares_nulls=compares_nulls))
+    def hold_again(effect: Effect, null_rates: Mapping[str, NullRates]) -> None:
+        _hold_if(state, effect, null_rates)
 
     replaces = load_mode(state.target.load_mode).replaces_all_rows
     is_evaluated = state.load.approved is not None or (state.target.hold is not None and replaces)
-    return hold_again if is_evaluated else lambda plan: None
+    return hold_again if is_evaluated else None
 
 
 def reasons_to_hold(target: Target, effect: Effect, null_rates: Mapping[str, NullRates]) -> list[Reason]:
     return check_hold_limits(target.hold, effect, null_rates) if target.hold else []
 
 
-def _compares_nulls(target: Target) -> bool:
-    return target.hold is not None and target.hold.max_null_rate_increase_pct is not None
-
-
-def _hold_if(state: LoadState, plan: LoadPlan, effect: Effect, null_rates: Mapping[str, NullRates]) -> None:
+def _hold_if(state: LoadState, effect: Effect, null_rates: Mapping[str, NullRates]) -> None:
     reasons, approved = reasons_to_hold(state.target, effect, null_rates), state.load.approved
     evaluation = Evaluation.of(reasons, effect)
     if held_for := not_approved(approved.evaluation, evaluation) if approved else reasons:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from executors.load_record import LoadCommit
 from executors.markers import put_counts, tell
@@ -41,7 +42,7 @@ def report_nothing_new(context: RunContext, target: TargetRun, words: str = "Not
 def run_post_hooks(run: Run, target: TargetRun) -> TargetRun:
     """Run the post-hooks of a load. It stands, whatever becomes of them."""
     if target.loaded is not None:
-        target.hooks.after_load(target.connection, target.loaded)
+        target.hooks.after_load(target.loaded, partial(target.handler.add_hook_done, target, target.loaded))
     return target
 
 

@@ -7,22 +7,17 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from executors.destination import ready_table, table_to_look_at
-from executors.markers import add_warnings
-from executors.model import Destination, SourceField, StageColumn
-from executors.postgres import staging
+from executors.destinations.base import Prepared
+from executors.model import SourceField
+from executors.postgres.staging import staging_tables
 from executors.reading import Reading
 from executors.rules import require_rule_columns
 from executors.runs.state import Load, LoadState, RejectedRows, RunContext
-from executors.runs.steps.watermark import narrow_reading, open_window_of, warnings_of
 from executors.runs.target_run import TargetRun
-from executors.target_checks import TargetChecks
 from ir.pipeline import Path
 
 if TYPE_CHECKING:
     from executors.spark.compiled import Compiled
-
-Table = tuple[Destination, tuple[StageColumn, ...]]
 
 
 @contextmanager
@@ -31,12 +26,9 @@ def prepared_load(
 ) -> Iterator[LoadState]:
     """The state of a load, its table made ready. A table that is made for it is dropped if the load fails."""
     compiled = compile_reading(context, target.path, reading)
-    rows_range = open_window_of(context, target.connection, target.path.target)
-    add_warnings(context.report, warnings_of(rows_range, target.path.target))
-    reading = narrow_reading(reading, rows_range, target.path)
-    with ready_table(target.connection, target.path.target, compiled.fields) as table:
-        load = new_load(context, target, reading, table, compiled.fields, compiled, rejected)
-        yield LoadState(load, rows_range, rows_read=reading.records or 0)
+    with target.handler.prepare(context, target, reading, compiled.fields) as prepared:
+        load = new_load(context, target, prepared, compiled.fields, compiled, rejected)
+        yield LoadState(load, prepared.rows_range, rows_read=reading.records or 0)
 
 
 @contextmanager
@@ -45,9 +37,8 @@ def prepared_look(
 ) -> Iterator[LoadState]:
     """The same for who loads nothing. An empty table stands in for one that a load would make."""
     compiled = compile_reading(context, target.path, reading)
-    tables = staging.staging_tables(context.job.run_id, target.path.target.id, context.job.attempt)
-    with table_to_look_at(target.connection, target.path.target, compiled.fields, tables) as table:
-        load = new_load(context, target, reading, table, compiled.fields, compiled, rejected)
+    with target.handler.prepare_look(context, target, reading, compiled.fields) as prepared:
+        load = new_load(context, target, prepared, compiled.fields, compiled, rejected)
         yield LoadState(load, rows_read=reading.records or 0)
 
 
@@ -63,32 +54,31 @@ def compile_reading(context: RunContext, path: Path, reading: Reading) -> Compil
 def new_load(
     context: RunContext,
     target: TargetRun,
-    reading: Reading,
-    table: Table,
+    prepared: Prepared,
     fields: tuple[SourceField, ...],
     compiled: Compiled | None = None,
     rejected: RejectedRows | None = None,
 ) -> Load:
     """The load of one target by this attempt."""
-    job, node, now = context.job, target.path.target, datetime.now(UTC)
-    dest, columns = table
+    job, node = context.job, target.path.target
     return Load(
         context=context,
         path=target.path,
+        handler=target.handler,
         connection=target.connection,
         hooks=target.hooks,
-        checks=TargetChecks(job, target.path, target.connection, now, target.hooks.interruption),
-        reading=reading,
+        reading=prepared.reading,
         ref=context.run_ref(node),
         staged_in=job.attempt,
-        tables=staging.staging_tables(job.run_id, node.id, job.attempt),
-        dest=dest,
+        tables=staging_tables(job.run_id, node.id, job.attempt),
+        dest=prepared.dest,
         fields=fields,
-        columns=columns,
+        columns=prepared.columns,
         quarantine=quarantine_tables(target.path),
         # Rows that still fail a rule stay where they are, however many.
         max_rejected_pct=0 if rejected else node.fail_at_rejected_pct,
-        now=now,
+        now=datetime.now(UTC),
+        charset=prepared.charset,
         compiled=compiled,
         rejected=rejected,
     )

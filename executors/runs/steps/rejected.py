@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from executors.destinations.postgres.plan import load_plan
 from executors.errors import Terminal
 from executors.model import RunJob
 from executors.postgres.client import translate
@@ -18,7 +19,6 @@ from executors.postgres.refusals import Refusal
 from executors.postgres.refused import refuse_for
 from executors.postgres.replay import ReplayCommit, RowOutcome, evaluate_rows, read_conflicts, taken_keys
 from executors.runs.state import Load, LoadState, RejectedRows
-from executors.runs.steps.plan import load_plan
 from executors.runs.steps.refuse import with_task
 from ir.connectors import CONNECTORS
 from ir.load_modes import load_mode
@@ -84,7 +84,7 @@ def _range_to_leave(load: Load) -> IncrementalRange:
             f"{target.schema_}.{target.table} has no mark yet: the next load would begin at the highest of these "
             "rows, and miss those below.",
             node=target.id,
-            hint="Set watermark of this target first, then replay the rows.",
+            hint="Set the watermark of this target first, then replay the rows.",
         )
     return rows_range
 

@@ -9,7 +9,6 @@ from executors import accounting
 from executors.errors import Terminal
 from executors.markers import put_counts
 from executors.model import NodeReport, TargetCounts
-from executors.postgres import staging
 from executors.rejected_limit import files_rejected, too_many_rejected
 from executors.runs.state import LoadState
 
@@ -66,7 +65,7 @@ def _stop_on_rejected_files(state: LoadState) -> None:
     """Stop a load with a file that the source's settings do not fit, so that every row of it was rejected: with the
     other files it would count as loaded."""
     load = state.load
-    rejected = staging.count_rejected_by_file(load.connection, load.tables, state.result.winners)
+    rejected = load.handler.count_rejected_by_file(state)
     lost = [o for o in load.reading.origins if o.records and rejected.get(o.seq) == o.records]
     if lost and (clues := load.reading.find_clues(lost)):
         _share_stopped(state)

@@ -7,30 +7,25 @@ from dataclasses import replace
 from executors import accounting
 from executors.errors import ExpressionFailed
 from executors.model import PassResult, RulePlan
-from executors.postgres import quarantine, staging
-from executors.postgres.client import charset_of
 from executors.runs.state import LoadState
-from executors.runs.steps.checks import staged_rows
 from executors.runs.steps.rules import share_counts
-from executors.secrets import encrypt
 from ir.rules import rule_id
 
 
 def probe_quarantine(state: LoadState) -> LoadState:
     """Refuse quarantine tables that rejected rows do not fit into, before anything is read."""
-    for table in dict.fromkeys(state.load.quarantine.values()):
-        quarantine.probe_quarantine(state.load.connection, table)
+    state.load.handler.probe_quarantine(state.load)
     return state
 
 
 def probe_checks(state: LoadState) -> LoadState:
     """Refuse checks that cannot be run on what will be staged."""
-    state.load.checks.probe(staged_rows(state))
+    state.load.handler.probe_checks(state)
     return state
 
 
 def create_staging(state: LoadState) -> LoadState:
-    staging.create_staging(state.load.connection, state.load.tables, state.load.columns)
+    state.load.handler.create_staging(state.load)
     return replace(state, has_staging=True)
 
 
@@ -48,10 +43,9 @@ def stage_rows(state: LoadState) -> LoadState:
         stage_columns=load.columns,
         rules=tuple(RulePlan(v.id, rule_id(rule), rule) for v in load.path.validates for rule in v.row_level),
         on_type_mismatch=load.target.on_type_mismatch,
-        tables=load.tables,
-        encrypted_connection=encrypt(load.context.job.connections[load.target.connection]),
+        staging=load.handler.staging_area(load),
         run_id=load.context.job.run_id,
-        charset=charset_of(load.connection),
+        charset=load.charset,
         now=load.now,
     )
     try:

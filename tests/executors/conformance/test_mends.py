@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from executors import rejected_rows
+from executors.destinations.postgres import opening
 from executors.errors import Cancelled, Failure
 from executors.model import RowsRef, RunReport
 from executors.runs import fix
 from executors.runs.fix import fix_rows
-from executors.runs.steps import start
 from executors.spark import mending
 from tests.executors.conformance.world import World
 
@@ -120,7 +120,7 @@ def test_an_expression_that_is_cancelled_between_two_pieces_computes_no_further_
         return write(*args)
 
     monkeypatch.setattr(fix, "_write", cancelling)
-    monkeypatch.setattr(start, "interrupt", lambda conn: None)
+    monkeypatch.setattr(opening, "interrupt", lambda conn: None)
     with pytest.raises(Cancelled):
         compute(loaded, "name", "'x'")
     assert len(written) == 1

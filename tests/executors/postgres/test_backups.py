@@ -9,7 +9,7 @@ from itertools import count
 import psycopg
 import pytest
 
-from executors.destination import refuse_unloadable
+from executors.destinations.postgres.tables import refuse_unloadable
 from executors.errors import Terminal
 from executors.load_record import LoadCommit, LoadFindings, LoadKind, TableIdentity
 from executors.model import BackupRef

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executors.destination import ready_table
+from executors.destinations.postgres.tables import ready_table
 from executors.errors import Terminal
 from executors.model import StageColumn
 from executors.postgres.inspect import inspect_target

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from executors.destination import ready_table
+from executors.destinations.postgres.tables import ready_table
 from executors.errors import Terminal
 from executors.postgres.inspect import inspect_target
 from executors.postgres.plan import FILLED

@@ -11,6 +11,7 @@ from typing import Any
 
 from psycopg import sql
 
+from executors.destinations.postgres.staging import PostgresStagingArea
 from executors.formats.files import LOCAL_FILES
 from executors.model import Connection, FileScan, PassResult, RulePlan, SourceFile, StageColumn
 from executors.postgres.client import connect
@@ -76,8 +77,7 @@ def stage(
                 tuple(columns),
                 rules,
                 path.target.on_type_mismatch,
-                tables,
-                encrypt(warehouse),
+                PostgresStagingArea(tables, encrypt(warehouse)),
                 tables.run_id,
             )
             return _collect(connection, plan, run_pass(run_session, plan, way=way))
@@ -88,12 +88,12 @@ def stage(
 def _collect(connection: Any, plan: PassPlan, result: PassResult) -> Staged:
     names = sql.SQL(", ").join(sql.Identifier(column.name) for column in plan.stage_columns)
     good = sql.SQL("SELECT {} FROM {} WHERE _flow_task = ANY(%s) ORDER BY _flow_file, _flow_record").format(
-        names, plan.tables.good_identifier
+        names, plan.staging.tables.good_identifier
     )
     rejects = sql.SQL(
         "SELECT node, rule_id, severity, disposition, record, row FROM {} WHERE _flow_task = ANY(%s)"
         " ORDER BY file, record, rule_id"
-    ).format(plan.tables.rejects_identifier)
+    ).format(plan.staging.tables.rejects_identifier)
     keys = ("node", "rule", "severity", "disposition", "record", "row")
     found = connection.execute(rejects, [result.winners]).fetchall()
     return Staged(

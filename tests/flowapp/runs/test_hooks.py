@@ -45,7 +45,9 @@ class HookedEngine(TableEngine):
         (target,) = job.pipeline.targets()
         with connect(job.connections[target.connection], autocommit=True) as conn:
             (commit,) = meta.find_commits(conn, job.run_id)
-            TargetHooks(job, ports, report, target).after_load(conn, commit)
+            TargetHooks(job, ports, report, target).after_load(
+                commit, lambda hook: meta.add_hook_done(conn, commit.run_id, commit.node, hook)
+            )
         return report
 
 

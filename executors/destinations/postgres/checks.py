@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
-from executors.errors import InvalidContent
 from executors.hooks.base import Interruption
 from executors.model import CheckReport, Destination, RunJob, SourceField, StageColumn
 from executors.postgres.checks import BoundCheck, Staged, probe_checks, run_checks
@@ -74,14 +73,3 @@ def bound_checks(path: Path) -> list[BoundCheck]:
         if validate.dataset_level is not None
         for kind, check in validate.dataset_level.checks()
     ]
-
-
-def stop_on_broken(reports: Sequence[CheckReport]) -> None:
-    """Raise Terminal `check.abort` for the checks that do not hold and abort."""
-    if broken := [report for report in reports if not report.ok and report.on_fail == "abort"]:
-        raise InvalidContent(
-            "check.abort",
-            f"{'; '.join(f'{report.check}: {report.message}' for report in broken)}. Nothing was loaded.",
-            node=broken[0].node,
-            hint="Correct the source, or set onFail of the check to warn.",
-        )

@@ -1,0 +1,3 @@
+"""PostgreSQL as a destination."""
+
+from executors.destinations.postgres.handler import PostgresDestination as PostgresDestination

@@ -1,0 +1,208 @@
+"""PostgreSQL as a destination of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from executors.destinations.base import (
+    Access,
+    Capabilities,
+    DestinationHandler,
+    Measures,
+    Prepared,
+    Reevaluation,
+)
+from executors.destinations.postgres.approved import require_as_staged
+from executors.destinations.postgres.checks import TargetChecks
+from executors.destinations.postgres.opening import key_of, open_target
+from executors.destinations.postgres.plan import load_plan
+from executors.destinations.postgres.staging import PostgresStagingArea
+from executors.destinations.postgres.tables import ready_table, refuse_unloadable, table_to_look_at
+from executors.destinations.postgres.watermark import (
+    narrow_reading,
+    open_window_of,
+    skip_behind_watermark,
+    warnings_of,
+)
+from executors.errors import Terminal
+from executors.load_record import LoadCommit
+from executors.markers import add_warnings
+from executors.model import CheckReport, Destination, RunJob, SourceField, TaskCount
+from executors.postgres import meta, preview, quarantine, staging
+from executors.postgres.checks import Staged
+from executors.postgres.client import charset_of
+from executors.postgres.explain import explain
+from executors.postgres.load import commit_load
+from executors.postgres.load_modes import LOAD_MODES
+from executors.postgres.load_plan import LoadPlan
+from executors.postgres.refused import refuse_rows
+from executors.postgres.trial import refuse_tried
+from executors.reading import Reading
+from executors.runs.target_run import TargetRun
+from executors.secrets import encrypt
+from ir.nodes import Target
+from ir.pipeline import Path
+
+if TYPE_CHECKING:
+    from executors.runs.state import Load, LoadState, RunContext
+
+
+class PostgresDestination(DestinationHandler):
+    """Tables of a PostgreSQL database. Staging, quarantine and commit markers stand in the same database, so that one
+    transaction loads and notes everything."""
+
+    capabilities = Capabilities(
+        load_modes=frozenset(LOAD_MODES),
+        checks=True,
+        hooks=True,
+        previews=True,
+        holds=True,
+        quarantine=True,
+        rejected_rows=True,
+        samples=True,
+        undo=True,
+    )
+
+    # --- inspect ----------------------------------------------------------------------------------------------
+
+    def open(self, context: RunContext, path: Path, access: Access) -> TargetRun:
+        return open_target(self, context, path, access)
+
+    def find_table(self, target: TargetRun) -> Destination | None:
+        return refuse_unloadable(target.connection, target.path.target)
+
+    # --- prepare ----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def prepare(
+        self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
+    ) -> Iterator[Prepared]:
+        node = target.path.target
+        rows_range = open_window_of(context, target.connection, node)
+        add_warnings(context.report, warnings_of(rows_range, node))
+        reading = narrow_reading(reading, rows_range, target.path)
+        with ready_table(target.connection, node, fields) as (dest, columns):
+            yield Prepared(dest, columns, reading, rows_range, charset_of(target.connection))
+
+    @contextmanager
+    def prepare_look(
+        self, context: RunContext, target: TargetRun, reading: Reading, fields: tuple[SourceField, ...]
+    ) -> Iterator[Prepared]:
+        node = target.path.target
+        tables = staging.staging_tables(context.job.run_id, node.id, context.job.attempt)
+        with table_to_look_at(target.connection, node, fields, tables) as (dest, columns):
+            yield Prepared(dest, columns, reading, charset=charset_of(target.connection))
+
+    # --- stage ------------------------------------------------------------------------------------------------
+
+    def create_staging(self, load: Load) -> None:
+        staging.create_staging(load.connection, load.tables, load.columns)
+
+    def staging_area(self, load: Load) -> PostgresStagingArea:
+        return PostgresStagingArea(load.tables, encrypt(load.context.job.connections[load.target.connection]))
+
+    def drop_staging(self, load: Load) -> None:
+        staging.drop_staging(load.connection, load.tables)
+
+    def skip_behind_watermark(self, state: LoadState) -> LoadState:
+        return skip_behind_watermark(state)
+
+    def refuse_rows(self, state: LoadState) -> TaskCount | None:
+        return refuse_rows(state.load.connection, load_plan(state), state.target.on_type_mismatch)
+
+    def refuse_failing_rows(self, state: LoadState, failure: Terminal) -> TaskCount:
+        plan = load_plan(state)
+        refused = refuse_tried(state.load.connection, plan, failure)
+        if refused is None:
+            explain(state.load.connection, plan, failure)
+            raise failure
+        return refused
+
+    def count_rejected_by_file(self, state: LoadState) -> Mapping[int, int]:
+        return staging.count_rejected_by_file(state.load.connection, state.load.tables, state.result.winners)
+
+    # --- check ------------------------------------------------------------------------------------------------
+
+    def probe_checks(self, state: LoadState) -> None:
+        checks = _checks_of(state.load)
+        checks.probe(_staged_rows(state, checks))
+
+    def run_checks(self, state: LoadState) -> list[CheckReport]:
+        checks = _checks_of(state.load)
+        return checks.run(_staged_rows(state, checks))
+
+    def measure(self, state: LoadState) -> Measures:
+        conn, plan = state.load.connection, load_plan(state)
+        rates = preview.count_null_rates(conn, plan) if _compares_nulls(state.target) else {}
+        return preview.count_effect(conn, plan), rates
+
+    def refuse_repeats(self, state: LoadState) -> None:
+        preview.refuse_repeats(state.load.connection, load_plan(state))
+
+    # --- commit -----------------------------------------------------------------------------------------------
+
+    def commit(
+        self, state: LoadState, *, explains: bool = True, reevaluation: Reevaluation | None = None
+    ) -> LoadCommit:
+        conn, plan = state.load.connection, load_plan(state)
+
+        def reevaluate(locked: LoadPlan) -> None:
+            if reevaluation:
+                compares = _compares_nulls(state.target)
+                reevaluation(*preview.evaluate_locked(conn, locked, compares_nulls=compares))
+
+        commit_load(conn, replace(plan, before_change=reevaluate), explains=explains)
+        return meta.marker_of(conn, state.load.ref)
+
+    def require_as_staged(self, state: LoadState) -> LoadState:
+        return require_as_staged(state)
+
+    def add_hook_done(self, target: TargetRun, commit: LoadCommit, hook: str) -> None:
+        meta.add_hook_done(target.connection, commit.run_id, commit.node, hook)
+
+    # --- rejects ----------------------------------------------------------------------------------------------
+
+    def probe_quarantine(self, load: Load) -> None:
+        for table in dict.fromkeys(load.quarantine.values()):
+            quarantine.probe_quarantine(load.connection, table)
+
+    def ready_quarantine(self, state: LoadState) -> None:
+        nodes = {rule.node for rule in state.rules if rule.violations}
+        for table in dict.fromkeys(table for node, table in state.load.quarantine.items() if node in nodes):
+            quarantine.ensure_quarantine(state.load.connection, table)
+
+    def keep_rejects(self, state: LoadState) -> tuple[int, int]:
+        load = state.load
+        return quarantine.keep_rejects(load.connection, load.ref, load.tables, state.result.winners, load.quarantine)
+
+    # --- trace ------------------------------------------------------------------------------------------------
+
+    def find_loaded(self, job: RunJob, target: TargetRun, hashes: Collection[str]) -> Mapping[str, meta.Loaded]:
+        node = target.path.target
+        others = [other.id for other in job.pipeline.targets() if other.id != node.id]
+        table = node.schema_, node.table
+        return meta.files_loaded(target.connection, *key_of(job, target), hashes, others=others, table=table)
+
+    def find_last_files(self, job: RunJob, target: TargetRun) -> tuple[int, Collection[str]] | None:
+        return meta.last_files(target.connection, *key_of(job, target))
+
+    def find_loaded_elsewhere(self, job: RunJob, target: TargetRun) -> str | None:
+        node = target.path.target
+        return meta.last_loaded_elsewhere(target.connection, *key_of(job, target), node.schema_, node.table)
+
+
+def _checks_of(load: Load) -> TargetChecks:
+    return TargetChecks(load.context.job, load.path, load.connection, load.now, load.hooks.interruption)
+
+
+def _staged_rows(state: LoadState, checks: TargetChecks) -> Staged:
+    """The rows that were staged, as checks look at them."""
+    load = state.load
+    return checks.look_at(load.tables, load.fields, load.dest, load.columns, state.result.winners)
+
+
+def _compares_nulls(target: Target) -> bool:
+    return target.hold is not None and target.hold.max_null_rate_increase_pct is not None

@@ -1,0 +1,84 @@
+"""The first look at a target in PostgreSQL: connect, fence, and refuse what cannot be loaded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from executors.destinations.base import Access, DestinationHandler
+from executors.destinations.postgres.tables import refuse_unloadable
+from executors.errors import Terminal
+from executors.model import RunJob
+from executors.postgres import meta
+from executors.postgres.client import connect, interrupt
+from executors.postgres.fences import raise_fence
+from executors.postgres.names import TableName
+from executors.postgres.table_lock import refuse_busy
+from executors.runs.target_run import TargetRun
+from executors.target_hooks import TargetHooks
+from ir.pipeline import Path
+
+if TYPE_CHECKING:
+    from executors.runs.state import RunContext
+
+
+def open_target(handler: DestinationHandler, context: RunContext, path: Path, access: Access) -> TargetRun:
+    """As `DestinationHandler.open` says."""
+    target = _connect(handler, context, path)
+    meta.ensure_meta(target.connection)
+    if access == "load":
+        target = _fence(context, target)
+    if access != "sample":
+        _refuse_older_state(context, target)
+        target = _look_at_table(context, target)
+    return target
+
+
+def _connect(handler: DestinationHandler, context: RunContext, path: Path) -> TargetRun:
+    job, target = context.job, path.target
+    name = f"flow run {job.run_id}"
+    connection = connect(job.connections[target.connection], autocommit=True, application_name=name)
+    context.stack.enter_context(connection)
+    hooks = TargetHooks(job, context.ports, context.report, target)
+    context.interrupts.add(hooks.interrupt)
+    context.interrupts.add(lambda: interrupt(connection))
+    return TargetRun(handler, path, connection, hooks)
+
+
+def _fence(context: RunContext, target: TargetRun) -> TargetRun:
+    """Keep older attempts from loading, and find what one of them has committed."""
+    node = target.path.target
+    raise_fence(target.connection, *key_of(context.job, target), context.job.token)
+    commits = meta.find_commits(target.connection, context.job.run_id)
+    commit = next((commit for commit in commits if commit.node == node.id), None)
+    if commit is None:
+        refuse_busy(target.connection, TableName(node.schema_, node.table), node.id)
+    return replace(target, commit=commit)
+
+
+def _refuse_older_state(context: RunContext, target: TargetRun) -> None:
+    """Refuse a database that no longer holds the last load that is known."""
+    node = target.path.target
+    known = context.ports.last_commit(node.id)
+    if known and not meta.last_commit_exists(target.connection, *key_of(context.job, target), known):
+        raise Terminal(
+            "target.went_back",
+            f"{node.schema_}.{node.table} no longer holds the load of run {known}: the database was restored "
+            "or failed over to an older state.",
+            node=node.id,
+            hint="Compare the table with its source, then load what is missing again, with a reason.",
+        )
+
+
+def _look_at_table(context: RunContext, target: TargetRun) -> TargetRun:
+    """Refuse what cannot be loaded, and log in which way the rows of a table will be replaced."""
+    node = target.path.target
+    dest = refuse_unloadable(target.connection, node)
+    if dest and dest.replacing:
+        context.log(dest.replacing.sentence(f"{dest.schema}.{dest.table}"), node)
+    return replace(target, table_exists=dest is not None)
+
+
+def key_of(job: RunJob, target: TargetRun) -> tuple[str, str, str]:
+    """Under what the target's commits stand in its database."""
+    return job.tenant, job.pipeline.id, target.path.target.id

@@ -1,0 +1,84 @@
+"""Where the load of an incremental target begins. All other targets have no window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from executors.destinations.postgres.plan import load_plan
+from executors.model import RunWarning
+from executors.postgres.boundary_rows import have_columns_changed
+from executors.postgres.ddl import Conn
+from executors.postgres.incremental_range import IncrementalRange, first_range, open_range
+from executors.postgres.skipped_rows import skip_rows
+from executors.pushdown import source_column
+from executors.reading import Bound, Reading
+from executors.runs.state import LoadState, RunContext
+from ir.load_modes import load_mode
+from ir.nodes import Target
+from ir.pipeline import Path
+
+
+def open_window_of(context: RunContext, connection: Conn, target: Target) -> IncrementalRange | None:
+    """The window of a load; None without a watermark, and while the table does not exist. To be opened before a missing
+    table is made, which would hide that it is missing."""
+    if not load_mode(target.load_mode).keeps_watermark:
+        return None
+    return open_range(connection, context.job.tenant, context.job.pipeline.id, target)
+
+
+def narrow_reading(reading: Reading, rows_range: IncrementalRange | None, path: Path) -> Reading:
+    """The reading without rows that the load would skip, as far as the source can leave them out."""
+    if reading.narrow is None or rows_range is None or rows_range.bound in (None, rows_range.type.below_all):
+        return reading
+    column = source_column(path, rows_range.column)
+    return reading.narrow(Bound(column, rows_range.type, str(rows_range.bound))) if column else reading
+
+
+def skip_behind_watermark(state: LoadState) -> LoadState:
+    """Take the staged rows that are behind the watermark out of staging."""
+    load, rows_range = state.load, _window_of(state)
+    state = replace(state, rows_range=rows_range)
+    plan = load_plan(state)
+    if have_columns_changed(plan, rows_range):
+        load.context.ports.events.log("warning", _COLUMNS_CHANGED, load.target.id)
+    skipped = skip_rows(load.connection, plan, rows_range)
+    if skipped.rows:
+        text = f"{skipped.below_bound:,} below the bound, {skipped.read_again:,} at or above it that were"
+        load.context.log(f"Rows behind the watermark: {text} loaded before.", load.target)
+    return replace(state, skipped=skipped)
+
+
+def _window_of(state: LoadState) -> IncrementalRange:
+    """The window as it was opened before; else that of the table that was made meanwhile or that stands in for it."""
+    load, job = state.load, state.load.context.job
+    opened = state.rows_range or open_window_of(load.context, load.connection, load.target)
+    return opened or first_range(job.tenant, job.pipeline.id, load.target, load.dest)
+
+
+def warnings_of(rows_range: IncrementalRange | None, target: Target) -> list[RunWarning]:
+    """What may make the load take too many rows, or too few."""
+    if rows_range is None:
+        return []
+    return [RunWarning(code, target.id, text) for code, text in _doubts(rows_range)]
+
+
+def _doubts(rows_range: IncrementalRange) -> Iterator[tuple[str, str]]:
+    if rows_range.may_miss_rows:
+        yield (
+            "watermark.rows_may_be_hidden",
+            f"Row security is active on {rows_range.key.table} for the connection's user: rows that it may not see are "
+            "neither counted for the mark nor known as loaded.",
+        )
+    if rows_range.is_ahead:
+        yield (
+            "watermark.ahead_of_clock",
+            f"The watermark of {rows_range.key.table} is later than the clock of its database: rows before it are "
+            "left out until then. Set it back if that is wrong.",
+        )
+
+
+_COLUMNS_CHANGED = (
+    "The columns of the rows are others than those hashed at the mark: which rows at or above it are loaded already is "
+    "told from what the table holds."
+)

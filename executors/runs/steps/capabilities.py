@@ -1,0 +1,40 @@
+"""Whether a destination can do what a run asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from executors.destinations.base import Capabilities
+from executors.errors import Terminal
+from ir.pipeline import Path
+
+
+def refuse_unsupported(capabilities: Capabilities, path: Path, needs: Iterable[str]) -> None:
+    """Raise Terminal `destination.not_supported` for what the path or the kind of run needs and the destination lacks.
+    `needs` are names of capabilities."""
+    asked = dict.fromkeys((*needs, *_asked_by(path)))
+    missing = [name for name in asked if not getattr(capabilities, name)]
+    if path.target.load_mode not in capabilities.load_modes:
+        missing.append(f"loadMode {path.target.load_mode}")
+    if missing:
+        raise Terminal(
+            "destination.not_supported",
+            f"The destination {path.target.connector!r} does not support: {', '.join(missing)}.",
+            node=path.target.id,
+            hint="Leave that out, or choose another destination.",
+        )
+
+
+def _asked_by(path: Path) -> Iterator[str]:
+    """The capabilities that a document asks for."""
+    target = path.target
+    if any(validate.dataset_level and list(validate.dataset_level.checks()) for validate in path.validates):
+        yield "checks"
+    if any(validate.quarantine and validate.quarantine.enabled for validate in path.validates):
+        yield "quarantine"
+    if list(target.hooks()):
+        yield "hooks"
+    if target.hold is not None:
+        yield "holds"
+    if target.backup_before_load:
+        yield "undo"
