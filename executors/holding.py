@@ -126,8 +126,8 @@ class StagedLoad:
 
     `attempt` is the one that staged, `evaluation` what was shown to the person who approves. `origins` are what was
     read, as (place in the source's order, name, identity), and `units` those of them that are load units, done once
-    this is loaded. `aside` counts the rows that were taken out of staging as behind the mark, and `mark` is the id and
-    revision of that mark; None where there was none.
+    this is loaded. `skipped` counts the rows that were taken out of staging as behind the watermark, whose id and
+    revision `watermark` is; None where there was none.
     """
 
     attempt: int

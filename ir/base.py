@@ -67,7 +67,7 @@ class Spec(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def check(self, at: Pointer) -> Iterator[Diagnostic]:
-        """Violation with this part in itself, beyond what its types say. `at` is where it stands."""
+        """What is wrong with this part in itself, beyond what its types say. `at` is where it stands."""
         yield from ()
 
     def kinds(self, at: Pointer) -> Iterator[tuple[str, str, Pointer]]:

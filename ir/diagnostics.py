@@ -1,4 +1,4 @@
-"""Violation in a definition, as data. All of it is collected and raised once."""
+"""What is wrong in a definition, as data. All of it is collected and raised once."""
 
 from __future__ import annotations
 

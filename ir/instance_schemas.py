@@ -34,7 +34,7 @@ LEFT_OUT = ("$dynamicRef", "$dynamicAnchor", "$recursiveRef", "unevaluatedItems"
 
 
 def check_instance_schema(schema: dict[str, Any], at: Pointer) -> Iterator[Diagnostic]:
-    """Violation with a schema, so that nothing is left to go wrong at a run."""
+    """What is wrong with a schema, so that nothing is left to go wrong at a run."""
     size = len(json.dumps(schema).encode())
     if size > MAX_BYTES:
         yield diagnose("json_schema.not_allowed", at, f"The schema takes more than {MAX_BYTES:,} bytes.")

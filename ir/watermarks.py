@@ -48,7 +48,7 @@ def parse_lag(written: str | float) -> Lag:
 
 
 def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
-    """Violation with how far marks of a column type may go beyond the database's clock, if anything."""
+    """What is wrong with how far marks of a column type may go beyond the database's clock, if anything."""
     if lead > LONGEST_LAG:
         return "The lead is longer than 100 years."
     if watermark_family(kind) != "time":
@@ -57,7 +57,7 @@ def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
 
 
 def lag_fault(lag: Lag, kind: ColumnType) -> str | None:
-    """Violation with a lag for marks of a column type, if anything."""
+    """What is wrong with a lag for marks of a column type, if anything."""
     match watermark_family(kind):
         case "number" if isinstance(lag, timedelta):
             return f'The watermark is a number ({kind}). Use a number as lag: 100, not "15m".'

@@ -89,8 +89,8 @@ def guess_encoding(head: bytes) -> tuple[str, str]:
 
 def _wide(head: bytes) -> str:
     """UTF-16 has a mark in front, or every other byte of plain text is 0."""
-    for watermark, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if head.startswith(watermark):
+    for mark, name in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if head.startswith(mark):
             return name
     half = len(head) // 2
     if half and head[1::2].count(0) > half * 0.6:

@@ -159,7 +159,7 @@ _as_given = partial(json.dumps, ensure_ascii=False)
 Verb = Literal["fix", "revert", "ignore", "reopen"]
 
 _MENDED = sql.SQL("CASE WHEN q.\"fixedRow\" IS NULL THEN 'open' ELSE 'fixed' END")
-# Cells over the row as mended before, or as read from the source; what was escaped in a cell that is replaced is gone.
+# Cells over the row as fixed before, or as read from the source; what was escaped in a replaced cell is gone.
 _FIXED_ROW = sql.SQL(
     "CASE WHEN b.base ? {escaped} THEN jsonb_set(b.base, ARRAY[{escaped}],"
     " (b.base -> {escaped}) - ARRAY(SELECT jsonb_object_keys(k.cells))) ELSE b.base END || k.cells"

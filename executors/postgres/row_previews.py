@@ -32,7 +32,7 @@ class Cut:
 @dataclass(frozen=True, slots=True)
 class RowPreview:
     """`failing` is the value in the field that a rule is about, `mended` what somebody has put in its place; None where
-    the row has missing field, or nothing was put in. `fields` are the first of the others, of which there are `more`.
+    the row has no such field, or nothing was put in. `fields` are the first of the others, of which there are `more`.
     """
 
     failing: Cut | None

@@ -78,6 +78,6 @@ def row_rule_mask(
 
 
 def rule_message(rule: Any) -> str:
-    """Violation with a row that violates a rule, without its values."""
+    """Why a row violates a rule, without its values."""
     text = ROW_RULES[rule.type].message(rule)
     return f"{text} (when {shown(rule.when, 200)})" if rule.when else text

@@ -122,7 +122,7 @@ def _others(conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> Values:
 
 
 def _write(job: RunJob, conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> int:
-    """Rows that cannot be read as such, and those that somebody has changed meanwhile, are unchanged."""
+    """Rows that cannot be read as such, and those that somebody has changed meanwhile, are left as they are."""
     owner, change = owner_of(job), change_of("fix", ref.by, ref.reason, job.run_id)
     rows = {place: choice.rows[place].row for place in values}
     cells = {row.key: {ref.column: _held(values[place])} for place, row in rows.items()}

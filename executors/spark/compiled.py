@@ -144,7 +144,7 @@ class Compiled:
         }
 
     def sink_flags(self) -> tuple[OpFlag, ...]:
-        """What ops find out. A cast whose result nothing uses is not tested."""
+        """What ops find out. A cast whose result nothing uses is not tried."""
         tried = {
             flag
             for program in (*self.read, *self._between(), *self.sink_programs())

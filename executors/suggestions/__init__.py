@@ -1,5 +1,5 @@
-"""Rules that a sample speaks for, and what a rule would have failed in it. Plain functions over rows; nothing is "
-"read."""
+"""Rules that a sample speaks for, and how many of its rows would have failed a rule. Plain functions over rows; nothing
+is read."""
 
 from __future__ import annotations
 

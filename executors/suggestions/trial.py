@@ -1,4 +1,4 @@
-"""What a rule would have failed, by the code that judges runs."""
+"""How many rows would have failed a rule, by the code that validates runs."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def subject_of(messages: Sequence[Message]) -> str:
 
 
 def address_of(alert: Alert, workspace: Workspace) -> str:
-    """Where to find it: at the run, if the alert is of one, else at Health."""
+    """Where to look: at the run, if the alert is of one, else at Health."""
     if alert.run_id:
         path = reverse("runs:detail", args=[workspace.slug, alert.run_id])
     else:

@@ -1,4 +1,4 @@
-"""Encrypting anew encrypted secrets: each app registers its columns."""
+"""Encrypting stored secrets anew: each app registers its columns."""
 
 from __future__ import annotations
 

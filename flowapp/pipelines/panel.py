@@ -227,7 +227,7 @@ def _move_to_card(cards: list[ModeCard], fields: list[Field]) -> list[Field]:
 
 
 def _cards(maker: FormMaker, node: dict[str, Any], at: Pointer) -> list[ModeCard]:
-    """All load modes. Violation with the chosen one stands at its card."""
+    """All load modes. The diagnostics of the chosen one stand at its card."""
     found = maker.take(at / "loadMode", below=False)
     chosen = node.get("loadMode")
     cards = [ModeCard(mode, mode.name == chosen, is_available("loadMode", mode.name)) for mode in LOAD_MODE_KINDS]

@@ -238,7 +238,7 @@ class Purge(APIView):
 
     @extend_schema(request=PurgeRequest, responses=PurgedSerializer)
     def post(self, request: Request) -> Response:
-        """Throw entries permanently, with a reason. With `dryRun` they are only counted."""
+        """Delete entries permanently, with a reason. With `dryRun` they are only counted."""
         wish = PurgeRequest(data=request.data)
         wish.is_valid(raise_exception=True)
         data = wish.validated_data

@@ -23,7 +23,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """How many rows were changed, and how many were unchanged: somebody had changed them since they were
+    """How many rows were changed, and how many were left as they are: somebody had changed them since they were
     chosen, or what they are does not allow it."""
 
     changed: int

@@ -62,7 +62,7 @@ class RowJob(models.Model):
 
 
 class RowDecision(models.Model):
-    """History to how many rejected rows, and why. `details` holds names and counts, never values."""
+    """Who did what to how many rejected rows, and why. `details` holds names and counts, never values."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     pipeline = models.ForeignKey("pipelines.Pipeline", models.SET_NULL, null=True, related_name="+")

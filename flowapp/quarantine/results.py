@@ -29,7 +29,7 @@ class RowResult:
 
     @property
     def key(self) -> str | None:
-        """Of a row that was purged before the replay nothing but a number is known."""
+        """Of a row that was purged before the replay only a number is known."""
         return f"{self.told.row_run}:{self.told.row_id}" if self.told.row_run else None
 
 

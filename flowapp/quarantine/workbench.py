@@ -162,7 +162,7 @@ def _typed(selection: Selection, given: dict[str, str]) -> dict[tuple[str, str],
 @require_POST
 @page(role="editor")
 def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    """Let a worker compute an expression for a field of all rows; what was typedmanual stays unless it is ticked."""
+    """Let a worker compute an expression for a field of all rows; what was typed by hand stays unless it is ticked."""
     return _run(
         request,
         selection,

@@ -85,7 +85,7 @@ class CancelRun(APIView):
 class ApproveRun(APIView):
     @extend_schema(request=ApproveRequest, responses={202: RunSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
-        """Let a worker approve a held run. 409 for all but the first who decides."""
+        """Approve a held run, so that a worker loads what it has staged. 409 for all but the first who decides."""
         found, wish = get_run(request.workspace, run), ApproveRequest(data=request.data)
         wish.is_valid(raise_exception=True)
         approved = approve_run(found, decider_of(request), **wish.validated_data)

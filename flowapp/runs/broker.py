@@ -18,7 +18,7 @@ _held: list[UUID] = []
 
 
 def send_run(run_id: UUID) -> None:
-    """Scancel a run to the workers. A broker that is missing or silent is no failure: the scheduler sends it again.
+    """Send a run to the workers. A broker that is missing or silent is no failure: the scheduler sends it again.
 
     A worker that is to end would take it itself, so it is sent when that has stopped taking any.
     """

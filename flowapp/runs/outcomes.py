@@ -185,7 +185,7 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
         claim.guard()
         for commit in commits:
             save_commit(run, commit)
-        # Violation with the files themselves the engine has said; all others may be loaded by the next run.
+        # The engine has marked files that are wrong themselves as failed; the next run may load all others.
         release_units(run, UnitState.PENDING, "" if ending == State.CANCELLED else error.message)
         _end(claim, run, ending, {}, error)
         # With the state: a process that dies in between would leave a failed run that nobody is told of.

@@ -169,7 +169,9 @@ class RowOutcomeSerializer(WireSerializer[Any]):
     source_record = serializers.IntegerField(allow_null=True)
     result = serializers.CharField()
     rules = serializers.ListField(child=serializers.CharField())
-    conflict = serializers.CharField(allow_null=True)
+    conflict = EffectSampleSerializer(
+        allow_null=True, help_text="The row of the table that has its key, if their values differ."
+    )
 
 
 class RowOutcomesSerializer(WireSerializer[Any]):

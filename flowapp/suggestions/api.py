@@ -85,7 +85,7 @@ class Backtest(APIView):
 
     @extend_schema(request=BacktestRequest, responses=TrialsSerializer)
     def post(self, request: Request, slug: str, node: str) -> Response:
-        """How many rows of each kept sample a rule would have failed, with examples. It changes nothing."""
+        """How many rows of each kept sample would have failed a rule, with examples. It changes nothing."""
         view = _view(request, slug)
         target = target_of(view, node)
         given = BacktestRequest(data=request.data)

@@ -1,4 +1,4 @@
-"""What the kept samples of a target speak for: rules that are proposed, and what rules would have failed."""
+"""What the kept samples of a target speak for: rules that are proposed, and how many rows would have failed a rule."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class SampleTrial:
-    """What a rule would have failed in one sample."""
+    """How many rows of one sample would have failed a rule."""
 
     sample: Sample
     trial: Trial

@@ -32,7 +32,7 @@ class InvalidUpload(FlowError):
 
 
 class DiskUploadHandler(TemporaryFileUploadHandler):
-    """Every file to disk, however small. One that is too large is purged as it comes and noted on the request."""
+    """Every file to disk, however small. One that is too large is thrown away as it comes and noted on the request."""
 
     received = 0
 

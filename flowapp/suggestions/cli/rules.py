@@ -1,4 +1,4 @@
-"""`flow rules`: rules that a sample speaks for, and what a rule would have failed."""
+"""`flow rules`: rules that a sample speaks for, and how many rows would have failed a rule."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = {"what": "RULE", "on": "ON", "as": "AS", "hits": "HITS", "evidence": "
 
 
 def add_parser(commands: Any) -> None:
-    group = add_group(commands, "rules", "rules that samples speak for, and what a rule would have failed")
+    group = add_group(commands, "rules", "rules that samples speak for, and how many rows would have failed a rule")
     suggest = add_command(group, "suggest", suggest_rules, "sample the source and suggest rules")
     suggest.add_argument("--kept", action="store_true", help="use stored samples instead of a new one")
     trying = add_command(group, "try", try_rule, "count the rows of each stored sample that fail a rule")

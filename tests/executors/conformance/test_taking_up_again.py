@@ -82,7 +82,7 @@ REFUSALS = {
     "target.table_gone": "drop table t",
     "upsert.key_not_unique": "alter table t drop constraint t_pkey",
 }
-"""Violation with the target, and how it comes about."""
+"""What is wrong with the target, and how it comes about."""
 MODES = {"target.statement_refused": "truncate", "upsert.key_not_unique": "upsert"}
 
 

@@ -1,4 +1,4 @@
-"""What a rule looks at, and when its violations cancel a run."""
+"""What a rule looks at, and when its violations end a run."""
 
 from __future__ import annotations
 

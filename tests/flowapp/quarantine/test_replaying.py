@@ -133,6 +133,17 @@ def test_a_replay_that_a_killed_command_left_behind_is_finished_by_its_own_engin
     assert ran == [("replay", str(left.pk)), ("recheck", str(checked.pk))]
 
 
+def test_a_check_shows_the_row_of_the_table_beside_the_one_that_comes(as_, alices, orders, warehouse, table):
+    keep(warehouse, orders, table, "r1")
+    (run,) = ask(Purpose.RECHECK, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
+    conflict = {"key": {"id": "7"}, "changes": {"name": ["Ann", None]}}
+    row = {"key": "r:r1-0", "id": 1, "sourceFile": "a.csv", "sourceRecord": 1, "result": "taken", "rules": []}
+    results = [{**row, "conflict": conflict}, {**row, "conflict": None}]
+    rows_inline([run], lambda job, ports: RunReport(row_counts={"taken": 2}, row_results=results))
+    told = as_("admin").get(f"/api/runs/{run.pk}/", headers={"X-Flow-Workspace": alices.slug}).json()
+    assert [one["conflict"] for one in told["rows"]["results"]] == [conflict, None]
+
+
 @pytest.mark.parametrize(
     ("mode", "said"),
     [
