@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from flowapp.accounts.services import ensure_workspace
 from flowapp.editor.listing import draw_chart
+from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.services import create_pipeline, set_enabled
 from flowapp.runs.models import NodeRun, Purpose, Run, State, Trigger
@@ -221,6 +222,20 @@ def test_a_deleted_pipeline_takes_its_versions_and_runs_along(web, workspace):
     web.post(reverse("pipelines:delete", args=[workspace.slug, "p0000"]))
     assert not Pipeline.objects.exists()
     assert not Run.objects.exists()
+
+
+def test_a_pipeline_with_many_runs_is_deleted_by_as_many_queries_as_one_with_few(web, workspace):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    needed = []
+    for runs in (2, 12):
+        add_pipelines(workspace, 1, runs_each=runs)
+        Run.objects.update(ended_at=timezone.now())
+        with CaptureQueriesContext(connection) as queries:
+            delete_pipeline(Pipeline.objects.get())
+        needed.append(len(queries))
+    assert needed[0] == needed[1]
 
 
 def test_a_pipeline_that_runs_is_not_deleted(web, workspace):

@@ -140,6 +140,15 @@ def test_the_page_tells_every_part_and_every_alert_with_its_place(pipeline, aliv
     assert f"/w/alices-team/runs/{run.pk}/" in page
 
 
+def test_an_alert_outlives_its_run_and_names_it_no_more(pipeline, as_):
+    run = queue_run(pipeline, Trigger.MANUAL, send=False)
+    failed(None, pipeline=pipeline, run=run, node="load")
+    Run.objects.filter(pk=run.pk).delete()
+    alert = Alert.objects.get()
+    assert (alert.run_id, alert.run_number) == (None, None)
+    assert str(run.pk) not in as_("viewer").get(HEALTH).content.decode()
+
+
 def test_without_alerts_the_page_says_what_would_be_told(workspace, as_):
     assert "No open alert" in words(as_("viewer").get(HEALTH))
 
