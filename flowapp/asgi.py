@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 
+from flowapp.registrations import load_registrations
 from flowapp.web.client_address import ClientAddress
 
 if TYPE_CHECKING:
@@ -45,4 +46,5 @@ def admit(django: ASGIHandler) -> Admission:
 
 share_connections()
 application = ClientAddress(admit(get_asgi_application()), settings.TRUSTED_PROXIES)
+load_registrations()
 spare_the_collector()

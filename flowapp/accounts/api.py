@@ -11,6 +11,7 @@ from rest_framework import generics, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from flowapp.accounts import openapi  # noqa: F401  (its classes are found by having been defined)
 from flowapp.accounts.authentication import author_of
 from flowapp.accounts.errors import AccountError
 from flowapp.accounts.models import Membership, Token

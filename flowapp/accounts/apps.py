@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class AccountsConfig(AppConfig):
+
+class AccountsConfig(Registers, AppConfig):
     name = "flowapp.accounts"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from django.contrib.sessions.models import Session
 
-        from flowapp.accounts import openapi  # noqa: F401  (its classes are found by having been defined)
         from flowapp.accounts.clients import KNOWN_DAYS
         from flowapp.accounts.models import EndedCredentials, KnownNetwork, LoginFailures, LoginLink, Token
         from flowapp.processes import retention

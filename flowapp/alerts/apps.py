@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class AlertsConfig(AppConfig):
+
+class AlertsConfig(Registers, AppConfig):
     name = "flowapp.alerts"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from django.db.models import Q
 
         from flowapp.alerts.models import Alert, AlertState

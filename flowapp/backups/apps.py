@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class BackupsConfig(AppConfig):
+
+class BackupsConfig(Registers, AppConfig):
     name = "flowapp.backups"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from flowapp.backups.purposes import RESTORE
         from flowapp.backups.records import note_backup
         from flowapp.backups.selectors import KEPT_DAYS

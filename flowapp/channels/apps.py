@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class ChannelsConfig(AppConfig):
+
+class ChannelsConfig(Registers, AppConfig):
     name = "flowapp.channels"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from django.db.models import Q
 
         from flowapp.alerts import events

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class CleanupConfig(AppConfig):
+
+class CleanupConfig(Registers, AppConfig):
     name = "flowapp.cleanup"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from flowapp.cleanup import services
         from flowapp.pipelines import deletion
         from flowapp.processes import periodic

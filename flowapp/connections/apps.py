@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class ConnectionsConfig(AppConfig):
+
+class ConnectionsConfig(Registers, AppConfig):
     name = "flowapp.connections"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from flowapp.connections.embedded import follow_server
         from flowapp.connections.models import Connection
         from flowapp.connections.rotation import register_encrypted

@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Model, QuerySet
 
 from flowapp.connections.secrets import rotate
+from flowapp.registrations import load_registrations
 
 _columns: list[tuple[type[Model], str]] = []
 
@@ -21,6 +22,7 @@ def rotate_secrets() -> int:
 
     Raises FlowError `secrets.unreadable` where no key fits; what came before stays encrypted anew.
     """
+    load_registrations()
     return sum(_rotate(model._default_manager.exclude(**{name: ""}), name) for model, name in _columns)
 
 

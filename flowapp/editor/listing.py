@@ -14,8 +14,8 @@ from django.db.models.functions import Coalesce
 
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
-from flowapp.runs.models import NodeRun, Purpose, Run, State
-from flowapp.runs.purposes import LOADS, PURPOSES
+from flowapp.runs.models import NodeRun, Run, State
+from flowapp.runs.purposes import LOADS, spec_of
 from flowapp.runs.selectors import rejected_before_load
 from flowapp.web.paging import PageOf, take_page
 from ir.load_modes import LOAD_MODES
@@ -174,7 +174,7 @@ def newest_runs(pipelines: Mapping[UUID, datetime | None]) -> dict[UUID, list[Ru
     columns = ("pipeline_id", "state", "queued_at", "pk", "purpose")
     for key, state, at, pk, purpose in Run.counted.filter(wanted).order_by("-queued_at", "id").values_list(*columns):
         if len(found[key]) < BARS:
-            found[key].append(RunCount(state, at, None, None, pk, purpose in LOADS, PURPOSES[Purpose(purpose)].tag))
+            found[key].append(RunCount(state, at, None, None, pk, purpose in LOADS, spec_of(purpose).tag))
     _add_counts(run for runs in found.values() for run in runs)
     return found
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class PipelinesConfig(AppConfig):
+
+class PipelinesConfig(Registers, AppConfig):
     name = "flowapp.pipelines"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from flowapp.connections import usage
         from flowapp.pipelines.connection_use import pipelines_naming
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class ProcessesConfig(AppConfig):
+
+class ProcessesConfig(Registers, AppConfig):
     name = "flowapp.processes"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from flowapp.processes import periodic
         from flowapp.processes.heartbeats import forget_dead
         from flowapp.processes.retention import delete_old_rows

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from flowapp.clock import from_now
 from flowapp.processes.models import PeriodicTask
+from flowapp.registrations import load_registrations
 
 logger = logging.getLogger(__name__)
 ON_TIME = "on time"
@@ -49,6 +50,7 @@ def register(*tasks: Task) -> None:
 
 
 def tasks_by_thread() -> dict[str, list[Task]]:
+    load_registrations()
     by_thread: dict[str, list[Task]] = defaultdict(list)
     for task in _tasks:
         by_thread[task.thread].append(task)

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Model, Q
 
 from flowapp.clock import from_now
+from flowapp.registrations import load_registrations
 from ir.words import counted
 
 DAY = 24 * 3600.0
@@ -52,10 +53,12 @@ def describe(what: str, how_long: Callable[[], str]) -> None:
 
 def list_retention() -> list[tuple[str, str]]:
     """What is kept for how long, in words."""
+    load_registrations()
     rules = [(rule.what, counted(int(rule.days), "day")) for rule in _rules]
     return [*rules, *((what, how_long()) for what, how_long in _told)]
 
 
 def delete_old_rows() -> int:
     """Delete what is past its time; returns how many rows went."""
+    load_registrations()
     return sum(rule.delete() for rule in _rules)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class QuarantineConfig(AppConfig):
+
+class QuarantineConfig(Registers, AppConfig):
     name = "flowapp.quarantine"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from flowapp.processes import periodic, retention
         from flowapp.quarantine import purging, retained
         from flowapp.quarantine.purposes import OVER_ROWS

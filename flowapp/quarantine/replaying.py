@@ -23,7 +23,7 @@ from flowapp.quarantine.selectors import runs_here
 from flowapp.runs.holds import Decider
 from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import Purpose, Run, Trigger
-from flowapp.runs.purposes import PURPOSES
+from flowapp.runs.purposes import spec_of
 from flowapp.runs.services import queue_for
 from ir.errors import FlowError
 from ir.expressions import ExpressionError, parse_expression
@@ -61,7 +61,7 @@ def ask_for_runs(
     `overwrite` are keys of rows that may replace those of the target with their key, or `all`; `replace_typed` says
     that an expression may replace what was typed by hand.
     """
-    pipeline, spec = selection.pipeline, PURPOSES[purpose]
+    pipeline, spec = selection.pipeline, spec_of(purpose)
     if spec.mends:
         _require_expression(column, expression)
     groups = _group(selection)

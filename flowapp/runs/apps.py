@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.db.models.signals import post_delete
+
+from flowapp.registrations import Registers
 
 ENDING_RUNS = "runs' ends"
 """The thread of what asks the targets of runs that others wait for."""
 
 
-class RunsConfig(AppConfig):
+class RunsConfig(Registers, AppConfig):
     name = "flowapp.runs"
 
     def ready(self) -> None:
-        from django.db.models.signals import post_delete
+        from flowapp.runs.deletion import forget_deleted
 
+        post_delete.connect(forget_deleted, sender="runs.Run")
+
+    def register(self) -> None:
         from flowapp.connections import usage
         from flowapp.connections.rotation import register_encrypted
         from flowapp.pipelines import deletion
         from flowapp.processes import periodic, retention
         from flowapp.runs import janitor, retained
         from flowapp.runs.connection_use import refuse_removal
-        from flowapp.runs.deletion import forget_deleted, refuse_deletion
+        from flowapp.runs.deletion import refuse_deletion
         from flowapp.runs.holds import expire_holds
         from flowapp.runs.models import EffectSample, Run
         from flowapp.runs.queue_watch import resend_queued, watch_queue, watch_workers
@@ -29,7 +35,6 @@ class RunsConfig(AppConfig):
 
         usage.before_removal.register(refuse_removal)
         deletion.before_deletion.register(refuse_deletion)
-        post_delete.connect(forget_deleted, sender=Run)
         register_encrypted(EffectSample, "encrypted")
         register_encrypted(Run, "error_detail")
         retention.register(*retained.RETENTION)

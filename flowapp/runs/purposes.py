@@ -11,6 +11,7 @@ from executors.api import RunKind, list_steps
 from executors.api import run as run_attempt
 from executors.model import BackupRef, RowsRef, RunJob, RunReport
 from executors.ports import Ports
+from flowapp.registrations import load_registrations
 from flowapp.runs.models import COUNTED, Purpose, Run
 from flowapp.web.htmx import HtmxRequest
 
@@ -93,7 +94,7 @@ _SPECS = (
         tells_effects=True,
     ),
 )
-PURPOSES: dict[Purpose, PurposeSpec] = {}
+_PURPOSES: dict[Purpose, PurposeSpec] = {}
 LOADS = (Purpose.LOAD,)
 """Purposes of runs that load what comes from the source."""
 
@@ -101,13 +102,19 @@ LOADS = (Purpose.LOAD,)
 def register(*specs: PurposeSpec) -> None:
     """Let runs be for these. Raises ValueError for a purpose that is taken."""
     for spec in specs:
-        if spec.purpose in PURPOSES:
+        if spec.purpose in _PURPOSES:
             raise ValueError(f"There are runs for {spec.purpose} already.")
-        PURPOSES[spec.purpose] = spec
+        _PURPOSES[spec.purpose] = spec
 
 
 register(*_SPECS)
 
 
+def spec_of(purpose: str) -> PurposeSpec:
+    """Raises ValueError for what is no purpose."""
+    load_registrations()
+    return _PURPOSES[Purpose(purpose)]
+
+
 def purpose_of(run: Run) -> PurposeSpec:
-    return PURPOSES[Purpose(run.purpose)]
+    return spec_of(run.purpose)

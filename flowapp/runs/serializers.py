@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from flowapp.api.serializers import CamelSerializer, ErrorSerializer, ValueField, WireSerializer
 from flowapp.runs.models import Decision, Purpose, Run, State, Trigger
-from flowapp.runs.purposes import PURPOSES
+from flowapp.runs.purposes import spec_of
 from flowapp.runs.selectors import failed_hooks, run_document, run_error
 from flowapp.runs.services import QUEUES
 
@@ -243,7 +243,7 @@ class RunRequest(CamelSerializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if not PURPOSES[attrs["purpose"]].loads and (extra := {"if_busy", "load_again"} & attrs.keys()):
+        if not spec_of(attrs["purpose"]).loads and (extra := {"if_busy", "load_again"} & attrs.keys()):
             names = [name for name, field in self.fields.items() if (field.source or name) in extra]
             raise serializers.ValidationError(dict.fromkeys(names, "A preview takes no `ifBusy` and no `loadAgain`."))
         return attrs

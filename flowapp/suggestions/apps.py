@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class SuggestionsConfig(AppConfig):
+
+class SuggestionsConfig(Registers, AppConfig):
     name = "flowapp.suggestions"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from flowapp.runs import purposes
         from flowapp.suggestions.purposes import SAMPLE
 

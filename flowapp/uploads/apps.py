@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class UploadsConfig(AppConfig):
+
+class UploadsConfig(Registers, AppConfig):
     name = "flowapp.uploads"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from flowapp.processes import retention
         from flowapp.uploads.models import Upload
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
+from flowapp.registrations import Registers
 
-class WatermarksConfig(AppConfig):
+
+class WatermarksConfig(Registers, AppConfig):
     name = "flowapp.watermarks"
 
-    def ready(self) -> None:
+    def register(self) -> None:
         from flowapp.runs import events
         from flowapp.watermarks.services import copy_watermark
 

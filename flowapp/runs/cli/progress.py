@@ -40,10 +40,10 @@ class ShownRun:
         self.show(f"{STEP_LABELS.get(name, name)} {f'({node})' if node else ''}")
 
     def engine(self, job: RunJob, ports: Ports) -> RunReport:
-        from flowapp.runs.purposes import PURPOSES
+        from flowapp.runs.purposes import spec_of
 
         self.show("starting Spark")
-        return PURPOSES[self._purpose].engine(job, replace(ports, events=ShownEvents(ports.events, self)))
+        return spec_of(self._purpose).engine(job, replace(ports, events=ShownEvents(ports.events, self)))
 
 
 class ShownEvents:

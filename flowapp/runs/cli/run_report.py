@@ -145,9 +145,9 @@ def _node_lines(node: Document) -> Iterator[str]:
 
 def row_lines(document: Document, name: str) -> Iterator[str]:
     """What became of the rejected rows that a run was about, and where each of them is told."""
-    from flowapp.runs.purposes import PURPOSES
+    from flowapp.runs.purposes import spec_of
 
-    if "rows" not in document or (over_rows := PURPOSES[document["purpose"]].over_rows) is None:
+    if "rows" not in document or (over_rows := spec_of(document["purpose"]).over_rows) is None:
         return
     for result, n in document["rows"]["counts"].items():
         one, several = ROW_RESULTS.get(result, (result, result))
