@@ -81,7 +81,7 @@ def read_secret(name: str, home: Path, *, production: bool) -> list[str]:
         if production:
             raise BadSetting(
                 f"{name} is not set, and FLOW_ENV=production needs it.",
-                "Give a comma-separated list The first entry is used to sign or encrypt; the others still verify or "
+                "Give a comma-separated list. The first entry is used to sign or encrypt; the others still verify or "
                 "decrypt.",
             )
         os.environ[name] = made_once(home / f"{name.lower()}.secret", MAKERS[name])

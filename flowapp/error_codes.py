@@ -632,7 +632,7 @@ _CODES = (
     ErrorCode(
         "workspace.not_named",
         "The request names no workspace.",
-        "Send the header X-Flow-Workspace: <slug>, or ?workspace=<slug>.",
+        "Send the header X-Flow-Workspace: SLUG, or ?workspace=SLUG.",
         status=400,
     ),
     ErrorCode(

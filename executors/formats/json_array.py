@@ -182,7 +182,7 @@ class _Window:
     def malformed(self, why: str) -> InvalidContent:
         return InvalidContent(
             "source.malformed",
-            f"{self._name} is not JSON array: {why} after record {self._values}, "
+            f"{self._name} is not a JSON array: {why} after record {self._values}, "
             f"at character {self._before + self._at + 1}.",
             hint="Send the file again, or use the format jsonl if it holds one object a line.",
         )

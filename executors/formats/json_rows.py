@@ -23,7 +23,7 @@ class BadRecordError(Exception):
 
 
 def _refuse(word: str) -> None:
-    raise BadRecordError(f"not valid JSON: {word} is not JSON value")
+    raise BadRecordError(f"not valid JSON: {word} is not a JSON value")
 
 
 def _decoder(object_hook: Any) -> json.JSONDecoder:

@@ -188,5 +188,5 @@ def _require_same(stored: StoredWatermark, kind: WatermarkType, target: Target) 
             f"The stored mark is of column {stored.column!r} ({stored.type}); the target now follows "
             f"{target.watermark_column!r} ({kind.name}). The old value does not apply to the new column.",
             node=target.id,
-            hint="Reset watermark to go on from the highest value of the table, or set it, with a reason.",
+            hint="Reset the watermark to go on from the highest value of the table, or set it, with a reason.",
         )

@@ -53,7 +53,7 @@ def add(request: HtmxRequest) -> HttpResponse:
             messages.warning(
                 request,
                 "The URL contained a password. It is stored encrypted, but URLs are often copied and logged. "
-                "give passwords by their own field.",
+                "Enter passwords in their own field.",
             )
         return added
     offers = offers_warehouse(request.workspace)

@@ -111,7 +111,7 @@ def _unknown_connections(value: Any, found: Found) -> Iterator[Diagnostic]:
                 place,
                 "connection.unknown",
                 "error",
-                f"Unknown connection {shown(name)} . Connections in this workspace: {known}.",
+                f"Unknown connection {shown(name)}. Connections in this workspace: {known}.",
                 "Choose one of them, or add it on the Connections page.",
                 fixes=([{"op": "replace", "path": str(place), "value": near}],) if near else (),
             )

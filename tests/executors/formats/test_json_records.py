@@ -89,8 +89,8 @@ def test_fields_are_all_keys_in_order_of_appearance(reader: Any, fmt: Any) -> No
         ("null", "not a JSON object"),
         ('{"a": 1, "a": 2}', "the key 'a' is repeated"),
         ('{"a": [1], "a": 2}', "the key 'a' is repeated"),
-        ('{"a": NaN}', "not valid JSON: NaN is not JSON value"),
-        ('{"a": [-Infinity]}', "not valid JSON: -Infinity is not JSON value"),
+        ('{"a": NaN}', "not valid JSON: NaN is not a JSON value"),
+        ('{"a": [-Infinity]}', "not valid JSON: -Infinity is not a JSON value"),
         ('{"a": "\\ud800"}', "an escape is an incomplete surrogate pair"),
     ],
 )
@@ -176,7 +176,7 @@ def test_no_record_is_an_empty_source_with_the_declared_columns(reader: Any, fmt
 )
 def test_a_broken_array_fails_the_file_and_says_where(reader: Any, content: bytes, record: int) -> None:
     with pytest.raises(
-        Terminal, match=rf"data.csv is not JSON array: .* after record {record}, at character \d+"
+        Terminal, match=rf"data.csv is not a JSON array: .* after record {record}, at character \d+"
     ) as refused:
         reader.scan(content, JSON)
     assert refused.value.code == "source.malformed"
