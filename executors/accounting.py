@@ -33,7 +33,7 @@ def merge_rules(planned: Sequence[RuleCount], found: Sequence[RuleCount]) -> lis
 
 
 def require_all_arrived(path: Path, reading: Reading, result: PassResult) -> int:
-    """How many rows were read: every one must have been filtered or judged; raises Terminal `rows.lost`."""
+    """How many rows were read: every one must have been filtered or validated; raises Terminal `rows.lost`."""
     read = reading.records if reading.records is not None else _read_by_tasks(path, reading, result)
     arrived, filtered = result.total("rows_arrived"), result.at_nodes("filtered_at").total()
     if read != arrived + filtered:
@@ -66,7 +66,7 @@ def stop_on_abort(path: Path, rules: Sequence[RuleCount], names: Mapping[int, st
         return
     texts = [
         f"{_rule_text(rule)}{_why(rule)} failed on {counted(rule.violations, 'row')}{excess}"
-        f" ({places(rule.first, names)})"
+        f" ({describe_positions(rule.first, names)})"
         for rule, excess in excesses
     ]
     first = next((rule for rule, _ in excesses if rule.on_fail == "abort"), excesses[0][0])
@@ -74,7 +74,7 @@ def stop_on_abort(path: Path, rules: Sequence[RuleCount], names: Mapping[int, st
         "rule.abort" if first.on_fail == "abort" else "rule.limit",
         f"{'; '.join(texts)}. Nothing was loaded.",
         node=first.node,
-        hint=" ".join(dict.fromkeys(_HINTS.get(rule.type, _MEND[rule.on_fail]) for rule, _ in excesses)),
+        hint=" ".join(dict.fromkeys(_HINTS.get(rule.type, _ADVICE[rule.on_fail]) for rule, _ in excesses)),
     )
 
 
@@ -89,7 +89,7 @@ def _excess(path: Path, count: RuleCount) -> str | None:
 
 
 _BEYOND = "Correct the rows at the source, or raise maxViolations or maxViolationPct of the rule."
-_MEND = {
+_ADVICE = {
     "abort": "Correct the rows at the source, or set onFail of the rule (for types: onTypeMismatch) to skip or warn.",
     "skip": _BEYOND,
     "warn": _BEYOND,
@@ -107,7 +107,7 @@ def _why(rule: RuleCount) -> str:
     return f" ({rule.message})" if rule.message else ""
 
 
-def places(refs: Sequence[RecordRef], names: Mapping[int, str]) -> str:
+def describe_positions(refs: Sequence[RecordRef], names: Mapping[int, str]) -> str:
     """`flights.csv record 3, 17; other.csv record 1`"""
     by_file: dict[int, list[str]] = {}
     for ref in refs:

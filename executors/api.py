@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from executors.commit_report import add_commit, add_hook, add_warnings
+from executors.connection_failures import describe_connection_failure
 from executors.discarding import ClaimedFile, archive_discarded
 from executors.formats.signatures import HEAD_BYTES, unreadable_kind
 from executors.holding import Held, StagedLoad
 from executors.hooks.base import Interruption
 from executors.hooks.webhook import post_webhook
 from executors.load_record import LoadCommit, LoadKind
-from executors.markers import add_hook, add_warnings, tell
 from executors.model import BackupRef, HookReport, RunJob, RunReport, RunWarning
 from executors.ports import Ports
 from executors.runs.kinds import RUNS, STEPS
@@ -29,9 +30,8 @@ from executors.spark.address import server_name
 from executors.suggestions import LEAST_ROWS, Proposal, Trial, propose, try_rule
 from executors.target_database.commits import note_hook_done
 from executors.target_hooks import run_hook, undone_hooks
-from executors.unreached import why_unreached
 from ir.errors import FlowError
-from ir.hooks.base import PlacedHook
+from ir.hooks.base import TargetHook
 from ir.nodes import Target
 from ir.pipeline import Pipeline
 
@@ -46,12 +46,13 @@ __all__ = [
     "LoadCommit",
     "LoadKind",
     "Proposal",
-    "RunKind",
+    "RunKindName",
     "StagedLoad",
     "Step",
     "Trial",
     "add_warnings",
     "archive_discarded",
+    "describe_connection_failure",
     "list_steps",
     "may_commit",
     "peek_columns",
@@ -66,18 +67,17 @@ __all__ = [
     "try_rule",
     "unreadable_kind",
     "warm_up_spark",
-    "why_unreached",
 ]
 
-RunKind = Literal["load", "preview", "restore", "replay", "recheck", "mend", "sample"]
+RunKindName = Literal["load", "preview", "restore", "replay", "recheck", "fix", "sample"]
 
 
-def run(kind: RunKind, job: RunJob, ports: Ports) -> RunReport:
+def run(kind: RunKindName, job: RunJob, ports: Ports) -> RunReport:
     """Run one attempt to its end and return what it did; raises the Failure that ended it."""
     return RUNS[kind](job, ports)
 
 
-def list_steps(kind: RunKind) -> tuple[Step[Any], ...]:
+def list_steps(kind: RunKindName) -> tuple[Step[Any], ...]:
     """The steps of a kind of run, each once, in their order."""
     return tuple({step.name: step for step in STEPS[kind]}.values())
 
@@ -108,7 +108,7 @@ def report_commits(
     `runs_post_hooks` says whether its kind runs them; `restored` is what a restore put back."""
     report = RunReport()
     for commit in commits:
-        tell(report, commit)
+        add_commit(report, commit)
     if runs_post_hooks:
         for hook in undone_hooks(pipeline, commits, f"Not run: {error.message}"):
             add_hook(report, hook)
@@ -119,11 +119,11 @@ def report_commits(
 
 
 def rerun_hook(
-    job: RunJob, target: Target, placed: PlacedHook, counts: Mapping[str, int | None], interruption: Interruption
+    job: RunJob, target: Target, target_hook: TargetHook, counts: Mapping[str, int | None], interruption: Interruption
 ) -> HookReport:
     """Run one hook of a committed load again, and write into the commit marker that it is done. What went wrong with
     the hook is reported; raises Failure where the marker cannot be written."""
-    report, failure = run_hook(job, target, placed, counts, interruption)
+    report, failure = run_hook(job, target, target_hook, counts, interruption)
     if failure is None:
-        note_hook_done(job.connections[target.connection], job.run_id, target.id, placed.id)
+        note_hook_done(job.connections[target.connection], job.run_id, target.id, target_hook.id)
     return report

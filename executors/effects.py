@@ -48,8 +48,8 @@ class Effect:
     """The target has `before` rows; `inserted` come, `deleted` go, `updated` change, `unchanged` are equal already.
 
     `replaced`, `behind_mark` and `older` staged rows are not loaded. `keys` is None where no key tells rows apart.
-    `ahead` of the inserted rows are dated after the database's clock, or not a number: no mark follows them. `held_for`
-    says why a run would be held.
+    `ahead` of the inserted rows are dated after the database's clock, or not a number: no watermark follows them.
+    `held_for` says why a run would be held.
     """
 
     node: str
@@ -62,7 +62,7 @@ class Effect:
     unchanged: int = 0
     deleted: int = 0
     replaced: int = 0
-    behind_mark: int = 0
+    below_watermark: int = 0
     older: int = 0
     ahead: int = 0
     keys: KeyMatch | None = None
@@ -78,7 +78,7 @@ class Effect:
 
     def node_fields(self) -> dict[str, int]:
         """The counts under the names of `NodeReport`."""
-        names = ("inserted", "updated", "unchanged", "replaced", "behind_mark", "loaded")
+        names = ("inserted", "updated", "unchanged", "replaced", "below_watermark", "loaded")
         return {
             "rows_out": self.loaded,
             "rows_suppressed": self.older,

@@ -145,7 +145,9 @@ _CODES = (
         status=503,
     ),
     ErrorCode(
-        "replay.no_mark", "The target has no watermark yet.", "Set the mark of this target first, then replay the rows."
+        "replay.no_watermark",
+        "The target has no watermark yet.",
+        "Set the watermark of this target first, then replay the rows.",
     ),
     ErrorCode(
         "replay.rows_changed",
@@ -486,7 +488,7 @@ _CODES = (
     ErrorCode(
         "target.table_gone",
         "The table no longer exists.",
-        "Bring the table back; or reset the mark, with a reason, to fill a new table from the start.",
+        "Bring the table back; or reset the watermark, with a reason, to fill a new table from the start.",
     ),
     ErrorCode(
         "target.table_unknown", "The table does not exist.", "It may have been dropped or renamed during the run."
@@ -541,7 +543,7 @@ _CODES = (
     ErrorCode(
         "watermark.changed",
         "The stored watermark belongs to another column.",
-        "Reset the mark to go on from the highest value of the table, or set it, with a reason.",
+        "Reset the watermark to go on from the highest value of the table, or set it, with a reason.",
     ),
     ErrorCode(
         "watermark.column_missing",
@@ -551,7 +553,7 @@ _CODES = (
     ErrorCode(
         "watermark.moved",
         "The watermark was changed during the load.",
-        "The next attempt begins at the new mark.",
+        "The next attempt begins at the new watermark.",
         status=503,
     ),
     ErrorCode(
@@ -563,7 +565,7 @@ _CODES = (
     ErrorCode(
         "watermark.value_in_future",
         "The watermark is later than the database's clock.",
-        "Write a time that has passed; a watermarkLead of the target lets marks go further.",
+        "Write a time that has passed; a watermarkLead of the target lets watermarks go further.",
     ),
     ErrorCode(
         "watermark.value_malformed",
@@ -589,7 +591,7 @@ _UNREACHED = (
 
 
 def unreached_codes(family: str, who: str) -> tuple[ErrorCode, ...]:
-    """The codes for `executors.unreached.Unreached`; `who` is the other side, as a title names it."""
+    """The codes for `executors.connection_failures.ConnectionFailure`; `who` is the other side, as a title names it."""
     return tuple(ErrorCode(f"{family}.{name}", f"{who} {what}.", hint, 503) for name, what, hint in _UNREACHED)
 
 

@@ -22,10 +22,11 @@ class LoadKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LoadCounts:
-    """Rows of a load. `staged = replaced + behind the mark + suppressed + loaded`, with `loaded = inserted + updated +
-    unchanged` and, behind the mark, what is below the bound and what was read again. `older` of the `suppressed` rows
-    stayed out because the table holds newer ones; a trigger swallowed the others. `ahead` of the inserted rows are
-    dated after the database's clock, or not a number; `differing` and `doubtful` are those of `SkippedRows`."""
+    """Rows of a load. `staged = replaced + below the watermark + suppressed + loaded`, with `loaded = inserted +
+    updated + unchanged` and, below the watermark, what is below the bound and what was read again. `older` of the
+    `suppressed` rows stayed out because the table holds newer ones; a trigger swallowed the others. `ahead` of the
+    inserted rows are dated after the database's clock, or not a number; `differing` and `doubtful` are those of
+    `SkippedRows`."""
 
     staged: int = 0
     inserted: int = 0

@@ -72,8 +72,8 @@ class RowsRef:
     `row_from` is `source` or `input`: as the source gave them, or as they came to the node. `overwrite` are the names
     (`run:row`, for ids may be those of another table too) of rows that may replace rows of the target with their key.
     `hashes` gives the SHA-256 of their files, by (run, name), where it is known. `column` and `expression` are what a
-    mending run computes, `by` is who asked for it. `revisions`, if given, are those of the entries when it was asked
-    for: a row that was changed since is left out. A mending run leaves what was typed over by hand, unless it
+    fixing run computes, `by` is who asked for it. `revisions`, if given, are those of the entries when it was asked
+    for: a row that was changed since is left out. A fixing run leaves what was typed over by hand, unless it
     `replaces_typed`; `computed_by` are the runs that have computed this column before.
     """
 
@@ -260,9 +260,9 @@ class RecordRef:
 
 @dataclass(frozen=True, slots=True)
 class RuleCount:
-    """How often one rule was violated, of how many rows that it `judged` (explicit rules only). `first` holds up to 20
-    places in source order, of rules that may end the run; `message` says what is wrong with the values, without telling
-    them.
+    """How often one rule was violated, of how many rows that it `evaluated` (explicit rules only). `first` holds up to
+    20 places in source order, of rules that may end the run; `message` says what is wrong with the values, without
+    telling them.
 
     Implicit rules have ids of their own: `type:<column>`, `notNull:<column>`, `length:<column>`, `text:<column>`
     (NUL or broken UTF-8), `order:<column>` (rows of a key of which none is the last), `row` (a record the
@@ -409,7 +409,7 @@ class HookReport:
 class RunReport:
     """What a run did.
 
-    `nodes` and `rules` are made from the `shares` of its targets (`executors.markers.put_counts`). Of a run over
+    `nodes` and `rules` are made from the `shares` of its targets (`executors.commit_report.put_counts`). Of a run over
     rejected rows `row_counts` tells how many had which result, and `row_results` row by row what a check without a load
     found; those may hold values.
     """

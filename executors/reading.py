@@ -8,8 +8,8 @@ from typing import Any, Literal, Protocol
 
 from executors.formats import FORMATS
 from executors.formats.batches import Batches
-from executors.formats.clues import clues_of
 from executors.formats.files import FileStore
+from executors.formats.format_mismatches import mismatches_of
 from executors.formats.unions import union_of_fields
 from executors.model import FileScan, SourceField
 from executors.postgres.watermark_types import WatermarkType
@@ -64,8 +64,8 @@ class Reading:
 
     `records` are the rows as counted before; None if the reader counts them, and ends each part with a trailer.
     `on_bad_row` says what becomes of records that cannot be read, `keeps_order` whether a later record is a newer one.
-    `narrow` gives the same without the rows below a bound, as far as the source can tell. `find_clues` tells what in
-    the source's settings does not seem to fit some of the origins. What `is_blank` has neither rows nor names of
+    `with_bound` returns a reading without the rows below a bound, as far as the source can filter. `find_mismatches`
+    lists settings of the source that do not fit some of the origins. What `is_blank` has neither rows nor names of
     columns. `release` is to be called once all is read: it lets go of what the source holds, if nobody else reads it.
     """
 
@@ -76,9 +76,9 @@ class Reading:
     records: int | None
     on_bad_row: Literal["reject", "abort"] = "reject"
     keeps_order: bool = True
-    narrow: Callable[[Bound], Reading] | None = None
+    with_bound: Callable[[Bound], Reading] | None = None
     release: Callable[[], None] = lambda: None
-    find_clues: Callable[[Sequence[Origin]], tuple[str, ...]] = lambda origins: ()
+    find_mismatches: Callable[[Sequence[Origin]], tuple[str, ...]] = lambda origins: ()
     is_blank: bool = False
 
     @property
@@ -130,5 +130,5 @@ def read_files(source: Source, scans: Sequence[FileScan], store: FileStore) -> R
         records=sum(scan.records for scan in scans),
         on_bad_row=getattr(format, "on_bad_row", "reject"),
         is_blank=all(scan.is_blank for scan in scans),
-        find_clues=lambda origins: clues_of((files[origin.seq] for origin in origins), format, store),
+        find_mismatches=lambda origins: mismatches_of((files[origin.seq] for origin in origins), format, store),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from executors.errors import Terminal
-from executors.formats.clues import SETTINGS_HINT
+from executors.formats.format_mismatches import SETTINGS_HINT
 from executors.model import RuleCount
 from ir.nodes import Target
 from ir.words import counted
@@ -14,23 +14,23 @@ _MOST_CAUSES = 3
 
 
 def too_many_rejected(
-    target: Target, rows: int, rejected: int, rules: Sequence[RuleCount], clues: Sequence[str]
+    target: Target, rows: int, rejected: int, rules: Sequence[RuleCount], mismatches: Sequence[str]
 ) -> Terminal:
-    """`rows` came and were not filtered; `clues` are those of the source's settings, which explain all else."""
-    causes = list(clues) or [_cause(rule) for rule in rules if _rejects(rule) == rejected][:_MOST_CAUSES]
+    """`rows` came and were not filtered; `mismatches` are those of the source's settings, which explain all else."""
+    causes = list(mismatches) or [_cause(rule) for rule in rules if _rejects(rule) == rejected][:_MOST_CAUSES]
     target_count = (
         f"{_all(rows)} was rejected"
         if rejected == rows
         else f"{rejected:,} of {counted(rows, 'row')} were rejected ({100 * rejected / rows:.3g} %)"
     )
-    return _failure(target, target_count, causes, is_of_settings=bool(clues))
+    return _failure(target, target_count, causes, is_of_settings=bool(mismatches))
 
 
-def files_rejected(target: Target, files: Sequence[tuple[str, int]], clues: Sequence[str]) -> Terminal:
+def files_rejected(target: Target, files: Sequence[tuple[str, int]], mismatches: Sequence[str]) -> Terminal:
     """`files` are names and numbers of rows; other files gave rows that were not rejected."""
     (first, rows), *others = files
     more = f", and of {counted(len(others), 'more file')}," if others else ""
-    return _failure(target, f"{_all(rows)} of {first}{more} was rejected", clues)
+    return _failure(target, f"{_all(rows)} of {first}{more} was rejected", mismatches)
 
 
 def _all(rows: int) -> str:

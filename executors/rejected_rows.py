@@ -14,10 +14,10 @@ from executors.model import RowsRef, RunJob, RunWarning, SourceField
 from executors.postgres.client import translate
 from executors.postgres.commit_rows import source_fields_of
 from executors.postgres.ddl import Conn, exists
-from executors.postgres.kept_rows import MARKS, PART_ROWS, KeptPart, KeptReader
 from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantine_table import require_quarantine
 from executors.postgres.quarantined import Owner, RejectedRow, find_rows
+from executors.postgres.reject_reader import PART_ROWS, ROW_FLAGS, RejectsPart, RejectsReader
 from executors.postgres.repeated_rejects import StandIns, find_repeats
 from executors.postgres.replay_results import RowResult
 from executors.postgres.superseding import SUPERSEDED
@@ -29,7 +29,7 @@ from ir.load_modes import LOAD_MODES, load_mode
 from ir.nodes import Source
 from ir.types import STRING
 
-Place = tuple[int, int]
+RowPosition = tuple[int, int]
 """Where a row stands in the reading: the place of its origin, and its record there."""
 
 
@@ -46,25 +46,25 @@ class Chosen:
 class Choice:
     """The rows that can be loaded, by their place, and the others, each with the reason why it cannot."""
 
-    rows: dict[Place, Chosen] = field(default_factory=dict)
+    rows: dict[RowPosition, Chosen] = field(default_factory=dict)
     origins: dict[tuple[str, str], int] = field(default_factory=dict)
-    left_out: list[RowResult] = field(default_factory=list)
+    excluded: list[RowResult] = field(default_factory=list)
     repeats: list[tuple[RejectedRow, StandIns]] = field(default_factory=list)
     """Those that are left out because others stand for them."""
     beside: tuple[TableName, ...] = ()
     """Tables that hold other entries of these rows, or may: what becomes of a row is noted in all of them."""
 
     @property
-    def left_out_counts(self) -> dict[str, int]:
+    def excluded_counts(self) -> dict[str, int]:
         """How many rows are left out for which reason."""
-        return dict(Counter(one.result for one in self.left_out))
+        return dict(Counter(one.result for one in self.excluded))
 
     @property
-    def by_table(self) -> dict[TableName, dict[Place, RejectedRow]]:
+    def by_table(self) -> dict[TableName, dict[RowPosition, RejectedRow]]:
         """The rows by the table that keeps them."""
-        found: dict[TableName, dict[Place, RejectedRow]] = {}
-        for place, chosen in self.rows.items():
-            found.setdefault(chosen.table, {})[place] = chosen.row
+        found: dict[TableName, dict[RowPosition, RejectedRow]] = {}
+        for position, chosen in self.rows.items():
+            found.setdefault(chosen.table, {})[position] = chosen.row
         return found
 
     @property
@@ -83,22 +83,22 @@ def choose_rows(conn: Conn, owner: Owner, ref: RowsRef, run: str, *, rereads: bo
     replaced = runs_replaced(conn, owner, ref.node, {chosen.row.run_id for chosen in found})
     fit: list[Chosen] = []
     for chosen in found:
-        if reason := "mended" if chosen.row.mend_run == run else _why_not(chosen, ref, replaced):
-            choice.left_out.append(RowResult.of(chosen.row, reason))
+        if reason := "fixed" if chosen.row.fix_run == run else _why_not(chosen, ref, replaced):
+            choice.excluded.append(RowResult.of(chosen.row, reason))
         else:
             fit.append(chosen)
     repeats = _repeats(conn, owner, ref, fit) if rereads else {}
     for chosen in fit:
         row = chosen.row
         if row.name in repeats:
-            choice.left_out.append(RowResult.of(row, "repeated"))
+            choice.excluded.append(RowResult.of(row, "repeated"))
             choice.repeats.append((row, repeats[row.name]))
         else:
             origin = (row.run_id, str(row.source_file))
             seq = choice.origins.setdefault(origin, len(choice.origins))
             choice.rows[seq, int(row.source_record or 0)] = chosen
-    kept_in = _ready_tables(conn, {chosen.row.run_id for chosen in fit})
-    choice.beside = (*(chosen.table for chosen in fit), *kept_in)
+    reject_tables = _ready_tables(conn, {chosen.row.run_id for chosen in fit})
+    choice.beside = (*(chosen.table for chosen in fit), *reject_tables)
     return choice
 
 
@@ -117,7 +117,7 @@ def _find(conn: Conn, owner: Owner, ref: RowsRef, choice: Choice) -> list[Chosen
         table = TableName(schema, name)
         require_quarantine(conn, table)
         rows = find_rows(conn, owner, table, ids)
-        choice.left_out += map(RowResult.gone, sorted(set(ids) - {row.id for row in rows}))
+        choice.excluded += map(RowResult.gone, sorted(set(ids) - {row.id for row in rows}))
         seen = dict(zip(ids, ref.revisions[number], strict=True)) if ref.revisions else {}
         for row in rows:
             found.setdefault(row.key, Chosen(table, row, seen.get(row.id)))
@@ -145,7 +145,7 @@ def _why_not(chosen: Chosen, ref: RowsRef, replaced: Collection[str]) -> str | N
     if chosen.seen not in (None, row.revision):
         return "changed"
     if row.node != ref.node or row.row_from != ref.row_from or row.source_file is None or row.source_record is None:
-        return "unfit"
+        return "not_replayable"
     return None
 
 
@@ -156,37 +156,39 @@ class RejectedRowsReader:
         self._job, self._ref = job, ref
         self.choice = Choice()
 
-    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
+    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
         owner = Owner(self._job.tenant, self._job.pipeline.id)
         targets = [target for target in self._job.pipeline.targets() if target.id == self._ref.node]
         modes = [load_mode(target.load_mode) for target in targets]
         keeps_watermark = any(mode.keeps_watermark for mode in modes) and not self._ref.column
         self.choice = choose_rows(
-            lane.connection,
+            target_run.connection,
             owner,
             self._ref,
             self._job.run_id,
-            rereads=keeps_watermark and not CONNECTORS[lane.path.source.connector].keeps_order,
+            rereads=keeps_watermark and not CONNECTORS[target_run.path.source.connector].keeps_order,
         )
         if not self.choice.rows:
             return None
-        connection = self._job.connections[lane.path.target.connection]
+        connection = self._job.connections[target_run.path.target.connection]
         return Reading(
-            fields=self._fields(lane.connection),
+            fields=self._fields(target_run.connection),
             origins=tuple(
                 Origin(seq, name, _identity(run, name), is_unit=False)
                 for (run, name), seq in self.choice.origins.items()
             ),
             parts=tuple(self._parts()),
-            reader=KeptReader(encrypt(connection)),
+            reader=RejectsReader(encrypt(connection)),
             records=len(self.choice.rows),
         )
 
-    def _parts(self) -> Iterator[KeptPart]:
+    def _parts(self) -> Iterator[RejectsPart]:
         for table in self.choice.tables:
-            rows = iter((chosen.row.id, *place) for place, chosen in self.choice.rows.items() if chosen.table == table)
+            rows = iter(
+                (chosen.row.id, *position) for position, chosen in self.choice.rows.items() if chosen.table == table
+            )
             while part := tuple(islice(rows, PART_ROWS)):
-                yield KeptPart(table, part)
+                yield RejectsPart(table, part)
 
     @translate()
     def _fields(self, conn: Conn) -> tuple[SourceField, ...]:
@@ -209,7 +211,7 @@ class RejectedRowsReader:
     def nothing_new(self, source: Source) -> str:
         return "None of the rows can be loaded."
 
-    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
+    def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""
 
     def archive_failed(self, source: Source, reason: str) -> None:
@@ -227,7 +229,7 @@ def names_in(conn: Conn, table: TableName, ids: Collection[int]) -> set[str]:
     query = sql.SQL(
         'SELECT DISTINCT k FROM {}, jsonb_object_keys(coalesce("fixedRow", row)) AS k WHERE id = ANY({}::bigint[])'
     ).format(identifier_of(table), sql.Literal(list(ids)))
-    return {name for (name,) in conn.execute(query).fetchall()} - MARKS
+    return {name for (name,) in conn.execute(query).fetchall()} - ROW_FLAGS
 
 
 def fields_of_runs(conn: Conn, runs: Collection[str], node: str) -> tuple[SourceField, ...]:

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from executors.commit_report import add_hook
 from executors.errors import Cancelled, Failure, Terminal, Transient
 from executors.hooks import HANDLERS
 from executors.hooks.base import HookCall, Interruption
 from executors.load_record import LoadCommit
-from executors.markers import add_hook
 from executors.model import HookReport, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres.table_lock import LOCK_TIMEOUT
 from executors.runs.names import POST_HOOKS, PRE_HOOKS
-from ir.hooks.base import PlacedHook, Stage
+from ir.hooks.base import Stage, TargetHook
 from ir.hooks.sql import SqlHook
 from ir.nodes import Target
 from ir.pipeline import Pipeline
@@ -44,7 +44,7 @@ class TargetHooks:
 
     def settings(self) -> dict[str, str]:
         """What the pre-hooks set in the transaction of the load."""
-        hooks = [placed.hook for placed in self._at("preHook")]
+        hooks = [target_hook.hook for target_hook in self._at("preHook")]
         return dict(hook.setting for hook in hooks if isinstance(hook, SqlHook) and hook.setting)
 
     def before_load(self, counts: Mapping[str, int | None]) -> None:
@@ -63,30 +63,30 @@ class TargetHooks:
         """Run the post-hooks that the marker does not say are done; `note_done` notes there that one is. The load
         stands, whatever becomes of them."""
         stopped, done = "", list(commit.hooks_done)
-        for placed in self._at("postHook"):
-            if placed.id in done:
-                self._add(placed, "succeeded", "An earlier attempt of this run ran it.")
+        for target_hook in self._at("postHook"):
+            if target_hook.id in done:
+                self._add(target_hook, "succeeded", "An earlier attempt of this run ran it.")
             elif stopped:
-                self._add(placed, "not_run", stopped)
-            elif (failure := self._try(placed, commit.node_counts)) is None:
-                note_done(placed.id)
-                done.append(placed.id)
+                self._add(target_hook, "not_run", stopped)
+            elif (failure := self._try(target_hook, commit.node_counts)) is None:
+                note_done(target_hook.id)
+                done.append(target_hook.id)
                 self._ports.events.committed(replace(commit, hooks_done=tuple(done)))
             else:
-                stopped = f"Not run, because {placed.id} failed."
-                self._alert(placed, failure)
+                stopped = f"Not run, because {target_hook.id} failed."
+                self._alert(target_hook, failure)
 
-    def _at(self, stage: Stage) -> list[PlacedHook]:
-        return [placed for placed in self._target.hooks() if placed.stage == stage]
+    def _at(self, stage: Stage) -> list[TargetHook]:
+        return [target_hook for target_hook in self._target.hooks() if target_hook.stage == stage]
 
     # --- before the load has committed ------------------------------------------------------------------------
 
     def _run_or_raise(self, stage: Stage, counts: Mapping[str, int | None]) -> None:
-        placed = self._at(stage)
-        if placed:
+        target_hooks = self._at(stage)
+        if target_hooks:
             self._ports.cancellation.check()
             self._ports.events.step(PRE_HOOKS.name, self._target.id)
-        for hook in placed:
+        for hook in target_hooks:
             if failure := self._run(hook, counts):
                 # What was interrupted fails with an error of its own, and is not the hook's fault.
                 self._ports.cancellation.check()
@@ -94,54 +94,54 @@ class TargetHooks:
 
     # --- after it ---------------------------------------------------------------------------------------------
 
-    def _try(self, placed: PlacedHook, counts: Mapping[str, int | None]) -> Failure | None:
+    def _try(self, target_hook: TargetHook, counts: Mapping[str, int | None]) -> Failure | None:
         """Run a post-hook. Who cancels the run or runs out of time ends its hooks; who lost the run leaves."""
         try:
             self._ports.cancellation.check()
             self._ports.events.step(POST_HOOKS.name, self._target.id)
-            failure = self._run(placed, counts)
+            failure = self._run(target_hook, counts)
             if failure is not None:
                 self._ports.cancellation.check()
         except Cancelled as cancelled:
-            self._add(placed, "failed", cancelled.message)
+            self._add(target_hook, "failed", cancelled.message)
             return cancelled
         return failure
 
-    def _alert(self, placed: PlacedHook, failure: Failure) -> None:
+    def _alert(self, target_hook: TargetHook, failure: Failure) -> None:
         self._ports.events.alert(
             "hook.failed",
             "error",
-            f"Loaded, but the post-hook {placed.id} ({placed.hook.type}) failed: {failure.message}",
+            f"Loaded, but the post-hook {target_hook.id} ({target_hook.hook.type}) failed: {failure.message}",
             f"{failure.hint} Then rerun the hook on the run page.".strip(),
             self._target.id,
         )
 
     # --- one hook ---------------------------------------------------------------------------------------------
 
-    def _run(self, placed: PlacedHook, counts: Mapping[str, int | None]) -> Failure | None:
-        report, failure = run_hook(self._job, self._target, placed, counts, self._interruption)
+    def _run(self, target_hook: TargetHook, counts: Mapping[str, int | None]) -> Failure | None:
+        report, failure = run_hook(self._job, self._target, target_hook, counts, self._interruption)
         add_hook(self._report, report)
         state = f"{report.state} after {report.duration_ms:,} ms"
-        line = f"Hook {placed.id}: {report.statement}: {state}."
+        line = f"Hook {target_hook.id}: {report.statement}: {state}."
         self._ports.events.log("info" if failure is None else "error", line, self._target.id)
         return failure
 
-    def _add(self, placed: PlacedHook, state: str, message: str) -> None:
-        add_hook(self._report, _report(self._target, placed, state, message))
+    def _add(self, target_hook: TargetHook, state: str, message: str) -> None:
+        add_hook(self._report, _report(self._target, target_hook, state, message))
 
 
 def run_hook(
-    job: RunJob, target: Target, placed: PlacedHook, counts: Mapping[str, int | None], interruption: Interruption
+    job: RunJob, target: Target, target_hook: TargetHook, counts: Mapping[str, int | None], interruption: Interruption
 ) -> tuple[HookReport, Failure | None]:
     """Run one hook; what went wrong is answered, not raised."""
-    call = hook_call(job, target, placed, counts, interruption)
+    call = hook_call(job, target, target_hook, counts, interruption)
     state, message, failure = "succeeded", "", None
     started = time.monotonic()
     try:
-        message = HANDLERS[placed.hook.type].run(call)
+        message = HANDLERS[target_hook.hook.type].run(call)
     except Failure as error:
         state, message, failure = "failed", f"{error.message} [{error.code}] {error.hint}".strip(), error
-    report = _report(target, placed, state, message)
+    report = _report(target, target_hook, state, message)
     return replace(report, duration_ms=int((time.monotonic() - started) * 1000)), failure
 
 
@@ -149,40 +149,42 @@ def undone_hooks(pipeline: Pipeline, commits: Sequence[LoadCommit], message: str
     """The post-hooks of loads that have committed which their markers do not say are done."""
     by_node = {commit.node: commit for commit in commits}
     for target in pipeline.targets():
-        for placed in target.hooks() if target.id in by_node else ():
-            if placed.stage == "postHook" and placed.id not in by_node[target.id].hooks_done:
-                yield _report(target, placed, "not_run", message)
+        for target_hook in target.hooks() if target.id in by_node else ():
+            if target_hook.stage == "postHook" and target_hook.id not in by_node[target.id].hooks_done:
+                yield _report(target, target_hook, "not_run", message)
 
 
-def _report(target: Target, placed: PlacedHook, state: str, message: str) -> HookReport:
-    kind = placed.hook.type
-    return HookReport(placed.id, target.id, kind, placed.stage, state, HANDLERS[kind].statement(placed.hook), message)
+def _report(target: Target, target_hook: TargetHook, state: str, message: str) -> HookReport:
+    kind = target_hook.hook.type
+    return HookReport(
+        target_hook.id, target.id, kind, target_hook.stage, state, HANDLERS[kind].statement(target_hook.hook), message
+    )
 
 
 def hook_call(
-    job: RunJob, target: Target, placed: PlacedHook, counts: Mapping[str, int | None], interruption: Interruption
+    job: RunJob, target: Target, target_hook: TargetHook, counts: Mapping[str, int | None], interruption: Interruption
 ) -> HookCall:
     facts: dict[str, Any] = {
-        "event": EVENTS[placed.stage],
+        "event": EVENTS[target_hook.stage],
         "run": job.run_id,
         "pipeline": job.pipeline.id,
         "version": job.version,
         "node": target.id,
-        "hook": placed.id,
+        "hook": target_hook.id,
         "schema": target.schema_,
         "table": target.table,
         "loadMode": target.load_mode,
         "counts": {_api_name(name): count for name, count in counts.items() if count is not None},
     }
     return HookCall(
-        hook=placed.hook,
-        key=f"{job.run_id}.{placed.id}",
+        hook=target_hook.hook,
+        key=f"{job.run_id}.{target_hook.id}",
         facts=facts,
         schema=target.schema_,
         connection=job.connections[target.connection],
         webhooks=job.webhooks,
         interruption=interruption,
-        patience=LOCK_TIMEOUT if placed.stage == "preSwap" else "0",
+        patience=LOCK_TIMEOUT if target_hook.stage == "preSwap" else "0",
     )
 
 
@@ -191,12 +193,12 @@ def _api_name(name: str) -> str:
     return head + "".join(map(str.title, rest))
 
 
-def _stopping(placed: PlacedHook, failure: Failure) -> Failure:
+def _stopping(target_hook: TargetHook, failure: Failure) -> Failure:
     kind = Transient if isinstance(failure, Transient) else Terminal
-    what = f"The {STAGE_WORDS[placed.stage]} {placed.id} ({placed.hook.type})"
+    what = f"The {STAGE_WORDS[target_hook.stage]} {target_hook.id} ({target_hook.hook.type})"
     return kind(
         "hook.failed",
         f"{what} failed: {failure.message} Nothing was loaded.",
         hint=failure.hint,
-        node=placed.id.split(".")[0],
+        node=target_hook.id.split(".")[0],
     )

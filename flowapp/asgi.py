@@ -30,7 +30,7 @@ def share_connections() -> None:
         database["OPTIONS"] = {**database["OPTIONS"], "pool": POOL}
 
 
-def spare_the_collector() -> None:
+def freeze_collected_objects() -> None:
     """What was loaded by now stays for good: going through it would hold up some request for a quarter of a second."""
     gc.collect()
     gc.freeze()
@@ -47,4 +47,4 @@ def admit(django: ASGIHandler) -> Admission:
 share_connections()
 application = ClientAddress(admit(get_asgi_application()), settings.TRUSTED_PROXIES)
 load_registrations()
-spare_the_collector()
+freeze_collected_objects()

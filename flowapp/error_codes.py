@@ -503,7 +503,7 @@ _CODES = (
     ErrorCode("run.interrupted", "The process of the run was interrupted.", "Start a new run."),
     ErrorCode("run.no_replay", "The run is not a replay.", "A check without a load tells its rows in `rows.results`."),
     ErrorCode("run.not_held", "The run is not held.", "Look at the run.", status=409),
-    ErrorCode("run.purpose_unknown", "Runs have no such purpose.", "Use a purpose that the message lists."),
+    ErrorCode("run.kind_unknown", "This is not a kind of run.", "Use a kind that the message lists."),
     ErrorCode(
         "run.time_limit",
         "The run took longer than its limit.",

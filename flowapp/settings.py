@@ -163,7 +163,7 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.0",
     "ENUM_NAME_OVERRIDES": {
         "RunState": "flowapp.runs.models.State",
-        "RunPurpose": "flowapp.runs.models.Purpose",
+        "RunKind": "flowapp.runs.models.RunKind",
         "AlertState": "flowapp.alerts.models.AlertState",
         "Severity": "flowapp.alerts.models.Severity",
         "DeliveryState": "flowapp.channels.models.DeliveryState",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 CATALOG = "pg_catalog"
 FLOW_SCHEMAS = ("flow_meta", "flow_staging", "flow_backups")
-"""Where rows and marks of all pipelines stand."""
+"""Where rows and watermarks of all pipelines stand."""
 
 Name = tuple[str, str]
 """Schema and name."""

@@ -17,16 +17,16 @@ from ir.pointers import Pointer
 def check_config(validator: Validator, config: Any, at: Pointer) -> Iterator[Diagnostic]:
     """Everything that a schema finds wrong in a connector's settings, which stand at `at`."""
     for error in validator.iter_errors(config):
-        yield from _told(error, at)
+        yield from _diagnostics_of(error, at)
 
 
-def _told(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
+def _diagnostics_of(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
     place = Pointer((*at, *error.relative_path))
-    teller = _TELLERS.get(str(error.validator))
-    if teller is None:
+    describer = _DESCRIBERS.get(str(error.validator))
+    if describer is None:
         yield diagnose("value.malformed", place, f"{shown(error.instance)} violates {error.validator}.")
     else:
-        yield from teller(error, place)
+        yield from describer(error, place)
 
 
 def _missing(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
@@ -75,7 +75,7 @@ def _no_branch(error: ValidationError, at: Pointer) -> Iterator[Diagnostic]:
     tagged = [found for found in branches.values() if not any(_is_tag(sub) for sub in found)]
     if len(tagged) == 1:
         for sub in tagged[0]:
-            yield from _told(sub, at)
+            yield from _diagnostics_of(sub, at)
     else:
         yield from _wrong_tag([sub for found in branches.values() for sub in found], error, at)
 
@@ -112,8 +112,8 @@ def _not_allowed_tag(tags: Iterable[ValidationError], at: Pointer) -> Iterator[D
     yield faults.not_allowed(at / first.relative_path[0], first.instance, [tag.validator_value for tag in tags])
 
 
-_Teller = Callable[[ValidationError, Pointer], Iterator[Diagnostic]]
-_TELLERS: dict[str, _Teller] = {
+_Describer = Callable[[ValidationError, Pointer], Iterator[Diagnostic]]
+_DESCRIBERS: dict[str, _Describer] = {
     "required": _missing,
     "additionalProperties": _unknown,
     "type": _wrong_type,

@@ -19,7 +19,7 @@ from ir.pointers import ROOT, Pointer
 from ir.toml_text import TomlSyntaxError, TomlTooLarge, find_lines, read_toml
 
 Syntax = Literal["json", "toml"]
-Place = tuple[int, int | None]
+TextPosition = tuple[int, int | None]
 """A line and a column, from 1."""
 
 
@@ -29,13 +29,13 @@ class Document:
 
     value: Any
     faults: list[Diagnostic] = field(default_factory=list)
-    place_of: Callable[[Pointer], Place] | None = None
+    position_of: Callable[[Pointer], TextPosition] | None = None
 
-    def placed(self, diagnostic: Diagnostic) -> Diagnostic:
+    def with_position(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with its line and column, those of the nearest part that was written."""
-        if self.place_of is None or diagnostic.line is not None:
+        if self.position_of is None or diagnostic.line is not None:
             return diagnostic
-        line, column = self.place_of(diagnostic.path)
+        line, column = self.position_of(diagnostic.path)
         return replace(diagnostic, line=line, column=column)
 
 
@@ -96,7 +96,7 @@ class _Offsets:
         self._offsets = offsets
         self._line_starts = [0, *(i + 1 for i, sign in enumerate(text) if sign == "\n")]
 
-    def __call__(self, pointer: Pointer) -> Place:
+    def __call__(self, pointer: Pointer) -> TextPosition:
         return self.at(_nearest(self._offsets, pointer))
 
     def at(self, offset: int) -> tuple[int, int]:

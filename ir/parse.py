@@ -103,5 +103,5 @@ def _meant(diagnostics: list[Diagnostic]) -> set[Pointer]:
 def _in_order(read: Document, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
     """With lines and columns, in the order of the text where there is one; what is said twice, once."""
     once = {(d.path, d.code, d.message): d for d in diagnostics}
-    placed = [read.placed(diagnostic) for diagnostic in once.values()]
-    return sorted(placed, key=lambda d: (d.line or 0, d.column or 0))
+    found = [read.with_position(diagnostic) for diagnostic in once.values()]
+    return sorted(found, key=lambda d: (d.line or 0, d.column or 0))

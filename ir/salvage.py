@@ -25,7 +25,7 @@ class SoundPart:
     whole: bool = True
 
 
-def error_place(loc: tuple[int | str, ...]) -> Pointer:
+def error_pointer(loc: tuple[int | str, ...]) -> Pointer:
     """Where an error of pydantic's stands: without the steps into unions, which are negative."""
     return Pointer(step for step in loc if not (isinstance(step, int) and step < 0))
 
@@ -35,7 +35,7 @@ def read_some(read: Callable[[Any], Any], raw: Any) -> Any:
     try:
         return read(raw)
     except ValidationError as error:
-        faulty = {place[0] for e in error.errors(include_url=False) if (place := error_place(e["loc"]))}
+        faulty = {place[0] for e in error.errors(include_url=False) if (place := error_pointer(e["loc"]))}
     if not isinstance(raw, dict) or not faulty & raw.keys():
         return None
     return read_some(read, {name: value for name, value in raw.items() if name not in faulty})

@@ -171,27 +171,27 @@ def _check_columns(subject: _Subject) -> Findings:
 def _reads(node: DraftNode, columns: Columns) -> Iterator[tuple[str, Pointer, Columns]]:
     """The columns that a node needs; of a node that cannot be read as a whole, or lacks fields, those that its sound
     parts need."""
-    told = set()
+    reported = set()
     for read in node.spec.reads(node.at, columns) if node.spec is not None else ():
-        told.add(read[1])
+        reported.add(read[1])
         yield read
     ops = {part.at: part.spec for part in node.parts if isinstance(part.spec, Op)}
     for i in range(max((int(place[-1]) for place in ops), default=-1) + 1):
         op = ops.get(node.at / "ops" / i)
         if op is not None:
-            yield from ((name, at, columns) for name, at in op.reads(node.at / "ops" / i) if at not in told)
+            yield from ((name, at, columns) for name, at in op.reads(node.at / "ops" / i) if at not in reported)
         columns = op.columns_after(columns) if op is not None else Columns()
     for part in node.parts:
         if isinstance(part.spec, RowRule | Check):
-            yield from ((name, at, columns) for name, at in part.spec.reads(part.at) if at not in told)
+            yield from ((name, at, columns) for name, at in part.spec.reads(part.at) if at not in reported)
 
 
 def _missing(code: str, name: str, at: Pointer, known: Sequence[str], message: str, document: Any) -> Diagnostic:
     near = guess(name, known)
     if near is None:
         return diagnose(code, at, message)
-    mended = _with_column(value_at(document, at), name, near) if at[-1] != name else None
-    fixes = [[{"op": "replace", "path": str(at), "value": mended}]] if mended else []
+    fixed = _with_column(value_at(document, at), name, near) if at[-1] != name else None
+    fixes = [[{"op": "replace", "path": str(at), "value": fixed}]] if fixed else []
     return diagnose(code, at, message, hint=f"Did you mean {shown(near)}?", fixes=fixes)
 
 

@@ -17,7 +17,7 @@ from ir.limits import MAX_FAULTS
 from ir.nodes import NODES, Node
 from ir.pipeline import Pipeline
 from ir.pointers import ROOT, Pointer
-from ir.salvage import SoundPart, error_place, read_some, sound_parts
+from ir.salvage import SoundPart, error_pointer, read_some, sound_parts
 from ir.schedules import Schedule
 from ir.spelling import guess
 from ir.types import OTHER_NAMES, SIMPLE_TYPES
@@ -53,7 +53,7 @@ def read_structure(document: Any) -> tuple[Draft, list[Diagnostic]]:
     try:
         pipeline = Pipeline.read(document)
     except ValidationError as error:
-        return _salvage(document), list(_all_told(error))
+        return _salvage(document), list(_all_diagnostics(error))
     nodes = (_draft_node(raw, node, ROOT / "nodes" / i) for i, (raw, node) in enumerate(_zip(document, pipeline)))
     return Draft(pipeline, pipeline.schedule, tuple(nodes)), []
 
@@ -113,25 +113,25 @@ def _text(value: Any) -> str | None:
 # --- from pydantic's errors to diagnostics ------------------------------------------------------------------------
 
 
-def _all_told(error: ValidationError) -> Iterator[Diagnostic]:
+def _all_diagnostics(error: ValidationError) -> Iterator[Diagnostic]:
     errors = error.errors(include_url=False)
     for single in errors[:MAX_FAULTS]:
-        yield from _told(single)
+        yield from _diagnostics_of(single)
     if len(errors) > MAX_FAULTS:
         message = f"{len(errors) - MAX_FAULTS} more faults are not shown."
         yield diagnose("document.too_many_faults", ROOT, message)
 
 
-def _told(error: Any) -> Iterator[Diagnostic]:
+def _diagnostics_of(error: Any) -> Iterator[Diagnostic]:
     spend(100)
-    place = error_place(error["loc"])
+    place = error_pointer(error["loc"])
     if error["type"] == "string_too_long" and place[-1] == "[key]":  # pydantic's mark of a key of an open object
         place = place.parent
-    teller = _TELLERS.get(error["type"])
-    if teller is None:
+    describer = _DESCRIBERS.get(error["type"])
+    if describer is None:
         yield diagnose("value.malformed", place, f"{shown(error['input'])}: {error['msg']}.")
     else:
-        yield teller(error, place)
+        yield describer(error, place)
 
 
 def _missing(error: Any, at: Pointer) -> Diagnostic:
@@ -194,7 +194,7 @@ def _out_of_range(error: Any, at: Pointer) -> Diagnostic:
     return diagnose("value.out_of_range", at, f"{shown(error['input'])} must be {_SIGNS[sign]} {bound}.")
 
 
-_TELLERS: dict[str, Callable[[Any, Pointer], Diagnostic]] = {
+_DESCRIBERS: dict[str, Callable[[Any, Pointer], Diagnostic]] = {
     "missing": _missing,
     "extra_forbidden": _unknown,
     "tag": _wrong_tag,

@@ -78,8 +78,8 @@ def _check_loadable(view: TargetView) -> Iterator[Diagnostic]:
 
 
 def _check_loaded_twice(views: Sequence[TargetView]) -> Iterator[Diagnostic]:
-    """A table that one target replaces would lose what another has just loaded. A mark begins at the highest value of
-    the table, so that rows below what another target has just loaded would be left out."""
+    """A table that one target replaces would lose what another has just loaded. A watermark begins at the highest value
+    of the table, so that rows below what another target has just loaded would be left out."""
     first: dict[_Table, TargetView] = {}
     for view in views:
         other = first.setdefault(_table_of(view.target), view)

@@ -1,4 +1,4 @@
-"""Marks of incremental loads: the column types that have an order to follow, and the lag that fits each."""
+"""Watermarks of incremental loads: the column types that have an order to follow, and the lag that fits each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHOLE = re.compile(r"integer|bigint|smallint|int2")
 
 
 def watermark_family(kind: ColumnType) -> WatermarkFamily | None:
-    """How marks of a column type are compared; None for types that have no order to follow."""
+    """How watermarks of a column type are compared; None for types that have no order to follow."""
     if kind.kind == "pg":
         return "number" if _OTHER_NUMBERS.fullmatch(kind.pg_name) else None
     return _FAMILIES.get(kind.kind)
@@ -48,7 +48,7 @@ def parse_lag(written: str | float) -> Lag:
 
 
 def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
-    """What is wrong with how far marks of a column type may go beyond the database's clock, if anything."""
+    """What is wrong with how far watermarks of a column type may go beyond the database's clock, if anything."""
     if lead > LONGEST_LAG:
         return "The lead is longer than 100 years."
     if watermark_family(kind) != "time":
@@ -57,7 +57,7 @@ def lead_fault(lead: timedelta, kind: ColumnType) -> str | None:
 
 
 def lag_fault(lag: Lag, kind: ColumnType) -> str | None:
-    """What is wrong with a lag for marks of a column type, if anything."""
+    """What is wrong with a lag for watermarks of a column type, if anything."""
     match watermark_family(kind):
         case "number" if isinstance(lag, timedelta):
             return f'The watermark is a number ({kind}). Use a number as lag: 100, not "15m".'

@@ -145,7 +145,7 @@ class DestinationHandler(ABC):
     @abstractmethod
     def drop_staging(self, load: Load) -> None: ...
 
-    def skip_behind_watermark(self, state: LoadState) -> LoadState:
+    def skip_below_watermark(self, state: LoadState) -> LoadState:
         """Take staged rows that are behind the watermark out of staging and set `skipped`."""
         raise self.unsupported("watermarks")
 

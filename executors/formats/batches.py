@@ -123,5 +123,5 @@ def take_trailers(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
     is_trailer = pc.less(batch.column("_flow_record"), 0)
     if not is_trailer.true_count:
         return batch, []
-    told = batch.column("_flow_record").filter(is_trailer)
-    return batch.filter(pc.invert(is_trailer)), [-1 - record for record in told.to_pylist()]
+    numbers = batch.column("_flow_record").filter(is_trailer)
+    return batch.filter(pc.invert(is_trailer)), [-1 - record for record in numbers.to_pylist()]

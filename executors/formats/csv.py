@@ -13,7 +13,6 @@ from pyarrow import csv as arrow_csv
 from executors.errors import InvalidContent, Terminal
 from executors.formats import columns
 from executors.formats.batches import BadRecords, Batches, Framer, text_schema
-from executors.formats.clues import HEAD_BYTES, blaming_settings, find_clues
 from executors.formats.encodings import bom_length, escaped, is_utf8, is_valid, to_utf8
 from executors.formats.files import (
     BLOCK_BYTES,
@@ -25,6 +24,7 @@ from executors.formats.files import (
     head_of,
     open_verified,
 )
+from executors.formats.format_mismatches import HEAD_BYTES, blaming_settings, find_mismatches
 from executors.formats.limits import refuse_too_many_columns
 from executors.formats.records import Chunk, Offsets, RecordFinder, quote_not_closed, whole_records
 from executors.formats.splits import SplitPlanner
@@ -55,13 +55,13 @@ def scan(
     finder = _finder(fmt)
     with store.open(file) as stream:
         position = bom_length(head_of(stream), file.name) if is_utf8(fmt.encoding) else 0
-        clues = find_clues(b"".join(blocks_of(stream, 0, HEAD_BYTES)), fmt)
-        with blaming_settings(clues):
+        mismatches = find_mismatches(b"".join(blocks_of(stream, 0, HEAD_BYTES)), fmt)
+        with blaming_settings(mismatches):
             names, warnings = _names(stream, file, fmt, declared)
             if names:
                 columns.require_columns(file.name, names, declared)
-        if clues and len(names) == 1:
-            warnings.append(f"The format's settings may be wrong: {'; '.join(clues)}.")
+        if mismatches and len(names) == 1:
+            warnings.append(f"The format's settings may be wrong: {'; '.join(mismatches)}.")
         stream.seek(0)
         blocks = HashedBlocks(stream, block_bytes)
         planner = SplitPlanner(file.size, split_bytes, skip=int(fmt.header))

@@ -12,8 +12,8 @@ _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 UNDECODABLE = "\udcff"
 """Stands for what cannot be decoded; as UTF-8 it becomes a byte that UTF-8 never has, so that its record is found."""
 
-_MARK = "flow-undecodable"
-codecs.register_error(_MARK, lambda error: (UNDECODABLE, error.end))  # type: ignore[attr-defined]
+_ERROR_HANDLER = "flow-undecodable"
+codecs.register_error(_ERROR_HANDLER, lambda error: (UNDECODABLE, error.end))  # type: ignore[attr-defined]
 
 
 def is_utf8(encoding: str) -> bool:
@@ -49,7 +49,7 @@ def _without_bom(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _transcoded(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    decoder = codecs.getincrementaldecoder(encoding)(errors=_MARK)
+    decoder = codecs.getincrementaldecoder(encoding)(errors=_ERROR_HANDLER)
     first = True
     for block in blocks:
         text = decoder.decode(block)
@@ -61,7 +61,7 @@ def _transcoded(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 
 def decoded(blocks: Iterable[bytes]) -> Iterator[str]:
     """Blocks of UTF-8 as text, with UNDECODABLE for broken bytes."""
-    decoder = codecs.getincrementaldecoder("utf-8")(errors=_MARK)
+    decoder = codecs.getincrementaldecoder("utf-8")(errors=_ERROR_HANDLER)
     for block in _without_bom(blocks):
         yield decoder.decode(block)
     yield decoder.decode(b"", final=True)

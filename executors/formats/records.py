@@ -24,7 +24,7 @@ Bytes = np.ndarray[Any, Any]
 NONE: Offsets = np.empty(0, dtype=np.int64)
 
 
-class _Place(Enum):
+class _CellState(Enum):
     """Where the last byte seen stands."""
 
     CELL_START = 0
@@ -39,7 +39,7 @@ class RecordFinder:
 
     def __init__(self, quote: int | None = None, delimiter: int | None = None) -> None:
         self._quote = quote
-        self._place = _Place.CELL_START
+        self._state = _CellState.CELL_START
         self._fresh = True  # nothing but a line end stands before the next byte
         self._after_cr = False
         self.one_line_each = True
@@ -53,7 +53,7 @@ class RecordFinder:
     @property
     def in_quotes(self) -> bool:
         """Whether a quote is still open: at the end of a file, one that is never closed."""
-        return self._place is _Place.IN_QUOTES
+        return self._state is _CellState.IN_QUOTES
 
     def starts(self, block: bytes) -> Offsets:
         """The offsets in this block at which records begin."""
@@ -62,7 +62,7 @@ class RecordFinder:
             return NONE
         toggles = self._toggles(block, data)
         ends = self._line_ends(block, data, toggles)
-        self._place = self._place_after(data, toggles)
+        self._state = self._state_after(data, toggles)
         return self._starts_after(ends, data)
 
     def _line_ends(self, block: bytes, data: Bytes, toggles: Offsets) -> Offsets:
@@ -70,7 +70,7 @@ class RecordFinder:
         if b"\r" in block:
             is_end |= data == CR
         ends: Offsets = np.flatnonzero(is_end)
-        was_inside = self._place is _Place.IN_QUOTES
+        was_inside = self._state is _CellState.IN_QUOTES
         outside: Offsets = NONE if was_inside else ends
         if toggles.size:
             outside = ends[(np.searchsorted(toggles, ends) + was_inside) % 2 == 0]
@@ -106,14 +106,14 @@ class RecordFinder:
         """Whether each quote that opens by parity stands where a cell begins or doubles the quote before it."""
         opening = quotes[1 if self.in_quotes else 0 :: 2]
         if opening.size and opening[0] == 0:
-            if self._place is _Place.IN_CELL:
+            if self._state is _CellState.IN_CELL:
                 return False
             opening = opening[1:]
         return bool(self._regular[data[opening - 1]].all())
 
     def _exact_toggles(self, block: bytes, quotes: Offsets) -> Offsets:
         inside = self.in_quotes
-        closed = -1 if self._place is _Place.AFTER_QUOTE else -2
+        closed = -1 if self._state is _CellState.AFTER_QUOTE else -2
         toggles = []
         for at in quotes.tolist():
             if inside:
@@ -126,14 +126,14 @@ class RecordFinder:
         return np.array(toggles, dtype=np.int64)
 
     def _opens_cell(self, block: bytes, at: int) -> bool:
-        return bool(self._opens[block[at - 1]]) if at else self._place is _Place.CELL_START
+        return bool(self._opens[block[at - 1]]) if at else self._state is _CellState.CELL_START
 
-    def _place_after(self, data: Bytes, toggles: Offsets) -> _Place:
+    def _state_after(self, data: Bytes, toggles: Offsets) -> _CellState:
         if (toggles.size + self.in_quotes) % 2:
-            return _Place.IN_QUOTES
+            return _CellState.IN_QUOTES
         if toggles.size and toggles[-1] == data.size - 1:
-            return _Place.AFTER_QUOTE
-        return _Place.CELL_START if self._opens[data[-1]] else _Place.IN_CELL
+            return _CellState.AFTER_QUOTE
+        return _CellState.CELL_START if self._opens[data[-1]] else _CellState.IN_CELL
 
 
 @dataclass(frozen=True, slots=True)

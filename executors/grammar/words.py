@@ -65,5 +65,5 @@ def _binary_of(text: str) -> bytes | None:
 
 
 def keep_text(values: pa.Array, to: ColumnType) -> Parsed:
-    """Text is text; what PostgreSQL alone can judge is judged there."""
+    """Text is text; what PostgreSQL alone can validate is validated there."""
     return values, none_bad(len(values))

@@ -43,7 +43,7 @@ def call_function(call: HookCall) -> str:
             ) from error
         finally:
             _end(process)
-    return _told(hook.function, process.returncode, answer)
+    return _message_of(hook.function, process.returncode, answer)
 
 
 def _environment() -> dict[str, str]:
@@ -60,13 +60,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         return  # all of it has ended
 
 
-def _told(function: str, status: int, answer: bytes) -> str:
+def _message_of(function: str, status: int, answer: bytes) -> str:
     if status:
         raise _ended(function, status)
-    told: dict[str, Any] = json.loads(answer)
-    if "error" in told:
-        raise Terminal(told["code"], f"{function}: {told['error']}"[:LONGEST_ANSWER], hint=told["hint"])
-    return str(told["message"])[:LONGEST_ANSWER]
+    answered: dict[str, Any] = json.loads(answer)
+    if "error" in answered:
+        raise Terminal(answered["code"], f"{function}: {answered['error']}"[:LONGEST_ANSWER], hint=answered["hint"])
+    return str(answered["message"])[:LONGEST_ANSWER]
 
 
 def _ended(function: str, status: int) -> Failure:

@@ -15,8 +15,8 @@ import httpx
 from ssrfguard import Policy, Resolver, SSRFGuardError
 from ssrfguard.httpx import Client
 
+from executors.connection_failures import describe_connection_failure
 from executors.errors import Failure, Terminal, Transient
-from executors.unreached import why_unreached
 from ir.webhook_addresses import public_policy
 
 # Both name the whole address of each request, and many receivers keep their secret there.
@@ -63,7 +63,7 @@ class Posting:
                 "webhook.timeout", f"The request {why}.", hint="Let the receiver respond before it starts its work."
             )
         if self._trouble is not None:
-            raise _failure_of(self._trouble, place_of(self._url)) from self._trouble
+            raise _failure_of(self._trouble, host_and_port(self._url)) from self._trouble
         return self._status
 
     def stop(self) -> None:
@@ -128,7 +128,7 @@ def require_accepted(status: int) -> None:
     raise kind("webhook.refused", f"The receiver returned {status}.", hint="See the receiver's log.")
 
 
-def place_of(url: str) -> str:
+def host_and_port(url: str) -> str:
     """`host:port` of an https address, without all else; "the receiver" where it has none."""
     try:
         parts = urlsplit(url)
@@ -164,5 +164,7 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
             f"{place} took the connection and was silent for {SILENT_SECONDS:g} seconds.",
             hint="Let the receiver respond before it starts its work.",
         )
-    why = why_unreached(trouble, place, ended=(httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError))
+    why = describe_connection_failure(
+        trouble, place, ended=(httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+    )
     return Transient(f"webhook.{why.code}", why.message, hint=why.hint)

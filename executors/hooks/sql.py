@@ -83,19 +83,19 @@ def _in_time(call: HookCall) -> Iterator[None]:
 
 def execute(conn: Conn, statement: str | sql.Composed, *, warnings_fail: bool = False) -> str:
     """Run one statement; answers what PostgreSQL says of it. The server itself refuses a second statement in it."""
-    told: list[str] = []
-    conn.add_notice_handler(lambda notice: told.append(_words(notice)) if _is_warning(notice) else None)
+    warnings: list[str] = []
+    conn.add_notice_handler(lambda notice: warnings.append(_words(notice)) if _is_warning(notice) else None)
     # Results in binary make the driver use the protocol that takes a single statement.
     with conn.cursor(binary=True) as cursor:
         cursor.execute(statement.encode() if isinstance(statement, str) else statement)
         done = cursor.statusmessage or ""
-    if told and warnings_fail:
+    if warnings and warnings_fail:
         raise Terminal(
             "hook.warned",
-            f"PostgreSQL reported warnings, so the result may be incomplete: {' · '.join(told)}",
+            f"PostgreSQL reported warnings, so the result may be incomplete: {' · '.join(warnings)}",
             hint="Let the table's owner, or a role with the right MAINTAIN, be the connection's user.",
         )
-    return " · ".join([done, *told])
+    return " · ".join([done, *warnings])
 
 
 def _is_warning(notice: Diagnostic) -> bool:

@@ -1,4 +1,4 @@
-"""The mark of a target in its backup: kept with its hashes, and put back with them."""
+"""The watermark of a target in its backup: kept with its hashes, and put back with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AND w.target_schema = b.target_schema AND w.target_table = b.target_table"""
 _SAVE_BOUNDARY_ROWS = """
 INSERT INTO flow_meta.backup_ties (run_id, node, hash, value, n)
 SELECT b.run_id, b.node, t.hash, t.value, t.n FROM flow_meta.backups b
-JOIN flow_meta.watermark_ties t ON t.watermark = (b.watermark ->> 'id')::bigint
+JOIN flow_meta.watermark_boundary_rows t ON t.watermark = (b.watermark ->> 'id')::bigint
 WHERE b.run_id = %(run)s AND b.node = %(node)s"""
 
 _NOTE_CHANGE = """
@@ -32,7 +32,7 @@ WITH gone AS (
     WHERE b.run_id = %(run)s AND b.node = %(node)s AND w.tenant = b.tenant AND w.pipeline = b.pipeline
     AND w.target_schema = b.target_schema AND w.target_table = b.target_table RETURNING w.id
 )
-DELETE FROM flow_meta.watermark_ties t USING gone WHERE t.watermark = gone.id"""
+DELETE FROM flow_meta.watermark_boundary_rows t USING gone WHERE t.watermark = gone.id"""
 
 _RESTORE_WATERMARK = """
 WITH put AS (
@@ -43,17 +43,17 @@ WITH put AS (
     nullif(b.watermark -> 'hashed', 'null'::jsonb) FROM flow_meta.backups b
     WHERE b.run_id = %(run)s AND b.node = %(node)s AND b.watermark IS NOT NULL RETURNING id
 )
-INSERT INTO flow_meta.watermark_ties (watermark, hash, value, n) SELECT put.id, t.hash, t.value, t.n
+INSERT INTO flow_meta.watermark_boundary_rows (watermark, hash, value, n) SELECT put.id, t.hash, t.value, t.n
 FROM put CROSS JOIN flow_meta.backup_ties t WHERE t.run_id = %(run)s AND t.node = %(node)s"""
 
 
 def save_watermark(conn: Conn, ref: BackupRef) -> None:
-    """Keep the mark with its hashes in the backup, if there is one."""
+    """Keep the watermark with its hashes in the backup, if there is one."""
     for statement in (_SAVE_WATERMARK, _SAVE_BOUNDARY_ROWS):
         conn.execute(statement, {"run": ref.run_id, "node": ref.node})
 
 
 def restore_watermark(conn: Conn, run: RunRef, ref: BackupRef) -> None:
-    """The mark and its hashes as they were, or none if there was none; noted in its history."""
+    """The watermark and its hashes as they were, or none if there was none; noted in its history."""
     for statement in (_NOTE_CHANGE, _DELETE_WATERMARK, _RESTORE_WATERMARK):
         conn.execute(statement, {"run": ref.run_id, "node": ref.node, "by": run.run_id})

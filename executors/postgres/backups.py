@@ -59,7 +59,7 @@ def require_restorable(conn: Conn, table: TableName) -> None:
 
 
 def take_backup(conn: Conn, run: RunRef, table: TableName) -> Backup:
-    """Keep the table as it is before this load, with its mark, in the load's transaction.
+    """Keep the table as it is before this load, with its watermark, in the load's transaction.
 
     Nobody writes to the table from here until that ends, so what is kept is just what the load changes.
     """
@@ -107,7 +107,7 @@ class Restored:
 
 
 def restore_backup(conn: Conn, run: RunRef, ref: BackupRef, table: TableName) -> Restored:
-    """Put the rows, the mark and the states of files back as they were before a load, in the caller's transaction.
+    """Put the rows, the watermark and the states of files back as they were before a load, in the caller's transaction.
 
     Raises Terminal if the snapshot is gone, is of another table, or the table can no longer take its rows.
     """

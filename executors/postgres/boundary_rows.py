@@ -1,7 +1,8 @@
-"""Rows at or above a mark, told apart by hashes of their content: which are known, how often, and how they are kept.
+"""Rows at or above a watermark, told apart by hashes of their content: which are known, how often, and how they are
+kept.
 
-A mark alone cannot tell a row that was loaded from one that came later with the same value. What is kept beside it is a
-multiset: two equal rows count twice.
+A watermark alone cannot tell a row that was loaded from one that came later with the same value. What is kept beside it
+is a multiset: two equal rows count twice.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ MOST_BOUNDARY_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class BoundaryRows:
-    """The rows known at or above a bound. `columns` are those hashed, with their types; `mark` is the id under which
-    hashes are stored, None if none can be used; below `stored_from`, if it is given, the table itself tells."""
+    """The rows known at or above a bound. `columns` are those hashed, with their types; `watermark` is the id under
+    which hashes are stored, None if none can be used; below `stored_from`, if it is given, the table itself tells."""
 
     rows_range: IncrementalRange
     columns: Mapping[str, str]
@@ -85,7 +86,7 @@ def known_rows(plan: LoadPlan, boundary_rows: BoundaryRows, bound: str) -> sql.C
     """A query of `(hash, n)`: the rows at or above `bound` that are loaded already."""
     parts = []
     if boundary_rows.watermark is not None:
-        stored = sql.SQL("SELECT t.hash, t.n FROM flow_meta.watermark_ties AS t WHERE t.watermark = {}")
+        stored = sql.SQL("SELECT t.hash, t.n FROM flow_meta.watermark_boundary_rows AS t WHERE t.watermark = {}")
         parts.append(stored.format(sql.Literal(boundary_rows.watermark)))
     if (rows := _rows_of_table(plan, boundary_rows, bound)) is not None:
         held = sql.SQL("SELECT {} AS hash, count(*) AS n FROM {} GROUP BY 1")
@@ -107,7 +108,8 @@ def _rows_of_table(plan: LoadPlan, boundary_rows: BoundaryRows, bound: str) -> s
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Where known rows may stand: up to `last`, and from `ahead` on, where rows beyond the reach of marks begin."""
+    """Where known rows may stand: up to `last`, and from `ahead` on, where rows beyond the reach of watermarks
+    begin."""
 
     last: str
     ahead: str | None = None
@@ -119,13 +121,16 @@ class Reach:
 
 
 def find_reach(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows) -> Reach | None:
-    """None where no row is known. Where the table tells, as after a mark was set back, rows above the mark may be."""
+    """None where no row is known. Where the table tells, as after a watermark was set back, rows above the watermark
+    may be."""
     rows_range = boundary_rows.rows_range
     if boundary_rows.watermark is None or rows_range.watermark is None:
         last = highest_in_table(conn, own_rows(plan), rows_range.column, rows_range.type)
         return None if last is None else Reach(last)
     value, watermark = rows_range.type.of(sql.SQL("t.value").format()), rows_range.value(rows_range.watermark)
-    query = sql.SQL("SELECT min({0})::text FROM flow_meta.watermark_ties AS t WHERE t.watermark = {1} AND {0} > {2}")
+    query = sql.SQL(
+        "SELECT min({0})::text FROM flow_meta.watermark_boundary_rows AS t WHERE t.watermark = {1} AND {0} > {2}"
+    )
     row = conn.execute(query.format(value, sql.Literal(boundary_rows.watermark), watermark)).fetchone()
     return Reach(rows_range.watermark, row[0] if row else None)
 
@@ -133,7 +138,9 @@ def find_reach(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows) -> Reach
 def has_stored_from(conn: Conn, boundary_rows: BoundaryRows, bound: str) -> bool:
     """Whether a hash is stored of a row at or above `bound`."""
     value = boundary_rows.rows_range.type.of(sql.SQL("t.value").format())
-    query = sql.SQL("SELECT EXISTS (SELECT FROM flow_meta.watermark_ties AS t WHERE t.watermark = {} AND {} >= {})")
+    query = sql.SQL(
+        "SELECT EXISTS (SELECT FROM flow_meta.watermark_boundary_rows AS t WHERE t.watermark = {} AND {} >= {})"
+    )
     row = conn.execute(
         query.format(sql.Literal(boundary_rows.watermark), value, boundary_rows.rows_range.value(bound))
     ).fetchone()
@@ -153,14 +160,14 @@ def require_few_in_table(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows
 
 
 def save_boundary_rows(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bound: str, watermark: int) -> None:
-    """Keep the hashes of all rows at or above `bound`, known ones and staged ones, under `mark`; before the staged rows
-    are inserted. Raises Terminal `watermark.too_many_ties`."""
+    """Keep the hashes of all rows at or above `bound`, known ones and staged ones, under `watermark`; before the staged
+    rows are inserted. Raises Terminal `watermark.too_many_ties`."""
     rows_range = boundary_rows.rows_range
     if boundary_rows.watermark is None:
-        conn.execute("DELETE FROM flow_meta.watermark_ties WHERE watermark = %s", [watermark])
+        conn.execute("DELETE FROM flow_meta.watermark_boundary_rows WHERE watermark = %s", [watermark])
     else:
         conn.execute(
-            sql.SQL("DELETE FROM flow_meta.watermark_ties AS t WHERE t.watermark = {} AND {} < {}").format(
+            sql.SQL("DELETE FROM flow_meta.watermark_boundary_rows AS t WHERE t.watermark = {} AND {} < {}").format(
                 sql.Literal(watermark), rows_range.type.of(sql.SQL("t.value").format()), rows_range.value(bound)
             )
         )
@@ -171,14 +178,16 @@ def save_boundary_rows(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, 
     value = watermark_value(conn, plan, rows_range)
     staged = sql.SQL("{} AS s WHERE {} >= {}").format(winning_rows(plan), value, rows_range.value(bound))
     _add(conn, watermark, staged_hash(conn, plan, boundary_rows.columns), value, staged)
-    kept = sql.SQL("SELECT count(*) FROM flow_meta.watermark_ties WHERE watermark = {}").format(sql.Literal(watermark))
+    kept = sql.SQL("SELECT count(*) FROM flow_meta.watermark_boundary_rows WHERE watermark = {}").format(
+        sql.Literal(watermark)
+    )
     if one_number(conn, kept) > MOST_BOUNDARY_ROWS:
         raise _too_many(plan, rows_range)
 
 
 def note_known(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> None:
-    """Add the staged rows, which the table gains beside its mark, to those known at or above it, so that a source that
-    gives them again does not load them twice. Where only the table tells what it holds there is nothing to add."""
+    """Add the staged rows, which the table gains beside its watermark, to those known at or above it, so that a source
+    that gives them again does not load them twice. Where only the table tells what it holds there is nothing to add."""
     boundary_rows = boundary_rows_of(plan, rows_range)
     if boundary_rows.watermark is None or rows_range.stored is None:
         return
@@ -207,7 +216,7 @@ def _add(
     """Without `sums` a hash that is there already stays as it is."""
     conn.execute(
         sql.SQL(
-            "INSERT INTO flow_meta.watermark_ties AS t (watermark, hash, value, n)"
+            "INSERT INTO flow_meta.watermark_boundary_rows AS t (watermark, hash, value, n)"
             " SELECT {watermark}, {hash}, min({value})::text, count(*) FROM {rows} GROUP BY 2"
             " ON CONFLICT (watermark, hash) DO {action}"
         ).format(

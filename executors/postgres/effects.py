@@ -30,12 +30,12 @@ MOST_SAMPLE_COLUMNS = 100
 
 def added(conn: Conn, plan: LoadPlan) -> Effect:
     """All staged rows come, none goes."""
-    return effect_of(plan, before=count_rows(conn, plan), inserted=plan.staged, behind_mark=plan.skipped.rows)
+    return effect_of(plan, before=count_rows(conn, plan), inserted=plan.staged, below_watermark=plan.skipped.rows)
 
 
 def replaced(conn: Conn, plan: LoadPlan) -> Effect:
     """All rows go, the staged ones come; matched by a unique key, if the table has one that tells all rows apart."""
-    before, key = count_rows(conn, plan), telling_key(conn, plan)
+    before, key = count_rows(conn, plan), identifying_key(conn, plan)
     keys = match_keys(conn, plan, key, winning_rows(plan), before) if key else None
     return effect_of(plan, before=before, inserted=plan.staged, deleted=before, keys=keys)
 
@@ -48,7 +48,7 @@ def count_rows(conn: Conn, plan: LoadPlan) -> int:
     return one_number(conn, sql.SQL("SELECT count(*) FROM {}").format(own_rows(plan)))
 
 
-def telling_key(conn: Conn, plan: LoadPlan) -> UniqueKey | None:
+def identifying_key(conn: Conn, plan: LoadPlan) -> UniqueKey | None:
     """The first unique key of which every column is loaded and none may be NULL, unless NULL is a value like others."""
     given = {c.name for c in plan.columns}
     for key in list_unique_keys(conn, plan.target):

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psycopg
 
-from executors.accounting import places
+from executors.accounting import describe_positions
 from executors.errors import Failure, Terminal
 from executors.model import RecordRef
 from executors.postgres.client import translate
@@ -44,7 +44,7 @@ def explain(conn: Conn, plan: LoadPlan, failure: Terminal) -> None:
                 failure.message += f" It is {definition}."
             refs = find_repeats(conn, plan, name)
         if refs := refs or find_tried(conn, plan, failure):
-            failure.message += f" Rows: {places(refs, {f.seq: f.name for f in plan.files})}."
+            failure.message += f" Rows: {describe_positions(refs, {f.seq: f.name for f in plan.files})}."
 
 
 def _name(conn: Conn, schema: str | None, name: str) -> str:

@@ -15,13 +15,13 @@ from executors.secrets import encrypt_text
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """`tells_primary`: the server's first line names objects only, so it may be shown."""
+    """`reports_primary`: the server's first line names objects only, so it may be shown."""
 
     kind: type[Failure]
     code: str
     says: str
     hint: str = ""
-    tells_primary: bool = False
+    reports_primary: bool = False
 
 
 _LOST = _State(
@@ -56,7 +56,7 @@ _STATES: dict[str, _State] = {
         "target.out_of_resources",
         "The database server has too little memory, disk space or connections.",
         "Free resources and try again.",
-        tells_primary=True,
+        reports_primary=True,
     ),
     "22P05": _State(
         Terminal,
@@ -95,7 +95,7 @@ _STATES: dict[str, _State] = {
         "target.statement_refused",
         "The table does not allow what this load mode does.",
         "Use another load mode, or remove the obstacle.",
-        tells_primary=True,
+        reports_primary=True,
     ),
     "54011": _State(
         Terminal,
@@ -108,29 +108,29 @@ _STATES: dict[str, _State] = {
         "target.limit_exceeded",
         "A limit of the database server was exceeded.",
         "Correct the source. With onTypeMismatch skip, rows that are too large for an index go to quarantine.",
-        tells_primary=True,
+        reports_primary=True,
     ),
     "55": _State(
         Terminal,
         "target.statement_refused",
         "The table cannot be loaded in its current state.",
         "See the message.",
-        tells_primary=True,
+        reports_primary=True,
     ),
-    "3F": _State(Terminal, "target.schema_unknown", "A schema does not exist.", "Create it.", tells_primary=True),
+    "3F": _State(Terminal, "target.schema_unknown", "A schema does not exist.", "Create it.", reports_primary=True),
     "42P01": _State(
         Terminal,
         "target.table_unknown",
         "A table does not exist.",
         "It may have been dropped or renamed during the run.",
-        tells_primary=True,
+        reports_primary=True,
     ),
     "42": _State(
         Terminal,
         "target.statement_refused",
         "The database rejected a statement.",
         "The table may have been changed during the run.",
-        tells_primary=True,
+        reports_primary=True,
     ),
 }
 
@@ -191,7 +191,7 @@ def _from_table(error: psycopg.Error, state: str) -> Failure:
     known = _STATES.get(state) or _STATES.get(state[:2]) or _OTHER
     if known.kind is Terminal and _FUNCTION.search(error.diag.context or ""):
         known = _STATES["P0001"]  # what the state says of a table is not so of one that a function speaks of
-    if known.tells_primary and (primary := own_words(error.diag)):
+    if known.reports_primary and (primary := own_words(error.diag)):
         return known.kind(known.code, f"{known.says} {primary}.", hint=known.hint)
     return known.kind(known.code, f"{known.says} ({_where(error)})", hint=known.hint)
 

@@ -10,7 +10,7 @@ from psycopg import sql
 from executors.postgres.ddl import Conn
 from executors.postgres.plan import FLOW_RUN, SOURCE_FILE_HASH, SOURCE_RECORD
 
-_MARK = "Filled by Flow: "
+_COMMENT_PREFIX = "Filled by Flow: "
 _COMMENTS = {
     SOURCE_FILE_HASH: "the SHA-256 of the file of the row",
     FLOW_RUN: "the run that last wrote the row",
@@ -44,7 +44,7 @@ def comment_filled(conn: Conn, table: sql.Identifier, names: Collection[str]) ->
     """Say of the columns of a table that was made just now that loads fill them."""
     for name in names:
         statement = sql.SQL("COMMENT ON COLUMN {}.{} IS {}")
-        conn.execute(statement.format(table, sql.Identifier(name), sql.Literal(_MARK + _COMMENTS[name])))
+        conn.execute(statement.format(table, sql.Identifier(name), sql.Literal(_COMMENT_PREFIX + _COMMENTS[name])))
 
 
 def not_of_flow(conn: Conn, relations: Mapping[str, int]) -> list[str]:
@@ -53,7 +53,7 @@ def not_of_flow(conn: Conn, relations: Mapping[str, int]) -> list[str]:
 
 
 def _is_of_flow(conn: Conn, name: str, relation: int) -> bool:
-    origins = conn.execute(_ORIGINS, {"relation": relation, "name": name, "mark": _MARK}).fetchall()
+    origins = conn.execute(_ORIGINS, {"relation": relation, "name": name, "mark": _COMMENT_PREFIX}).fetchall()
     if any(has_mark for _, has_mark in origins):
         return True
     if conn.execute(_CAN_ASK).fetchone() != (True,):

@@ -36,13 +36,13 @@ def forget_samples(conn: Conn, tenant: str, pipeline: str, runs: Collection[str]
 
 @translate()
 def delete_watermarks(conn: Conn, tenant: str, pipeline: str) -> None:
-    """Drop the marks of a pipeline, the hashes beside them and all that they ever were."""
+    """Drop the watermarks of a pipeline, the hashes beside them and all that they ever were."""
     with conn.transaction():
         if not exists(conn, META, "pipeline_watermarks"):
             return
         mine = [tenant, pipeline]
         conn.execute(
-            "DELETE FROM flow_meta.watermark_ties AS t USING flow_meta.pipeline_watermarks AS w"
+            "DELETE FROM flow_meta.watermark_boundary_rows AS t USING flow_meta.pipeline_watermarks AS w"
             " WHERE t.watermark = w.id AND w.tenant = %s AND w.pipeline = %s",
             mine,
         )

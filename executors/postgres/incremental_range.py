@@ -1,4 +1,5 @@
-"""Where an incremental load begins: the mark that it goes on from, and the bound below which rows are behind it."""
+"""Where an incremental load begins: the watermark that it goes on from, and the bound below which rows are behind
+it."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ from ir.watermarks import Lag, lag_fault, parse_lag
 
 @dataclass(frozen=True, slots=True)
 class IncrementalRange:
-    """`mark` is the stored mark, else the highest value of the table, else None. `bound` is the mark less the lag:
-    a source that can filter need not send rows below it. Both are texts of the mark's type. `is_known` says that the
-    stored hashes reach down to the bound, so that the table need not be asked; `may_miss_rows` that it is asked and row
-    security may keep rows of it from the connection's user; `is_ahead` that the mark is later than the database's
-    clock, as one that was stored under another clock may be."""
+    """`watermark` is the stored watermark, else the highest value of the table, else None. `bound` is the watermark
+    less the lag: a source that can filter need not send rows below it. Both are texts of the watermark's type.
+    `is_known` says that the stored hashes reach down to the bound, so that the table need not be asked; `may_miss_rows`
+    that it is asked and row security may keep rows of it from the connection's user; `is_ahead` that the watermark is
+    later than the database's clock, as one that was stored under another clock may be."""
 
     key: WatermarkKey
     column: str
@@ -63,7 +64,7 @@ NONE_SKIPPED = SkippedRows()
 
 @translate()
 def open_range(conn: Conn, tenant: str, pipeline: str, target: Target) -> IncrementalRange | None:
-    """None while the table does not exist. Raises Terminal where the mark does not fit what stands there now."""
+    """None while the table does not exist. Raises Terminal where the watermark does not fit what stands there now."""
     key = WatermarkKey(tenant, pipeline, TableName(target.schema_, target.table))
     dest = inspect_target(conn, target.schema_, target.table)
     with brief_transaction(conn):
@@ -94,14 +95,15 @@ def first_range(tenant: str, pipeline: str, target: Target, dest: Destination) -
 
 
 def require_unmoved(conn: Conn, rows_range: IncrementalRange) -> None:
-    """Hold the mark until the open transaction ends; raises Transient if somebody has changed it since it was read."""
+    """Hold the watermark until the open transaction ends; raises Transient if somebody has changed it since it was
+    read."""
     now = find_watermark(conn, rows_range.key, lock=True)
     if (now and now.revision) != (rows_range.stored and rows_range.stored.revision) or (now and now.id) != (
         rows_range.stored and rows_range.stored.id
     ):
         raise Transient(
             "watermark.moved",
-            f"The mark of {rows_range.key.table} was set or reset during this load. Nothing was loaded.",
+            f"The watermark of {rows_range.key.table} was set or reset during this load. Nothing was loaded.",
             hint="The next attempt begins at the new watermark.",
         )
 
@@ -114,7 +116,7 @@ def _has_row_security(conn: Conn, table: TableName) -> bool:
 def highest_in_table(
     conn: Conn, rows: sql.Composed, column: str, kind: WatermarkType, *, within_reach: bool = False
 ) -> str | None:
-    """The highest value of a column as text, or the highest that is not beyond the reach of marks."""
+    """The highest value of a column as text, or the highest that is not beyond the reach of watermarks."""
     value = kind.of(sql.Identifier("x", column))
     condition = sql.SQL("NOT {}").format(kind.is_ahead(value)) if within_reach else sql.SQL("true")
     row = conn.execute(sql.SQL("SELECT max({})::text FROM {} AS x WHERE {}").format(value, rows, condition)).fetchone()
@@ -137,7 +139,7 @@ def _is_ahead(conn: Conn, kind: WatermarkType, watermark: str) -> bool:
 def _bound(
     conn: Conn, kind: WatermarkType, watermark: str | None, lag: Lag | None, known_from: str | None
 ) -> tuple[str | None, bool]:
-    """The bound of a mark, and whether that is at or above `known_from`."""
+    """The bound of a watermark, and whether that is at or above `known_from`."""
     if watermark is None:
         return None, False
     query = sql.SQL("SELECT b.bound::text, coalesce(b.bound >= {}, false) FROM (SELECT {} AS bound) AS b").format(
@@ -170,12 +172,13 @@ def _lag_of(target: Target, dest: Destination) -> Lag | None:
 
 
 def _require_none(stored: StoredWatermark | None, target: Target) -> None:
-    """A new table must not begin at the mark of the one that is gone: its earlier rows would be missing for ever."""
+    """A new table must not begin at the watermark of the one that is gone: its earlier rows would be missing for
+    ever."""
     if stored is not None:
         raise Terminal(
             "target.table_gone",
-            f"{target.schema_}.{target.table} does not exist, though its mark says that rows up to {stored.column} "
-            f"{stored.value} are loaded: the table was dropped or renamed.",
+            f"{target.schema_}.{target.table} does not exist, though its watermark says that rows up to "
+            f"{stored.column} {stored.value} are loaded: the table was dropped or renamed.",
             node=target.id,
             hint="Restore the table, or reset the watermark to fill a new table from the start.",
         )
@@ -185,7 +188,7 @@ def _require_same(stored: StoredWatermark, kind: WatermarkType, target: Target) 
     if stored.column != target.watermark_column or not kind.can_follow(stored.type):
         raise Terminal(
             "watermark.changed",
-            f"The stored mark is of column {stored.column!r} ({stored.type}); the target now follows "
+            f"The stored watermark is of column {stored.column!r} ({stored.type}); the target now follows "
             f"{target.watermark_column!r} ({kind.name}). The old value does not apply to the new column.",
             node=target.id,
             hint="Reset the watermark to go on from the highest value of the table, or set it, with a reason.",

@@ -51,7 +51,7 @@ def _load(conn: Conn, plan: LoadPlan) -> LoadCounts:
             return committed.counts
         lock_table(conn, plan.target, plan.run.node)
         _apply_settings(conn, plan)
-        if _tells_lost_rows(plan):
+        if _reports_lost_rows(plan):
             require_rejected(conn, plan.tables, plan.winners, plan.rejected, plan.run.node)
         else:
             _require_staging(conn, plan)
@@ -150,7 +150,7 @@ def _apply_settings(conn: Conn, plan: LoadPlan) -> None:
         conn.execute("SELECT set_config(%s, %s, true)", [name, value])
 
 
-def _tells_lost_rows(plan: LoadPlan) -> bool:
+def _reports_lost_rows(plan: LoadPlan) -> bool:
     """Whether good rows need not be counted before the load: it takes all back if they are not as many as reported."""
     return load_handler(plan.load_mode).counts_staged and not plan.dest.row_triggers
 

@@ -17,7 +17,7 @@ from executors.postgres.plan import FILLED, FLOW_RUN, SOURCE_FILE_HASH, SOURCE_R
 from executors.postgres.staging import FILE, RECORD, StagingTables, is_winner, list_task_tables, task_table
 from executors.types import wire_type
 
-Place = tuple[int, int]
+RowPosition = tuple[int, int]
 """File and record of a staged row."""
 
 
@@ -72,7 +72,7 @@ class LoadPlan:
     rows_range: IncrementalRange | None = None
     skipped: SkippedRows = NONE_SKIPPED
     after_load: AfterLoad | None = None
-    may_replace: Collection[Place] | None = None
+    may_replace: Collection[RowPosition] | None = None
 
     @property
     def target(self) -> TableName:

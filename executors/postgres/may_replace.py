@@ -10,26 +10,26 @@ from psycopg import sql
 from executors.errors import Transient
 from executors.postgres.ddl import Conn
 from executors.postgres.key_match import differs, is_newer, own_rows, same_key
-from executors.postgres.load_plan import LoadPlan, Place, staged_value, winning_rows
+from executors.postgres.load_plan import LoadPlan, RowPosition, staged_value, winning_rows
 from executors.postgres.staging import FILE, RECORD, one_number
 from executors.postgres.unique_keys import UniqueKey
 
 
-def is_in(places: Collection[Place]) -> sql.Composed:
+def is_in(positions: Collection[RowPosition]) -> sql.Composed:
     """A condition: the staged row `s` stands in one of these places."""
     return sql.SQL(
         "(s.{}, s.{}) IN (SELECT f, r FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[])) AS a(f, r))"
     ).format(
         sql.Identifier(FILE),
         sql.Identifier(RECORD),
-        sql.Literal([file for file, _ in places]),
-        sql.Literal([record for _, record in places]),
+        sql.Literal([file for file, _ in positions]),
+        sql.Literal([record for _, record in positions]),
     )
 
 
-def may_take_place(plan: LoadPlan, places: Collection[Place]) -> sql.Composed:
+def may_replace_row(plan: LoadPlan, positions: Collection[RowPosition]) -> sql.Composed:
     """A condition: the staged row `s` stands in one of these places, and the row `x` of the table is not newer."""
-    return sql.SQL("({} AND NOT {})").format(is_in(places), is_newer(plan))
+    return sql.SQL("({} AND NOT {})").format(is_in(positions), is_newer(plan))
 
 
 def hold_replaced(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int | None:
@@ -37,7 +37,7 @@ def hold_replaced(conn: Conn, plan: LoadPlan, key: UniqueKey) -> int | None:
     returns how many they are, None where it may replace any. Raises Transient `replay.keys_appeared`."""
     if plan.may_replace is None:
         return None
-    allowed = may_take_place(plan, plan.may_replace)
+    allowed = may_replace_row(plan, plan.may_replace)
     if one_number(conn, sql.SQL("SELECT count(*) FROM ({} AND NOT {}) AS c").format(_conflicts(plan, key), allowed)):
         raise _appeared(plan)
     held = sql.SQL("WITH held AS ({} AND {} FOR NO KEY UPDATE OF x) SELECT count(DISTINCT (t, c)) FROM held")

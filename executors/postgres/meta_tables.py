@@ -85,7 +85,7 @@ TABLES = {
         },
         key="tenant, pipeline, target_schema, target_table",
     ),
-    "watermark_ties": MetaTable(
+    "watermark_boundary_rows": MetaTable(
         {"watermark": "bigint NOT NULL", "hash": "bytea NOT NULL", "value": "text NOT NULL", "n": "bigint NOT NULL"},
         key="watermark, hash",
     ),

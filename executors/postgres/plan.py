@@ -34,13 +34,13 @@ def plan_stage_columns(
     key = frozenset(target.upsert_key or ()) if target.load_mode == "upsert" else frozenset()
     if key:
         _require_key(target, key, {f.name for f in working}, dest)
-    watermark = _marks(target, {f.name for f in working})
+    watermark = _watermark_columns(target, {f.name for f in working})
     found = ((f, dest.column(f.name)) for f in working)
     placed = watermark if key in dest.null_keys else key | watermark
     return tuple(_stage_column(f, c, target, placed=c.name in placed) for f, c in found if c is not None)
 
 
-def _marks(target: Target, given: set[str]) -> frozenset[str]:
+def _watermark_columns(target: Target, given: set[str]) -> frozenset[str]:
     """The column that an incremental load follows, which the source must give."""
     if not load_mode(target.load_mode).keeps_watermark:
         return frozenset()
@@ -59,7 +59,7 @@ def _stage_column(field: SourceField, column: DestinationColumn, target: Target,
     is_native = field.type == ColumnType("pg", pg_name=column.declared)
     kind = field.type if is_native else column.type
     # A NULL in the key never conflicts and would be inserted again by every run, so the key takes none, unless its
-    # index has NULL equal NULL; a NULL where the mark is read stands neither before nor behind it.
+    # index has NULL equal NULL; a NULL where the watermark is read stands neither before nor behind it.
     nullable = column.nullable and not placed
     # '' is kept where the table says that a text may not be NULL; a key that it lets be NULL must not be '' either.
     empty_as_null = target.empty_as_null and (column.nullable or column.type.kind != "string")

@@ -97,7 +97,7 @@ def read_page(
     conn: Conn,
     owner: Owner,
     table: TableName,
-    narrowed: EntryQuery,
+    entry_query: EntryQuery,
     before: int | None,
     limit: int,
     columns: Sequence[str] = EVERY,
@@ -105,13 +105,13 @@ def read_page(
     """Up to `limit` entries below the id `before`. Raises Terminal `errors.gave_up` when it would take too long."""
     if not exists(conn, table.schema, table.table):
         return Page([], None)
-    most = limit if narrowed.search is None else SLICE
-    query = _Query(owner, table, narrowed, before, most)
+    most = limit if entry_query.search is None else SLICE
+    query = _Query(owner, table, entry_query, before, most)
     with in_time(conn, table, SECONDS):
         ids = [row[0] for row in conn.execute(query.ids()).fetchall()]
         whole = len(ids) < query.most
-        if narrowed.search is not None:
-            found = _search(conn, table, ids, narrowed.search, limit)
+        if entry_query.search is not None:
+            found = _search(conn, table, ids, entry_query.search, limit)
             reached = found[-1] if len(found) == limit else (None if whole else ids[-1])
             ids = found
         else:
@@ -134,7 +134,7 @@ def in_time(conn: Conn, table: TableName, seconds: int) -> Iterator[None]:
         ) from error
 
 
-def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: EntryQuery) -> Iterator[dict[str, Any]]:
+def read_all(conn: Conn, owner: Owner, table: TableName, entry_query: EntryQuery) -> Iterator[dict[str, Any]]:
     """Every entry, oldest first, by a cursor of the server: none of them is held here for long.
 
     As long as it is open nothing that goes in the whole database can be cleared away. So the server ends the session of
@@ -146,7 +146,7 @@ def read_all(conn: Conn, owner: Owner, table: TableName, narrowed: EntryQuery) -
     query = sql.SQL("SELECT {} FROM {} AS q WHERE {} ORDER BY q.id").format(
         sql.SQL(", ").join(sql.Identifier("q", name) for name in EVERY),
         identifier_of(table),
-        sql.SQL(" AND ").join(_conditions(owner, narrowed)),
+        sql.SQL(" AND ").join(_conditions(owner, entry_query)),
     )
     until = time.monotonic() + EXPORT_SECONDS
     with translate(), conn.transaction(), conn.cursor("flow_export", row_factory=dict_row) as cursor:
@@ -173,13 +173,18 @@ class Counted:
 
 @translate()
 def count_older(
-    conn: Conn, owner: Owner, table: TableName, narrowed: EntryQuery, before: datetime, seconds: float = COUNT_SECONDS
+    conn: Conn,
+    owner: Owner,
+    table: TableName,
+    entry_query: EntryQuery,
+    before: datetime,
+    seconds: float = COUNT_SECONDS,
 ) -> Counted:
     """How many entries are older than that, counted for so long at the most."""
     if not exists(conn, table.schema, table.table):
         return Counted(0, is_whole=True)
     query = sql.SQL("DECLARE flow_count NO SCROLL CURSOR FOR SELECT FROM {} AS q WHERE {}").format(
-        identifier_of(table), _older(owner, narrowed, before)
+        identifier_of(table), _older(owner, entry_query, before)
     )
     found, until = 0, time.monotonic() + seconds
     with suppress(errors.QueryCanceled), conn.transaction():
@@ -216,7 +221,7 @@ def delete_older(
     conn: Conn,
     owner: Owner,
     table: TableName,
-    narrowed: EntryQuery,
+    entry_query: EntryQuery,
     before: datetime,
     *,
     after: int = -1,
@@ -234,7 +239,7 @@ def delete_older(
         " gone AS (DELETE FROM {0} WHERE id = ANY (ARRAY(SELECT id FROM seen WHERE goes)) RETURNING id)"
         " SELECT (SELECT count(*) FROM gone), (SELECT max(id) FROM seen)"
     )
-    gone, older = 0, _older(owner, narrowed, before)
+    gone, older = 0, _older(owner, entry_query, before)
     while (most is None or gone < most) and (until is None or time.monotonic() < until):
         values = (identifier_of(table), older, sql.Literal(after), sql.Literal(AT_ONCE))
         count, last = conn.execute(statement.format(*values)).fetchone() or (0, None)
@@ -244,14 +249,14 @@ def delete_older(
     return Swept(gone, after)
 
 
-def _older(owner: Owner, narrowed: EntryQuery, before: datetime) -> sql.Composed:
+def _older(owner: Owner, entry_query: EntryQuery, before: datetime) -> sql.Composed:
     older = sql.SQL('q."createdAt" < {}').format(sql.Literal(before))
-    return sql.SQL(" AND ").join([*_conditions(owner, narrowed), older])
+    return sql.SQL(" AND ").join([*_conditions(owner, entry_query), older])
 
 
-def _conditions(owner: Owner, narrowed: EntryQuery) -> list[sql.Composable]:
+def _conditions(owner: Owner, entry_query: EntryQuery) -> list[sql.Composable]:
     """The same in one go, for who reads all of it."""
-    n = narrowed
+    n = entry_query
     named = {"ruleId": n.rule, "field": n.field, "status": n.status, "replayRun": n.replay_run}
     conditions: list[sql.Composable] = [is_owned(owner, "q")]
     conditions += [
@@ -299,7 +304,7 @@ class _Query:
 
     owner: Owner
     table: TableName
-    narrowed: EntryQuery
+    entry_query: EntryQuery
     before: int | None
     most: int
 
@@ -310,16 +315,16 @@ class _Query:
 
     def _arms(self) -> list[sql.Composable]:
         arms: list[sql.Composable] = [sql.SQL("(SELECT) AS nothing")]
-        if self.narrowed.runs is not None:
+        if self.entry_query.runs is not None:
             arms.append(self._runs())
         if self._by_status:
-            statuses = [self.narrowed.status] if self.narrowed.status else list(STATUSES)
+            statuses = [self.entry_query.status] if self.entry_query.status else list(STATUSES)
             arms.append(sql.SQL("unnest({}::text[]) AS s(status)").format(sql.Literal(statuses)))
         return arms
 
     @property
     def _by_status(self) -> bool:
-        n = self.narrowed
+        n = self.entry_query
         if n.replay_run is not None:
             return False
         return n.runs is None or any(value is not None for value in (n.rule, n.field, n.status))
@@ -333,13 +338,13 @@ class _Query:
             for order in ("ASC", "DESC")
         )
         return sql.SQL("(SELECT u.run, {} AS lo, {} AS hi FROM unnest({}::text[]) AS u(run)) AS r").format(
-            *ends, sql.Literal(list(self.narrowed.runs or ()))
+            *ends, sql.Literal(list(self.entry_query.runs or ()))
         )
 
     def _arm(self) -> sql.Composed:
         """From an index whose columns lead to the id, as a range of all of them: with equal signs the planner would see
         that the id alone gives the order, and walk through the primary key past whatever is not wanted."""
-        n, leads = self.narrowed, self._leads()
+        n, leads = self.entry_query, self._leads()
         columns = sql.SQL(", ").join(sql.Identifier("q", name) for name in (*leads, "id"))
         conditions: list[sql.Composable] = [is_owned(self.owner, "q")]
         for sign, end in ((">=", self._least()), ("<=", self._most())):
@@ -362,7 +367,7 @@ class _Query:
 
     def _leads(self) -> dict[str, sql.Composable]:
         """The columns before the id, but for the pipeline, of the index that serves."""
-        n = self.narrowed
+        n = self.entry_query
         if n.replay_run is not None:
             return {"replayRun": sql.Literal(n.replay_run)}
         if not self._by_status:
@@ -375,9 +380,9 @@ class _Query:
         return {**first, "status": sql.SQL("s.status")}
 
     def _least(self) -> sql.Composable:
-        return sql.SQL("r.lo" if self.narrowed.runs is not None else "0::bigint")
+        return sql.SQL("r.lo" if self.entry_query.runs is not None else "0::bigint")
 
     def _most(self) -> sql.Composable:
         below = sql.SQL("NULL" if self.before is None else "{}").format(sql.Literal((self.before or 0) - 1))
-        highest = sql.SQL("r.hi" if self.narrowed.runs is not None else "{}").format(sql.Literal(HIGHEST))
+        highest = sql.SQL("r.hi" if self.entry_query.runs is not None else "{}").format(sql.Literal(HIGHEST))
         return sql.SQL("least({}::bigint, {}::bigint)").format(highest, below)

@@ -45,14 +45,14 @@ _COLUMNS = {
     "replayRun": "text",
     "replayResult": "text",
     "replayRules": "text[]",
-    "mendRun": "text",
+    "fixRun": "text",
     "supersededBy": "text",
 }
 """Columns beside `id`. `rowId` is shared by the entries of one row; `disposition` is dropped, loaded or not_loaded (the
 run loaded nothing); `rowFrom` source or input; `status` open, replayed, ignored, fixed or superseded. `tenant` is the
 workspace: several may share a table and a pipeline's id. `revision` goes up with every change of a row's entries.
 `replayRun` is the last run that replayed the row, `replayResult` its result and `replayRules` the rules that still
-failed; `mendRun` is the run that computed `fixedRow`, `supersededBy` the one that stands for the row."""
+failed; `fixRun` is the run that computed `fixedRow`, `supersededBy` the one that stands for the row."""
 
 _PROBE = {
     "pipelineId": "probe",

@@ -22,7 +22,7 @@ from executors.validation.rows import ESCAPED_KEY, RAW_KEY
 
 TEXT_KEY = "_flow_text"
 """Holds a row that jsonb does not take, as text."""
-WHOLE_ROW_MARKS = (RAW_KEY, TEXT_KEY)
+WHOLE_ROW_FLAGS = (RAW_KEY, TEXT_KEY)
 """Keys of objects that stand for a row without being one."""
 
 
@@ -55,7 +55,7 @@ class RejectedRow:
     source_file: str | None
     source_record: int | None
     row_from: str
-    mend_run: str | None = None
+    fix_run: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -71,7 +71,7 @@ class RejectedRow:
 _ROW = (
     'q.id, q."runId" AS run_id, q."targetNode" AS node, q.attempt, q."rowId" AS row_id, q.status, q.disposition,'
     ' q.revision, q."sourceFile" AS source_file, q."sourceRecord" AS source_record, q."rowFrom" AS row_from,'
-    ' q."mendRun" AS mend_run'
+    ' q."fixRun" AS fix_run'
 )
 
 
@@ -99,7 +99,7 @@ def texts_of(conn: Conn, table: TableName, ids: Collection[int], field: str) -> 
     return dict(conn.execute(query).fetchall())
 
 
-def mended_in(conn: Conn, table: TableName, ids: Collection[int], field: str) -> set[int]:
+def fixed_in(conn: Conn, table: TableName, ids: Collection[int], field: str) -> set[int]:
     """Those of these entries in whose rows this field was given another value than the source's."""
     query = sql.SQL(
         'SELECT id FROM {table} WHERE id = ANY ({ids}::bigint[]) AND "fixedRow" IS NOT NULL'
@@ -158,7 +158,7 @@ _as_given = partial(json.dumps, ensure_ascii=False)
 
 Verb = Literal["fix", "revert", "ignore", "reopen"]
 
-_MENDED = sql.SQL("CASE WHEN q.\"fixedRow\" IS NULL THEN 'open' ELSE 'fixed' END")
+_FIXED = sql.SQL("CASE WHEN q.\"fixedRow\" IS NULL THEN 'open' ELSE 'fixed' END")
 # Cells over the row as fixed before, or as read from the source; what was escaped in a replaced cell is gone.
 _FIXED_ROW = sql.SQL(
     "CASE WHEN b.base ? {escaped} THEN jsonb_set(b.base, ARRAY[{escaped}],"
@@ -175,7 +175,7 @@ def change_of(verb: Verb, by: str, reason: str, run: str | None = None) -> Chang
                 "fixedRow": _FIXED_ROW,
                 "fixedBy": sql.Literal(by),
                 "status": sql.SQL("'fixed'"),
-                "mendRun": sql.Literal(run),
+                "fixRun": sql.Literal(run),
             }
             return Change(("open", "fixed"), {**who, **fixed}, only_dropped=True)
         case "revert":
@@ -184,7 +184,7 @@ def change_of(verb: Verb, by: str, reason: str, run: str | None = None) -> Chang
         case "ignore":
             return Change(("open", "fixed"), {**who, "status": sql.SQL("'ignored'")})
         case "reopen":
-            return Change(("ignored",), {**who, "status": _MENDED})
+            return Change(("ignored",), {**who, "status": _FIXED})
 
 
 def change_rows(
@@ -241,5 +241,5 @@ def _values(rows: Sequence[RejectedRow], cells: Mapping[tuple[str, str], Mapping
         "rows": [row.row_id for row in rows],
         "revisions": [row.revision for row in rows],
         "cells": [Jsonb(dict(cells.get(row.key, {})), _as_given) for row in rows],
-        "marks": list(WHOLE_ROW_MARKS),
+        "marks": list(WHOLE_ROW_FLAGS),
     }

@@ -12,7 +12,7 @@ from psycopg import sql
 from executors.postgres.boundary_rows import watermark_value
 from executors.postgres.ddl import Conn
 from executors.postgres.incremental_range import IncrementalRange
-from executors.postgres.load_plan import LoadPlan, Place
+from executors.postgres.load_plan import LoadPlan, RowPosition
 from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner, RejectedRow
 from executors.postgres.refusals import Refusal
@@ -31,39 +31,41 @@ class Load:
     bound: str | None
 
 
-def bounds_by_place(
+def bounds_by_position(
     conn: Conn,
     owner: Owner,
     node: str,
     rows_range: IncrementalRange,
-    rows: Mapping[TableName, Mapping[Place, RejectedRow]],
+    rows: Mapping[TableName, Mapping[RowPosition, RejectedRow]],
     tables: Iterable[TableName],
-) -> dict[Place, str | None]:
+) -> dict[RowPosition, str | None]:
     """For each row that some later run did not reject: the lowest bound from which such a run has read.
 
     `tables` are those that may hold what later runs have rejected.
     """
     loads = _loads(conn, owner, node, rows_range)
-    order = {load.run_id: place for place, load in enumerate(loads)}
+    order = {load.run_id: position for position, load in enumerate(loads)}
     ranks = {bound: rank for rank, bound in enumerate(_sorted(conn, rows_range, loads))}
-    found: dict[Place, str | None] = {}
-    for place, runs in _runs_by_place(conn, owner, node, rows, tables).items():
+    found: dict[RowPosition, str | None] = {}
+    for position, runs in _runs_by_position(conn, owner, node, rows, tables).items():
         first = min((order[run] for run in runs if run in order), default=len(loads))
         others = {load.bound for load in loads[first + 1 :] if load.run_id not in runs}
         if others:
-            found[place] = None if None in others else min(others, key=lambda bound: ranks[str(bound)])
+            found[position] = None if None in others else min(others, key=lambda bound: ranks[str(bound)])
     return found
 
 
-def read_later(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, bounds: Mapping[Place, str | None]) -> Refusal:
+def read_later(
+    conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, bounds: Mapping[RowPosition, str | None]
+) -> Refusal:
     """Refuses the staged rows that stand at or above the bound of their place."""
-    places, texts = list(bounds), list(bounds.values())
+    positions, texts = list(bounds), list(bounds.values())
     condition = sql.SQL(
         "EXISTS (SELECT FROM ROWS FROM (unnest({}::int[]), unnest({}::bigint[]), unnest({}::text[])) AS a(f, r, b)"
         " WHERE a.f = s.{} AND a.r = s.{} AND (a.b IS NULL OR {} >= {}))"
     ).format(
-        sql.Literal([file for file, _ in places]),
-        sql.Literal([record for _, record in places]),
+        sql.Literal([file for file, _ in positions]),
+        sql.Literal([record for _, record in positions]),
         sql.Literal(texts),
         sql.Identifier(FILE),
         sql.Identifier(RECORD),
@@ -101,22 +103,22 @@ def _sorted(conn: Conn, rows_range: IncrementalRange, loads: Collection[Load]) -
     return [bound for (bound,) in conn.execute(query).fetchall()]
 
 
-def _runs_by_place(
+def _runs_by_position(
     conn: Conn,
     owner: Owner,
     node: str,
-    rows: Mapping[TableName, Mapping[Place, RejectedRow]],
+    rows: Mapping[TableName, Mapping[RowPosition, RejectedRow]],
     tables: Iterable[TableName],
-) -> dict[Place, set[str]]:
+) -> dict[RowPosition, set[str]]:
     """The runs that have rejected a row like that."""
-    contents: dict[Place, str] = {}
+    contents: dict[RowPosition, str] = {}
     runs: dict[str, set[str]] = defaultdict(set)
     for table, here in rows.items():
         found = contents_of(conn, table, [row.id for row in here.values()])
-        for place, row in here.items():
-            contents[place] = found.get(row.id, row.name)
-            runs[contents[place]].add(row.run_id)
+        for position, row in here.items():
+            contents[position] = found.get(row.id, row.name)
+            runs[contents[position]].add(row.run_id)
     for table in tables:
         for content, run in runs_with(conn, owner, node, table, list(runs)):
             runs[content].add(run)
-    return {place: runs[content] for place, content in contents.items()}
+    return {position: runs[content] for position, content in contents.items()}

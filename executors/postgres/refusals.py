@@ -51,7 +51,7 @@ GROUP BY c.oid, c.conname, rn.nspname, r.relname, r.relkind ORDER BY c.conname""
 class Refusal:
     """A reason to refuse a row: its rule id and kind, what to say, and the condition on the staged row `s`.
 
-    `nullable_column` is the column whose NULL would mend the row, if one would. `prepare` is to be executed before the
+    `nullable_column` is the column whose NULL would fix the row, if one would. `prepare` is to be executed before the
     condition is looked at, when the rows that are refused for other reasons are out.
     """
 
@@ -104,7 +104,7 @@ def _fits(conn: Conn, plan: LoadPlan, column: StageColumn) -> sql.Composed | Non
         valid = is_valid_input(conn, value, dest.declared)
         exact = is_exact_input(conn, value, dest.declared, takes_nan=column.is_native)
         return sql.SQL("CASE WHEN {} THEN {} ELSE false END").format(valid, exact) if exact else valid
-    # The pass has judged texts by their length, sends decimals as they are declared, and times to the microsecond.
+    # The pass has checked texts by their length, sends decimals as they are declared, and times to the microsecond.
     if dest.declared == dest.base or column.type.kind in ("string", "decimal") or "(6)" in dest.declared:
         return None
     return sql.SQL("{0} IS NOT DISTINCT FROM {0}::{1}").format(value, sql.SQL(dest.declared))

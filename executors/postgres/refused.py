@@ -20,7 +20,7 @@ from executors.postgres.staging import FILE, RECORD, REFUSED_TASK, TASK, is_winn
 
 OnTypeMismatch = Literal["abort", "skip", "null"]
 
-MOST_PLACES = 20
+MOST_POSITIONS = 20
 
 
 @translate()
@@ -86,7 +86,7 @@ class _Refuser:
         violations = self.conn.execute(self._entries(refusal, severity)).rowcount
         if not violations:
             return None
-        first = self._first_places(refusal) if severity == "abort" else ()
+        first = self._first_positions(refusal) if severity == "abort" else ()
         return RuleCount(
             self.plan.run.node,
             refusal.rule_id,
@@ -137,7 +137,7 @@ class _Refuser:
             refused=refusal.condition,
         )
 
-    def _first_places(self, refusal: Refusal) -> tuple[RecordRef, ...]:
+    def _first_positions(self, refusal: Refusal) -> tuple[RecordRef, ...]:
         query = sql.SQL(
             "SELECT r.file, r.record FROM {} AS r WHERE r.{} = {} AND r.rule_id = {} ORDER BY 1, 2 LIMIT {}"
         ).format(
@@ -145,7 +145,7 @@ class _Refuser:
             sql.Identifier(TASK),
             sql.Literal(REFUSED_TASK),
             sql.Literal(refusal.rule_id),
-            sql.Literal(MOST_PLACES),
+            sql.Literal(MOST_POSITIONS),
         )
         return tuple(RecordRef(file, record) for file, record in self.conn.execute(query).fetchall())
 
@@ -215,7 +215,7 @@ def find_repeats(conn: Conn, plan: LoadPlan, index: str) -> tuple[RecordRef, ...
                     rows=plan.tables.good_identifier,
                     winner=is_winner(plan.winners, "s"),
                     refused=repeat.condition,
-                    n=sql.Literal(MOST_PLACES),
+                    n=sql.Literal(MOST_POSITIONS),
                 )
             ).fetchall()
         )

@@ -1,5 +1,5 @@
-"""Rows that several runs have rejected because a source without files gives them again to each: those at a mark, or
-within its lag. One of them is one row of the source, and is loaded once."""
+"""Rows that several runs have rejected because a source without files gives them again to each: those at a watermark,
+or within its lag. One of them is one row of the source, and is loaded once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def find_repeats(
     conn: Conn, owner: Owner, node: str, rows: Mapping[TableName, Sequence[RejectedRow]], tables: Iterable[TableName]
 ) -> dict[str, StandIns]:
     """Those of the rows that are one too many, by name, with what stands for them: of equal rows there are as many as
-    one run has rejected, less those that were replayed. Mended ones come before others, and newer ones before older
+    one run has rejected, less those that were replayed. Fixed ones come before others, and newer ones before older
     ones."""
     equal: dict[str, list[RejectedRow]] = defaultdict(list)
     for table, some in rows.items():

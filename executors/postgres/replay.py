@@ -16,7 +16,7 @@ from executors.postgres.ddl import Conn
 from executors.postgres.effects import LONGEST_VALUE
 from executors.postgres.incremental_range import IncrementalRange, require_unmoved
 from executors.postgres.key_match import comparable, differs, is_newer, own_rows, same_key, value_columns
-from executors.postgres.load_plan import LoadPlan, Place, RejectCounts, staged_value, winning_rows
+from executors.postgres.load_plan import LoadPlan, RejectCounts, RowPosition, staged_value, winning_rows
 from executors.postgres.may_replace import is_in
 from executors.postgres.names import TableName
 from executors.postgres.quarantine import write_rejects
@@ -34,7 +34,7 @@ TAKEN = "exists:key"
 """The rule of a row whose key is in the table, and which nobody has allowed to replace what stands there."""
 NEWER = "exists:newer"
 """The rule of a row that is older than what stands there, and which nobody can allow to."""
-_KEPT_BACK: Mapping[tuple[str, ...], str] = {(TAKEN,): "exists", (NEWER,): "older", (READ,): "read_again"}
+_NOT_LOADED: Mapping[tuple[str, ...], str] = {(TAKEN,): "exists", (NEWER,): "older", (READ,): "read_again"}
 
 MOST_CONFLICTS = 500
 """Rows that are told beside those whose place they would take."""
@@ -49,8 +49,8 @@ class RowOutcome:
     rules: tuple[str, ...] = ()
 
 
-def evaluate_rows(conn: Conn, plan: LoadPlan, places: Iterable[Place]) -> dict[Place, RowOutcome]:
-    """What staging says of every row that was read: `loaded`, `filtered`, `fails`, or one of `_KEPT_BACK`."""
+def evaluate_rows(conn: Conn, plan: LoadPlan, positions: Iterable[RowPosition]) -> dict[RowPosition, RowOutcome]:
+    """What staging says of every row that was read: `loaded`, `filtered`, `fails`, or one of `_NOT_LOADED`."""
     good = set(
         conn.execute(
             sql.SQL("SELECT s.{}, s.{} FROM {} AS s").format(
@@ -63,38 +63,44 @@ def evaluate_rows(conn: Conn, plan: LoadPlan, places: Iterable[Place]) -> dict[P
         " WHERE {} AND r.disposition = 'dropped' AND r.severity <> 'warn' GROUP BY 1, 2"
     ).format(plan.tables.rejects_identifier, is_winner(plan.winners, "r"))
     bad = {(file, record): tuple(rules) for file, record, rules in conn.execute(query).fetchall()}
-    return {place: _verdict(place, good, bad) for place in places}
+    return {position: _verdict(position, good, bad) for position in positions}
 
 
-def _verdict(place: Place, good: Collection[Place], bad: Mapping[Place, tuple[str, ...]]) -> RowOutcome:
-    if place in good:
+def _verdict(
+    position: RowPosition, good: Collection[RowPosition], bad: Mapping[RowPosition, tuple[str, ...]]
+) -> RowOutcome:
+    if position in good:
         return RowOutcome("loaded")
-    if rules := bad.get(place):
-        return RowOutcome(_KEPT_BACK.get(rules, "fails"), rules)
+    if rules := bad.get(position):
+        return RowOutcome(_NOT_LOADED.get(rules, "fails"), rules)
     return RowOutcome("filtered")
 
 
-def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[Place]) -> list[Refusal]:
+def taken_keys(conn: Conn, plan: LoadPlan, allowed: Collection[RowPosition]) -> list[Refusal]:
     """Staged rows whose key the table holds with other values: those that are older than what is there, and of the
     others those that are not allowed to replace it."""
     key, newer = find_unique_key(conn, plan.target, plan.upsert_key), is_newer(plan)
 
-    def kept_back(rule: str, why: str, place: sql.Composable, staged: sql.Composable) -> Refusal:
+    def refusal_of(rule: str, why: str, position: sql.Composable, staged: sql.Composable) -> Refusal:
         """`place` is a condition on the row `x` of the table, `staged` one on the row that comes."""
         kind, _, name = rule.partition(":")
         condition = sql.SQL("EXISTS (SELECT FROM {} AS x WHERE {} AND {} AND {}) AND {}").format(
-            own_rows(plan), same_key(plan, key), differs(plan, key, "x", lambda c: staged_value(plan, c)), place, staged
+            own_rows(plan),
+            same_key(plan, key),
+            differs(plan, key, "x", lambda c: staged_value(plan, c)),
+            position,
+            staged,
         )
         return Refusal(kind, name, ", ".join(plan.upsert_key), f"already exists in the table, {why}", condition)
 
     ticked = is_in(allowed)
     return [
-        kept_back(NEWER, f"with a higher {plan.order_by}", newer, sql.SQL("true")),
-        kept_back(TAKEN, "with other values", sql.SQL("NOT {}").format(newer), sql.SQL("NOT {}").format(ticked)),
+        refusal_of(NEWER, f"with a higher {plan.order_by}", newer, sql.SQL("true")),
+        refusal_of(TAKEN, "with other values", sql.SQL("NOT {}").format(newer), sql.SQL("NOT {}").format(ticked)),
     ]
 
 
-def read_conflicts(conn: Conn, plan: LoadPlan) -> dict[Place, dict[str, Any]]:
+def read_conflicts(conn: Conn, plan: LoadPlan) -> dict[RowPosition, dict[str, Any]]:
     """For the first rows whose key is taken: the key, and of each column that differs what is there and what comes."""
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     columns = value_columns(plan, key)[:MOST_COLUMNS]
@@ -129,14 +135,14 @@ def _shown(value: sql.Composable) -> sql.Composed:
 
 @dataclass(frozen=True, slots=True)
 class ReplayCommit:
-    """`after_load` of a replay's load plan. `left_out` are the rows that were chosen and could not be read; `by` is who
-    asked for it; `window` is that of an incremental target, whose mark must not move and must know the rows that the
-    table gains; `repeats` are rows for which others stand."""
+    """`after_load` of a replay's load plan. `excluded` are the rows that were chosen and could not be read; `by` is who
+    asked for it; `window` is that of an incremental target, whose watermark must not move and must know the rows that
+    the table gains; `repeats` are rows for which others stand."""
 
     owner: Owner
-    rows: Mapping[Place, RejectedRow]
+    rows: Mapping[RowPosition, RejectedRow]
     tables: tuple[TableName, ...]
-    left_out: Sequence[RowResult]
+    excluded: Sequence[RowResult]
     by: str = ""
     reason: str = ""
     rows_range: IncrementalRange | None = None
@@ -145,16 +151,16 @@ class ReplayCommit:
     def __call__(self, conn: Conn, plan: LoadPlan, counts: LoadCounts) -> RejectCounts:
         """Raises Transient, so that nothing is loaded, where a row is no longer as it was read."""
         outcomes = evaluate_rows(conn, plan, self.rows)
-        self._claim(conn, plan, [self.rows[place] for place, v in outcomes.items() if v.result == "loaded"])
+        self._claim(conn, plan, [self.rows[position] for position, v in outcomes.items() if v.result == "loaded"])
         self._note(conn, plan, outcomes)
-        loaded = {self.rows[place].name for place, outcome in outcomes.items() if outcome.result == "loaded"}
+        loaded = {self.rows[position].name for position, outcome in outcomes.items() if outcome.result == "loaded"}
         close_repeats(conn, self.owner, plan.run.run_id, self.tables, self.repeats, loaded)
         if self.rows_range is not None:
             require_unmoved(conn, self.rows_range)
             note_known(conn, plan, self.rows_range)
         write_rejects(conn, plan.run, plan.tables, plan.winners, plan.quarantine, only_loaded=True)
-        evaluated = [RowResult.of(self.rows[place], v.result, v.rules) for place, v in outcomes.items()]
-        results = [*evaluated, *self.left_out]
+        evaluated = [RowResult.of(self.rows[position], v.result, v.rules) for position, v in outcomes.items()]
+        results = [*evaluated, *self.excluded]
         write_results(conn, plan.run, results)
         rows, entries = _count_rejects(conn, plan)
         return RejectCounts(rows, entries, Counter(one.result for one in results))
@@ -181,12 +187,12 @@ class ReplayCommit:
                 hint="Nothing was loaded. Replay the rows again. The rows that are still open are replayed.",
             )
 
-    def _note(self, conn: Conn, plan: LoadPlan, outcomes: Mapping[Place, RowOutcome]) -> None:
+    def _note(self, conn: Conn, plan: LoadPlan, outcomes: Mapping[RowPosition, RowOutcome]) -> None:
         """What became of the others, for whoever looks at them next."""
         by_outcome: dict[RowOutcome, list[RejectedRow]] = {}
-        for place, outcome in outcomes.items():
+        for position, outcome in outcomes.items():
             if outcome.result != "loaded":
-                by_outcome.setdefault(outcome, []).append(self.rows[place])
+                by_outcome.setdefault(outcome, []).append(self.rows[position])
         for outcome, rows in by_outcome.items():
             sets = {
                 "replayRun": sql.Literal(plan.run.run_id),

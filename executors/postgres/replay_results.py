@@ -14,7 +14,7 @@ from executors.postgres.fences import require_fence
 from executors.postgres.meta import META, RunRef, find_commit
 from executors.postgres.quarantined import RejectedRow
 
-KEPT_DAYS = 730
+RETENTION_DAYS = 730
 """As long as it is kept who decided what about rejected rows."""
 LAST = "loaded"
 """What nobody has to look at stands behind all else."""
@@ -115,4 +115,4 @@ def drop_old_results(conn: Conn) -> int:
         if not exists(conn, META, "replay_results"):
             return 0
         old = "DELETE FROM flow_meta.replay_results WHERE told_at < now() - make_interval(days => %s)"
-        return conn.execute(old, [KEPT_DAYS]).rowcount
+        return conn.execute(old, [RETENTION_DAYS]).rowcount

@@ -31,12 +31,12 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class RowPreview:
-    """`failing` is the value in the field that a rule is about, `mended` what somebody has put in its place; None where
+    """`failing` is the value in the field that a rule is about, `fixed` what somebody has put in its place; None where
     the row has no such field, or nothing was put in. `fields` are the first of the others, of which there are `more`.
     """
 
     failing: Cut | None
-    mended: Cut | None
+    fixed: Cut | None
     fields: tuple[tuple[Cut, Cut], ...]
     more: int
 
@@ -78,11 +78,11 @@ def read_previews(conn: Conn, table: TableName, ids: Sequence[int], order: Seque
     return {
         entry: RowPreview(
             _cut(failing) if has_field else None,
-            _cut(mended) if is_mended else None,
+            _cut(fixed) if is_fixed else None,
             tuple((_cut(name), _cut(text)) for name, text in zip(names or (), texts or (), strict=True)),
             number - len(names or ()),
         )
-        for entry, has_field, failing, is_mended, mended, names, texts, number in rows
+        for entry, has_field, failing, is_fixed, fixed, names, texts, number in rows
     }
 
 

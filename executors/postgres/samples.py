@@ -17,7 +17,7 @@ from executors.postgres.load_plan import LoadPlan
 from executors.postgres.meta import META, RunRef
 from executors.postgres.staging import FILE, HIDDEN, RECORD, is_winner
 
-MOST_ROWS, KEPT_LOADS, KEPT_DAYS = 100, 10, 30
+MOST_ROWS, MOST_LOADS, RETENTION_DAYS = 100, 10, 30
 LONGEST_ROW = 32 * 1024
 """In characters of its JSON; a longer row is left out."""
 AT_RANDOM_FROM = 10_000
@@ -33,7 +33,7 @@ def keep_samples(conn: Conn, plan: LoadPlan) -> None:
         " AND kind = 'load' AND (taken_at < now() - make_interval(days => %(days)s) OR run_id NOT IN ("
         "  SELECT run_id FROM flow_meta.samples WHERE tenant = %(tenant)s AND pipeline = %(pipeline)s"
         "  AND node = %(node)s AND kind = 'load' GROUP BY run_id ORDER BY max(id) DESC LIMIT %(loads)s))",
-        {"tenant": run.tenant, "pipeline": run.pipeline, "node": run.node, "days": KEPT_DAYS, "loads": KEPT_LOADS},
+        {"tenant": run.tenant, "pipeline": run.pipeline, "node": run.node, "days": RETENTION_DAYS, "loads": MOST_LOADS},
     )
 
 
@@ -139,4 +139,4 @@ def drop_old_samples(conn: Conn) -> int:
         if not exists(conn, META, "samples"):
             return 0
         old = "DELETE FROM flow_meta.samples WHERE taken_at < now() - make_interval(days => %s)"
-        return conn.execute(old, [KEPT_DAYS]).rowcount
+        return conn.execute(old, [RETENTION_DAYS]).rowcount

@@ -18,7 +18,7 @@ from executors.postgres.boundary_rows import (
 )
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn, brief_transaction
-from executors.postgres.effects import telling_key
+from executors.postgres.effects import identifying_key
 from executors.postgres.incremental_range import NONE_SKIPPED, IncrementalRange, SkippedRows
 from executors.postgres.key_match import differs, key_values, own_rows, same_key, stored_value
 from executors.postgres.load_plan import LoadPlan, column_list, winning_rows
@@ -35,7 +35,7 @@ def skip_rows(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> Skipp
     with brief_transaction(conn):
         below = conn.execute(_delete_below(conn, plan, rows_range, rows_range.bound)).rowcount
         boundary_rows = boundary_rows_of(plan, rows_range)
-        key = telling_key(conn, plan) if boundary_rows.asks_table else None
+        key = identifying_key(conn, plan) if boundary_rows.asks_table else None
         if key is None:
             skipped = _take_out_known(conn, plan, boundary_rows, rows_range.bound)
         else:
@@ -106,7 +106,7 @@ def _keep_known_keys(
     remembered."""
     rows_range, columns = boundary_rows.rows_range, [FILE, RECORD, *(c.name for c in plan.columns)]
     value = watermark_value(conn, plan, rows_range)
-    told_by_table = (
+    counts_by_table = (
         sql.SQL("{} < {}").format(value, rows_range.value(boundary_rows.stored_from))
         if boundary_rows.watermark
         else sql.SQL("true")
@@ -116,7 +116,7 @@ def _keep_known_keys(
         " SELECT s.tableoid AS part, s.ctid AS at, {value} AS value, {differs} AS differs,"
         "  row_number() OVER (PARTITION BY {keys} ORDER BY s.{file}, s.{record}) AS place"
         "  FROM {staged} AS s JOIN {table} AS x ON {same_key}"
-        "  WHERE {winner} AND {value} >= {bound} AND {told_by_table} AND {there} >= {value}),"
+        "  WHERE {winner} AND {value} >= {bound} AND {counts_by_table} AND {there} >= {value}),"
         " gone AS (DELETE FROM {staged} AS d USING known AS k"
         "  WHERE k.place = 1 AND d.tableoid = k.part AND d.ctid = k.at RETURNING d.*),"
         " kept AS (INSERT INTO {staged} ({task}, {columns}) SELECT {known_task}, {columns} FROM gone)"
@@ -133,7 +133,7 @@ def _keep_known_keys(
         same_key=same_key(plan, key),
         winner=is_winner(plan.winners, "s"),
         bound=rows_range.value(bound),
-        told_by_table=told_by_table,
+        counts_by_table=counts_by_table,
         there=rows_range.type.of(sql.Identifier("x", rows_range.column)),
         task=sql.Identifier(TASK),
         columns=column_list(columns),
@@ -144,7 +144,7 @@ def _keep_known_keys(
 
 def _delete_known(conn: Conn, plan: LoadPlan, boundary_rows: BoundaryRows, bound: str, reach: Reach) -> sql.Composed:
     """Of the staged rows with one content as many as are known go, the first in source order. Where no known row can
-    stand they need no hash. What is beyond the reach of marks does not move them, read again or not."""
+    stand they need no hash. What is beyond the reach of watermarks does not move them, read again or not."""
     value = watermark_value(conn, plan, boundary_rows.rows_range)
     return sql.SQL(
         "WITH gone AS (DELETE FROM {staged} AS d USING ("

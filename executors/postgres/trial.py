@@ -20,7 +20,7 @@ from executors.postgres.failures import FUNCTION_IN_CONTEXT
 from executors.postgres.load_modes import load_handler
 from executors.postgres.load_plan import LoadPlan
 from executors.postgres.refusals import Refusal
-from executors.postgres.refused import MOST_PLACES, refuse_for
+from executors.postgres.refused import MOST_POSITIONS, refuse_for
 from executors.postgres.staging import FILE, RECORD, is_winner
 from ir.load_modes import load_mode
 
@@ -79,7 +79,7 @@ def find_tried(conn: Conn, plan: LoadPlan, failure: Failure) -> tuple[RecordRef,
     if state is None or not _may_try(conn):
         return ()
     with brief_transaction(conn, force_rollback=True):
-        _try_rows(conn, plan, state, most=MOST_PLACES)
+        _try_rows(conn, plan, state, most=MOST_POSITIONS)
         rows = conn.execute(sql.SQL("SELECT file, record FROM {} ORDER BY 1, 2").format(_TRIED)).fetchall()
     return tuple(RecordRef(file, record) for file, record in rows)
 

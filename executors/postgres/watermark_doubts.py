@@ -1,4 +1,4 @@
-"""What people are to know before they change a mark: whether the next load knows the rows that the table holds."""
+"""What people are to know before they change a watermark: whether the next load knows the rows that the table holds."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class WatermarkDoubt:
 
 
 def list_doubts(conn: Conn, dest: Destination | None) -> list[WatermarkDoubt]:
-    """After a mark is set or reset the table tells which rows are loaded: by their key, or else by their values, which
-    triggers may have changed."""
+    """After a watermark is set or reset the table tells which rows are loaded: by their key, or else by their values,
+    which triggers may have changed."""
     if dest is None or not dest.row_triggers:
         return []
     table = TableName(dest.schema, dest.table)
@@ -35,9 +35,9 @@ def list_doubts(conn: Conn, dest: Destination | None) -> list[WatermarkDoubt]:
         WatermarkDoubt(
             "watermark.rows_may_repeat",
             f"{table} has triggers that may change values ({triggers}), and no key that loads fill and that is never "
-            "NULL. After the mark is set back or reset, rows of the table are known by their values alone: those that "
-            "a trigger has changed load a second time.",
-            "Add a primary key over columns that are loaded, or delete the rows at or above the new mark from the "
+            "NULL. After the watermark is set back or reset, rows of the table are known by their values alone: those "
+            "that a trigger has changed load a second time.",
+            "Add a primary key over columns that are loaded, or delete the rows at or above the new watermark from the "
             "table before the next run.",
         )
     ]

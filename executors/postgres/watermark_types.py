@@ -1,6 +1,6 @@
-"""The type of a mark in SQL: how a column's values are compared with it, and how a lag is taken away from it.
+"""The type of a watermark in SQL: how a column's values are compared with it, and how a lag is taken away from it.
 
-A mark travels as text and is cast where it is compared, so that microseconds and large integers stay exact.
+A watermark travels as text and is cast where it is compared, so that microseconds and large integers stay exact.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _WIDER = ("smallint", "integer", "bigint", "numeric")
 
 @dataclass(frozen=True, slots=True)
 class WatermarkType:
-    """`name` is the type that marks are compared as, `declared` the column's own, length and precision included; `lead`
-    is how far beyond the database's clock marks may go."""
+    """`name` is the type that watermarks are compared as, `declared` the column's own, length and precision included;
+    `lead` is how far beyond the database's clock watermarks may go."""
 
     family: WatermarkFamily
     name: str
@@ -45,17 +45,19 @@ class WatermarkType:
         return self._collated(sql.SQL("({})::{}").format(value, sql.SQL(self.declared)))
 
     def _collated(self, value: sql.Composed) -> sql.Composed:
-        # Byte by byte, so that an upgrade of the system's collations cannot move rows to the other side of the mark.
+        # Byte by byte, so that an upgrade of the system's collations cannot move rows to the other side of the
+        # watermark.
         return sql.SQL('{}::text COLLATE "C"').format(value) if self.family == "text" else value
 
     @property
     def below_all(self) -> str | None:
-        """The mark where all rows so far are beyond the reach of marks; None for types in which none can be."""
+        """The watermark where all rows so far are beyond the reach of watermarks; None for types in which none can
+        be."""
         return _BELOW_ALL.get(self.name)
 
     def is_ahead(self, value: sql.Composable) -> sql.Composed:
-        """A condition: the value is beyond the reach of marks, which would leave out every later row: it is later than
-        the database's clock, or no number that others can pass."""
+        """A condition: the value is beyond the reach of watermarks, which would leave out every later row: it is later
+        than the database's clock, or no number that others can pass."""
         if self.family == "time":
             return sql.SQL("{} > {}").format(value, self._clock())
         if self.name == "numeric":
@@ -75,7 +77,7 @@ class WatermarkType:
         return sql.SQL("{} IS NOT NULL").format(value)
 
     def minus(self, watermark: sql.Composable, lag: Lag | None) -> sql.Composed:
-        """The mark less the lag. The lowest number of a type is not passed."""
+        """The watermark less the lag. The lowest number of a type is not passed."""
         if lag is None:
             return sql.Composed([watermark])
         if isinstance(lag, timedelta):
@@ -87,7 +89,8 @@ class WatermarkType:
         return sql.SQL("greatest({}, {})::{}").format(lowered, sql.Literal(_LOWEST[self.name]), sql.SQL(self.name))
 
     def can_follow(self, stored: str) -> bool:
-        """Whether a mark that was stored as that type means the same as this one: only numbers may become wider."""
+        """Whether a watermark that was stored as that type means the same as this one: only numbers may become
+        wider."""
         if stored == self.name:
             return True
         return stored in _WIDER and self.name in _WIDER and _WIDER.index(stored) < _WIDER.index(self.name)

@@ -1,7 +1,8 @@
-"""Marks of incremental loads where they stand, in `flow_meta` of the target: read, moved by loads, changed by people.
+"""Watermarks of incremental loads where they stand, in `flow_meta` of the target: read, moved by loads, changed by
+people.
 
-A mark is kept as text of its type. Beside it stand hashes of the rows at the mark (`watermark_ties`), and behind it
-every change that it ever had (`watermark_changes`).
+A watermark is kept as text of its type. Beside it stand hashes of the rows at the watermark
+(`watermark_boundary_rows`), and behind it every change that it ever had (`watermark_changes`).
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from executors.postgres.valid_input import is_valid_input
 from executors.postgres.watermark_types import WatermarkType, watermark_type
 
 MOST_CHANGES = 100
-"""How many changes of a mark are shown; all are kept."""
+"""How many changes of a watermark are shown; all are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkKey:
-    """Whose mark: one pipeline's at one table. `tenant` is the workspace's UUID."""
+    """Whose watermark: one pipeline's at one table. `tenant` is the workspace's UUID."""
 
     tenant: str
     pipeline: str
@@ -43,8 +44,8 @@ class WatermarkKey:
 
 @dataclass(frozen=True, slots=True)
 class StoredWatermark:
-    """A mark as it stands. `hashed` are the columns, with their types, over which the rows from `known_from` on are
-    hashed; None where a person set the mark, and only the table can tell which rows it holds."""
+    """A watermark as it stands. `hashed` are the columns, with their types, over which the rows from `known_from` on
+    are hashed; None where a person set the watermark, and only the table can tell which rows it holds."""
 
     id: int
     column: str
@@ -58,7 +59,8 @@ class StoredWatermark:
 
 @dataclass(frozen=True, slots=True)
 class WatermarkChange:
-    """A change in a mark's history. `action` is `run`, `set`, `reset` or `restore`; `by` a person, None for runs."""
+    """A change in a watermark's history. `action` is `run`, `set`, `reset` or `restore`; `by` a person, None for
+    runs."""
 
     at: datetime
     action: str
@@ -81,13 +83,13 @@ _CHANGES = (
 
 
 def has_watermarks(conn: Conn) -> bool:
-    """Whether the database has tables for marks; looking at one must not make them."""
+    """Whether the database has tables for watermarks; looking at one must not make them."""
     row = conn.execute("SELECT to_regclass('flow_meta.pipeline_watermarks') IS NOT NULL").fetchone()
     return bool(row and row[0])
 
 
 def find_watermark(conn: Conn, key: WatermarkKey, *, lock: bool = False) -> StoredWatermark | None:
-    """The stored mark, None before the first load; `lock` holds it until the open transaction ends."""
+    """The stored watermark, None before the first load; `lock` holds it until the open transaction ends."""
     row = conn.execute(f"{_FIND} {_KEY}{' FOR UPDATE' if lock else ''}", key.values).fetchone()
     return StoredWatermark(*row) if row else None
 
@@ -102,7 +104,7 @@ def write_watermark(
     known_from: str | None = None,
     hashed: Mapping[str, str] | None = None,
 ) -> int:
-    """Store a mark in the caller's transaction; returns its id."""
+    """Store a watermark in the caller's transaction; returns its id."""
     row = conn.execute(
         "INSERT INTO flow_meta.pipeline_watermarks AS w (tenant, pipeline, target_schema, target_table, column_name,"
         " type, value, known_from, hashed) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)"
@@ -112,7 +114,7 @@ def write_watermark(
         [*key.values, column, kind.name, value, known_from, None if hashed is None else Jsonb(dict(hashed))],
     ).fetchone()
     if row is None:
-        raise LookupError("the mark was not written")
+        raise LookupError("the watermark was not written")
     return int(row[0])
 
 
@@ -146,10 +148,11 @@ def list_changes(conn: Conn, key: WatermarkKey) -> list[WatermarkChange]:
 
 @translate()
 def count_boundary_rows(conn: Conn, watermark: StoredWatermark) -> int:
-    """How many rows at the mark are known by their hashes."""
+    """How many rows at the watermark are known by their hashes."""
     with conn.transaction():
         row = conn.execute(
-            "SELECT coalesce(sum(n), 0)::bigint FROM flow_meta.watermark_ties WHERE watermark = %s", [watermark.id]
+            "SELECT coalesce(sum(n), 0)::bigint FROM flow_meta.watermark_boundary_rows WHERE watermark = %s",
+            [watermark.id],
         ).fetchone()
     return int(row[0]) if row else 0
 
@@ -168,9 +171,9 @@ def set_watermark(
     reason: str,
     lead: str | None = None,
 ) -> None:
-    """Put the mark where a person says. The hashes beside it are forgotten: the next load asks the table which rows
-    at or above the mark it holds. `lead` is the target's watermarkLead. Raises Terminal for a value that is none of
-    the column's type or later than the clock, TargetBusy."""
+    """Put the watermark where a person says. The hashes beside it are forgotten: the next load asks the table which
+    rows at or above the watermark it holds. `lead` is the target's watermarkLead. Raises Terminal for a value that is
+    none of the column's type or later than the clock, TargetBusy."""
     kind = watermark_type(column, lead)
     with conn.transaction():
         new = _read_value(conn, column, kind, value)
@@ -183,7 +186,8 @@ def set_watermark(
 
 @translate()
 def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: str) -> bool:
-    """Forget the mark and its hashes: the next load begins at the highest value of the table. False if there was none.
+    """Forget the watermark and its hashes: the next load begins at the highest value of the table. False if there was
+    none.
     Raises TargetBusy."""
     with conn.transaction():
         lock_table(conn, key.table)
@@ -198,7 +202,7 @@ def reset_watermark(conn: Conn, key: WatermarkKey, *, by: str | None, reason: st
 
 def _delete_boundary_rows(conn: Conn, watermark: StoredWatermark | None) -> None:
     if watermark is not None:
-        conn.execute("DELETE FROM flow_meta.watermark_ties WHERE watermark = %s", [watermark.id])
+        conn.execute("DELETE FROM flow_meta.watermark_boundary_rows WHERE watermark = %s", [watermark.id])
 
 
 def _read_value(conn: Conn, column: DestinationColumn, kind: WatermarkType, text: str) -> str:
@@ -216,7 +220,8 @@ def _read_value(conn: Conn, column: DestinationColumn, kind: WatermarkType, text
 
 
 def _fits_grammar(column: DestinationColumn, text: str) -> bool:
-    """PostgreSQL would read `now` and `tomorrow` as points in time; files may not hold them, and neither may marks."""
+    """PostgreSQL would read `now` and `tomorrow` as points in time; files may not hold them, and neither may
+    watermarks."""
     _, bad = parse_column(pa.array([text], pa.string()), column.type)
     return not bad[0].as_py()
 
@@ -231,7 +236,7 @@ def _ahead(column: DestinationColumn, text: str, clock: str) -> Terminal:
         "watermark.value_in_future",
         f"{text!r} for column {column.name!r} is later than the clock of the database ({clock} UTC): every row before "
         "it would be left out.",
-        hint="Write a time that has passed; a watermarkLead of the target lets marks go further.",
+        hint="Write a time that has passed; a watermarkLead of the target lets watermarks go further.",
     )
 
 

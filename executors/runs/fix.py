@@ -12,9 +12,9 @@ from executors.model import RowsRef, RunJob, RunReport
 from executors.ports import Ports
 from executors.postgres.client import translate
 from executors.postgres.ddl import Conn
-from executors.postgres.quarantined import change_of, change_rows, mended_in, texts_of
+from executors.postgres.quarantined import change_of, change_rows, fixed_in, texts_of
 from executors.reading import Reading
-from executors.rejected_rows import Choice, Place
+from executors.rejected_rows import Choice, RowPosition
 from executors.runs.names import LOAD, PASS, START
 from executors.runs.replay import choose_rows, open_replay, rows_of, target_of
 from executors.runs.runner import EachTarget, RunKind, carry_out
@@ -28,7 +28,7 @@ from ir.ops import Derive
 from ir.pipeline import Path
 
 if TYPE_CHECKING:
-    from executors.spark.mending import Values
+    from executors.spark.fix_values import Values
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +51,12 @@ def fix_paths(job: RunJob) -> Iterable[Path]:
     path, ref = job.pipeline.path_to(target_of(job)), rows_of(job)
     source = path.source.model_copy(update={"columns": None})
     op = Derive(op="derive", columns={ref.column: ref.expression})
-    return [Path(source, (Transform(id="mend", kind="transform", inputs=[source.id], ops=[op]),), (), path.target)]
+    return [Path(source, (Transform(id="fix", kind="transform", inputs=[source.id], ops=[op]),), (), path.target)]
 
 
 def fix_values(state: FixState) -> FixState:
     """Compute the values and put them into the rows, but for values that somebody has typed."""
-    from executors.spark.mending import evaluate
+    from executors.spark.fix_values import evaluate
 
     conn, ref, choice = state.target.connection, state.ref, state.choice
     typed = _typed(conn, choice, ref)
@@ -77,7 +77,7 @@ def fix_target(run: Run, target: TargetRun) -> TargetRun:
     context = run.context
     choice, reading = choose_rows(context, target)
     if reading is None:
-        context.report.nothing_new = not context.report.row_counts.get("mended")
+        context.report.nothing_new = not context.report.row_counts.get("fixed")
         return target
     node = target.path.target.id
     state = FixState(context, target, rows_of(context.job), choice, reading)
@@ -88,28 +88,33 @@ def fix_target(run: Run, target: TargetRun) -> TargetRun:
 
 
 def _report(state: FixState) -> None:
-    unfit = len(state.choice.rows) - state.changed - state.unchanged - state.typed
+    not_replayable = len(state.choice.rows) - state.changed - state.unchanged - state.typed
     counts = state.context.report.row_counts
-    found = {"mended": state.changed, "unchanged": state.unchanged, "typed": state.typed, "unfit": unfit}
+    found = {
+        "fixed": state.changed,
+        "unchanged": state.unchanged,
+        "typed": state.typed,
+        "not_replayable": not_replayable,
+    }
     for result, rows in found.items():
         if rows:
             counts[result] = counts.get(result, 0) + rows
 
 
-def _typed(conn: Conn, choice: Choice, ref: RowsRef) -> set[Place]:
-    """Where somebody may have typed the value by hand: it is not the source's, and the row's last mend was no
+def _typed(conn: Conn, choice: Choice, ref: RowsRef) -> set[RowPosition]:
+    """Where somebody may have typed the value by hand: it is not the source's, and the row's last fix was no
     expression for this column."""
     if ref.replaces_typed:
         return set()
-    found: set[Place] = set()
+    found: set[RowPosition] = set()
     for table, rows in choice.by_table.items():
-        mended = mended_in(conn, table, [row.id for row in rows.values()], ref.column)
-        found |= {p for p, row in rows.items() if row.id in mended and row.mend_run not in ref.computed_by}
+        fixed = fixed_in(conn, table, [row.id for row in rows.values()], ref.column)
+        found |= {p for p, row in rows.items() if row.id in fixed and row.fix_run not in ref.computed_by}
     return found
 
 
 def _others(conn: Conn, choice: Choice, ref: RowsRef, values: Values) -> Values:
-    """The values that are not what their rows hold already: a row is not mended by what it had."""
+    """The values that are not what their rows hold already: a row is not fixed by what it had."""
     held: dict[tuple[str, str], str | None] = {}
     by_table = defaultdict(list)
     for place in values:

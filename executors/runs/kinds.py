@@ -22,7 +22,7 @@ STEPS: Mapping[str, tuple[Step[Any], ...]] = {
     "restore": RESTORE_RUN,
     "replay": REPLAY_RUN.steps,
     "recheck": RECHECK_RUN.steps,
-    "mend": FIX_RUN.steps,
+    "fix": FIX_RUN.steps,
     "sample": SAMPLE_RUN.steps,
 }
 """By kind, in their order. A step that is entered again stands there again."""
@@ -33,7 +33,7 @@ RUNS: Mapping[str, Callable[[RunJob, Ports], RunReport]] = {
     "restore": restore_pipeline,
     "replay": replay_rows,
     "recheck": recheck_rows,
-    "mend": fix_rows,
+    "fix": fix_rows,
     "sample": sample_pipeline,
 }
 """By kind. Each makes one attempt: it returns what was done, or raises the `Failure` that ended it."""

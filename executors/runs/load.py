@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from executors.commit_report import add_warnings
 from executors.errors import Transient
 from executors.load_record import LoadCommit
-from executors.markers import add_warnings
 from executors.model import RunJob, RunReport
 from executors.ports import Ports
 from executors.reading import Reading

@@ -25,9 +25,9 @@ PASS = names.PASS.does(
     rules.count_rules,
     rules.stop_on_rules,
 )
-WATERMARK = names.WATERMARK.does(watermark.skip_behind_watermark).only_if(watermark.follows_watermark)
+WATERMARK = names.WATERMARK.does(watermark.skip_below_watermark).only_if(watermark.follows_watermark)
 REFUSE = names.REFUSE.does(
-    refuse.refuse_unfit_rows, rules.count_rules, rules.stop_on_rules, rules.stop_on_rejected_rows
+    refuse.refuse_staged_rows, rules.count_rules, rules.stop_on_rules, rules.stop_on_rejected_rows
 )
 CHECK = names.CHECK.does(checks.run_checks, checks.stop_on_broken_checks)
 GUARD = names.GUARD.does(hold.guard_empty)
@@ -54,7 +54,7 @@ EFFECT = names.EFFECT.does(effect.count_effect)
 """Of runs that load nothing."""
 
 _COUNT = (rules.count_rules, rules.stop_on_rules)
-_REJECT_KNOWN = (refuse.refuse_unfit_rows, *_COUNT, rejected.reject_rows_read_later, *_COUNT)
+_REJECT_KNOWN = (refuse.refuse_staged_rows, *_COUNT, rejected.reject_rows_read_later, *_COUNT)
 _REJECT_TAKEN = (rejected.reject_taken_keys, *_COUNT)
 REFUSE_REJECTED = names.REFUSE.does(*_REJECT_KNOWN, *_REJECT_TAKEN)
 REFUSE_AND_COMPARE = names.REFUSE.does(*_REJECT_KNOWN, rejected.find_conflicts, *_REJECT_TAKEN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executors.markers import add_warnings
+from executors.commit_report import add_warnings
 from executors.model import RunJob, RunReport
 from executors.ports import Ports
 from executors.reading import Reading

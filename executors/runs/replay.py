@@ -89,7 +89,7 @@ def choose_rows(context: RunContext, target: TargetRun) -> tuple[Choice, Reading
     """What was asked for, and the rows of it that can be loaded; None if there are none."""
     reader = RejectedRowsReader(context.job, rows_of(context.job))
     reading = reader.read(target, ())
-    context.report.row_counts = reader.choice.left_out_counts
+    context.report.row_counts = reader.choice.excluded_counts
     return reader.choice, reading
 
 
@@ -119,7 +119,7 @@ def keep_results(context: RunContext, target: TargetRun, choice: Choice) -> None
     """Note what became of rows of which none can be loaded."""
     ref, owner = context.run_ref(target.path.target), owner_of(context.job)
     with translate(ref.node), target.connection.transaction():
-        keep_results_of_nothing(target.connection, ref, choice.left_out)
+        keep_results_of_nothing(target.connection, ref, choice.excluded)
         close_repeats(target.connection, owner, ref.run_id, choice.tables, choice.repeats)
 
 

@@ -1,4 +1,4 @@
-"""The way of rejected rows through a pipeline: as it stands now, with each row judged for itself."""
+"""The way of rejected rows through a pipeline: as it stands now, with each row validated for itself."""
 
 from __future__ import annotations
 

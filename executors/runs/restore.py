@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
+from executors.commit_report import add_commit, add_warnings
 from executors.errors import Failure, Terminal
 from executors.load_record import (
     InputCounts,
@@ -16,7 +17,6 @@ from executors.load_record import (
     RestoreRecord,
     WatermarkValue,
 )
-from executors.markers import add_warnings, tell
 from executors.model import BackupRef, RunJob, RunReport, RunWarning
 from executors.ports import LoadUnits, Ports
 from executors.postgres import meta
@@ -93,7 +93,7 @@ def restore_table(state: RestoreState) -> RestoreState:
 def report_restore(state: RestoreState) -> RestoreState:
     add_warnings(state.report, hooks_not_run(state.target))
     state.ports.events.committed(state.committed)
-    for node in tell(state.report, state.committed):
+    for node in add_commit(state.report, state.committed):
         state.ports.events.node_finished(node)
     return state
 
@@ -158,9 +158,9 @@ def _files_of(conn: Conn, run: RunRef, target: Target, restored: Restored, units
     if load_mode(target.load_mode).replaces_all_rows:
         newest = meta.last_files(conn, run.tenant, run.pipeline, run.node)
         files = set(newest[1]) if newest else set()
-    wished = units.forgotten(sorted(files))
-    loaded = newest_tokens(conn, run, wished)
-    return sorted(sha256 for sha256 in files if loaded.get(sha256, 0) > wished.get(sha256, -1))
+    requested = units.forgotten(sorted(files))
+    loaded = newest_tokens(conn, run, requested)
+    return sorted(sha256 for sha256 in files if loaded.get(sha256, 0) > requested.get(sha256, -1))
 
 
 def _watermark(conn: Conn, run: RunRef, table: TableName) -> WatermarkValue | None:

@@ -47,7 +47,7 @@ def sample_target(run: Run, target: TargetRun) -> TargetRun:
     if reading and reading.parts:
         rows = sample_rows(context.session, target.path, reading, MOST_ROWS) if reading.fields else []
         if not rows:
-            _stop_on_clues(target.path.source, reading)
+            _refuse_mismatches(target.path.source, reading)
     names = {origin.seq: origin.name for origin in reading.origins} if reading else {}
     with translate(node.id):
         sampled = [(names.get(row.file, ""), row.record, row.row) for row in rows]
@@ -57,13 +57,13 @@ def sample_target(run: Run, target: TargetRun) -> TargetRun:
     return replace(target, nothing_new=not rows)
 
 
-def _stop_on_clues(source: Source, reading: Reading) -> None:
+def _refuse_mismatches(source: Source, reading: Reading) -> None:
     """Raise Terminal where the source's settings may be why no row could be read."""
-    if clues := reading.find_clues(reading.origins):
+    if mismatches := reading.find_mismatches(reading.origins):
         names = ", ".join(origin.name for origin in reading.origins[:3])
         raise Terminal(
             "source.nothing_readable",
-            f"No row of {names} can be read: {'; '.join(clues)}.",
+            f"No row of {names} can be read: {'; '.join(mismatches)}.",
             node=source.id,
             hint="Correct the format of the source.",
         )

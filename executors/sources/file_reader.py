@@ -56,15 +56,15 @@ class FileSourceReader:
         self._job, self._ports, self._scan, self._only_looks = job, ports, scan, only_looks
         self._opened: dict[str, _Opened] = {}
 
-    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
+    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
         """The files that the target has not loaded yet, out of those that its source's other targets have got."""
-        opened = self._open(lane.path.source)
-        for other in lanes:
+        opened = self._open(target_run.path.source)
+        for other in target_runs:
             if other.commit:
                 self._keep(opened, self._held_by(other, other.commit, opened))
                 # Loaded by this run all the same, whatever the other targets still have to load of them.
                 self._want(opened, [scan for scan in opened.scans if scan.sha256 in other.commit.files_done])
-        scans = self._to_load(lane, opened)
+        scans = self._to_load(target_run, opened)
         if not scans:
             return None
         self._want(opened, scans)
@@ -79,9 +79,9 @@ class FileSourceReader:
             "No file was found." if opened.missed else f"Every matching file ({len(opened.scans):,}) is loaded already."
         )
 
-    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
-        commits = [set(lane.commit.files_done) for lane in lanes if lane.commit]
-        if len(commits) == len(lanes):
+    def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
+        commits = [set(target_run.commit.files_done) for target_run in target_runs if target_run.commit]
+        if len(commits) == len(target_runs):
             # What one of them has not loaded it had loaded before: all have read the same files.
             self._archive_unopened(source, set.union(*commits))
         if opened := self._opened.get(source.id):
@@ -105,8 +105,8 @@ class FileSourceReader:
 
     # --- what a target has loaded -----------------------------------------------------------------------------
 
-    def _held_by(self, lane: TargetRun, commit: LoadCommit, opened: _Opened) -> set[str]:
-        held, target = set(commit.files_done), lane.path.target
+    def _held_by(self, target_run: TargetRun, commit: LoadCommit, opened: _Opened) -> set[str]:
+        held, target = set(commit.files_done), target_run.path.target
         if missing := held - set(opened.hashes):
             raise Transient(
                 "source.changed",
@@ -117,40 +117,42 @@ class FileSourceReader:
             )
         if load_mode(target.load_mode).replaces_all_rows:
             return held
-        return held | self._loaded(lane, opened).keys()
+        return held | self._loaded(target_run, opened).keys()
 
-    def _to_load(self, lane: TargetRun, opened: _Opened) -> list[FileScan]:
+    def _to_load(self, target_run: TargetRun, opened: _Opened) -> list[FileScan]:
         """The files that this target has not loaded yet; all of them or none for modes that replace all rows."""
         forgotten = self._ports.units.forgotten(opened.hashes)
-        if load_mode(lane.path.target.load_mode).replaces_all_rows:
-            last = lane.handler.find_last_files(self._job, lane)
+        if load_mode(target_run.path.target.load_mode).replaces_all_rows:
+            last = target_run.handler.find_last_files(self._job, target_run)
             if (
                 last is None
                 or set(last[1]) != set(opened.hashes)
-                or not lane.table_exists
-                or self._loaded_elsewhere(lane)
+                or not target_run.table_exists
+                or self._loaded_elsewhere(target_run)
             ):
                 return opened.scans
             return [] if all(last[0] > token for token in forgotten.values()) else opened.scans
-        loaded = self._loaded(lane, opened)
+        loaded = self._loaded(target_run, opened)
         known = {sha256: by.node for sha256, by in loaded.items() if by.token > forgotten.get(sha256, -1)}
-        if known and not lane.table_exists:
-            raise _table_gone(lane.path.target, len(known))
-        if known and (other := self._loaded_elsewhere(lane)):
-            raise _table_changed(lane.path.target, other, len(known))
-        self._warn_of_renamed(lane, opened, [node for node in known.values() if node != lane.path.target.id])
+        if known and not target_run.table_exists:
+            raise _table_gone(target_run.path.target, len(known))
+        if known and (other := self._loaded_elsewhere(target_run)):
+            raise _table_changed(target_run.path.target, other, len(known))
+        self._warn_of_renamed(
+            target_run, opened, [node for node in known.values() if node != target_run.path.target.id]
+        )
         return [scan for scan in opened.scans if scan.sha256 not in known]
 
-    def _loaded(self, lane: TargetRun, opened: _Opened) -> Mapping[str, Loaded]:
-        return lane.handler.find_loaded(self._job, lane, opened.hashes)
+    def _loaded(self, target_run: TargetRun, opened: _Opened) -> Mapping[str, Loaded]:
+        return target_run.handler.find_loaded(self._job, target_run, opened.hashes)
 
-    def _warn_of_renamed(self, lane: TargetRun, opened: _Opened, nodes: Sequence[str]) -> None:
+    def _warn_of_renamed(self, target_run: TargetRun, opened: _Opened, nodes: Sequence[str]) -> None:
         """Until the target has loaded something itself: who gave the node another task wants to hear of it."""
-        if nodes and lane.handler.find_last_files(self._job, lane) is None:
-            opened.warnings.append(_renamed(lane.path.target, nodes))
+        if nodes and target_run.handler.find_last_files(self._job, target_run) is None:
+            opened.warnings.append(_renamed(target_run.path.target, nodes))
 
-    def _loaded_elsewhere(self, lane: TargetRun) -> str | None:
-        return lane.handler.find_loaded_elsewhere(self._job, lane)
+    def _loaded_elsewhere(self, target_run: TargetRun) -> str | None:
+        return target_run.handler.find_loaded_elsewhere(self._job, target_run)
 
     # --- the files themselves ---------------------------------------------------------------------------------
 
@@ -241,7 +243,7 @@ class FileSourceReader:
         scans = self._scan(source, claimed, handler.store)
         self._ports.cancellation.check()
         self._keep_first_of_each(opened, scans)
-        self._tell_if_empty(source, scans)
+        self._warn_if_empty(source, scans)
 
     def _claim(self, source: Source, handler: FileSource, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Those of the files that nobody else has taken since they were listed."""
@@ -300,7 +302,7 @@ class FileSourceReader:
             for text in scan.warnings:
                 opened.warnings.append(RunWarning("source.header", opened.source.id, f"{scan.file.name}: {text}"))
 
-    def _tell_if_empty(self, source: Source, scans: Sequence[FileScan]) -> None:
+    def _warn_if_empty(self, source: Source, scans: Sequence[FileScan]) -> None:
         """Files without rows are no miss, but who wants to hear of a miss wants to hear of them too."""
         if config_of(source, FilesConfig).wait_policy.on_miss_action == "alert" and not any(
             scan.records for scan in scans

@@ -29,8 +29,8 @@ class NewestFilesReader:
     def __init__(self, job: RunJob, ports: Ports, scan: Scanner) -> None:
         self._job, self._ports, self._scan = job, ports, scan
 
-    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
-        source = lane.path.source
+    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
+        source = target_run.path.source
         handler = load_file_source(source, SourceContext.of(self._job, source, only_looks=True))
         self._ports.events.step(LIST.name, source.id)
         listing = handler.list_files(time.time(), self._ports.units.arrived_whole)
@@ -53,7 +53,7 @@ class NewestFilesReader:
     def nothing_new(self, source: Source) -> str:
         return "The source was empty."
 
-    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
+    def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""
 
     def archive_failed(self, source: Source, reason: str) -> None:

@@ -121,7 +121,7 @@ class PostgresSource(SnapshotSource):
             reader=SnapshotReader(encrypt(self._connection), self._session, self.snapshot, self.node),
             records=None,
             keeps_order=False,
-            narrow=lambda bound: self._reading(bound, is_last),
+            with_bound=lambda bound: self._reading(bound, is_last),
             release=self._held.close if is_last else lambda: None,
         )
 
@@ -169,7 +169,7 @@ class PostgresSource(SnapshotSource):
         self, columns: Sequence[DestinationColumn], filled: Mapping[str, int]
     ) -> tuple[DestinationColumn, ...]:
         """What loads wrote beside the rows tells where those came from, and is none of theirs. A query's star gives it;
-        a name that is spelled is meant, and judged like any other."""
+        a name that is spelled is meant, and validated like any other."""
         if own := not_of_flow(self._conn, filled):
             raise Terminal(
                 "source.column_reserved",

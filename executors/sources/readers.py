@@ -15,8 +15,8 @@ from ir.nodes import Source
 class SourceReader(Protocol):
     """The sources of a run, of one kind or of all."""
 
-    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
-        """What a target is to load, None if nothing is new for it. `lanes` are all those of its source."""
+    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
+        """What a target is to load, None if nothing is new for it. `target runs` are all those of its source."""
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
         """What there is to say of a source that has been read."""
@@ -24,7 +24,7 @@ class SourceReader(Protocol):
     def nothing_new(self, source: Source) -> str:
         """Why there was nothing to load."""
 
-    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
+    def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
         """Every target of the source has been loaded, now or by an earlier attempt."""
 
     def archive_failed(self, source: Source, reason: str) -> None:
@@ -46,8 +46,8 @@ class SourceReaders:
     def _of(self, source: Source) -> SourceReader:
         return self._snapshots if CONNECTORS[source.connector].reads == "snapshot" else self._files
 
-    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
-        return self._of(lane.path.source).read(lane, lanes)
+    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
+        return self._of(target_run.path.source).read(target_run, target_runs)
 
     def warnings_of(self, source: Source) -> Sequence[RunWarning]:
         return self._of(source).warnings_of(source)
@@ -55,8 +55,8 @@ class SourceReaders:
     def nothing_new(self, source: Source) -> str:
         return self._of(source).nothing_new(source)
 
-    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
-        self._of(source).archive_loaded(source, lanes)
+    def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
+        self._of(source).archive_loaded(source, target_runs)
 
     def archive_failed(self, source: Source, reason: str) -> None:
         self._of(source).archive_failed(source, reason)

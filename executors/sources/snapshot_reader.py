@@ -32,20 +32,20 @@ class SnapshotSourceReader:
         self._only_looks = only_looks
         self._opened: dict[str, _Opened] = {}
 
-    def read(self, lane: TargetRun, lanes: Sequence[TargetRun]) -> Reading | None:
-        source = lane.path.source
+    def read(self, target_run: TargetRun, target_runs: Sequence[TargetRun]) -> Reading | None:
+        source = target_run.path.source
         opened = self._open(source)
-        if len(lanes) > 1 and not opened.handler.is_shared:
+        if len(target_runs) > 1 and not opened.handler.is_shared:
             raise Terminal(
                 "source.not_pinned",
-                f"The snapshot of {opened.handler.name} cannot be shared between sessions, so {len(lanes)} targets "
-                "would get different rows.",
+                f"The snapshot of {opened.handler.name} cannot be shared between sessions, so {len(target_runs)} "
+                "targets would get different rows.",
                 node=source.id,
                 hint="Connect without the pooler, or use a separate pipeline for each target.",
             )
-        self._warn_of_newer(source, opened, [other for other in lanes if other.commit])
-        still_to_load = [other for other in lanes if other.commit is None]
-        return opened.handler.reading(is_last=lane is still_to_load[-1])
+        self._warn_of_newer(source, opened, [other for other in target_runs if other.commit])
+        still_to_load = [other for other in target_runs if other.commit is None]
+        return opened.handler.reading(is_last=target_run is still_to_load[-1])
 
     def _open(self, source: Source) -> _Opened:
         if source.id not in self._opened:
@@ -76,7 +76,7 @@ class SnapshotSourceReader:
     def nothing_new(self, source: Source) -> str:
         return "The source was empty."
 
-    def archive_loaded(self, source: Source, lanes: Sequence[TargetRun]) -> None:
+    def archive_loaded(self, source: Source, target_runs: Sequence[TargetRun]) -> None:
         """Nothing was claimed."""
 
     def archive_failed(self, source: Source, reason: str) -> None:

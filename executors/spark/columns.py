@@ -12,21 +12,21 @@ from pyspark.sql import types as spark
 
 from executors.errors import InvalidContent, Terminal
 from executors.model import SourceField
+from executors.spark.batch_passthrough import UNREADABLE
 from executors.spark.compiled import (
     Compiled,
     Deduplicate,
     Derive,
+    ExcludeRejected,
     Expression,
     RuleColumns,
     RunPrograms,
-    Sift,
     Stage,
     Tie,
     Working,
 )
 from executors.spark.computing import cannot_fail
 from executors.spark.errors import analysing
-from executors.spark.parcels import BROKEN
 from executors.spark.session import RunSession
 from executors.spark.steps import Convert, Program, Step, flags_of, outputs_of
 from executors.spark.transforms import apply_op
@@ -54,23 +54,23 @@ def compile_path(
     session: RunSession,
     path: Path,
     fields: Sequence[SourceField],
-    spared_by: Collection[str] = (),
+    masked_by: Collection[str] = (),
     *,
     excludes_rejected: bool = False,
 ) -> Compiled:
     """Compile all ops of a path. Spark is asked for the types of expressions only; nothing is read.
 
-    `spared_by` are cast flags that reject their rows: behind these casts no expression is asked of such a row, whatever
+    `masked_by` are cast flags that reject their rows: behind these casts no expression is asked of such a row, whatever
     columns it reads. `excludes_rejected` has no expression asked of rows that rules of an earlier node reject.
     """
-    compiler = Compiler(session, path, fields, frozenset(spared_by))
+    compiler = Compiler(session, path, fields, frozenset(masked_by))
     for transform in path.transforms:
         for number, op in enumerate(transform.ops, start=1):
             compiler.enter(transform.id, f"{op.op} (op {number})")
             apply_op(compiler, op)
     for place, validate in enumerate(path.validates):
         if (excludes_rejected or compiler.moves_rows) and _may_fail_for_rejected(path, place):
-            compiler.sift()
+            compiler.exclude_rejected()
         for number, rule in enumerate(validate.row_level, start=1):
             compiler.enter(validate.id, f"{rule.type} (rule {number})")
             compiler.validate(rule)
@@ -81,8 +81,8 @@ def mask_rejected(
     session: RunSession, path: Path, fields: Sequence[SourceField], compiled: Compiled
 ) -> Compiled | None:
     """The path compiled anew, so that no expression fails for a row that a cast or a rule of a node before it rejects;
-    None if none rejects any. It reads more columns typed than expressions need and judges rules twice, which only pays
-    where an expression has failed."""
+    None if none rejects any. It reads more columns typed than expressions need and validates rules twice, which only
+    pays where an expression has failed."""
     rejects = path.target.on_type_mismatch != "null"
     tried = {flag.column for flag in compiled.sink_flags() if rejects and isinstance(flag, CastFlag)}
     if not tried and not any(_may_fail_for_rejected(path, place) for place in range(len(path.validates))):
@@ -107,10 +107,10 @@ class Compiler:
     """The state between two ops: working columns over frame columns, and the stages so far."""
 
     def __init__(
-        self, session: RunSession, path: Path, fields: Sequence[SourceField], spared_by: frozenset[str] = frozenset()
+        self, session: RunSession, path: Path, fields: Sequence[SourceField], masked_by: frozenset[str] = frozenset()
     ) -> None:
         self._session = session
-        self._spared_by = spared_by
+        self._masked_by = masked_by
         self._empty_as_null = path.target.empty_as_null
         # Where bad values become NULL they count as NULL in conditions too; else their rows are kept for the verdict.
         self._keeps_order = CONNECTORS[path.source.connector].keeps_order
@@ -219,15 +219,15 @@ class Compiler:
     def _find_rejected(self) -> None:
         """Have the casts so far tried, of which some reject rows that no expression is to be asked of."""
         for name, column in list(self.working.items()):
-            if is_native(column.type) and not self._spared_by.isdisjoint(flags_of(column.steps)):
+            if is_native(column.type) and not self._masked_by.isdisjoint(flags_of(column.steps)):
                 self._need(name)
 
     def _rejected(self, sql: str) -> frozenset[str]:
         """The flags so far that spare rows from an expression which may fail."""
-        if not self._spared_by or cannot_fail(sql, self.frame):
+        if not self._masked_by or cannot_fail(sql, self.frame):
             return frozenset()
         made = [*self.read, *(p for stage in self.stages if isinstance(stage, RunPrograms) for p in stage.programs)]
-        return self._spared_by & {flag for program in made for flag in flags_of(program.steps)}
+        return self._masked_by & {flag for program in made for flag in flags_of(program.steps)}
 
     def _type_of(self, kind: spark.DataType, text: str) -> ColumnType:
         found = column_type(kind)
@@ -240,7 +240,8 @@ class Compiler:
         return found
 
     def keep(self, condition: str) -> None:
-        """Mark the rows for which the condition is true, and those that only the sink may judge; it drops the others.
+        """Mark the rows for which the condition is true, and those that only the sink may validate; it drops the
+        others.
 
         They go on until then because rows and the batches that they were read in must stay in step.
         """
@@ -252,11 +253,11 @@ class Compiler:
         )
         self.kept = self.keeps[self.node] = keep
 
-    def sift(self) -> None:
+    def exclude_rejected(self) -> None:
         """From here on ask no expression of rows that the rules so far reject: an error in it would end the run for a
         row that is not loaded anyway."""
         out = f"_flow_left_{len(self.stages)}"
-        self.stages.append(Sift(out, self.finish()))
+        self.stages.append(ExcludeRejected(out, self.finish()))
         self.frame[out] = ColumnType("boolean")
         self.left = out
 
@@ -344,7 +345,7 @@ class Compiler:
 
     def _bad(self, flags: Iterable[str]) -> str:
         """True for rows that no filter may hide: those unread, and those whose verdict hangs on a failed cast."""
-        return " OR ".join([BROKEN, *(sorted(flags) if self._keeps_bad else ())])
+        return " OR ".join([UNREADABLE, *(sorted(flags) if self._keeps_bad else ())])
 
     def _need(self, name: str) -> tuple[str, frozenset[str]]:
         """A frame column that holds the value typed (text for types that Spark lacks), and the flags it hangs on."""

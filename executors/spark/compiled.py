@@ -65,12 +65,12 @@ class Tie:
 
     column: str
     order_by: str
-    told_by: tuple[str, ...]
+    compared: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Deduplicate:
-    """Adds `keep`: true for the last row of each key among those that are `eligible`, and for those that are `spared`.
+    """Adds `keep`: true for the last row of each key among those that are `eligible`, and for those that are `masked`.
 
     All are SQL over frame columns. The rows change places, so no batch stays what it was.
     """
@@ -79,20 +79,20 @@ class Deduplicate:
     keys: tuple[str, ...]
     order_by: str | None
     eligible: str
-    spared: str
+    masked: str
     tie: Tie | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Sift:
-    """Adds `out`: true for the rows that no node has rejected so far, judged as the sink will judge them. `so_far` is
-    the path up to here."""
+class ExcludeRejected:
+    """Adds `out`: true for the rows that no node has rejected so far, validated as the sink will validate them.
+    `so_far` is the path up to here."""
 
     out: str
     so_far: Compiled
 
 
-Stage = Derive | RunPrograms | Deduplicate | Sift
+Stage = Derive | RunPrograms | Deduplicate | ExcludeRejected
 
 
 @dataclass(frozen=True, slots=True)

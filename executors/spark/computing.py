@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from executors.formats.closing import closed_after
-from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
-from executors.spark.parcels import BROKEN
+from executors.spark.batch_passthrough import UNREADABLE
+from executors.spark.compiled import Compiled, Deduplicate, Derive, ExcludeRejected, RunPrograms, Stage
 from executors.spark.steps import run_programs
 from executors.types import wire_type
 from executors.validation import BAD
@@ -45,7 +45,7 @@ class ComputeTask:
                 yield self._computed(batch)
 
     def _computed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        batch = batch.append_column(BROKEN, pc.is_valid(batch.column(BAD)))
+        batch = batch.append_column(UNREADABLE, pc.is_valid(batch.column(BAD)))
         for stage in self.stages:
             batch = _add(batch, stage)
         return batch
@@ -77,7 +77,7 @@ def cannot_fail(sql: str, frame: Mapping[str, ColumnType]) -> bool:
 
 
 def _types(frame: Mapping[str, ColumnType]) -> dict[str, pa.DataType]:
-    return {BROKEN: pa.bool_(), **{name: wire_type(kind).arrow for name, kind in frame.items()}}
+    return {UNREADABLE: pa.bool_(), **{name: wire_type(kind).arrow for name, kind in frame.items()}}
 
 
 def _computable(stage: Stage, types: dict[str, pa.DataType]) -> Vectors | RunPrograms | None:
@@ -89,7 +89,7 @@ def _computable(stage: Stage, types: dict[str, pa.DataType]) -> Vectors | RunPro
             if vectors is not None:
                 types |= {name: vector.type for name, vector in vectors.columns}
             return vectors
-        case Sift() | Deduplicate():
+        case ExcludeRejected() | Deduplicate():
             return None
 
 

@@ -31,7 +31,8 @@ SECONDS = 60
 """How long is looked. In a large source a row that stands far behind is not found by then."""
 
 Frames = Callable[[DataFrame, ReadTask], DataFrame]
-"""From the numbers of a reader's groups to parcels, and beside them what expressions compute of each row alone."""
+"""From the numbers of a reader's groups to packed batches, and beside them what expressions compute of each row
+alone."""
 
 
 class _GaveUp(Exception):
@@ -62,7 +63,7 @@ class FirstFailing:
             return self._find()
         return None
 
-    def tell(self, failure: ExpressionFailed) -> ExpressionFailed:
+    def locate(self, failure: ExpressionFailed) -> ExpressionFailed:
         """The failure of the first row; where that is not found, the one that is known. Raises as `find` does."""
         found = self.find()
         return found[0] if found else failure
@@ -86,7 +87,7 @@ class FirstFailing:
         # A source that gives its rows in another order each time has led to any row.
         row = _SomeRows.of(self.reader, part, first, end)
         failure = self._failure_in(part, first, end)
-        return (self._placed(failure, row), row) if failure else None
+        return (self._with_position(failure, row), row) if failure else None
 
     def _failure_in(self, parts: Sequence[Part], first: int = 0, end: int | None = None) -> ExpressionFailed | None:
         """How an expression fails for some of these rows; None if none does."""
@@ -102,9 +103,11 @@ class FirstFailing:
             return failure
         return None
 
-    def _placed(self, failure: ExpressionFailed, row: ReadTask) -> ExpressionFailed:
+    def _with_position(self, failure: ExpressionFailed, row: ReadTask) -> ExpressionFailed:
         with translate(self.node):
-            (at,) = run_job(map_task(frame_of_numbers(self.session.start(), 1), _Places(row), "file int, record long"))
+            (at,) = run_job(
+                map_task(frame_of_numbers(self.session.start(), 1), _PositionsTask(row), "file int, record long")
+            )
         place = f"{self.names[at['file']]} record {at['record']}"
         text = f"{failure.message} The first failing row is {place}."
         placed = ExpressionFailed(failure.code, text, node=failure.node, hint=failure.hint)
@@ -113,8 +116,8 @@ class FirstFailing:
 
 
 def _computed(frame: DataFrame) -> DataFrame:
-    """No row, but for one in 2^64, though all that is beside the parcels must be computed. Without a task behind it:
-    workers that a failure ends take a second to come back."""
+    """No row, but for one in 2^64, though all that is beside the packed batches must be computed. Without a task behind
+    it: workers that a failure ends take a second to come back."""
     every = F.xxhash64(*map(F.col, frame.columns[1:]))
     return frame.select(every.alias("hash")).where(F.col("hash") == 0)
 
@@ -143,7 +146,7 @@ class _SomeRows(ReadTask):
 
 
 @dataclass(frozen=True, slots=True)
-class _Places:
+class _PositionsTask:
     """Where the rows stand that a reader gives."""
 
     reader: ReadTask

@@ -19,16 +19,16 @@ from executors.destinations.base import StagingArea
 from executors.errors import ExpressionFailed, Terminal, Transient
 from executors.model import PassResult, RulePlan, StageColumn
 from executors.reading import Reading
+from executors.spark.batch_passthrough import BATCH, PACKED_BATCH, ROW, UNREADABLE, PackTask, UnpackTask
 from executors.spark.columns import mask_rejected
-from executors.spark.compiled import Compiled, Deduplicate, Derive, RunPrograms, Sift, Stage
+from executors.spark.compiled import Compiled, Deduplicate, Derive, ExcludeRejected, RunPrograms, Stage
 from executors.spark.computing import ComputeTask, computable
 from executors.spark.errors import translate
+from executors.spark.exclude_rejected import ExcludeRejectedTask
 from executors.spark.first_failing import FirstFailing
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
-from executors.spark.parcels import BATCH, BROKEN, PARCEL, ROW, PackTask, UnpackTask
 from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
-from executors.spark.sifting import SiftTask
 from executors.spark.sink import COUNTS, FusedTask, SinkTask, decode_counts
 from executors.spark.steps import ProgramsTask, outputs_of
 from executors.spark.types import spark_type
@@ -62,7 +62,7 @@ class PassPlan:
 
 
 def run_pass(session: RunSession, plan: PassPlan, *, way: Way | None = None) -> PassResult:
-    """Read, transform, judge and stage; return what the winning tasks did.
+    """Read, transform, validate and stage; return what the winning tasks did.
 
     Reader and sink are the same either `way`; the shortest that serves is taken, and tests take each of them.
     Raises what reading and the target's connection raise, and what `translate` tells of Spark.
@@ -105,18 +105,18 @@ def _run_masking_rejected(session: RunSession, plan: PassPlan) -> list[dict[str,
     except ExpressionFailed as failure:
         if plan.compiled.moves_rows:
             raise
-        spared = mask_rejected(session, plan.path, plan.reading.fields, plan.compiled)
+        masked = mask_rejected(session, plan.path, plan.reading.fields, plan.compiled)
         session.check()  # an interruption ends what is at work in Spark, and between two jobs nothing is
-        if spared is None:
-            raise _told(session, plan, failure) from None
-    plan = replace(plan, compiled=spared)
+        if masked is None:
+            raise _located(session, plan, failure) from None
+    plan = replace(plan, compiled=masked)
     try:
         return _run_through_spark(session, plan)
     except ExpressionFailed as failure:
-        raise _told(session, plan, failure) from None
+        raise _located(session, plan, failure) from None
 
 
-def _told(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> ExpressionFailed:
+def _located(session: RunSession, plan: PassPlan, failure: ExpressionFailed) -> ExpressionFailed:
     """An expression's failure with the first row that it is one of, which is staged as a rejected one."""
     names = {origin.seq: origin.name for origin in plan.reading.origins}
     frames = partial(frame_of_rows, compiled=plan.compiled, plan=plan)
@@ -161,7 +161,7 @@ def _run_through_spark(session: RunSession, plan: PassPlan) -> list[dict[str, An
 
 
 def _validation_plan(plan: PassPlan, compiled: Compiled) -> ValidationPlan:
-    """`compiled` is the path, or as much of it as is to be judged."""
+    """`compiled` is the path, or as much of it as is to be validated."""
     return ValidationPlan(
         run_id=plan.run_id,
         source=plan.path.source.id,
@@ -189,17 +189,17 @@ def _through_spark(numbers: DataFrame, reader: ReadTask, sink: SinkTask, plan: P
 
 def frame_of_rows(numbers: DataFrame, reader: ReadTask, compiled: Compiled, plan: PassPlan | None = None) -> DataFrame:
     """Parcels of whole batches, and beside them, row by row, what the stages have computed. A path with rules needs
-    the `plan` that they are judged by."""
-    places = _PLACES if compiled.moves_rows else ()
-    schema = StructType([*_PACKED, *_schema(compiled, compiled.needed), *places])
+    the `plan` that they are validated by."""
+    positions = _POSITIONS if compiled.moves_rows else ()
+    schema = StructType([*_PACKED, *_schema(compiled, compiled.needed), *positions])
     frame = map_task(numbers, PackTask(reader, compiled.needed, compiled.moves_rows), schema)
     for stage in compiled.stages:
         frame = _add(frame, stage, compiled, len(reader.groups), plan)
-    return frame.select(PARCEL, *compiled.computed())
+    return frame.select(PACKED_BATCH, *compiled.computed())
 
 
-_PACKED = (StructField(PARCEL, BinaryType()), StructField(BROKEN, BooleanType()))
-_PLACES = (
+_PACKED = (StructField(PACKED_BATCH, BinaryType()), StructField(UNREADABLE, BooleanType()))
+_POSITIONS = (
     StructField(BATCH, LongType()),
     StructField(ROW, IntegerType()),
     StructField(FILE, IntegerType()),
@@ -216,14 +216,16 @@ def _add(frame: DataFrame, stage: Stage, compiled: Compiled, tasks: int, plan: P
             return map_task(frame, ProgramsTask(programs), StructType([*frame.schema.fields, *added]))
         case Deduplicate():
             return _mark_last(frame, stage, tasks).repartition(tasks, BATCH).sortWithinPartitions(BATCH, ROW)
-        case Sift() if plan is not None:
-            return _sift(frame, stage, plan)
+        case ExcludeRejected() if plan is not None:
+            return _exclude_rejected(frame, stage, plan)
     raise LookupError(f"nothing judges the rules before {stage}")
 
 
-def _sift(frame: DataFrame, stage: Sift, plan: PassPlan) -> DataFrame:
+def _exclude_rejected(frame: DataFrame, stage: ExcludeRejected, plan: PassPlan) -> DataFrame:
     so_far = stage.so_far
-    task = SiftTask(_validation_plan(plan, so_far), so_far.sink_programs(), tuple(so_far.computed()), stage.out)
+    task = ExcludeRejectedTask(
+        _validation_plan(plan, so_far), so_far.sink_programs(), tuple(so_far.computed()), stage.out
+    )
     return map_task(frame, task, StructType([*frame.schema.fields, StructField(stage.out, BooleanType())]))
 
 
@@ -234,10 +236,10 @@ def _mark_last(frame: DataFrame, stage: Deduplicate, tasks: int) -> DataFrame:
     is_last = F.expr(stage.eligible) & (F.row_number().over(place) == 1)
     # By as many tasks, and so connections to the target, as without; the window needs no other order of rows.
     spread = frame.repartition(tasks, *by)
-    kept = is_last | F.expr(stage.spared)
+    kept = is_last | F.expr(stage.masked)
     if stage.tie is None:
         return spread.withColumn(stage.keep, kept)
-    values, equals = F.struct(*map(F.col, stage.tie.told_by)), Window.partitionBy(*by, stage.tie.order_by)
+    values, equals = F.struct(*map(F.col, stage.tie.compared)), Window.partitionBy(*by, stage.tie.order_by)
     is_top = F.expr(stage.eligible) & (F.rank().over(Window.partitionBy(*by).orderBy(*first)) == 1)
     tied = is_top & (F.min(values).over(equals) != F.max(values).over(equals))
     return spread.withColumn(stage.tie.column, tied).withColumn(stage.keep, kept | F.col(stage.tie.column))

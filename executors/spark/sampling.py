@@ -14,11 +14,11 @@ from executors.formats.batches import take_trailers
 from executors.formats.closing import closed_after
 from executors.grammar import canonical_text
 from executors.reading import Part, Reading
+from executors.spark.batch_passthrough import UnpackTask
 from executors.spark.columns import compile_path
 from executors.spark.errors import translate
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.one_pass import frame_of_rows
-from executors.spark.parcels import UnpackTask
 from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
 from executors.spark.steps import Program, run_programs

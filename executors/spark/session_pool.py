@@ -11,17 +11,17 @@ from contextlib import suppress
 
 from pyspark.sql import SparkSession
 
-_spares: list[SparkSession] = []
+_idle: list[SparkSession] = []
 
 
 def return_session(session: SparkSession) -> None:
-    _spares.append(session)
+    _idle.append(session)
 
 
 def take_session() -> SparkSession | None:
     """The one that was kept last. The server may have closed it since, as it does with what is idle for long."""
     with suppress(IndexError):
-        return _spares.pop()
+        return _idle.pop()
     return None
 
 

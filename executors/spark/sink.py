@@ -1,4 +1,4 @@
-"""The writing end of a pass: finishes the columns, judges the rows, stages them and reports one row of counts."""
+"""The writing end of a pass: finishes the columns, validates the rows, stages them and reports one row of counts."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ Every function takes a `Connection` and opens its own session; sessions, cursors
 see `executors.api`.
 """
 
-from executors.postgres.kept_rows import MARKS
 from executors.postgres.names import TableName
 from executors.postgres.quarantine_pages import (
     COUNT_SECONDS,
@@ -16,11 +15,12 @@ from executors.postgres.quarantine_pages import (
     EntryQuery,
 )
 from executors.postgres.quarantined import Owner, RejectedRow, Verb
-from executors.postgres.replay_results import KEPT_DAYS as RESULTS_KEPT_DAYS
+from executors.postgres.reject_reader import ROW_FLAGS
+from executors.postgres.replay_results import RETENTION_DAYS as RESULTS_RETENTION_DAYS
 from executors.postgres.replay_results import StoredResult
 from executors.postgres.roles import in_words
 from executors.postgres.row_previews import Cut, RowPreview
-from executors.postgres.samples import KEPT_DAYS as SAMPLES_KEPT_DAYS
+from executors.postgres.samples import RETENTION_DAYS as SAMPLES_RETENTION_DAYS
 from executors.postgres.samples import SampleRow
 from executors.postgres.superseding import SUPERSEDED
 from executors.postgres.tracing import SECONDS as SEARCH_SECONDS
@@ -53,9 +53,9 @@ __all__ = [
     "COUNT_SECONDS",
     "EVERY",
     "HIGHEST",
-    "MARKS",
-    "RESULTS_KEPT_DAYS",
-    "SAMPLES_KEPT_DAYS",
+    "RESULTS_RETENTION_DAYS",
+    "ROW_FLAGS",
+    "SAMPLES_RETENTION_DAYS",
     "SEARCH_SECONDS",
     "STATUSES",
     "SUPERSEDED",

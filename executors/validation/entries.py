@@ -13,7 +13,7 @@ from executors.validation.findings import Finding, Findings
 from executors.validation.plan import BAD, FILE, RAW, RECORD, ValidationPlan
 from executors.validation.rows import raw_text, row_texts
 
-Places = np.ndarray[Any, np.dtype[np.intp]]
+RowIndexes = np.ndarray[Any, np.dtype[np.intp]]
 
 NO_REJECTS = pa.RecordBatch.from_pylist([], schema=REJECT_SCHEMA)
 
@@ -54,16 +54,16 @@ def reject_entries(batch: pa.RecordBatch, plan: ValidationPlan, findings: Findin
 
 
 def _messages(
-    guilty: pa.RecordBatch, plan: ValidationPlan, violated: list[Finding], rows: Places, at: pa.Array, by: pa.Array
+    guilty: pa.RecordBatch, plan: ValidationPlan, violated: list[Finding], rows: RowIndexes, at: pa.Array, by: pa.Array
 ) -> pa.Array:
     """What each entry says: the row's own message, else that of the rule, else why the record cannot be read."""
-    told = pc.coalesce(pa.array([f.message for f in violated], pa.string()).take(by), guilty.column(BAD).take(at))
+    messages = pc.coalesce(pa.array([f.message for f in violated], pa.string()).take(by), guilty.column(BAD).take(at))
     if any(f.own for f in violated):
-        places = zip(rows[at.to_numpy()].tolist(), by.to_pylist(), told.to_pylist(), strict=True)
-        told = pa.array([violated[finding].own.get(row, message) for row, finding, message in places], pa.string())
-    if plan.charset.lacking(told):
-        told = pa.array([plan.charset.shown(message) for message in told.to_pylist()], pa.string())
-    return told
+        places = zip(rows[at.to_numpy()].tolist(), by.to_pylist(), messages.to_pylist(), strict=True)
+        messages = pa.array([violated[finding].own.get(row, message) for row, finding, message in places], pa.string())
+    if plan.charset.lacking(messages):
+        messages = pa.array([plan.charset.shown(message) for message in messages.to_pylist()], pa.string())
+    return messages
 
 
 def _row_ids(guilty: pa.RecordBatch, plan: ValidationPlan) -> list[str]:

@@ -18,8 +18,8 @@ Severity = Literal["skip", "warn", "abort"]
 class Finding:
     """One rule and the rows of the batch that violate it. Without `message` each row's own `_flow_bad` is told.
 
-    `judged` counts the rows that an explicit rule looked at, `stops` says that violations may end the run, `own` holds
-    messages of rows of their own, by their place.
+    `evaluated` counts the rows that an explicit rule looked at, `stops` says that violations may end the run, `own`
+    holds messages of rows of their own, by their place.
     """
 
     node: str

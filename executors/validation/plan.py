@@ -1,4 +1,4 @@
-"""What `judge` is told about a batch and what it answers."""
+"""What `validate` is told about a batch and what it answers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ OpFlag = CastFlag | TieFlag | FailedFlag
 
 @dataclass(frozen=True, slots=True)
 class ValidationPlan:
-    """How to judge the batches of one pass.
+    """How to validate the batches of one pass.
 
     `files` maps a file's place in the source's order to (sha256, name). `row_columns` maps the names shown in a
     rejected row's JSON to frame columns: the fields as the source gave them (`row_from` source), else the columns that
@@ -106,7 +106,7 @@ class ValidationPlan:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """One batch, judged.
+    """One batch, validated.
 
     `good` has `_flow_file`, `_flow_record` and the stage columns in their travel types; `rejects` has REJECT_SCHEMA.
     `warned` counts rows that are staged in spite of a violation. `dropped_at` counts rejected rows by the node that

@@ -14,7 +14,7 @@ MOST_REFS = 20
 
 @dataclass(slots=True)
 class Tally:
-    """What the batches judged so far add up to."""
+    """What the batches validated so far add up to."""
 
     arrived: int = 0
     staged: int = 0

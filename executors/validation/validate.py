@@ -1,7 +1,7 @@
 """The verdicts on one batch, node by node along its path.
 
-First records that the format could not read, then what ops found (failed casts, ties), then the rules of each validate
-node, then what the target's columns ask for. A row that one node drops never reaches the next.
+First records that the format could not read, then what ops found (failed casts, boundary rows), then the rules of each
+validate node, then what the target's columns ask for. A row that one node drops never reaches the next.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ def _count_warned(findings: Findings) -> int:
 def _rule_counts(batch: pa.RecordBatch, found: Iterable[Finding]) -> Iterable[RuleCount]:
     for f in found:
         violations = int(f.mask.sum())
-        first = _first_places(batch, f) if violations and f.stops else ()
+        first = _first_positions(batch, f) if violations and f.stops else ()
         yield RuleCount(f.node, f.rule_id, f.type, f.field, f.severity, violations, first, f.message or "", f.evaluated)
 
 
-def _first_places(batch: pa.RecordBatch, finding: Finding) -> tuple[RecordRef, ...]:
+def _first_positions(batch: pa.RecordBatch, finding: Finding) -> tuple[RecordRef, ...]:
     rows = batch.select([FILE, RECORD]).filter(pa.array(finding.mask))
     first = rows.take(pc.select_k_unstable(rows, MOST_REFS, [(FILE, "ascending"), (RECORD, "ascending")]))
     return tuple(RecordRef(row[FILE], row[RECORD]) for row in first.to_pylist())

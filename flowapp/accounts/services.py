@@ -144,11 +144,11 @@ def use_login_link(key: str) -> User:
             "This login link was used, has expired, was revoked or does not exist.",
             hint="Ask for a new one: `flow user link EMAIL`.",
         )
-    _settle_control(user, link.made_by)
+    _apply_control(user, link.made_by)
     return User.objects.get(pk=user.pk)
 
 
-def _settle_control(user: User, maker: User | None) -> None:
+def _apply_control(user: User, maker: User | None) -> None:
     """Who may have credentials of the account from this sign-in on. Raises AccountError."""
     if maker is None:
         take_sole_control(user)

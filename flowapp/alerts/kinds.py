@@ -45,7 +45,7 @@ class AlertKind:
     kind: str
     title: str
     resolved_by: Event
-    told: bool = True
+    is_sent: bool = True
 
     @property
     def resolver(self) -> str:
@@ -69,7 +69,7 @@ KINDS = (
     AlertKind("hook.failed", "A hook failed after the load", "hooks.done"),
     AlertKind("rows.out_of_band", "A load had an unusual row count", "rows.in_band"),
     AlertKind("remains.stay", "Data of a deleted pipeline was not removed", "person"),
-    AlertKind("channel.failing", "A channel does not accept messages", "channel.delivered", told=False),
+    AlertKind("channel.failing", "A channel does not accept messages", "channel.delivered", is_sent=False),
 )
 
 ALERT_KINDS: KindTable[AlertKind] = KindTable("alert kind", ((kind.kind, kind) for kind in KINDS))

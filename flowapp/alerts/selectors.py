@@ -30,8 +30,8 @@ def list_alerts(
     Without a state those that are not resolved, or all of them `with_resolved`.
     """
     alerts = Alert.objects.filter(workspace=workspace).select_related("pipeline", "acknowledged_by", "resolved_by")
-    wanted = {"state": state, "kind": kind, "severity": severity, "pipeline": pipeline}
-    alerts = alerts.filter(**{name: value for name, value in wanted.items() if value})
+    filters = {"state": state, "kind": kind, "severity": severity, "pipeline": pipeline}
+    alerts = alerts.filter(**{name: value for name, value in filters.items() if value})
     if not state and not with_resolved:
         alerts = alerts.exclude(state=AlertState.RESOLVED)
     return alerts.order_by(*NEWEST_FIRST)

@@ -61,7 +61,7 @@ class AlertKindSerializer(CamelSerializer[AlertKind]):
     kind = serializers.CharField()
     title = serializers.CharField()
     resolved_by = serializers.CharField(source="resolver", help_text="What resolves such alerts, in words.")
-    told_by_channels = serializers.BooleanField(source="told", help_text="Whether channels send such alerts.")
+    sent_by_channels = serializers.BooleanField(source="is_sent", help_text="Whether channels send such alerts.")
 
 
 class AlertKindListSerializer(WholeListSerializer):

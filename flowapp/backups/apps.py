@@ -11,15 +11,15 @@ class BackupsConfig(Registers, AppConfig):
     name = "flowapp.backups"
 
     def register(self) -> None:
-        from flowapp.backups.purposes import RESTORE
         from flowapp.backups.records import note_backup
-        from flowapp.backups.selectors import KEPT_DAYS
+        from flowapp.backups.run_kinds import RESTORE
+        from flowapp.backups.selectors import RETENTION_DAYS
         from flowapp.backups.services import drop_old_backups
         from flowapp.processes import periodic, retention
-        from flowapp.runs import events, purposes
+        from flowapp.runs import events, run_kinds
         from ir.words import counted
 
-        purposes.register(RESTORE)
+        run_kinds.register(RESTORE)
         events.load_committed.register(note_backup)
-        retention.describe("Backups of tables", lambda: counted(KEPT_DAYS, "day"))
+        retention.describe("Backups of tables", lambda: counted(RETENTION_DAYS, "day"))
         periodic.register(periodic.Task("drop old backups", lambda _: drop_old_backups(), 3600, periodic.CLEARING_UP))

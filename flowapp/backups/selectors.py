@@ -14,20 +14,20 @@ from flowapp.runs.models import Run
 from ir.errors import FlowError
 
 NEWEST_FIRST = ("-taken_at", "id")
-KEPT_DAYS = 7
+RETENTION_DAYS = 7
 """How long a backup is kept."""
 
 
 def list_backups(workspace: Workspace, *, pipeline: Pipeline | None = None, run: Run | None = None) -> QuerySet[Backup]:
     """Newest first, also those that are past their time; with their restores."""
-    wanted = {"pipeline": pipeline, "run": run}
-    backups = Backup.objects.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
+    filters = {"pipeline": pipeline, "run": run}
+    backups = Backup.objects.filter(workspace=workspace, **{name: v for name, v in filters.items() if v is not None})
     restores = Restore.objects.select_related("run").order_by("-pk")
     found = backups.select_related("pipeline", "run").prefetch_related(Prefetch("restores", restores))
     return found.order_by(*NEWEST_FIRST)
 
 
-def list_kept() -> QuerySet[Backup]:
+def list_unexpired() -> QuerySet[Backup]:
     """Those whose rows still stand in their targets, of all workspaces."""
     return Backup.objects.filter(dropped_at=None).select_related("workspace")
 
@@ -44,5 +44,5 @@ def get_backup(workspace: Workspace, backup_id: UUID | str) -> Backup:
         ) from None
 
 
-def kept_until(backup: Backup) -> datetime:
-    return backup.taken_at + timedelta(days=KEPT_DAYS)
+def expires_at(backup: Backup) -> datetime:
+    return backup.taken_at + timedelta(days=RETENTION_DAYS)

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from flowapp.api.serializers import CamelSerializer, MomentMethodField
 from flowapp.backups.models import Backup, Restore
-from flowapp.backups.selectors import kept_until
+from flowapp.backups.selectors import expires_at
 from flowapp.runs.models import State
 
 
@@ -35,9 +35,9 @@ class BackupSerializer(CamelSerializer[Backup]):
     table = serializers.CharField()
     rows = serializers.IntegerField()
     taken_at = serializers.DateTimeField()
-    kept_until = MomentMethodField()
+    expires_at = MomentMethodField()
     dropped_at = serializers.DateTimeField(allow_null=True)
     restores = RestoreSerializer(many=True, source="restores.all")
 
-    def get_kept_until(self, backup: Backup) -> datetime:
-        return kept_until(backup)
+    def get_expires_at(self, backup: Backup) -> datetime:
+        return expires_at(backup)

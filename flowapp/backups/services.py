@@ -13,12 +13,12 @@ from executors.model import BackupRef
 from executors.target_database import drop_backups as drop_snapshots
 from flowapp.accounts.models import User
 from flowapp.backups.models import Backup, Restore
-from flowapp.backups.selectors import KEPT_DAYS, list_kept
+from flowapp.backups.selectors import RETENTION_DAYS, list_unexpired
 from flowapp.clock import from_now
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
-from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.runs.models import Run, RunKind, Trigger
 from flowapp.runs.services import queue_for
 from ir.errors import FlowError
 from ir.pipeline import Pipeline as Document
@@ -36,11 +36,11 @@ def restore_backup(
     if backup.dropped_at is not None:
         raise FlowError(
             "backup.gone",
-            f"The backup of {backup} has expired: backups are kept for {KEPT_DAYS} days.",
+            f"The backup of {backup} has expired: backups are kept for {RETENTION_DAYS} days.",
             hint="Load the table again from its source.",
         )
     with transaction.atomic():
-        run = queue_for(Purpose.RESTORE, backup.pipeline, trigger, user=user, send=send)
+        run = queue_for(RunKind.RESTORE, backup.pipeline, trigger, user=user, send=send)
         _require_place(backup, read_document(run.document))
         Restore.objects.create(workspace_id=backup.workspace_id, run=run, backup=backup, reason=reason.strip())
     return run
@@ -60,7 +60,7 @@ def _require_place(backup: Backup, document: Document) -> None:
 
 def drop_old_backups() -> int:
     """Drop what is past its time, in every target that answers; returns how many went. The others are tried again."""
-    return drop_backups(list_kept().filter(taken_at__lt=from_now(-KEPT_DAYS * DAY)))
+    return drop_backups(list_unexpired().filter(taken_at__lt=from_now(-RETENTION_DAYS * DAY)))
 
 
 def drop_backups(backups: Iterable[Backup]) -> int:

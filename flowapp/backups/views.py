@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from flowapp.accounts.access import page
-from flowapp.backups.selectors import KEPT_DAYS, NEWEST_FIRST, get_backup, kept_until, list_backups
+from flowapp.backups.selectors import NEWEST_FIRST, RETENTION_DAYS, expires_at, get_backup, list_backups
 from flowapp.backups.services import restore_backup
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.runs.models import Trigger
@@ -23,16 +23,16 @@ from flowapp.web.paging import take_page
 @require_GET
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
-    wanted: dict[str, Any] = {}
+    filters: dict[str, Any] = {}
     for name, find in (("pipeline", get_pipeline), ("run", get_run)):
         if given := request.GET.get(name):
-            wanted[name] = find(request.workspace, given)
-    found = take_page(list_backups(request.workspace, **wanted), request.GET.get("cursor", ""), NEWEST_FIRST)
+            filters[name] = find(request.workspace, given)
+    found = take_page(list_backups(request.workspace, **filters), request.GET.get("cursor", ""), NEWEST_FIRST)
     context = {
         "found": found,
-        "rows": [(backup, kept_until(backup), backup.restores.all()) for backup in found.rows],
-        "days": KEPT_DAYS,
-        **wanted,
+        "rows": [(backup, expires_at(backup), backup.restores.all()) for backup in found.rows],
+        "days": RETENTION_DAYS,
+        **filters,
     }
     return render_page(request, "backups/list.html", context, fragment="backups/_rows.html")
 

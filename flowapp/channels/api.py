@@ -58,9 +58,9 @@ class Channels(APIView):
     @extend_schema(request=ChannelRequest, responses={201: ChannelSerializer})
     @sensitive_variables()
     def post(self, request: Request) -> Response:
-        wish = ChannelRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        given = wish.validated_data
+        body = ChannelRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        given = body.validated_data
         channel = add_channel(
             request.workspace,
             given["name"],

@@ -17,7 +17,7 @@ class ChannelsConfig(Registers, AppConfig):
         from flowapp.channels.courier import deliver_due
         from flowapp.channels.models import Channel, Delivery, DeliveryState
         from flowapp.channels.outbox import note_opened, note_resolved
-        from flowapp.channels.selectors import KEPT_DAYS
+        from flowapp.channels.selectors import RETENTION_DAYS
         from flowapp.connections.rotation import register_encrypted
         from flowapp.processes import periodic, retention
 
@@ -25,5 +25,5 @@ class ChannelsConfig(Registers, AppConfig):
         events.resolved.register(note_resolved)
         register_encrypted(Channel, "secret")
         sent = ~Q(state=DeliveryState.PENDING)
-        retention.register(retention.Retention("Messages to channels", Delivery, "made_at", KEPT_DAYS, sent))
+        retention.register(retention.Retention("Messages to channels", Delivery, "made_at", RETENTION_DAYS, sent))
         periodic.register(periodic.Task("send messages", lambda _: deliver_due(), thread="courier"))

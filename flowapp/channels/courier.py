@@ -129,15 +129,15 @@ def _note_failure(channel: Channel, batch: Sequence[Delivery], error: FlowError,
     """What may work later is tried again, up to a bound; a message given up is told on the Health page, where nothing
     is sent of it."""
     mine = Delivery.objects.filter(pk__in=[delivery.pk for delivery in batch], state=DeliveryState.PENDING)
-    told = {"error_code": error.code, "error_message": f"{error.message} {error.hint}".strip()[:500]}
+    error_fields = {"error_code": error.code, "error_message": f"{error.message} {error.hint}".strip()[:500]}
     lost = 0
     with transaction.atomic():
         for delivery in batch:
             this = mine.filter(pk=delivery.pk)
             if isinstance(error, Transient) and delivery.attempts < MOST_ATTEMPTS and not once:
-                this.update(due_at=from_now(wait_after(delivery.attempts)), **told)
+                this.update(due_at=from_now(wait_after(delivery.attempts)), **error_fields)
             else:
-                lost += this.update(state=DeliveryState.FAILED, ended_at=Now(), **told)
+                lost += this.update(state=DeliveryState.FAILED, ended_at=Now(), **error_fields)
         if lost and not once:
             raise_alert(
                 "channel.failing",

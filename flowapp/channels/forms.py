@@ -35,11 +35,11 @@ class FilterForm(StyledForm):
     kinds = forms.MultipleChoiceField(
         label="Only these kinds (none selected: all)",
         required=False,
-        choices=[(kind.kind, kind.title) for kind in KINDS if kind.told],
+        choices=[(kind.kind, kind.title) for kind in KINDS if kind.is_sent],
         widget=forms.CheckboxSelectMultiple(attrs={"class": "form-check-input me-2"}),
     )
 
-    def wanted(self) -> dict[str, Any]:
+    def filters(self) -> dict[str, Any]:
         return {"severity": self.cleaned_data["severity"], "kinds": self.cleaned_data["kinds"]}
 
 

@@ -15,7 +15,7 @@ from flowapp.channels.models import Channel, Delivery, Event
 
 def note_opened(alert: Alert) -> None:
     """Tell every channel of its workspace that wants to know."""
-    if not ALERT_KINDS[alert.kind].told:
+    if not ALERT_KINDS[alert.kind].is_sent:
         return
     severe_enough = Q(severity=Severity.WARNING) | Q(severity=alert.severity)
     channels = Channel.objects.filter(severe_enough, workspace=alert.workspace_id)
@@ -24,8 +24,8 @@ def note_opened(alert: Alert) -> None:
 
 def note_resolved(alerts: Collection[UUID]) -> None:
     """Tell those who were told of the trouble that it is over."""
-    told = Delivery.objects.filter(event=Event.OPENED, alert__in=alerts, alert__state=AlertState.RESOLVED)
-    _write(Event.RESOLVED, list(told.order_by("pk").values_list("channel_id", "alert_id")))
+    is_sent = Delivery.objects.filter(event=Event.OPENED, alert__in=alerts, alert__state=AlertState.RESOLVED)
+    _write(Event.RESOLVED, list(is_sent.order_by("pk").values_list("channel_id", "alert_id")))
 
 
 def wants_kind(channel: Channel, kind: str) -> bool:

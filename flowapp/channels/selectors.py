@@ -12,7 +12,7 @@ from flowapp.channels.models import Channel, Delivery
 from ir.errors import FlowError
 
 NEWEST_FIRST = ("-id",)
-KEPT_DAYS = 30
+RETENTION_DAYS = 30
 """How long the log of deliveries is kept."""
 
 
@@ -47,7 +47,7 @@ def get_delivery(channel: Channel, key: UUID | str) -> Delivery:
         raise FlowError(
             "delivery.unknown",
             f"Channel {channel.name} has no message {str(key)!r}.",
-            hint=f"Its log names those of the last {KEPT_DAYS} days.",
+            hint=f"Its log names those of the last {RETENTION_DAYS} days.",
         ) from None
 
 

@@ -171,7 +171,7 @@ def _checked(severity: str, kinds: Sequence[str]) -> tuple[str, list[str]]:
             f"There is no severity {severity!r}.",
             hint=f"Known: {', '.join(Severity.values)}.",
         )
-    known = [name for name, kind in ALERT_KINDS.items() if kind.told]
+    known = [name for name, kind in ALERT_KINDS.items() if kind.is_sent]
     if wrong := [kind for kind in kinds if kind not in known]:
         raise InvalidChannel(
             "channel.filter_invalid",

@@ -16,8 +16,8 @@ from flowapp.channels.forms import ChangeMailboxForm, EmailForm, FilterForm, Sec
 from flowapp.channels.kinds import CHANNEL_KINDS
 from flowapp.channels.models import Channel
 from flowapp.channels.selectors import (
-    KEPT_DAYS,
     NEWEST_FIRST,
+    RETENTION_DAYS,
     count_by_state,
     get_channel,
     get_delivery,
@@ -51,7 +51,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
     channels = list_channels(request.workspace)
     counts = count_by_state(channels)
     rows = [(channel, CHANNEL_KINDS[channel.kind], counts.get(channel.pk, {})) for channel in channels]
-    return render_page(request, "channels/list.html", {"rows": rows, "days": KEPT_DAYS})
+    return render_page(request, "channels/list.html", {"rows": rows, "days": RETENTION_DAYS})
 
 
 @never_cache
@@ -73,7 +73,7 @@ def add_email(request: HtmxRequest) -> HttpResponse:
 def _add(request: HtmxRequest, form: Adding, kind: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
-            channel = add_channel(request.workspace, form.cleaned_data["name"], form.given, **form.wanted())
+            channel = add_channel(request.workspace, form.cleaned_data["name"], form.given, **form.filters())
         except FlowError as error:
             field = FIELD_OF.get(error.code)
             form.add_error(field if field in form.fields else None, f"{error.message} {error.hint}")
@@ -111,7 +111,7 @@ def _show(
         "secret_form": secret_form,
         "address_form": address_form,
         "found": take_page(list_deliveries(channel), request.GET.get("cursor", ""), NEWEST_FIRST, 25),
-        "days": KEPT_DAYS,
+        "days": RETENTION_DAYS,
     }
     return render_page(request, "channels/detail.html", context, status=status)
 
@@ -148,7 +148,7 @@ def change(request: HtmxRequest, channel: str) -> HttpResponse:
     form = FilterForm(request.POST)
     if not form.is_valid():
         return _show(request, found, status=422)
-    change_filter(found, **form.wanted())
+    change_filter(found, **form.filters())
     messages.success(request, f"Alerts of {found.name} saved.")
     return redirect("channels:detail", request.workspace.slug, found.name)
 

@@ -6,9 +6,9 @@ from django.db import models
 
 
 class PendingCleanup(models.Model):
-    """What a deleted pipeline still has behind a connection. While it `is_due`, samples, marks, `backups` (lists of run
-    and node) and staging of its `runs` are to be cleared up; rejected rows stay in `quarantines` until they are past
-    their time."""
+    """What a deleted pipeline still has behind a connection. While it `is_due`, samples, watermarks, `backups` (lists
+    of run and node) and staging of its `runs` are to be cleared up; rejected rows stay in `quarantines` until they are
+    past their time."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.CASCADE, related_name="+")
     slug = models.CharField(max_length=63)

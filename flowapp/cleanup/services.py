@@ -16,7 +16,7 @@ from executors.model import Connection as Resolved
 from executors.target_database import Owner, clear_pipeline, delete_watermarks
 from flowapp.alerts.services import raise_alert
 from flowapp.backups.models import Backup
-from flowapp.backups.selectors import list_kept
+from flowapp.backups.selectors import list_unexpired
 from flowapp.cleanup.models import PendingCleanup
 from flowapp.clock import from_now
 from flowapp.connections.models import Connection
@@ -44,14 +44,14 @@ class Deletion:
     versions: int
     runs: int
     under_way: int
-    marks: int
+    watermarks: int
     backups: list[Backup]
     tables: list[str]
     quarantines: list[str]
 
 
 @dataclass(slots=True)
-class _Places:
+class _LoadedTables:
     """Of one connection: the tables that were loaded, and those that keep rejected rows."""
 
     tables: dict[str, None] = field(default_factory=dict)
@@ -59,15 +59,15 @@ class _Places:
 
 
 def what_goes(pipeline: Pipeline) -> Deletion:
-    places = _places_of(pipeline)
+    tables = _tables_by_connection(pipeline)
     return Deletion(
         versions=pipeline.versions.count(),
         runs=pipeline.runs.count(),
         under_way=pipeline.runs.filter(ended_at=None).count(),
-        marks=pipeline.marks.exclude(value="").count(),
-        backups=list(list_kept().filter(pipeline=pipeline).order_by("-taken_at", "id")),
-        tables=sorted({table for place in places.values() for table in place.tables}),
-        quarantines=sorted({table for place in places.values() for table in place.quarantines}),
+        watermarks=pipeline.watermarks.exclude(value="").count(),
+        backups=list(list_unexpired().filter(pipeline=pipeline).order_by("-taken_at", "id")),
+        tables=sorted({table for place in tables.values() for table in place.tables}),
+        quarantines=sorted({table for place in tables.values() for table in place.quarantines}),
     )
 
 
@@ -79,9 +79,9 @@ def before_deletion(pipeline: Pipeline) -> None:
 
 def note_pending(pipeline: Pipeline) -> list[PendingCleanup]:
     """Write down what is to be cleared up, in the transaction that deletes the pipeline, before it is gone."""
-    places = _places_of(pipeline)
+    tables = _tables_by_connection(pipeline)
     backups: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for backup in list_kept().filter(pipeline=pipeline):
+    for backup in list_unexpired().filter(pipeline=pipeline):
         backups[backup.connection].append((str(backup.run_id), backup.node))
     runs = [str(key) for key in pipeline.runs.order_by("-queued_at").values_list("pk", flat=True)[:MOST_RUNS]]
     return PendingCleanup.objects.bulk_create(
@@ -91,9 +91,9 @@ def note_pending(pipeline: Pipeline) -> list[PendingCleanup]:
             connection=name,
             backups=backups[name],
             runs=runs,
-            quarantines=list(places[name].quarantines) if name in places else [],
+            quarantines=list(tables[name].quarantines) if name in tables else [],
         )
-        for name in sorted({*places, *backups})
+        for name in sorted({*tables, *backups})
     )
 
 
@@ -150,7 +150,8 @@ def _let_go(pending: PendingCleanup) -> bool:
 
 
 def _forget(connection: Resolved, pending: PendingCleanup) -> None:
-    """A pipeline that was made under the same id since keeps what is its own: samples of its runs, and the mark."""
+    """A pipeline that was made under the same id since keeps what is its own: samples of its runs, and the
+    watermark."""
     owner = Owner(str(pending.workspace_id), pending.slug)
     backups = [BackupRef(run, node) for run, node in pending.backups]
     clear_pipeline(connection, owner, backups_taken=backups, runs=set(pending.runs), list_known=_known)
@@ -162,17 +163,17 @@ def _known(runs: Iterable[str]) -> set[str]:
     return {str(key) for key in Run.objects.filter(pk__in=[UUID(run) for run in runs]).values_list("pk", flat=True)}
 
 
-def _places_of(pipeline: Pipeline) -> dict[str, _Places]:
+def _tables_by_connection(pipeline: Pipeline) -> dict[str, _LoadedTables]:
     """By connection. Of the newest version, and of those that have run."""
-    places: dict[str, _Places] = defaultdict(_Places)
+    tables: dict[str, _LoadedTables] = defaultdict(_LoadedTables)
     for document in _documents(pipeline):
         for target in document.targets():
-            here = places[target.connection]
+            here = tables[target.connection]
             here.tables[f"{target.schema_}.{target.table}"] = None
             for validate in document.path_to(target).validates:
                 if validate.quarantine and validate.quarantine.enabled and validate.quarantine.table:
                     here.quarantines[validate.quarantine.table] = None
-    return dict(places)
+    return dict(tables)
 
 
 def _documents(pipeline: Pipeline) -> Iterator[Document]:

@@ -39,19 +39,19 @@ def fail(error: BaseException, document: str | None = None) -> Outcome:
 
         return invalid(error, document or "document")
     if isinstance(error, FlowError):
-        return _told(error)
+        return _outcome_of(error)
     return _crashed(error)
 
 
-def _told(error: FlowError) -> Outcome:
+def _outcome_of(error: FlowError) -> Outcome:
     document = {"error": error.to_json()}
     status = STATUS_BY_CODE.get(error.code, FAILED)
     return Outcome(document, lambda console: show_error(console, error.to_json()), status, to_stderr=True)
 
 
 def _problem(code: str, message: str, hint: str, status: int) -> Outcome:
-    told = _told(FlowError(code, message, hint=hint))
-    return Outcome(told.document, told.show, status, to_stderr=True)
+    outcome = _outcome_of(FlowError(code, message, hint=hint))
+    return Outcome(outcome.document, outcome.show, status, to_stderr=True)
 
 
 def show_error(console: Console, error: dict[str, Any]) -> None:

@@ -41,10 +41,10 @@ class Connections(APIView):
     @extend_schema(request=ConnectionRequest, responses={201: AddedConnectionSerializer})
     @sensitive_variables()
     def post(self, request: Request) -> Response:
-        wish = ConnectionRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        fields, warnings = FIELDS[wish.validated_data["kind"]](wish.validated_data)
-        connection = add_connection(request.workspace, wish.validated_data["name"], fields)
+        body = ConnectionRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        fields, warnings = FIELDS[body.validated_data["kind"]](body.validated_data)
+        connection = add_connection(request.workspace, body.validated_data["name"], fields)
         added = AddedConnectionSerializer(connection, context={"warnings": warnings})
         return Response(added.data, status.HTTP_201_CREATED, headers={"Cache-Control": "no-store"})
 
@@ -75,9 +75,9 @@ class OneConnection(APIView):
     @extend_schema(request=AllowanceRequest, responses=ConnectionSerializer)
     def patch(self, request: Request, name: str) -> Response:
         """Change what the connection allows to queries."""
-        wish = AllowanceRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        return Response(ConnectionSerializer(allow(request.workspace, name, **wish.validated_data)).data)
+        body = AllowanceRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        return Response(ConnectionSerializer(allow(request.workspace, name, **body.validated_data)).data)
 
 
 class TestConnection(APIView):

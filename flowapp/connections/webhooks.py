@@ -22,7 +22,7 @@ WEBHOOK = "webhook"
 HTTPS_PORT = 443
 MOST_HEADERS = 20
 LONGEST_HEADER = 2000
-KEPT_HEADERS = frozenset(
+RESERVED_HEADERS = frozenset(
     {
         "connection",
         "content-length",
@@ -112,7 +112,7 @@ def _require_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name):
             raise _headers_invalid(f"{name[:60]!r} is not a valid name for a header.")
-        if name.lower() in KEPT_HEADERS:
+        if name.lower() in RESERVED_HEADERS:
             raise _headers_invalid(f"The header {name} is the request's own.")
         if not _HEADER_VALUE.fullmatch(value) or len(value) > LONGEST_HEADER:
             raise _headers_invalid(f"The value of the header {name} is empty, too long or not plain ASCII.")

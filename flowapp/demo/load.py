@@ -16,7 +16,7 @@ from flowapp.embedded.services import ServiceAddresses
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.services import save_version
 from flowapp.runs.models import LOADED, Run
-from flowapp.runs.purposes import LOADS
+from flowapp.runs.run_kinds import LOADS
 from ir.errors import FlowError
 
 PIPELINES = ("airlines", "nyc-flights")
@@ -35,7 +35,7 @@ def load_demo(workspace: Workspace, server: ServiceAddresses | None) -> list[Pip
 
 def find_result(pipeline: Pipeline) -> Run | None:
     """The newest run that loaded the pipeline's rows; a replay of a few rejected ones is none."""
-    return Run.objects.filter(pipeline=pipeline, purpose__in=LOADS, state__in=LOADED).order_by("-queued_at").first()
+    return Run.objects.filter(pipeline=pipeline, kind__in=LOADS, state__in=LOADED).order_by("-queued_at").first()
 
 
 def run_missing(pipelines: list[Pipeline], run: Callable[[Pipeline], Run]) -> Run:

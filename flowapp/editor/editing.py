@@ -32,11 +32,11 @@ from flowapp.pipelines.history import history
 from flowapp.pipelines.json_edits import PatchRefused, UnreadableText
 from flowapp.pipelines.lineage import pictures_of
 from flowapp.pipelines.models import Draft, Pipeline
-from flowapp.pipelines.panel import node_panel, places, schedule_fields, settings_panel
+from flowapp.pipelines.panel import list_diagnostics, node_panel, schedule_fields, settings_panel
 from flowapp.pipelines.selectors import get_pipeline, get_version
 from flowapp.pipelines.services import VersionConflict, restore_version
-from flowapp.runs.models import Purpose, Trigger
-from flowapp.runs.services import QUEUES, read_purpose
+from flowapp.runs.models import RunKind, Trigger
+from flowapp.runs.services import QUEUES, read_run_kind
 from flowapp.uploads.selectors import list_folders
 from flowapp.watermarks.selectors import saved_watermark
 from flowapp.web.errors import status_of
@@ -251,7 +251,7 @@ def _conflict(editor: Editor, draft: Draft, conflict: VersionConflict) -> HttpRe
 
 def _not_saved(editor: Editor, draft: Draft) -> HttpResponse:
     """What keeps the draft from being saved, each error with the way to its place."""
-    errors = [place for place in places(drafts.view_draft(draft)) if place.diagnostic.severity == "error"]
+    errors = [found for found in list_diagnostics(drafts.view_draft(draft)) if found.diagnostic.severity == "error"]
     slug, slug = editor.request.workspace.slug, editor.pipeline.slug
     context = {"editor": editor, "errors": errors, "edit_url": reverse("pipelines:edit", args=[slug, slug])}
     return _as_message(render(editor.request, "pipelines/_not_saved.html", context, status=422))
@@ -270,7 +270,7 @@ def run(request: HtmxRequest, slug: str) -> HttpResponse:
     """Queue a run of the newest version, or a preview of one. Unsaved changes: `save` saves them first, `as_saved`
     leaves them aside."""
     editor = Editor.of(request, slug)
-    draft, purpose = editor.draft(), read_purpose(request.POST.get("purpose", Purpose.LOAD))
+    draft, kind = editor.draft(), read_run_kind(request.POST.get("kind", RunKind.LOAD))
     if drafts.view_draft(draft).changes or not editor.pipeline.latest_number:
         if "save" in request.POST:
             try:
@@ -280,9 +280,9 @@ def run(request: HtmxRequest, slug: str) -> HttpResponse:
             except InvalidPipeline:
                 return _not_saved(editor, draft)
         elif "as_saved" not in request.POST:
-            context = {"editor": editor, "pipeline": editor.pipeline, "purpose": purpose.value}
+            context = {"editor": editor, "pipeline": editor.pipeline, "run_kind": kind.value}
             return _as_message(render(request, "pipelines/_save_first.html", context))
-    queued = QUEUES[purpose](editor.pipeline, Trigger.MANUAL, user=editor.user)
+    queued = QUEUES[kind](editor.pipeline, Trigger.MANUAL, user=editor.user)
     return HttpResponseClientRedirect(reverse("runs:detail", args=[request.workspace.slug, queued.pk]))
 
 
@@ -403,4 +403,4 @@ def _pane(editor: Editor, view: DraftView, node: str) -> dict[str, Any]:
         pane |= {"panel": settings_panel(view)}
     suffix = f"?{query.urlencode()}"
     urls = {f"{name}_url": reverse(f"pipelines:{name}", args=args) + suffix for name in ACTIONS}
-    return {**pane, **urls, "places": places(view), "edit_url": reverse("pipelines:edit", args=args)}
+    return {**pane, **urls, "diagnostics": list_diagnostics(view), "edit_url": reverse("pipelines:edit", args=args)}

@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import NodeRun, Run, State
-from flowapp.runs.purposes import LOADS, spec_of
+from flowapp.runs.run_kinds import LOADS, spec_of
 from flowapp.runs.selectors import rejected_before_load
 from flowapp.web.paging import PageOf, take_page
 from ir.load_modes import LOAD_MODES
@@ -165,16 +165,16 @@ def newest_runs(pipelines: Mapping[UUID, datetime | None]) -> dict[UUID, list[Ru
     `pipelines` gives, by key, the moment of the last run that is shown, so that older ones are not read, or None.
     """
     found: dict[UUID, list[RunCount]] = defaultdict(list)
-    wanted = Q()
+    filters = Q()
     for key, since in pipelines.items():
         one = Q(pipeline=key)
-        wanted |= one & Q(queued_at__gte=since) if since else one
+        filters |= one & Q(queued_at__gte=since) if since else one
     if not pipelines:
         return found
-    columns = ("pipeline_id", "state", "queued_at", "pk", "purpose")
-    for key, state, at, pk, purpose in Run.counted.filter(wanted).order_by("-queued_at", "id").values_list(*columns):
+    columns = ("pipeline_id", "state", "queued_at", "pk", "kind")
+    for key, state, at, pk, kind in Run.counted.filter(filters).order_by("-queued_at", "id").values_list(*columns):
         if len(found[key]) < BARS:
-            found[key].append(RunCount(state, at, None, None, pk, purpose in LOADS, spec_of(purpose).tag))
+            found[key].append(RunCount(state, at, None, None, pk, kind in LOADS, spec_of(kind).tag))
     _add_counts(run for runs in found.values() for run in runs)
     return found
 

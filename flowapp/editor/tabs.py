@@ -13,8 +13,8 @@ from django.utils import timezone
 from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import COUNTED, RuleCount, Run
-from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import rule_name
+from flowapp.runs.run_kinds import run_kind_of
 from flowapp.runs.selectors import sum_loads
 from flowapp.zones import in_zone
 from ir.schedules import Schedule, next_fire
@@ -45,13 +45,13 @@ def runs_of(pipeline: Pipeline) -> list[CountedRun]:
     for run in newest:
         counts = loads.get(run.pk, {})
         run.loaded, run.rejected = counts.get("loaded"), counts.get("rejected")
-        run.tag = purpose_of(run).tag
+        run.tag = run_kind_of(run).tag
     return newest
 
 
 def violations_of(pipeline: Pipeline) -> list[tuple[str, RuleCount]]:
     """The rules of the newest run that counted any, by name, the most violated first."""
-    counted = RuleCount.objects.filter(run__pipeline=pipeline, run__purpose__in=COUNTED)
+    counted = RuleCount.objects.filter(run__pipeline=pipeline, run__kind__in=COUNTED)
     newest = counted.order_by("-run__queued_at").values("run")[:1]
     found = RuleCount.objects.filter(run=newest).select_related("run").order_by("-violations", "position")
     return [(rule_name(one.rule, one.type, one.field), one) for one in found]

@@ -86,10 +86,10 @@ def switch(request: HtmxRequest, slug: str) -> HttpResponse:
         raise FlowError("switch.unknown", f"Unknown switch {what!r}.", hint=f"Switches: {', '.join(SWITCHES)}.")
     SWITCHES[what](pipeline, value)
     pipeline.refresh_from_db()
-    told = SAID[what, value].format(pipeline.name or pipeline.slug)
+    text = SAID[what, value].format(pipeline.name or pipeline.slug)
     if request.htmx:
-        return toast(render_page(request, "pipelines/_row.html", {"row": _row(pipeline)}), told)
-    messages.success(request, told)
+        return toast(render_page(request, "pipelines/_row.html", {"row": _row(pipeline)}), text)
+    messages.success(request, text)
     if request.POST.get("from") == "schedule":
         return HttpResponseRedirect(
             reverse("pipelines:edit", args=[request.workspace.slug, slug], query={"tab": "schedule"})

@@ -13,5 +13,5 @@ urlpatterns = [
     path("upload/", views.upload, name="upload"),
     path("again/<slug:slug>/", views.all_again, name="all_again"),
     path("<uuid:unit>/again/", views.again, name="again"),
-    path("<uuid:unit>/leave-out/", views.left_out, name="leave_out"),
+    path("<uuid:unit>/leave-out/", views.excluded, name="leave_out"),
 ]

@@ -30,21 +30,21 @@ from flowapp.web.paging import take_page
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
     form = UnitFilter(request.workspace, request.GET)
-    wanted: dict[str, Any] = form.wanted()
+    filters: dict[str, Any] = form.filters()
     if run := request.GET.get("run"):
-        wanted["run"] = get_run(request.workspace, run)
-    found = take_page(form.narrow(list_units(request.workspace, **wanted)), request.GET.get("cursor", ""), NEWEST_FIRST)
+        filters["run"] = get_run(request.workspace, run)
+    found = take_page(form.apply(list_units(request.workspace, **filters)), request.GET.get("cursor", ""), NEWEST_FIRST)
     read = rows_read(found.rows)
-    is_first = form.is_valid() and not {"pipeline", "run"} & wanted.keys() and not request.GET.get("cursor")
-    waiting = list_waiting(request.workspace) if is_first and wanted.get("state") in (None, UnitState.PENDING) else []
-    is_narrowed = bool(wanted) or not form.is_valid()
+    is_first = form.is_valid() and not {"pipeline", "run"} & filters.keys() and not request.GET.get("cursor")
+    waiting = list_waiting(request.workspace) if is_first and filters.get("state") in (None, UnitState.PENDING) else []
+    is_filtered = bool(filters) or not form.is_valid()
     context = {
         "form": form,
-        "is_narrowed": is_narrowed,
-        "has_any": is_narrowed or bool(found.rows or waiting or request.GET.get("cursor")),
+        "is_filtered": is_filtered,
+        "has_any": is_filtered or bool(found.rows or waiting or request.GET.get("cursor")),
         "waiting": _with_readers(request, waiting),
-        "pipeline": wanted.get("pipeline"),
-        "run": wanted.get("run"),
+        "pipeline": filters.get("pipeline"),
+        "run": filters.get("run"),
         "found": found,
         "rows": [
             (unit, read.get(unit.run_id) if unit.run_id else None, is_to_be_loaded_again(unit)) for unit in found.rows
@@ -103,7 +103,7 @@ def again(request: HtmxRequest, unit: UUID) -> HttpResponse:
 
 @require_POST
 @page(role="editor")
-def left_out(request: HtmxRequest, unit: UUID) -> HttpResponse:
+def excluded(request: HtmxRequest, unit: UUID) -> HttpResponse:
     """Give a failed file up, with a reason; what waits behind it may go."""
     found = leave_out(get_unit(request.workspace, unit), request.POST.get("reason", ""))
     messages.success(request, f"{found.name} is skipped. Files after it no longer wait.")

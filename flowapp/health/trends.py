@@ -14,8 +14,8 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.durations import seconds_of
 from flowapp.runs.models import ENDED, Run
-from flowapp.runs.purposes import LOADS
 from flowapp.runs.row_count_anomalies import RowCountRange, row_count_range
+from flowapp.runs.run_kinds import LOADS
 
 MOST_PIPELINES, LAST_RUNS = 6, 30
 MEASURES = (("loaded", "Rows loaded", "rows"), ("seconds", "Duration", "s"), ("rejected", "Rows rejected", "rows"))
@@ -64,9 +64,7 @@ class Trend:
 
 def list_trends(workspace: Workspace, slug: str = "") -> list[Trend]:
     """Those of the pipelines that ran last, or of one alone."""
-    newest = Run.objects.filter(pipeline=OuterRef("pk"), state__in=ENDED, purpose__in=LOADS).order_by(
-        "-queued_at", "id"
-    )
+    newest = Run.objects.filter(pipeline=OuterRef("pk"), state__in=ENDED, kind__in=LOADS).order_by("-queued_at", "id")
     pipelines = Pipeline.objects.filter(workspace=workspace).annotate(last=Subquery(newest.values("queued_at")[:1]))
     pipelines = pipelines.exclude(last=None)
     if slug:
@@ -86,7 +84,7 @@ def _trend(pipeline: Pipeline) -> Trend:
 
 
 def _last_runs(pipeline: Pipeline) -> Sequence[Any]:
-    runs = Run.objects.filter(pipeline=pipeline, state__in=ENDED, purpose__in=LOADS).select_related("version")
+    runs = Run.objects.filter(pipeline=pipeline, state__in=ENDED, kind__in=LOADS).select_related("version")
     counted = runs.annotate(loaded=Sum("nodes__rows_loaded"), rejected=Sum("nodes__rows_rejected"))
     return list(counted.order_by("-queued_at", "id")[:LAST_RUNS])[::-1]
 

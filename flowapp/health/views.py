@@ -41,18 +41,18 @@ def home(request: HtmxRequest) -> HttpResponse:
     Narrowed down to a pipeline all of the page is its history.
     """
     form = AlertFilter(request.workspace, request.GET)
-    wanted = form.wanted()
-    state, pipeline = wanted.pop("state", ""), wanted["pipeline"].slug if "pipeline" in wanted else ""
+    filters = form.filters()
+    state, pipeline = filters.pop("state", ""), filters["pipeline"].slug if "pipeline" in filters else ""
     context = {
         "parts": health_document(),
         "form": form,
-        "is_narrowed": bool(wanted) or bool(state) or not form.is_valid(),
+        "is_filtered": bool(filters) or bool(state) or not form.is_valid(),
         "kinds": KINDS,
         "trend_of": pipeline,
-        **(_unresolved(request.workspace, state, wanted) if form.is_valid() else HIDDEN),
+        **(_unresolved(request.workspace, state, filters) if form.is_valid() else HIDDEN),
     }
     if not request.htmx:
-        resolved = form.narrow(list_alerts(request.workspace, state=AlertState.RESOLVED, **wanted))
+        resolved = form.apply(list_alerts(request.workspace, state=AlertState.RESOLVED, **filters))
         shown = resolved if state in ("", AlertState.RESOLVED) else resolved.none()
         context |= {
             "trends": list_trends(request.workspace, pipeline) if form.is_valid() else [],
@@ -62,10 +62,10 @@ def home(request: HtmxRequest) -> HttpResponse:
     return render_page(request, "health/home.html", context, fragment="health/_now.html")
 
 
-def _unresolved(workspace: Workspace, state: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def _unresolved(workspace: Workspace, state: str, filters: dict[str, Any]) -> dict[str, Any]:
     if state == AlertState.RESOLVED:
         return HIDDEN
-    found = list(list_alerts(workspace, state=state, **wanted)[: MOST_ALERTS + 1])
+    found = list(list_alerts(workspace, state=state, **filters)[: MOST_ALERTS + 1])
     return {"alerts": found[:MOST_ALERTS], "has_more": len(found) > MOST_ALERTS}
 
 

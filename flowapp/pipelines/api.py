@@ -119,8 +119,9 @@ class PipelineDetail(APIView):
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, slug: str) -> Response:
-        """Versions, drafts, runs and alerts go, and so do backups of its tables, samples of its rows and its marks:
-        where a database does not answer, as soon as it does. Tables and rejected rows stay where they are."""
+        """Versions, drafts, runs and alerts go, and so do backups of its tables, samples of its rows and its
+        watermarks: where a database does not answer, as soon as it does. Tables and rejected rows stay where they
+        are."""
         delete_pipeline(get_pipeline(request.workspace, slug))
         return Response(status=status.HTTP_204_NO_CONTENT)
 

@@ -63,8 +63,8 @@ def check_text(
         diagnostics, skipped = error.diagnostics, error.skipped
     unknown = tuple(_unknown_connections(value, found))
     if unknown:
-        placed = read_document(text, syntax).placed
-        unknown = tuple(placed(diagnostic) for diagnostic in unknown)
+        with_position = read_document(text, syntax).with_position
+        unknown = tuple(with_position(diagnostic) for diagnostic in unknown)
         pipeline = None
     return Checked(value, pipeline, diagnostics + unknown, tuple(_with_reasons(value, skipped, found)), found)
 
@@ -140,7 +140,7 @@ def _with_reasons(value: Any, skipped: tuple[Skipped, ...], found: Found) -> Ite
         at = Pointer(rule.path[:2])
         reason = silent.get(at)
         yield replace(rule, reason=f"the database did not answer: {reason}") if reason else rule
-    told = {Pointer(rule.path[:2]) for rule in skipped}
+    skipped_nodes = {Pointer(rule.path[:2]) for rule in skipped}
     for at, reason in silent.items():
-        if at not in told:
+        if at not in skipped_nodes:
             yield Skipped("target.not_loadable", at / "table", f"the database did not answer: {reason}")

@@ -13,7 +13,7 @@ before_deletion: Hook[[Pipeline], None] = Hook()
 
 def delete_pipeline(pipeline: Pipeline) -> None:
     """Delete a pipeline with its versions, drafts, runs and alerts, and with what Flow keeps of it beside its targets:
-    backups, samples, marks. Tables that it loaded and rejected rows stay. Raises FlowError.
+    backups, samples, watermarks. Tables that it loaded and rejected rows stay. Raises FlowError.
     """
     with transaction.atomic():
         before_deletion(pipeline)

@@ -24,7 +24,7 @@ from ir.connectors import TARGET_CONNECTORS, connection_kind_of, connection_kind
 from ir.destinations import Destination
 from ir.errors import FlowError
 
-KEPT_SECONDS = 15
+CACHE_SECONDS = 15
 TIMEOUT_SECONDS = 2
 
 
@@ -102,7 +102,7 @@ def _look(found: Found, connection: Connection, wanted: list[Table], fresh: bool
     silent = None if fresh else cache.get(_key(connection))
     if silent is None:
         silent = _ask(found, connection, missing)
-        cache.set(_key(connection), silent, KEPT_SECONDS)
+        cache.set(_key(connection), silent, CACHE_SECONDS)
     if silent:
         found.silent[connection.name] = silent
 
@@ -112,7 +112,7 @@ def _ask(found: Found, connection: Connection, wanted: list[Table]) -> str:
     try:
         for table, destination in _inspect(connection, wanted):
             found.tables[table] = destination
-            cache.set(_key(connection, table), destination, KEPT_SECONDS)
+            cache.set(_key(connection, table), destination, CACHE_SECONDS)
     except FlowError as error:
         return error.message
     return ""

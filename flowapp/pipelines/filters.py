@@ -32,10 +32,10 @@ class PipelineFilter(StyledForm):
         except FlowError as error:
             raise forms.ValidationError(error.message) from error
 
-    def wanted(self) -> dict[str, Any]:
+    def filters(self) -> dict[str, Any]:
         self.full_clean()
         return {name: value for name, value in self.cleaned_data.items() if value not in (None, "")}
 
-    def narrow(self, rows: QuerySet[T]) -> QuerySet[T]:
+    def apply(self, rows: QuerySet[T]) -> QuerySet[T]:
         """None of the rows if the filter cannot be read: all of them would pass for those that were asked for."""
         return rows if self.is_valid() else rows.none()

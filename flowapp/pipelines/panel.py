@@ -88,7 +88,7 @@ class NodePanel:
 
 
 @dataclass
-class Place:
+class NodeDiagnostic:
     """A diagnostic with the node that it belongs to, if any."""
 
     diagnostic: Diagnostic
@@ -98,7 +98,6 @@ class Place:
 @dataclass
 class SettingsPanel:
     fields: list[Field]
-    places: list[Place]
 
 
 def _has_diagnostics(made: Field) -> bool:
@@ -121,14 +120,14 @@ def settings_panel(view: DraftView) -> SettingsPanel:
     document = view.last_good
     maker = FormMaker(document_tree(), view.checked.diagnostics, FormRules(hidden=HIDDEN))
     fields = maker.fields(document_tree().document, document, ROOT)
-    return SettingsPanel(fields, places(view))
+    return SettingsPanel(fields)
 
 
-def places(view: DraftView) -> list[Place]:
+def list_diagnostics(view: DraftView) -> list[NodeDiagnostic]:
     """All diagnostics, errors first, each with its node."""
     ids = {at: str(node.get("id", "")) for at, node in nodes_of(view.last_good)}
     ordered = sorted(view.checked.diagnostics, key=lambda d: d.severity)
-    return [Place(d, ids.get(Pointer(d.path[:2]), "")) for d in ordered]
+    return [NodeDiagnostic(d, ids.get(Pointer(d.path[:2]), "")) for d in ordered]
 
 
 def schedule_fields(view: DraftView) -> list[Field]:

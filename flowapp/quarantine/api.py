@@ -29,7 +29,7 @@ from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import SECONDS, counted_document, purge, rows_to_purge
 from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
 from flowapp.quarantine.results import page_results
-from flowapp.quarantine.selectors import EntryFilter, find_entries, page_wanted
+from flowapp.quarantine.selectors import EntryFilter, find_entries, page_filtered
 from flowapp.quarantine.serializers import (
     DecidedSerializer,
     DecideRequest,
@@ -50,7 +50,7 @@ from flowapp.quarantine.serializers import (
 )
 from flowapp.quarantine.values import entry_document
 from flowapp.runs.holds import Decider
-from flowapp.runs.models import Purpose, Trigger
+from flowapp.runs.models import RunKind, Trigger
 from flowapp.runs.selectors import get_run
 from ir.errors import FlowError
 
@@ -66,8 +66,8 @@ class Errors(APIView):
         given = EntryPageFilter(data=request.query_params)
         given.is_valid(raise_exception=True)
         data = dict(given.validated_data)
-        wanted = _wanted(request, data)
-        found = page_wanted(request.workspace, wanted, cursor=data["cursor"], limit=data["limit"])
+        filters = _filters(request, data)
+        found = page_filtered(request.workspace, filters, cursor=data["cursor"], limit=data["limit"])
         address = request.build_absolute_uri()
         answer = {
             "next": replace_query_param(address, "cursor", found.next) if found.next else None,
@@ -127,18 +127,18 @@ class Replay(APIView):
     @extend_schema(request=ReplayRequest, responses={202: QueuedRunsSerializer})
     def post(self, request: Request) -> Response:
         """Replay rejected rows through the rules as they stand now. No row is ever loaded twice."""
-        wish = ReplayRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        selection = _choose(request, wish.validated_data)
-        overwrite = wish.validated_data.get("overwrite", ())
-        purpose = Purpose.RECHECK if wish.validated_data["recheck"] else Purpose.REPLAY
+        body = ReplayRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        selection = _choose(request, body.validated_data)
+        overwrite = body.validated_data.get("overwrite", ())
+        kind = RunKind.RECHECK if body.validated_data["recheck"] else RunKind.REPLAY
         runs = ask_for_runs(
-            purpose,
+            kind,
             selection,
             Trigger.API,
             decider_of(request),
             overwrite=ALL if ALL in overwrite else overwrite,
-            reason=wish.validated_data["reason"],
+            reason=body.validated_data["reason"],
         )
         return Response(QueuedRunsSerializer(_asked(selection, runs)).data, status.HTTP_202_ACCEPTED)
 
@@ -147,11 +147,11 @@ class FixRows(APIView):
     @extend_schema(request=FixRequest, responses={202: QueuedRunsSerializer})
     def post(self, request: Request) -> Response:
         """Put an expression's value into a field of all these rows, as `derive` computes it."""
-        wish = FixRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        selection, data = _choose(request, wish.validated_data), wish.validated_data
+        body = FixRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        selection, data = _choose(request, body.validated_data), body.validated_data
         runs = ask_for_runs(
-            Purpose.MEND,
+            RunKind.FIX,
             selection,
             Trigger.API,
             decider_of(request),
@@ -198,10 +198,10 @@ class Decide(APIView):
     @extend_schema(request=DecideRequest, responses=DecidedSerializer)
     def post(self, request: Request) -> Response:
         """Ignore rows with a reason, or take that or a fix back."""
-        wish = DecideRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        data = wish.validated_data
-        done = decide(_choose(request, wish.validated_data), data["action"], decider_of(request), data["reason"])
+        body = DecideRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        data = body.validated_data
+        done = decide(_choose(request, body.validated_data), data["action"], decider_of(request), data["reason"])
         return Response(DecidedSerializer(done).data)
 
 
@@ -209,8 +209,8 @@ class ErrorCounts(APIView):
     @extend_schema(parameters=[ViolationCountFilter], responses=ViolationCountsSerializer)
     def get(self, request: Request) -> Response:
         """Violations counted by pipeline, rule, field or day; no warehouse is asked."""
-        wanted = read_query(request, ViolationCountFilter, pipeline=get_pipeline)
-        counted = count_violations(request.workspace, wanted.pop("by"), **wanted)
+        filters = read_query(request, ViolationCountFilter, pipeline=get_pipeline)
+        counted = count_violations(request.workspace, filters.pop("by"), **filters)
         return Response(ViolationCountsSerializer({"results": counted}).data)
 
 
@@ -227,9 +227,9 @@ class Export(APIView):
         require_values(request.role)
         given = ExportFilter(data=request.query_params)
         given.is_valid(raise_exception=True)
-        wanted = _wanted(request, dict(given.validated_data))
+        filters = _filters(request, dict(given.validated_data))
         return export_response(
-            request._request, request.workspace, wanted, given.validated_data["file"], decider_of(request)
+            request._request, request.workspace, filters, given.validated_data["file"], decider_of(request)
         )
 
 
@@ -239,18 +239,18 @@ class Purge(APIView):
     @extend_schema(request=PurgeRequest, responses=PurgedSerializer)
     def post(self, request: Request) -> Response:
         """Delete entries permanently, with a reason. With `dryRun` they are only counted."""
-        wish = PurgeRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        data = wish.validated_data
-        wanted, days = _wanted(request, data["filter"]), data["older_than_days"]
+        body = PurgeRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        data = body.validated_data
+        filters, days = _filters(request, data["filter"]), data["older_than_days"]
         if data["dry_run"]:
-            return Response(PurgedSerializer(counted_document(rows_to_purge(request.workspace, wanted, days))).data)
+            return Response(PurgedSerializer(counted_document(rows_to_purge(request.workspace, filters, days))).data)
         by, reason = decider_of(request), data["reason"]
-        done = purge(request.workspace, wanted, days, by, reason, seconds=SECONDS)
+        done = purge(request.workspace, filters, days, by, reason, seconds=SECONDS)
         return Response(PurgedSerializer({"entries": done.entries, "complete": done.is_whole}).data)
 
 
-def _wanted(request: Request, given: dict[str, Any]) -> EntryFilter:
+def _filters(request: Request, given: dict[str, Any]) -> EntryFilter:
     names = {name: given[name] for name in EntryFilter.__slots__ if name in given}
     for name, find in (("pipeline", get_pipeline), ("run", get_run)):
         if name in names:
@@ -266,7 +266,7 @@ def _choose(request: Request, data: dict[str, Any]) -> Selection:
     by = decider_of(request)
     if data.get("ids"):
         return choose_by_keys(request.workspace, keys_of_entries(request.workspace, data["ids"]), by)
-    return choose_alike(request.workspace, _wanted(request, data.get("filter", {})), by)
+    return choose_alike(request.workspace, _filters(request, data.get("filter", {})), by)
 
 
 def decider_of(request: Request) -> Decider:
@@ -277,7 +277,7 @@ urlpatterns = [
     path("errors/", Errors.as_view(), name="errors"),
     path("errors/counts/", ErrorCounts.as_view(), name="error_counts"),
     path("errors/replay/", Replay.as_view(), name="replay_errors"),
-    path("errors/mend/", FixRows.as_view(), name="mend_errors"),
+    path("errors/fix/", FixRows.as_view(), name="fix_errors"),
     path("errors/decide/", Decide.as_view(), name="decide_errors"),
     path("errors/export/", Export.as_view(), name="export_errors"),
     path("errors/purge/", Purge.as_view(), name="purge_errors"),

@@ -13,12 +13,12 @@ class QuarantineConfig(Registers, AppConfig):
     def register(self) -> None:
         from flowapp.processes import periodic, retention
         from flowapp.quarantine import purging, retained
-        from flowapp.quarantine.purposes import OVER_ROWS
         from flowapp.quarantine.records import note_results
-        from flowapp.runs import events, purposes
+        from flowapp.quarantine.run_kinds import OVER_ROWS
+        from flowapp.runs import events, run_kinds
         from ir.words import counted
 
-        purposes.register(*OVER_ROWS)
+        run_kinds.register(*OVER_ROWS)
         events.rows_counted.register(note_results)
         retention.register(*retained.RETENTION)
         retention.describe("Rejected rows of replays (ids)", lambda: counted(retained.ROW_IDS_DAYS, "day"))

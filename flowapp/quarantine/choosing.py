@@ -11,8 +11,8 @@ from executors.target_database import HIGHEST, Entry
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.quarantine.models import Selection
-from flowapp.quarantine.places import places_of
-from flowapp.quarantine.selectors import KEYS, EntryFilter, find_entries_of_runs, page_wanted, reach, runs_here
+from flowapp.quarantine.reject_tables import reject_tables_of
+from flowapp.quarantine.selectors import KEYS, EntryFilter, find_entries_of_runs, page_filtered, reach, runs_here
 from flowapp.runs.holds import Decider
 from flowapp.runs.selectors import get_run
 from ir.errors import FlowError
@@ -54,9 +54,9 @@ def choose_by_keys(workspace: Workspace, keys: Sequence[str], by: Decider) -> Se
     return _freeze(workspace, runs[0].pipeline, entries, {"keys": len(found)}, by, is_whole=True)
 
 
-def choose_alike(workspace: Workspace, wanted: EntryFilter, by: Decider) -> Selection:
+def choose_alike(workspace: Workspace, filters: EntryFilter, by: Decider) -> Selection:
     """The rows of one pipeline that have something in common, the newest first, within bounds."""
-    pipeline = wanted.of_pipeline
+    pipeline = filters.of_pipeline
     if pipeline is None:
         raise FlowError(
             "errors.several_pipelines", "Select rows of one pipeline at a time.", hint="Name a pipeline or a run."
@@ -64,12 +64,12 @@ def choose_alike(workspace: Workspace, wanted: EntryFilter, by: Decider) -> Sele
     entries: list[Entry] = []
     cursor, more = "", True
     while more and len(entries) < MOST_ENTRIES:
-        page = page_wanted(workspace, wanted, cursor=cursor, limit=AT_ONCE, columns=KEYS)
+        page = page_filtered(workspace, filters, cursor=cursor, limit=AT_ONCE, columns=KEYS)
         entries += page.entries
         cursor, more = page.next, bool(page.next) and not (page.is_partial and not page.entries)
     if not entries:
         raise FlowError("errors.no_rows", "No matching row is left.", hint="Review the rows first.")
-    return _freeze(workspace, pipeline, entries, wanted.words(), by, is_whole=not cursor)
+    return _freeze(workspace, pipeline, entries, filters.words(), by, is_whole=not cursor)
 
 
 def key_of_entry(workspace: Workspace, row_key: str) -> str:
@@ -114,13 +114,13 @@ def _unknown(row_key: str) -> FlowError:
 
 def _keys_of_numbers(workspace: Workspace, numbers: Sequence[int]) -> dict[int, dict[str, str]]:
     found: dict[int, dict[str, str]] = defaultdict(dict)
-    for place, rejects in reach(workspace, places_of(workspace, None, None)):
-        entries = rejects.entries(place.table, numbers)
-        mine = [entry for entry in entries if entry["pipelineId"] == place.pipeline]
+    for reject_table, rejects in reach(workspace, reject_tables_of(workspace, None, None)):
+        entries = rejects.entries(reject_table.table, numbers)
+        mine = [entry for entry in entries if entry["pipelineId"] == reject_table.pipeline]
         ours = runs_here(workspace, {entry["runId"] for entry in mine})
         for entry in mine:
             if entry["runId"] in ours:
-                found[entry["id"]][f"{entry['runId']}:{entry['rowId']}"] = place.pipeline
+                found[entry["id"]][f"{entry['runId']}:{entry['rowId']}"] = reject_table.pipeline
     return found
 
 
@@ -128,7 +128,7 @@ def _freeze(
     workspace: Workspace,
     pipeline: Pipeline,
     entries: Iterable[Entry],
-    wanted: dict[str, object],
+    filters: dict[str, object],
     by: Decider,
     *,
     is_whole: bool,
@@ -139,7 +139,7 @@ def _freeze(
         if entry["key"] in seen:
             continue
         seen.add(entry["key"])
-        part = parts.setdefault((entry["connection"], *entry["place_table"]), {"ids": [], "revisions": []})
+        part = parts.setdefault((entry["connection"], *entry["table_name"]), {"ids": [], "revisions": []})
         part["ids"].append(entry["id"])
         part["revisions"].append(entry["revision"] or 0)
     return Selection.objects.create(
@@ -147,7 +147,7 @@ def _freeze(
         pipeline=pipeline,
         made_by=by.user,
         made_at=Now(),
-        wanted=wanted,
+        filters=filters,
         rows=len(seen),
         is_whole=is_whole,
         parts=[{"connection": c, "schema": s, "table": t, **rows} for (c, s, t), rows in parts.items()],

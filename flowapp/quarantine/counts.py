@@ -13,7 +13,7 @@ from django.utils import timezone
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import RuleCount
-from flowapp.runs.purposes import LOADS
+from flowapp.runs.run_kinds import LOADS
 
 GROUPS = {
     "pipeline": ("run__pipeline__slug",),
@@ -53,7 +53,7 @@ def _violated(workspace: Workspace, days: int, pipeline: Pipeline | None) -> Que
     found = RuleCount.objects.filter(
         workspace=workspace,
         run__workspace=workspace,
-        run__purpose__in=LOADS,
+        run__kind__in=LOADS,
         run__queued_at__gte=since,
         violations__gt=0,
     )

@@ -1,4 +1,4 @@
-"""Decisions about rejected rows: mending, ignoring, and taking either back. Each only where nobody else was faster."""
+"""Decisions about rejected rows: fixing, ignoring, and taking either back. Each only where nobody else was faster."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from executors.target_database import Owner, RejectedRow, Rejects, TableName, Ve
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.quarantine.models import Selection
-from flowapp.quarantine.places import places_of
 from flowapp.quarantine.records import note_decision
+from flowapp.quarantine.reject_tables import reject_tables_of
 from flowapp.runs.holds import Decider
 from ir.errors import FlowError
 
@@ -27,7 +27,7 @@ class Decided:
     chosen, or what they are does not allow it."""
 
     changed: int
-    left_out: int
+    excluded: int
 
 
 def decide(
@@ -57,9 +57,9 @@ def decide(
                 verb,
                 by,
                 rows=changed,
-                left_out=chosen - changed,
+                excluded=chosen - changed,
                 reason=reason,
-                details={"wanted": selection.wanted, **({"fields": fields} if fields else {})},
+                details={"filters": selection.filters, **({"fields": fields} if fields else {})},
             )
     return Decided(changed, chosen - changed)
 
@@ -81,14 +81,16 @@ def reach_parts(selection: Selection) -> Iterator[Part]:
     """Raises Failure where a database does not answer, or where nothing can be noted about rows."""
     pipeline = selection.pipeline
     owner = Owner(str(selection.workspace_id), pipeline.slug)
-    places = places_of(selection.workspace, pipeline, None)
+    reject_tables = reject_tables_of(selection.workspace, pipeline, None)
     for part in selection.parts:
         table = TableName(part["schema"], part["table"])
         connection = resolve(get_connection(selection.workspace, part["connection"]))
         with open_rejects(connection) as rejects:
             seen = dict(zip(part["ids"], part["revisions"], strict=True))
             rows = rejects.find_rows(owner, table, part["ids"])
-            others = [place.table for place in places if place.connection == part["connection"]]
+            others = [
+                reject_table.table for reject_table in reject_tables if reject_table.connection == part["connection"]
+            ]
             others += rejects.tables_of_runs({row.run_id for row in rows})
             yield Part(rejects, owner, (table, *others), table, rows, seen, part["connection"])
 
@@ -112,9 +114,9 @@ def _require_cells(cells: Mapping[Key, Cells]) -> None:
 
 
 def _require_fields(part: Part, rows: Collection[RejectedRow], cells: Mapping[Key, Cells]) -> None:
-    wanted = {name for row in rows for name in cells.get(row.key, ())}
+    filters = {name for row in rows for name in cells.get(row.key, ())}
     known = part.rejects.field_names(part.table, rows)
-    if known and (strange := sorted(wanted - set(known))):
+    if known and (strange := sorted(filters - set(known))):
         raise FlowError(
             "fix.field_unknown",
             f"The rows have no field {strange[0]!r}.",

@@ -19,12 +19,12 @@ from django.core.handlers.asgi import ASGIRequest
 from django.db import connections
 from django.http import HttpRequest, StreamingHttpResponse
 
-from executors.target_database import MARKS, Entry
+from executors.target_database import ROW_FLAGS, Entry
 from flowapp.accounts.models import Workspace
 from flowapp.batches import in_batches
-from flowapp.quarantine.places import places_of
 from flowapp.quarantine.records import note_decision, note_sent
-from flowapp.quarantine.selectors import EntryFilter, narrow, owner_of, reach
+from flowapp.quarantine.reject_tables import reject_tables_of
+from flowapp.quarantine.selectors import EntryFilter, entry_query_of, owner_of, reach
 from flowapp.quarantine.values import text_of
 from flowapp.runs.holds import Decider
 
@@ -65,15 +65,15 @@ _OF_FIELDS = ("id", "runId", "targetNode", "row", "fixedRow")
 
 
 def export_response(
-    request: HttpRequest, workspace: Workspace, wanted: EntryFilter, kind: str, by: Decider
+    request: HttpRequest, workspace: Workspace, filters: EntryFilter, kind: str, by: Decider
 ) -> StreamingHttpResponse:
     """A download of all that is wanted. Raises FlowError, and Failure where a database does not answer at once."""
     write, content_type = FORMATS[kind]
-    entries = list_all(workspace, wanted)
+    entries = list_all(workspace, filters)
     # A file that holds its head alone would pass for one of no rows.
     first = list(islice(entries, 1))
-    fields = fields_of(workspace, wanted)
-    sending = Sending(workspace, wanted, kind, by)
+    fields = fields_of(workspace, filters)
+    sending = Sending(workspace, filters, kind, by)
     chunks = sending.note(write(sending.count(chain(first, entries)), fields))
     content = in_thread(chunks) if isinstance(request, ASGIRequest) else chunks
     response = StreamingHttpResponse(content, content_type=content_type)
@@ -85,9 +85,9 @@ def export_response(
 class Sending:
     """The note of an export: made before the first row goes out, its number added once the last one has."""
 
-    def __init__(self, workspace: Workspace, wanted: EntryFilter, kind: str, by: Decider) -> None:
-        pipeline = wanted.of_pipeline
-        details = {"wanted": wanted.words(), "format": kind}
+    def __init__(self, workspace: Workspace, filters: EntryFilter, kind: str, by: Decider) -> None:
+        pipeline = filters.of_pipeline
+        details = {"filters": filters.words(), "format": kind}
         self._decision = note_decision(workspace, pipeline, "export", by, rows=-1, details=details)
         self._rows = 0
 
@@ -106,31 +106,33 @@ class Sending:
             note_sent(self._decision, self._rows, is_whole=is_whole)
 
 
-def list_all(workspace: Workspace, wanted: EntryFilter) -> Iterator[Entry]:
+def list_all(workspace: Workspace, filters: EntryFilter) -> Iterator[Entry]:
     """Every entry, the oldest of a table first."""
-    narrowed = narrow(workspace, wanted)
-    places = places_of(workspace, wanted.pipeline, wanted.run)
-    for place, rejects in reach(workspace, places):
-        for some in in_batches(rejects.export(owner_of(workspace, place), place.table, narrowed)):
+    entry_query = entry_query_of(workspace, filters)
+    reject_tables = reject_tables_of(workspace, filters.pipeline, filters.run)
+    for reject_table, rejects in reach(workspace, reject_tables):
+        for some in in_batches(rejects.export(owner_of(workspace, reject_table), reject_table.table, entry_query)):
             yield from some
 
 
-def fields_of(workspace: Workspace, wanted: EntryFilter) -> list[str]:
+def fields_of(workspace: Workspace, filters: EntryFilter) -> list[str]:
     """The fields of the newest rows, in the order of their source where their runs have noted it."""
     # A search may take as long as the export; which fields there are must not.
-    narrowed, found = narrow(workspace, replace(wanted, search=None)), dict[str, None]()
-    for place, rejects in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
-        page = rejects.page(owner_of(workspace, place), place.table, narrowed, None, _LOOKED_AT, _OF_FIELDS)
+    entry_query, found = entry_query_of(workspace, replace(filters, search=None)), dict[str, None]()
+    for reject_table, rejects in reach(workspace, reject_tables_of(workspace, filters.pipeline, filters.run)):
+        page = rejects.page(
+            owner_of(workspace, reject_table), reject_table.table, entry_query, None, _LOOKED_AT, _OF_FIELDS
+        )
         for node in sorted({entry["targetNode"] for entry in page.entries}):
             found |= dict.fromkeys(rejects.source_fields({entry["runId"] for entry in page.entries}, [node]))
         for entry in page.entries:
             found |= dict.fromkeys(_row_now(entry))
-    return [name for name in found if name not in MARKS]
+    return [name for name in found if name not in ROW_FLAGS]
 
 
 def as_csv(entries: Iterable[Entry], fields: Sequence[str]) -> Iterator[str]:
     """One line for each entry, with a cell for each of the fields as the row stands now; the row as a whole, and what
-    was mended of it, are JSON in a cell each."""
+    was fixed of it, are JSON in a cell each."""
     yield _line([*FIELDS, *(f"row.{name}" for name in fields), "row", "fixedRow"])
     for entry in entries:
         values = [_plain(entry[name]) for name in FIELDS]

@@ -16,7 +16,7 @@ from ir.errors import FlowError
 LONGEST_SEARCH = 200
 
 
-def wanted_of(request: HtmxRequest, given: Mapping[str, str]) -> EntryFilter:
+def filters_of(request: HtmxRequest, given: Mapping[str, str]) -> EntryFilter:
     """Raises FlowError for a pipeline or run that is not of this workspace, for a search by who sees no values, and for
     a status or day that cannot be read: all rows would be shown, exported or deleted instead of those asked for."""
     slug, run = given.get("pipeline"), given.get("run")

@@ -22,7 +22,7 @@ class Selection(models.Model):
     pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="+")
     made_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     made_at = models.DateTimeField(db_index=True)
-    wanted = models.JSONField(default=dict)
+    filters = models.JSONField(default=dict)
     parts = models.JSONField(default=list)
     rows = models.PositiveIntegerField()
     is_whole = models.BooleanField(default=True)
@@ -73,7 +73,7 @@ class RowDecision(models.Model):
     by_words = models.CharField(max_length=300)
     reason = models.TextField(blank=True)
     rows = models.BigIntegerField()
-    left_out = models.BigIntegerField(default=0)
+    excluded = models.BigIntegerField(default=0)
     details = models.JSONField(default=dict)
 
     class Meta:

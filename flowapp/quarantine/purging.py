@@ -17,9 +17,9 @@ from executors.target_database import COUNT_SECONDS, Counted
 from flowapp.accounts.models import Workspace
 from flowapp.pipelines.selectors import get_pipeline
 from flowapp.quarantine.models import Retention, RowDecision
-from flowapp.quarantine.places import Place, places_left, places_of
 from flowapp.quarantine.records import BROKE_OFF, LEFT, note_decision, note_purged
-from flowapp.quarantine.selectors import EntryFilter, narrow, owner_of, reach
+from flowapp.quarantine.reject_tables import RejectTable, orphaned_reject_tables, reject_tables_of
+from flowapp.quarantine.selectors import EntryFilter, entry_query_of, owner_of, reach
 from flowapp.runs.holds import Decider
 from flowapp.runs.selectors import get_run
 from ir.errors import FlowError
@@ -35,13 +35,13 @@ MOST_BY_TIME = 500_000
 """Entries of one table that go at once when they are past their time: whoever does it has other chores."""
 
 
-def rows_to_purge(workspace: Workspace, wanted: EntryFilter, days: int) -> Counted:
+def rows_to_purge(workspace: Workspace, filters: EntryFilter, days: int) -> Counted:
     """How many entries would go. However many tables there are, whoever waits for it does not wait for longer."""
-    before, narrowed, until = _before(days), narrow(workspace, wanted), time.monotonic() + COUNT_SECONDS
+    before, entry_query, until = _before(days), entry_query_of(workspace, filters), time.monotonic() + COUNT_SECONDS
     found = 0
-    for place, rejects in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
+    for reject_table, rejects in reach(workspace, reject_tables_of(workspace, filters.pipeline, filters.run)):
         left = until - time.monotonic()
-        counted = rejects.count_older(owner_of(workspace, place), place.table, narrowed, before, left)
+        counted = rejects.count_older(owner_of(workspace, reject_table), reject_table.table, entry_query, before, left)
         found += counted.entries
         if not counted.is_whole:
             return Counted(found, is_whole=False)
@@ -64,38 +64,40 @@ class Purged:
 
 
 def purge(
-    workspace: Workspace, wanted: EntryFilter, days: int, by: Decider, reason: str, *, seconds: float | None = None
+    workspace: Workspace, filters: EntryFilter, days: int, by: Decider, reason: str, *, seconds: float | None = None
 ) -> Purged:
     """Delete what is older, for so many seconds. What nobody has decided about goes as well. Raises FlowError, and
     Failure where a database does not answer."""
     if not reason.strip():
         raise FlowError("reason.required", "A purge needs a reason.", hint="Give a reason. It is stored.")
-    if wanted.search:
+    if filters.search:
         raise FlowError(
             "purge.search",
             "Rows cannot be purged by their values.",
             hint="Filter by pipeline, run, rule, field or status.",
         )
-    places = places_of(workspace, wanted.pipeline, wanted.run)
-    sweep = _Sweep(workspace, wanted, _before(days), until=None if seconds is None else time.monotonic() + seconds)
-    _throw_away(sweep, places, days, by, reason, goes_on=True)
+    reject_tables = reject_tables_of(workspace, filters.pipeline, filters.run)
+    sweep = _Sweep(workspace, filters, _before(days), until=None if seconds is None else time.monotonic() + seconds)
+    _throw_away(sweep, reject_tables, days, by, reason, goes_on=True)
     return Purged(sweep.gone, not sweep.left)
 
 
-def _throw_away(sweep: _Sweep, places: Sequence[Place], days: int, by: Decider, reason: str, *, goes_on: bool) -> None:
+def _throw_away(
+    sweep: _Sweep, reject_tables: Sequence[RejectTable], days: int, by: Decider, reason: str, *, goes_on: bool
+) -> None:
     """`goes_on` says that the scheduler is to delete what is left for want of time."""
     left: dict[str, int] = {}
     try:
-        sweep.over(places)
+        sweep.over(reject_tables)
         left = sweep.left if goes_on else left
     finally:
         # What is gone is gone, also where another database does not answer.
         if sweep.gone or left:
-            wanted = sweep.wanted
-            details = {"wanted": wanted.words(), "olderThanDays": days, "before": sweep.before.isoformat()}
+            filters = sweep.filters
+            details = {"filters": filters.words(), "olderThanDays": days, "before": sweep.before.isoformat()}
             note_decision(
                 sweep.workspace,
-                wanted.of_pipeline,
+                filters.of_pipeline,
                 "purge",
                 by,
                 rows=sweep.gone,
@@ -119,22 +121,25 @@ def _go_on(decision: RowDecision, until: float) -> int:
     details = dict(decision.details)
     left, before = details.pop(LEFT), datetime.fromisoformat(details["before"])
     try:
-        wanted = _wanted(decision.workspace, details["wanted"])
-        places = {place.key: place for place in places_of(decision.workspace, wanted.pipeline, wanted.run)}
+        filters = _filters(decision.workspace, details["filters"])
+        reject_tables = {
+            reject_table.key: reject_table
+            for reject_table in reject_tables_of(decision.workspace, filters.pipeline, filters.run)
+        }
     except FlowError as error:
         logger.warning("A purge of rejected rows cannot continue: %s", error)
         note_purged(decision, 0, {**details, BROKE_OFF: True})
         return 0
-    sweep = _Sweep(decision.workspace, wanted, before, until=until, left={**left})
+    sweep = _Sweep(decision.workspace, filters, before, until=until, left={**left})
     try:
-        sweep.over([places[key] for key in left if key in places])
+        sweep.over([reject_tables[key] for key in left if key in reject_tables])
     except Failure as error:
         logger.warning("A purge of rejected rows waits: %s", error)
     except FlowError as error:
         logger.warning("A purge of rejected rows cannot continue: %s", error)
         sweep.left = {}
         details[BROKE_OFF] = True
-    if not left.keys() <= places.keys():
+    if not left.keys() <= reject_tables.keys():
         details[BROKE_OFF] = True
     note_purged(decision, sweep.gone, {**details, **({LEFT: sweep.left} if sweep.left else {})})
     return sweep.gone
@@ -146,34 +151,34 @@ class _Sweep:
     `left` are the places that are not done, by key, with the id behind which to go on."""
 
     workspace: Workspace
-    wanted: EntryFilter
+    filters: EntryFilter
     before: datetime
     until: float | None = None
     most: int | None = None
     gone: int = 0
     left: dict[str, int] = field(default_factory=dict)
 
-    def over(self, places: Sequence[Place]) -> None:
-        narrowed = narrow(self.workspace, self.wanted)
-        self.left = {place.key: self.left.get(place.key, -1) for place in places}
-        for place, rejects in reach(self.workspace, places):
+    def over(self, reject_tables: Sequence[RejectTable]) -> None:
+        entry_query = entry_query_of(self.workspace, self.filters)
+        self.left = {reject_table.key: self.left.get(reject_table.key, -1) for reject_table in reject_tables}
+        for reject_table, rejects in reach(self.workspace, reject_tables):
             swept = rejects.delete_older(
-                owner_of(self.workspace, place),
-                place.table,
-                narrowed,
+                owner_of(self.workspace, reject_table),
+                reject_table.table,
+                entry_query,
                 self.before,
-                after=self.left[place.key],
+                after=self.left[reject_table.key],
                 most=self.most,
                 until=self.until,
             )
             self.gone += swept.gone
             if swept.reached is None:
-                del self.left[place.key]
+                del self.left[reject_table.key]
             else:
-                self.left[place.key] = swept.reached
+                self.left[reject_table.key] = swept.reached
 
 
-def _wanted(workspace: Workspace, words: Mapping[str, Any]) -> EntryFilter:
+def _filters(workspace: Workspace, words: Mapping[str, Any]) -> EntryFilter:
     """What was asked for, from what the note of it keeps. Raises FlowError where a pipeline or run is gone."""
     pipeline, run, day = (words.get(name) for name in ("pipeline", "run", "day"))
     return EntryFilter(
@@ -210,21 +215,23 @@ def purge_old_rows() -> int:
     gone = 0
     for kept in Retention.objects.select_related("workspace").order_by("pk"):
         try:
-            all_places = dict.fromkeys([*places_of(kept.workspace, None, None), *places_left(kept.workspace)])
-            places = sorted(all_places, key=_connection)
+            all_tables = dict.fromkeys(
+                [*reject_tables_of(kept.workspace, None, None), *orphaned_reject_tables(kept.workspace)]
+            )
+            reject_tables = sorted(all_tables, key=_connection)
         except FlowError as error:
             logger.warning("Rejected rows of workspace %s were not purged: %s", kept.workspace, error)
             continue
-        for name, here in groupby(places, key=_connection):
+        for name, here in groupby(reject_tables, key=_connection):
             gone += _throw_away_old(kept, name, list(here))
     return gone
 
 
-def _throw_away_old(kept: Retention, connection: str, places: list[Place]) -> int:
+def _throw_away_old(kept: Retention, connection: str, reject_tables: list[RejectTable]) -> int:
     why = f"Older than {kept.days} days."
     sweep = _Sweep(kept.workspace, EntryFilter(), _before(kept.days), most=MOST_BY_TIME)
     try:
-        _throw_away(sweep, places, kept.days, BY_TIME, why, goes_on=False)
+        _throw_away(sweep, reject_tables, kept.days, BY_TIME, why, goes_on=False)
     except FlowError as error:
         logger.warning(
             "Purging rejected rows of workspace %s failed at connection %s: %s",
@@ -235,5 +242,5 @@ def _throw_away_old(kept: Retention, connection: str, places: list[Place]) -> in
     return sweep.gone
 
 
-def _connection(place: Place) -> str:
-    return place.connection
+def _connection(reject_table: RejectTable) -> str:
+    return reject_table.connection

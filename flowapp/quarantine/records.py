@@ -49,7 +49,7 @@ def note_decision(
     *,
     rows: int,
     reason: str = "",
-    left_out: int = 0,
+    excluded: int = 0,
     run: Run | None = None,
     details: dict[str, Any] | None = None,
 ) -> RowDecision:
@@ -64,7 +64,7 @@ def note_decision(
         by_words=by.words[:300],
         reason=reason[:2000],
         rows=rows,
-        left_out=left_out,
+        excluded=excluded,
         details=details or {},
     )
 

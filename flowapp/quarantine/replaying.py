@@ -1,4 +1,4 @@
-"""Asking for runs over rejected rows: replays, checks without a load, and expressions that mend."""
+"""Asking for runs over rejected rows: replays, checks without a load, and expressions that fix."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from flowapp.quarantine.records import note_decision
 from flowapp.quarantine.selectors import runs_here
 from flowapp.runs.holds import Decider
 from flowapp.runs.load_units.models import LoadUnit, UnitState
-from flowapp.runs.models import Purpose, Run, Trigger
-from flowapp.runs.purposes import spec_of
+from flowapp.runs.models import Run, RunKind, Trigger
+from flowapp.runs.run_kinds import spec_of
 from flowapp.runs.services import queue_for
 from ir.errors import FlowError
 from ir.expressions import ExpressionError, parse_expression
@@ -43,7 +43,7 @@ class _Group:
 
 
 def ask_for_runs(
-    purpose: Purpose,
+    kind: RunKind,
     selection: Selection,
     trigger: Trigger,
     by: Decider,
@@ -61,15 +61,15 @@ def ask_for_runs(
     `overwrite` are keys of rows that may replace those of the target with their key, or `all`; `replace_typed` says
     that an expression may replace what was typed by hand.
     """
-    pipeline, spec = selection.pipeline, spec_of(purpose)
-    if spec.mends:
+    pipeline, spec = selection.pipeline, spec_of(kind)
+    if spec.fixes:
         _require_expression(column, expression)
     groups = _group(selection)
-    _require_targets(pipeline, groups, loads=not spec.mends)
+    _require_targets(pipeline, groups, loads=not spec.fixes)
     runs = []
     with transaction.atomic():
         for (node, row_from), group in groups.items():
-            run = queue_for(purpose, pipeline, trigger, user=by.user, send=send)
+            run = queue_for(kind, pipeline, trigger, user=by.user, send=send)
             RowJob.objects.create(
                 workspace_id=run.workspace_id,
                 run=run,
@@ -81,18 +81,18 @@ def ask_for_runs(
                 by_words=by.words[:300],
                 reason=reason.strip()[:2000],
                 selection=selection.pk,
-                rows=_rows_of(pipeline, group, column if spec.mends else "", overwrite).to_json(),
+                rows=_rows_of(pipeline, group, column if spec.fixes else "", overwrite).to_json(),
             )
-            if not spec.only_tells:
+            if not spec.changes_nothing:
                 note_decision(
                     selection.workspace,
                     pipeline,
-                    purpose,
+                    kind,
                     by,
                     rows=len(group.rows),
                     reason=reason,
                     run=run,
-                    details={"wanted": selection.wanted, **({"fields": [column]} if column else {})},
+                    details={"filters": selection.filters, **({"fields": [column]} if column else {})},
                 )
             runs.append(run)
     return runs
@@ -100,7 +100,7 @@ def ask_for_runs(
 
 def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
     """What a person should know of these targets before rows are replayed into them."""
-    told = []
+    notes = []
     document = read_document(get_version(pipeline).document)
     for target in document.targets():
         mode = load_mode(target.load_mode)
@@ -110,21 +110,21 @@ def says_before_replay(pipeline: Pipeline, nodes: Collection[str]) -> list[str]:
         try:
             require_replayable(document.path_to(target), "source")
         except Terminal as refused:
-            told.append(f"These rows cannot be replayed. {refused.message} {refused.hint}")
+            notes.append(f"These rows cannot be replayed. {refused.message} {refused.hint}")
             continue
         if mode.replaces_all_rows:
-            told.append(
+            notes.append(
                 f"{table} is replaced completely by each run that loads something. Replayed rows stay only until the "
                 "next run."
             )
         if mode.needs_key:
-            told.append(
+            notes.append(
                 f"Newer rows of {table} with the same key are kept, unless you select the rows to replace after a "
                 f"check."
             )
         if mode.keeps_watermark:
-            told.append(f"Rows are added to {table}. The watermark does not change.")
-    return told
+            notes.append(f"Rows are added to {table}. The watermark does not change.")
+    return notes
 
 
 def _require_expression(column: str, expression: str) -> None:
@@ -196,7 +196,7 @@ def _rows_of(pipeline: Pipeline, group: _Group, column: str, overwrite: Collecti
 
 def _computed_by(pipeline: Pipeline, column: str, group: _Group) -> list[str]:
     """The runs that have computed the column of these rows before: what else differs from the source was typed."""
-    runs = runs_here(pipeline.workspace, {row.mend_run for row in group.rows if row.mend_run})
+    runs = runs_here(pipeline.workspace, {row.fix_run for row in group.rows if row.fix_run})
     before = RowJob.objects.filter(run__in=map(UUID, runs), column=column).values_list("run_id", flat=True)
     return [str(run) for run in before]
 

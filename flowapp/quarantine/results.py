@@ -14,7 +14,7 @@ from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
 from flowapp.quarantine.selectors import find_entries_of_runs
 from flowapp.runs.models import Run
-from flowapp.runs.purposes import purpose_of
+from flowapp.runs.run_kinds import run_kind_of
 from ir.errors import FlowError
 
 USUAL = 50
@@ -24,13 +24,13 @@ USUAL = 50
 class RowResult:
     """`now` is the row's status as it stands today; None where its entries are gone."""
 
-    told: StoredResult
+    listed: StoredResult
     now: str | None
 
     @property
     def key(self) -> str | None:
         """Of a row that was purged before the replay only a number is known."""
-        return f"{self.told.row_run}:{self.told.row_id}" if self.told.row_run else None
+        return f"{self.listed.row_run}:{self.listed.row_id}" if self.listed.row_run else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
 
     Raises FlowError for a run that is no replay, and Failure where the target's database cannot be asked.
     """
-    over_rows = purpose_of(run).over_rows
+    over_rows = run_kind_of(run).over_rows
     if over_rows is None or not over_rows.loads:
         raise FlowError(
             "run.no_replay",
@@ -79,13 +79,13 @@ def page_results(run: Run, *, result: str | None = None, cursor: str = "", limit
     return RowResults(rows, counted, found.counts, str(shown[-1].place) if len(found.rows) > limit else "")
 
 
-def _standing(run: Run, told: Sequence[StoredResult]) -> dict[tuple[str | None, str | None], str]:
+def _standing(run: Run, listed: Sequence[StoredResult]) -> dict[tuple[str | None, str | None], str]:
     """The status of these rows today."""
-    ids = {UUID(one.row_run) for one in told if one.row_run}
+    ids = {UUID(one.row_run) for one in listed if one.row_run}
     runs = Run.objects.filter(workspace=run.workspace_id, pk__in=ids).select_related("pipeline", "version")
     known = {str(found.pk): found for found in runs}
     rows: dict[Run, list[str]] = defaultdict(list)
-    for one in told:
+    for one in listed:
         if one.row_id is not None and one.row_run in known:
             rows[known[one.row_run]].append(one.row_id)
     entries = find_entries_of_runs(run.workspace, rows) if rows else ()
@@ -94,13 +94,13 @@ def _standing(run: Run, told: Sequence[StoredResult]) -> dict[tuple[str | None, 
 
 def result_document(row: RowResult) -> dict[str, Any]:
     """A row as the API and the command line give it; like one of a check without a load, with its status today."""
-    told = row.told
+    listed = row.listed
     return {
         "key": row.key,
-        "id": told.entry,
-        "sourceFile": told.source_file,
-        "sourceRecord": told.source_record,
-        "result": told.result,
-        "rules": list(told.rules),
+        "id": listed.entry,
+        "sourceFile": listed.source_file,
+        "sourceRecord": listed.source_record,
+        "result": listed.result,
+        "rules": list(listed.rules),
         "status": row.now,
     }

@@ -24,7 +24,7 @@ from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
-from flowapp.quarantine.places import Place, places_of
+from flowapp.quarantine.reject_tables import RejectTable, reject_tables_of
 from flowapp.runs.models import Run
 from ir.errors import FlowError
 
@@ -77,18 +77,18 @@ class Entries:
     is_partial: bool = False
 
 
-def page_entries(workspace: Workspace, *, cursor: str = "", limit: int = 50, **wanted: Any) -> Entries:
+def page_entries(workspace: Workspace, *, cursor: str = "", limit: int = 50, **filters: Any) -> Entries:
     """A page of the entries that `EntryFilter` says, of all their tables together.
 
     Raises Failure when one of their databases cannot be asked: a part is never shown as the whole. A cursor that makes
     no sense gives the first page.
     """
-    return page_wanted(workspace, EntryFilter(**wanted), cursor=cursor, limit=limit)
+    return page_filtered(workspace, EntryFilter(**filters), cursor=cursor, limit=limit)
 
 
-def page_wanted(
+def page_filtered(
     workspace: Workspace,
-    wanted: EntryFilter,
+    filters: EntryFilter,
     *,
     cursor: str = "",
     limit: int = 50,
@@ -97,25 +97,25 @@ def page_wanted(
 ) -> Entries:
     """As `page_entries`. `columns` are those that are told of an entry, `KEYS` among them; with `previews` each has a
     `preview` of its row."""
-    if wanted.status is not None and wanted.status not in STATUSES:
+    if filters.status is not None and filters.status not in STATUSES:
         raise FlowError(
-            "errors.status_unknown", f"There is no status {wanted.status!r}.", hint=f"Statuses: {', '.join(STATUSES)}."
+            "errors.status_unknown", f"There is no status {filters.status!r}.", hint=f"Statuses: {', '.join(STATUSES)}."
         )
     positions = _decode(cursor)
-    read = list(_read_all(workspace, wanted, positions, limit + 1, columns, previews=previews))
+    read = list(_read_all(workspace, filters, positions, limit + 1, columns, previews=previews))
     merged = heapq.merge(*(found.entries for found in read), key=_newest, reverse=True)
     shown = list(islice(merged, limit))
     more = partial = False
     for found in read:
-        mine = [entry["id"] for entry in shown if entry["place"] == found.place.key]
+        mine = [entry["id"] for entry in shown if entry["reject_table"] == found.reject_table.key]
         is_all, goes_on = len(mine) == len(found.entries), found.looked_to is not None
         more, partial = more or not is_all or goes_on, partial or (is_all and goes_on)
         if is_all and found.looked_to is not None:
-            positions[found.place.key] = found.looked_to
+            positions[found.reject_table.key] = found.looked_to
         elif mine:
-            positions[found.place.key] = mine[-1]
+            positions[found.reject_table.key] = mine[-1]
     for entry in shown:
-        del entry["place"]
+        del entry["reject_table"]
     return Entries(shown, _encode(positions) if more else "", partial)
 
 
@@ -132,27 +132,33 @@ def list_entries_of_row(workspace: Workspace, run: Run, row_id: str) -> list[Ent
 def find_entries(workspace: Workspace, run: Run, row_ids: Collection[str]) -> Iterator[Entry]:
     """All entries of rows of a run, by their row ids."""
     nodes = _nodes_of(run)
-    for place, rejects, entries in _entries_at(workspace, {run: row_ids}):
+    for reject_table, rejects, entries in _entries_at(workspace, {run: row_ids}):
         fields = rejects.source_fields([str(run.pk)], nodes)
-        yield from _told(place, [_in_order(entry, fields) for entry in entries])
+        yield from _with_table(reject_table, [_in_order(entry, fields) for entry in entries])
 
 
 def find_entries_of_runs(workspace: Workspace, rows: Mapping[Run, Collection[str]]) -> Iterator[Entry]:
     """All entries of rows of several runs, by their row ids. However many runs there are, a table is asked once."""
-    for place, _, entries in _entries_at(workspace, rows):
-        yield from _told(place, entries)
+    for reject_table, _, entries in _entries_at(workspace, rows):
+        yield from _with_table(reject_table, entries)
 
 
 def _entries_at(
     workspace: Workspace, rows: Mapping[Run, Collection[str]]
-) -> Iterator[tuple[Place, Rejects, list[Entry]]]:
+) -> Iterator[tuple[RejectTable, Rejects, list[Entry]]]:
     by_version = {run.version_id: run for run in rows}
-    places_by_version = {version: places_of(workspace, None, run) for version, run in by_version.items()}
+    tables_by_version = {version: reject_tables_of(workspace, None, run) for version, run in by_version.items()}
     nodes = sorted({node for run in by_version.values() for node in _nodes_of(run)})
-    for place, rejects in reach(workspace, {place for places in places_by_version.values() for place in places}):
-        here = [run for run in rows if place in places_by_version[run.version_id]]
+    for reject_table, rejects in reach(
+        workspace, {reject_table for reject_tables in tables_by_version.values() for reject_table in reject_tables}
+    ):
+        here = [run for run in rows if reject_table in tables_by_version[run.version_id]]
         keys, attempts = [(str(run.pk), row) for run in here for row in rows[run]], max(r.attempt for r in here)
-        yield place, rejects, rejects.entries_of_rows(owner_of(workspace, place), place.table, keys, nodes, attempts)
+        yield (
+            reject_table,
+            rejects,
+            rejects.entries_of_rows(owner_of(workspace, reject_table), reject_table.table, keys, nodes, attempts),
+        )
 
 
 def _nodes_of(run: Run) -> list[str]:
@@ -172,68 +178,68 @@ def _in_order(entry: Entry, fields: Sequence[str]) -> Entry:
 class _Found:
     """What a place holds of a page. `looked_to` is the id down to which a search has looked, None if to the end."""
 
-    place: Place
+    reject_table: RejectTable
     entries: list[Entry]
     looked_to: int | None = None
 
 
 def _read_all(
     workspace: Workspace,
-    wanted: EntryFilter,
+    filters: EntryFilter,
     positions: Mapping[str, int],
     limit: int,
     columns: Sequence[str],
     *,
     previews: bool,
 ) -> Iterator[_Found]:
-    narrowed = narrow(workspace, wanted)
-    for place, rejects in reach(workspace, places_of(workspace, wanted.pipeline, wanted.run)):
-        owner = owner_of(workspace, place)
-        before = positions.get(place.key)
-        page = rejects.page(owner, place.table, narrowed, before, limit, columns, previews=previews)
-        yield _Found(place, _told(place, page.entries), page.reached)
+    entry_query = entry_query_of(workspace, filters)
+    for reject_table, rejects in reach(workspace, reject_tables_of(workspace, filters.pipeline, filters.run)):
+        owner = owner_of(workspace, reject_table)
+        before = positions.get(reject_table.key)
+        page = rejects.page(owner, reject_table.table, entry_query, before, limit, columns, previews=previews)
+        yield _Found(reject_table, _with_table(reject_table, page.entries), page.reached)
 
 
-def _told(place: Place, entries: Iterable[Entry]) -> list[Entry]:
+def _with_table(reject_table: RejectTable, entries: Iterable[Entry]) -> list[Entry]:
     more = {
-        "table": str(place.table),
-        "connection": place.connection,
-        "place": place.key,
-        "place_table": (place.table.schema, place.table.table),
+        "table": str(reject_table.table),
+        "connection": reject_table.connection,
+        "reject_table": reject_table.key,
+        "table_name": (reject_table.table.schema, reject_table.table.table),
     }
     return [{**entry, **more, "key": f"{entry['runId']}:{entry['rowId']}"} for entry in entries]
 
 
-def reach(workspace: Workspace, places: Iterable[Place]) -> Iterator[tuple[Place, Rejects]]:
+def reach(workspace: Workspace, reject_tables: Iterable[RejectTable]) -> Iterator[tuple[RejectTable, Rejects]]:
     """Each place with the rejected rows of its database, over one session for each connection."""
-    by_connection = sorted(places, key=lambda place: place.connection)
-    for name, here in groupby(by_connection, key=lambda place: place.connection):
+    by_connection = sorted(reject_tables, key=lambda reject_table: reject_table.connection)
+    for name, here in groupby(by_connection, key=lambda reject_table: reject_table.connection):
         with open_rejects(resolve(get_connection(workspace, name))) as rejects:
-            for place in here:
-                yield place, rejects
+            for reject_table in here:
+                yield reject_table, rejects
 
 
-def narrow(workspace: Workspace, wanted: EntryFilter) -> EntryQuery:
+def entry_query_of(workspace: Workspace, filters: EntryFilter) -> EntryQuery:
     """The same for one table. A day is told by the runs that were asked for on it."""
     runs: tuple[str, ...] | None = None
-    if wanted.run is not None:
-        runs = (str(wanted.run.pk),)
-    elif wanted.day is not None:
-        runs = _runs_of_day(workspace, wanted, wanted.day)
+    if filters.run is not None:
+        runs = (str(filters.run.pk),)
+    elif filters.day is not None:
+        runs = _runs_of_day(workspace, filters, filters.day)
     return EntryQuery(
-        runs, wanted.rule, wanted.field, wanted.status, replay_run=wanted.replay, search=wanted.search or None
+        runs, filters.rule, filters.field, filters.status, replay_run=filters.replay, search=filters.search or None
     )
 
 
-def _runs_of_day(workspace: Workspace, wanted: EntryFilter, day: date) -> tuple[str, ...]:
+def _runs_of_day(workspace: Workspace, filters: EntryFilter, day: date) -> tuple[str, ...]:
     """The runs of a day that have rejected what is wanted: in the others no table need be searched. Raises FlowError
     where they are too many, for the entries of some would pass for those of all."""
     start = timezone.make_aware(datetime.combine(day, time()))
     end = timezone.make_aware(datetime.combine(day, time.max))  # the day after the last one of all does not exist
     runs = Run.objects.filter(workspace=workspace, queued_at__gte=start, queued_at__lte=end)
-    if wanted.pipeline is not None:
-        runs = runs.filter(pipeline=wanted.pipeline)
-    named = {"rules__rule": wanted.rule, "rules__field": wanted.field}
+    if filters.pipeline is not None:
+        runs = runs.filter(pipeline=filters.pipeline)
+    named = {"rules__rule": filters.rule, "rules__field": filters.field}
     violated = runs.filter(rules__violations__gt=0, **{name: v for name, v in named.items() if v is not None})
     keys = violated.distinct().values_list("pk", flat=True)[: MOST_RUNS_OF_A_DAY + 1]
     if len(keys) > MOST_RUNS_OF_A_DAY:
@@ -245,8 +251,8 @@ def _runs_of_day(workspace: Workspace, wanted: EntryFilter, day: date) -> tuple[
     return tuple(map(str, keys))
 
 
-def owner_of(workspace: Workspace, place: Place) -> Owner:
-    return Owner(str(workspace.pk), place.pipeline)
+def owner_of(workspace: Workspace, reject_table: RejectTable) -> Owner:
+    return Owner(str(workspace.pk), reject_table.pipeline)
 
 
 def runs_here(workspace: Workspace, runs: Iterable[str]) -> set[str]:
@@ -272,7 +278,7 @@ def read_cursor(cursor: str) -> dict[str, int]:
     """For each place the last entry that was shown; raises ValueError for a cursor that no page gave."""
     try:
         positions = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))) if cursor else {}
-        found = {str(place): int(last) for place, last in positions.items()}
+        found = {str(reject_table): int(last) for reject_table, last in positions.items()}
     except (TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ValueError("no cursor") from error
     if any(abs(last) >= 2**63 for last in found.values()):

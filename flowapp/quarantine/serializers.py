@@ -85,11 +85,11 @@ class RowResultSerializer(CamelSerializer[RowResult]):
     """What became of one row of a replay, and its status today."""
 
     key = serializers.CharField(allow_null=True)
-    id = serializers.IntegerField(source="told.entry")
-    source_file = serializers.CharField(source="told.source_file", allow_null=True)
-    source_record = serializers.IntegerField(source="told.source_record", allow_null=True)
-    result = serializers.CharField(source="told.result")
-    rules = serializers.ListField(child=serializers.CharField(), source="told.rules")
+    id = serializers.IntegerField(source="listed.entry")
+    source_file = serializers.CharField(source="listed.source_file", allow_null=True)
+    source_record = serializers.IntegerField(source="listed.source_record", allow_null=True)
+    result = serializers.CharField(source="listed.result")
+    rules = serializers.ListField(child=serializers.CharField(), source="listed.rules")
     status = serializers.CharField(source="now", allow_null=True)
 
 
@@ -109,7 +109,7 @@ class QueuedRunsSerializer(CamelSerializer[Any]):
 
 class DecidedSerializer(CamelSerializer[Any]):
     changed = serializers.IntegerField()
-    left_out = serializers.IntegerField()
+    excluded = serializers.IntegerField()
 
 
 class PurgedSerializer(WireSerializer[Any]):

@@ -15,24 +15,24 @@ from flowapp.accounts.roles import may_see_values
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A field of a rejected row. `text` is None for NULL; `failing` says that a rule about this field failed, and
-    `mended` what somebody has put in its place."""
+    `fixed` what somebody has put in its place."""
 
     name: str
     text: str | None
     failing: bool
-    is_mended: bool = False
-    mended: str | None = None
+    is_fixed: bool = False
+    fixed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """A cell as it may be typed over. `was` is what the source gave, if somebody has mended it since; NULL is None.
+    """A cell as it may be typed over. `was` is what the source gave, if somebody has fixed it since; NULL is None.
     `is_entered` says that `value` could not be saved."""
 
     name: str
     value: str | None
     was: str | None
-    is_mended: bool
+    is_fixed: bool
     failing: bool
     label: str
     is_entered: bool = False
@@ -59,7 +59,7 @@ class GridCell:
 
 @dataclass(frozen=True, slots=True)
 class GridRow:
-    """A rejected row for mending: by one of its entries."""
+    """A rejected row for fixing: by one of its entries."""
 
     entry: Entry
     key: str
@@ -73,12 +73,12 @@ class GridRow:
         return GridCell(name, now, before, bool(fixed) and now != before, name == self.field, label)
 
     @property
-    def can_mend(self) -> bool:
+    def can_fix(self) -> bool:
         return self.entry["disposition"] == "dropped" and self.entry["status"] in ("open", "fixed")
 
 
 def standing_of(row: RejectedRow) -> str:
-    """Why nobody can mend or load the row, "" if somebody can."""
+    """Why nobody can fix or load the row, "" if somebody can."""
     if row.status in ("ignored", "replayed", SUPERSEDED):
         return row.status
     return "" if row.disposition == "dropped" else row.disposition
@@ -105,7 +105,7 @@ def entry_document(entry: Entry, role: str) -> dict[str, Any]:
     }
 
 
-_OURS = frozenset({"place_table"})
+_OURS = frozenset({"table_name"})
 """What programs need not know of an entry."""
 
 

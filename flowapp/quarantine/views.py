@@ -18,21 +18,21 @@ from executors.target_database import STATUSES, WITHOUT_VALUES, Entry
 from flowapp.accounts.access import page
 from flowapp.accounts.roles import may_see_values
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.quarantine.boxes import fields_of, known_rules, names_of_rules, other_fields
+from flowapp.quarantine.audit_log import NOT_LOADED
 from flowapp.quarantine.counts import GROUPS, count_violations, present_trend
-from flowapp.quarantine.forms import wanted_of
-from flowapp.quarantine.journal import KEPT_BACK
-from flowapp.quarantine.selectors import EntryFilter, list_entries_of_row, page_wanted
+from flowapp.quarantine.filter_options import fields_of, known_rules, names_of_rules, other_fields
+from flowapp.quarantine.forms import filters_of
+from flowapp.quarantine.selectors import EntryFilter, list_entries_of_row, page_filtered
 from flowapp.quarantine.values import cells_of
 from flowapp.runs.load_units.selectors import line_of
 from flowapp.runs.models import Run
-from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import names_of, rule_name
+from flowapp.runs.run_kinds import run_kind_of
 from flowapp.runs.selectors import get_run
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 
-REJECTED = sorted(KEPT_BACK - {"filtered"})
+REJECTED = sorted(NOT_LOADED - {"filtered"})
 """What a replay says of the rows that it counts as rejected."""
 
 DAYS = (1, 7, 30, 90)
@@ -69,34 +69,34 @@ def _days(text: str) -> int:
 @page()
 def rows(request: HtmxRequest) -> HttpResponse:
     """The rejected rows of a pipeline or a run, for one rule or field if one is named."""
-    if "narrow" in request.GET:
-        return _narrowed(request)
-    wanted = wanted_of(request, request.GET)
-    if wanted == EntryFilter():
+    if "filter" in request.GET:
+        return _filtered(request)
+    filters = filters_of(request, request.GET)
+    if filters == EntryFilter():
         return redirect("quarantine:home", request.workspace.slug)
-    if wanted.run is not None and purpose_of(wanted.run).rows(wanted.run):
-        return _rows_it_had(request, wanted.run)
-    rules = known_rules(request.workspace, wanted)
+    if filters.run is not None and run_kind_of(filters.run).rows(filters.run):
+        return _rows_it_had(request, filters.run)
+    rules = known_rules(request.workspace, filters)
     names = {known.rule: known.name for known in rules}
     context: dict[str, Any] = {
-        "wanted": wanted,
-        "pipeline": wanted.pipeline,
-        "run": wanted.run,
+        "filters": filters,
+        "pipeline": filters.pipeline,
+        "run": filters.run,
         "statuses": STATUSES,
         "rules": names_of_rules(rules),
         "rule_names": names,
         "fields": fields_of(rules),
-        "other_fields": other_fields(rules, wanted),
+        "other_fields": other_fields(rules, filters),
         "sees_values": may_see_values(request.role),
         "narrowed": {name: value for name, value in request.GET.items() if name != "cursor"},
-        "one_pipeline": wanted.run.pipeline if wanted.run else wanted.pipeline,
+        "one_pipeline": filters.run.pipeline if filters.run else filters.pipeline,
     }
     if context["other_fields"]:
         return render_page(request, "quarantine/rows.html", context)
     try:
-        context["found"] = found = page_wanted(
+        context["found"] = found = page_filtered(
             request.workspace,
-            wanted,
+            filters,
             cursor=request.GET.get("cursor", ""),
             columns=WITHOUT_VALUES,
             previews=context["sees_values"],
@@ -108,10 +108,10 @@ def rows(request: HtmxRequest) -> HttpResponse:
     return render_page(request, "quarantine/rows.html", context)
 
 
-def _narrowed(request: HtmxRequest) -> HttpResponse:
+def _filtered(request: HtmxRequest) -> HttpResponse:
     """The address of what the boxes say: a box that is left empty narrows nothing, whereas a link may name a field
     whose name is empty."""
-    chosen = {name: value for name, value in request.GET.items() if value and name not in ("narrow", "cursor")}
+    chosen = {name: value for name, value in request.GET.items() if value and name not in ("filter", "cursor")}
     return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{urlencode(chosen)}")
 
 
@@ -125,13 +125,13 @@ def _names(request: HtmxRequest, entries: Sequence[Entry]) -> dict[str, str]:
 def _rows_it_had(request: HtmxRequest, run: Run) -> HttpResponse:
     """A run over rejected rows keeps none of its own: what it kept back stays with the run that rejected it. Which rows
     a replay has counted as rejected stands on its own page alone: a later one may have loaded them."""
-    words = purpose_of(run).over_rows
+    words = run_kind_of(run).over_rows
     if words and words.loads:
         rejected = [result for result in REJECTED if run.stored_report.row_results.get(result)]
         only = f"?result={rejected[0]}" if len(rejected) == 1 else ""
         return redirect(f"{reverse('runs:detail', args=[request.workspace.slug, run.pk])}{only}#one-by-one")
-    wanted = urlencode({"pipeline": run.pipeline.slug})
-    return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{wanted}")
+    filters = urlencode({"pipeline": run.pipeline.slug})
+    return redirect(f"{reverse('quarantine:rows', args=[request.workspace.slug])}?{filters}")
 
 
 @never_cache

@@ -1,4 +1,4 @@
-"""The pages on which rejected rows are worked on: choosing, mending, deciding, replaying, taking away."""
+"""The pages on which rejected rows are worked on: choosing, fixing, deciding, replaying, taking away."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from executors.errors import Failure
 from flowapp.accounts.access import page
 from flowapp.accounts.roles import require_values
+from flowapp.quarantine.audit_log import list_audit_log
 from flowapp.quarantine.choosing import choose_alike, choose_by_keys
 from flowapp.quarantine.deciding import decide, reach_parts
 from flowapp.quarantine.exporting import FORMATS, export_response
-from flowapp.quarantine.forms import wanted_of
-from flowapp.quarantine.journal import list_journal
+from flowapp.quarantine.forms import filters_of
 from flowapp.quarantine.models import Selection
 from flowapp.quarantine.purging import MOST_DAYS, SECONDS, purge, retention_of, rows_to_purge, set_retention
 from flowapp.quarantine.replaying import ask_for_runs, says_before_replay
 from flowapp.quarantine.values import GridRow, grid_row, standing_of
 from flowapp.runs.holds import Decider
-from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.runs.models import Run, RunKind, Trigger
 from flowapp.web.errors import status_of
 from flowapp.web.htmx import HtmxRequest, render_page
 from ir.errors import FlowError
 
 GRID_ROWS, GRID_CELLS = 50, 800
-"""Rows and cells that are shown for mending by hand; decisions are about all chosen rows. A form that sends more than
+"""Rows and cells that are shown for fixing by hand; decisions are about all chosen rows. A form that sends more than
 1,000 fields is refused."""
 DECISIONS_SHOWN = 100
 VERBS = {"ignore": "ignored", "reopen": "open again", "revert": "unchanged"}
@@ -47,7 +47,7 @@ def select(request: HtmxRequest) -> HttpResponse:
     """Freeze what was ticked, or all that is alike, and go to work on it; back to the rows where that cannot be."""
     try:
         if request.POST.get("all"):
-            chosen = choose_alike(request.workspace, wanted_of(request, request.POST), decider(request))
+            chosen = choose_alike(request.workspace, filters_of(request, request.POST), decider(request))
         else:
             chosen = choose_by_keys(request.workspace, request.POST.getlist("row"), decider(request))
     except FlowError as error:
@@ -84,7 +84,7 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
     """The first rows with their cells, how many there are of each status, and what to know before a replay."""
     statuses: dict[str, int] = {}
     standing: Counter[str] = Counter()
-    mends = 0
+    fixes = 0
     nodes: set[str] = set()
     fields: dict[str, None] = {}
     rows: list[GridRow] = []
@@ -93,7 +93,7 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
             statuses[row.status] = statuses.get(row.status, 0) + 1
             standing[standing_of(row)] += 1
             # The row of a run that loaded nothing is fixed by the next good run: there is nothing to take back.
-            mends += row.status == "fixed" and not standing_of(row)
+            fixes += row.status == "fixed" and not standing_of(row)
             nodes.add(row.node)
         shown = part.rows[: GRID_ROWS - len(rows)]
         fields |= dict.fromkeys(part.rejects.field_names(part.table, shown))
@@ -112,7 +112,7 @@ def _grid(selection: Selection, typed: Mapping[str, str]) -> dict[str, Any]:
         "can_replay": standing.pop("", 0),
         "stay": dict(standing),
         "can_ignore": statuses.get("open", 0) + statuses.get("fixed", 0),
-        "mends": mends,
+        "fixes": fixes,
     }
 
 
@@ -125,7 +125,7 @@ def as_they_are(request: HtmxRequest, selection: UUID) -> HttpResponse:
 
 @require_POST
 @page(role="editor")
-def mend(request: HtmxRequest, selection: UUID) -> HttpResponse:
+def fix(request: HtmxRequest, selection: UUID) -> HttpResponse:
     """Put in the cells of the grid that were changed."""
     found = _get(request, selection)
     cells = _typed(found, {name: str(value) for name, value in request.POST.items() if name.startswith("cell|")})
@@ -136,7 +136,7 @@ def mend(request: HtmxRequest, selection: UUID) -> HttpResponse:
         done = decide(found, "fix", decider(request), request.POST.get("reason", ""), cells)
     except FlowError as error:
         return _show(request, found, error, "cells")
-    _tell(request, done.changed, done.left_out, "fixed")
+    _show_result(request, done.changed, done.excluded, "fixed")
     return _again(request, found)
 
 
@@ -166,7 +166,7 @@ def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
     return _run(
         request,
         selection,
-        Purpose.MEND,
+        RunKind.FIX,
         "compute",
         column=request.POST.get("field", ""),
         expression=request.POST.get("expression", ""),
@@ -177,20 +177,20 @@ def compute(request: HtmxRequest, selection: UUID) -> HttpResponse:
 @require_POST
 @page(role="editor")
 def recheck(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    return _run(request, selection, Purpose.RECHECK, "check")
+    return _run(request, selection, RunKind.RECHECK, "check")
 
 
 @require_POST
 @page(role="editor")
 def replay(request: HtmxRequest, selection: UUID) -> HttpResponse:
     """`overwrite` are the keys of the rows that were ticked."""
-    return _run(request, selection, Purpose.REPLAY, "replay", overwrite=request.POST.getlist("overwrite"))
+    return _run(request, selection, RunKind.REPLAY, "replay", overwrite=request.POST.getlist("overwrite"))
 
 
 @require_POST
 @page(role="editor")
 def change(request: HtmxRequest, selection: UUID) -> HttpResponse:
-    """Ignore all rows, or take that or their mends back."""
+    """Ignore all rows, or take that or their fixes back."""
     found, verb = _get(request, selection), request.POST.get("verb", "")
     if verb not in VERBS:
         raise Http404("Unknown decision.")
@@ -198,7 +198,7 @@ def change(request: HtmxRequest, selection: UUID) -> HttpResponse:
         done = decide(found, cast("Any", verb), decider(request), request.POST.get("reason", ""))
     except FlowError as error:
         return _show(request, found, error, "leave")
-    _tell(request, done.changed, done.left_out, VERBS[verb])
+    _show_result(request, done.changed, done.excluded, VERBS[verb])
     return _again(request, found)
 
 
@@ -216,7 +216,7 @@ def export(request: HtmxRequest) -> HttpResponseBase:
     kind = request.GET.get("file", "csv")
     if kind not in FORMATS:
         raise Http404("Unknown format.")
-    return export_response(request, request.workspace, wanted_of(request, request.GET), kind, decider(request))
+    return export_response(request, request.workspace, filters_of(request, request.GET), kind, decider(request))
 
 
 @require_http_methods(["GET", "POST"])
@@ -225,7 +225,7 @@ def purging(request: HtmxRequest) -> HttpResponse:
     """What is kept for how long, and throwing it away: first it says what would go."""
     context: dict[str, Any] = {
         "kept_days": retention_of(request.workspace),
-        "journal": list_journal(request.workspace, DECISIONS_SHOWN),
+        "audit_log": list_audit_log(request.workspace, DECISIONS_SHOWN),
     }
     if request.method == "POST":
         if "keep" in request.POST:
@@ -233,7 +233,7 @@ def purging(request: HtmxRequest) -> HttpResponse:
             set_retention(request.workspace, _days_in(days) or None, decider(request))
             messages.success(request, "Retention saved.")
             return redirect("quarantine:purge", request.workspace.slug)
-        wanted, days = wanted_of(request, request.POST), request.POST.get("older", "")
+        filters, days = filters_of(request, request.POST), request.POST.get("older", "")
         reason = request.POST.get("reason", "").strip()
         count = _days_in(days)
         if count is None or not reason:
@@ -243,15 +243,15 @@ def purging(request: HtmxRequest) -> HttpResponse:
                 hint="Give a reason. It is stored.",
             )
         if "sure" in request.POST:
-            done = purge(request.workspace, wanted, count, decider(request), reason, seconds=SECONDS)
+            done = purge(request.workspace, filters, count, decider(request), reason, seconds=SECONDS)
             rest = "" if done.is_whole else " so far. The purge continues; see below"
             messages.success(request, f"{done.entries:,} entries purged{rest}.")
             return redirect("quarantine:purge", request.workspace.slug)
         context |= {
-            "would_go": rows_to_purge(request.workspace, wanted, count),
+            "would_go": rows_to_purge(request.workspace, filters, count),
             "older": days,
             "reason": reason,
-            "wanted": wanted,
+            "filters": filters,
         }
     return render_page(request, "quarantine/purge.html", context)
 
@@ -294,12 +294,12 @@ def _again(request: HtmxRequest, selection: Selection) -> HttpResponse:
     return _to(request, selection)
 
 
-def _run(request: HtmxRequest, key: UUID, purpose: Purpose, at: str, **options: Any) -> HttpResponse:
+def _run(request: HtmxRequest, key: UUID, kind: RunKind, at: str, **options: Any) -> HttpResponse:
     """`at` is the part of the page that asks for it."""
     found = _get(request, key)
     reason = request.POST.get("reason", "")
     try:
-        runs: list[Run] = ask_for_runs(purpose, found, Trigger.MANUAL, decider(request), reason=reason, **options)
+        runs: list[Run] = ask_for_runs(kind, found, Trigger.MANUAL, decider(request), reason=reason, **options)
     except FlowError as error:
         return _show(request, found, error, at)
     for other in runs[1:]:
@@ -307,12 +307,12 @@ def _run(request: HtmxRequest, key: UUID, purpose: Purpose, at: str, **options: 
     return redirect("runs:detail", request.workspace.slug, runs[0].pk)
 
 
-def _tell(request: HtmxRequest, changed: int, left_out: int, what: str) -> None:
+def _show_result(request: HtmxRequest, changed: int, excluded: int, what: str) -> None:
     if changed:
         messages.success(request, f"{changed:,} {'row is' if changed == 1 else 'rows are'} {what}.")
-    if left_out:
+    if excluded:
         messages.warning(
             request,
-            f"{left_out:,} {'row stays' if left_out == 1 else 'rows stay'} as they are: somebody has changed them "
+            f"{excluded:,} {'row stays' if excluded == 1 else 'rows stay'} as they are: somebody has changed them "
             "meanwhile, or what they are does not allow it.",
         )

@@ -60,10 +60,10 @@ class RunsOfPipeline(APIView):
         `refuse` answers 409 when a run is under way or waits.
         """
         pipeline = get_pipeline(request.workspace, slug)
-        wish = RunRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        wanted = dict(wish.validated_data)
-        run = QUEUES[wanted.pop("purpose")](pipeline, Trigger.API, user=author_of(request), **wanted)
+        body = RunRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        wanted = dict(body.validated_data)
+        run = QUEUES[wanted.pop("kind")](pipeline, Trigger.API, user=author_of(request), **wanted)
         return Response(RunSummarySerializer(run).data, status.HTTP_202_ACCEPTED)
 
 
@@ -86,9 +86,9 @@ class ApproveRun(APIView):
     @extend_schema(request=ApproveRequest, responses={202: RunSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
         """Approve a held run, so that a worker loads what it has staged. 409 for all but the first who decides."""
-        found, wish = get_run(request.workspace, run), ApproveRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        approved = approve_run(found, decider_of(request), **wish.validated_data)
+        found, body = get_run(request.workspace, run), ApproveRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        approved = approve_run(found, decider_of(request), **body.validated_data)
         return Response(run_json(approved, sees_values=may_see_values(request.role)), status.HTTP_202_ACCEPTED)
 
 
@@ -96,9 +96,9 @@ class DiscardRun(APIView):
     @extend_schema(request=DiscardRequest, responses={200: RunSerializer, 409: ProblemSerializer})
     def post(self, request: Request, run: UUID) -> Response:
         """Give up what a held run has staged. 409 for all but the first who decides."""
-        found, wish = get_run(request.workspace, run), DiscardRequest(data=request.data)
-        wish.is_valid(raise_exception=True)
-        discarded = discard_run(found, decider_of(request), **wish.validated_data)
+        found, body = get_run(request.workspace, run), DiscardRequest(data=request.data)
+        body.is_valid(raise_exception=True)
+        discarded = discard_run(found, decider_of(request), **body.validated_data)
         return Response(run_json(discarded, sees_values=may_see_values(request.role)))
 
 

@@ -7,7 +7,7 @@ from django.db.models.signals import post_delete
 
 from flowapp.registrations import Registers
 
-ENDING_RUNS = "runs' ends"
+RUN_OUTCOMES = "runs' ends"
 """The thread of what asks the targets of runs that others wait for."""
 
 
@@ -46,8 +46,8 @@ class RunsConfig(Registers, AppConfig):
             periodic.Task("watch workers", watch_workers, 10),
             periodic.Task("watch the queue", watch_queue, 60),
             periodic.Task("delete old samples", lambda _: retained.SAMPLES.delete(), 300),
-            periodic.Task("take back lost runs", lambda _: take_back_lost(), thread=ENDING_RUNS),
-            periodic.Task("expire holds", lambda _: expire_holds(), 60, ENDING_RUNS),
+            periodic.Task("take back lost runs", lambda _: take_back_lost(), thread=RUN_OUTCOMES),
+            periodic.Task("expire holds", lambda _: expire_holds(), 60, RUN_OUTCOMES),
             periodic.Task("drop old row samples", lambda _: janitor.drop_old_row_samples(), 3600, periodic.CLEARING_UP),
             periodic.Task("sweep staging", lambda _: janitor.sweep_staging(), 3600, periodic.CLEARING_UP),
         )

@@ -17,13 +17,13 @@ from flowapp.connections.services import refuse_control_databases, resolve_conne
 from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
-from flowapp.runs.holds import kept_of
-from flowapp.runs.leases import Claim, LeaseKeeper, claim_run
-from flowapp.runs.models import RESTING, Purpose, Run, Trigger
+from flowapp.runs.holds import approved_loads
+from flowapp.runs.leases import Claim, LeaseRenewer, claim_run
+from flowapp.runs.models import RESTING, Run, RunKind, Trigger
 from flowapp.runs.outcomes import cancelled, end_badly, end_well
 from flowapp.runs.ports import make_ports
-from flowapp.runs.purposes import Engine, purpose_of
 from flowapp.runs.recovery import adopt_inline, take_back_lost
+from flowapp.runs.run_kinds import Engine, run_kind_of
 from flowapp.runs.services import IfBusy, cancel_run, queue_preview, queue_run
 from ir.errors import FlowError
 
@@ -33,7 +33,7 @@ LOOK_AGAIN_SECONDS = 0.5
 
 def engine_for(run: Run) -> Engine:
     """The real engine of what the run is for."""
-    return purpose_of(run).engine
+    return run_kind_of(run).engine
 
 
 def execute_claimed(
@@ -54,7 +54,7 @@ def execute_claimed(
     except FlowError as error:  # saved by a release that knew more, or allowed more
         end_badly(claim, run, error)
         return error
-    keeper = LeaseKeeper(claim, minutes * 60)
+    keeper = LeaseRenewer(claim, minutes * 60)
     keeper.start()
     try:
         ended_by = _attempt(claim, run, engine or engine_for(run), keeper, can_wait)
@@ -66,7 +66,7 @@ def execute_claimed(
         keeper.stop()
 
 
-def _attempt(claim: Claim, run: Run, engine: Engine, keeper: LeaseKeeper, can_wait: bool) -> FlowError | None:
+def _attempt(claim: Claim, run: Run, engine: Engine, keeper: LeaseRenewer, can_wait: bool) -> FlowError | None:
     """The run's edge: whatever is raised in here ends this attempt, and nothing else."""
     try:
         if run.cancel_requested:
@@ -107,10 +107,10 @@ def make_job(claim: Claim, run: Run, can_wait: bool) -> RunJob:
         connections=connections,
         webhooks=resolve_webhooks(run.workspace, document),
         files_folder=settings.FILES_ROOT / run.workspace.slug,
-        approved=kept_of(run),
-        backup=purpose_of(run).backup(run),
-        rows=purpose_of(run).rows(run),
-        waited=run.waits if can_wait and run.may_wait_for_files and purpose_of(run).counts else None,
+        approved=approved_loads(run),
+        backup=run_kind_of(run).backup(run),
+        rows=run_kind_of(run).rows(run),
+        waited=run.waits if can_wait and run.may_wait_for_files and run_kind_of(run).counts else None,
     )
 
 
@@ -127,17 +127,17 @@ def run_inline(
 
     Runs that an earlier such process left behind when it was killed are finished first. Raises as `queue_run` does.
     """
-    finish_left_behind(pipeline, Purpose.LOAD, engine)
+    finish_left_behind(pipeline, RunKind.LOAD, engine)
     run = queue_run(pipeline, trigger, if_busy=if_busy, load_again=load_again, user=user, send=False)
     return run_to_end(run, engine)
 
 
-def finish_left_behind(pipeline: Pipeline, purpose: Purpose, engine: Engine | None) -> None:
+def finish_left_behind(pipeline: Pipeline, kind: RunKind, engine: Engine | None) -> None:
     """Finish the runs of a pipeline that an earlier process left when it was killed, before one that this process is to
-    execute. `engine` is for runs of that purpose; others need their own."""
+    execute. `engine` executes runs of that kind; others use their own."""
     take_back_lost(pipeline)
     for left_behind in adopt_inline(pipeline):
-        run_to_end(left_behind, engine if left_behind.purpose == purpose else None)
+        run_to_end(left_behind, engine if left_behind.kind == kind else None)
 
 
 def preview_inline(pipeline: Pipeline, *, trigger: Trigger = Trigger.CLI, engine: Engine | None = None) -> Run:

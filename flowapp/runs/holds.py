@@ -84,13 +84,13 @@ def hold_run(claim: Claim, run: Run, held: Held) -> None:
         )
 
 
-def kept_of(run: Run) -> dict[str, StagedLoad]:
+def approved_loads(run: Run) -> dict[str, StagedLoad]:
     """What was staged and approved, by target node: the newest of each."""
     approved = HeldLoad.objects.filter(run=run, decision=Decision.APPROVED).order_by("attempt")
     return {hold.node: StagedLoad.from_json(hold.kept) for hold in approved}
 
 
-def is_kept(run: Run, attempt: int) -> bool:
+def is_pending(run: Run, attempt: int) -> bool:
     """Whether the staging of an attempt waits for a decision, or to be loaded."""
     return HeldLoad.objects.filter(run=run, attempt=attempt, decision__in=("", Decision.APPROVED)).exists()
 

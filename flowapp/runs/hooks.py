@@ -27,7 +27,7 @@ from flowapp.runs.broker import send_hook
 from flowapp.runs.models import CommitRecord, Run, RunLog, State
 from flowapp.runs.stored_report import StoredReport, redacted_hook
 from ir.errors import FlowError
-from ir.hooks.base import PlacedHook
+from ir.hooks.base import TargetHook
 from ir.nodes import Target
 
 STAGE = "postHook"
@@ -148,22 +148,27 @@ def _execute(run: Run, hook: HookReport) -> HookReport:
     """The hook with what came of it; what keeps it from running at all is its result too."""
     try:
         job = _job(run)
-        target, placed = _placed(job, hook.id)
+        target, target_hook = _target_hook(job, hook.id)
         counts = run.nodes.get(node=target.id).counts
         with _interruptible() as interruption:
-            report = rerun_hook(job, target, placed, counts, interruption)
+            report = rerun_hook(job, target, target_hook, counts, interruption)
         if report.state == "succeeded":
             # After the marker in the target, which is what counts.
             commit = CommitRecord.objects.get(run=run, node=target.id)
-            commit.hooks_done = [*commit.hooks_done, placed.id]
+            commit.hooks_done = [*commit.hooks_done, target_hook.id]
             commit.save(update_fields=["hooks_done"])
     except FlowError as error:
         return replace(hook, state="failed", message=redact(f"{error.message} [{error.code}] {error.hint}"))
     return redacted_hook(report)
 
 
-def _placed(job: RunJob, slug: str) -> tuple[Target, PlacedHook]:
-    return next((target, placed) for target in job.pipeline.targets() for placed in target.hooks() if placed.id == slug)
+def _target_hook(job: RunJob, slug: str) -> tuple[Target, TargetHook]:
+    return next(
+        (target, target_hook)
+        for target in job.pipeline.targets()
+        for target_hook in target.hooks()
+        if target_hook.id == slug
+    )
 
 
 def _job(run: Run) -> RunJob:

@@ -9,7 +9,7 @@ from executors.target_database import drop_dead_staging, drop_expired_rows
 from flowapp.alerts.services import raise_alert
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES, resolve
-from flowapp.runs.holds import is_kept
+from flowapp.runs.holds import is_pending
 from flowapp.runs.models import ACTIVE, Run, State
 from ir.errors import FlowError
 
@@ -54,6 +54,6 @@ def is_dead(run_id: str, attempt: int) -> bool:
         run = Run.objects.only("state", "attempt").get(pk=UUID(run_id))
     except (Run.DoesNotExist, ValueError):
         return False
-    if run.state in ACTIVE and is_kept(run, attempt):
+    if run.state in ACTIVE and is_pending(run, attempt):
         return False
     return attempt < run.attempt or run.state != State.RUNNING

@@ -78,7 +78,7 @@ def _take(due: QuerySet[Run], owner: str) -> int:
         lease_until=from_now(settings.LEASE_SECONDS),
         started_at=Coalesce(F("started_at"), Now()),
         step="",
-        ending="",
+        outcome="",
         error_code="",
         error_node="",
         error_message="",
@@ -109,7 +109,7 @@ def take_over(run: Run, owner: str) -> Claim | None:
     return Claim(run.pk, run.pipeline_id, run.attempt, token, owner)
 
 
-_keepers: set[LeaseKeeper] = set()
+_keepers: set[LeaseRenewer] = set()
 
 
 def interrupt_all() -> None:
@@ -118,7 +118,7 @@ def interrupt_all() -> None:
         keeper.release()
 
 
-class LeaseKeeper(threading.Thread):
+class LeaseRenewer(threading.Thread):
     """Renews a claim's lease, and ends the run when a person, the time limit or another owner says so.
 
     It is the engine's `Cancellation`: the engine asks by `check`, and is interrupted again and again until it left.

@@ -42,25 +42,25 @@ class Trigger(models.TextChoices):
     API = "api"
 
 
-class Purpose(models.TextChoices):
-    """What a run is for. `flowapp.runs.purposes` says what executes it."""
+class RunKind(models.TextChoices):
+    """What a run is for. `flowapp.runs.run_kinds` says what executes it."""
 
     LOAD = "load"
     PREVIEW = "preview"
     RESTORE = "restore"
     REPLAY = "replay"
     RECHECK = "recheck"
-    MEND = "mend"
+    FIX = "fix"
     SAMPLE = "sample"
 
 
-COUNTED = (Purpose.LOAD, Purpose.RESTORE, Purpose.REPLAY)
-"""Purposes of what counts as a run of its pipeline: one at a time, shown as its last one, worth an alert."""
+COUNTED = (RunKind.LOAD, RunKind.RESTORE, RunKind.REPLAY)
+"""Kinds that count as runs of their pipeline: one at a time, shown as its last one, worth an alert."""
 
 
 class CountedRuns(models.Manager["Run"]):
     def get_queryset(self) -> models.QuerySet[Run]:
-        return super().get_queryset().filter(purpose__in=COUNTED)
+        return super().get_queryset().filter(kind__in=COUNTED)
 
 
 class Run(models.Model):
@@ -82,7 +82,7 @@ class Run(models.Model):
     version = models.ForeignKey("pipelines.PipelineVersion", models.RESTRICT, related_name="runs", null=True)
     draft_document = models.TextField(blank=True, default="")
     number = models.BigIntegerField()
-    purpose = models.CharField(max_length=16, choices=Purpose.choices, default=Purpose.LOAD)
+    kind = models.CharField(max_length=16, choices=RunKind.choices, default=RunKind.LOAD)
     state = models.CharField(max_length=32, choices=State.choices, default=State.QUEUED)
     trigger = models.CharField(max_length=16, choices=Trigger.choices)
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -98,7 +98,7 @@ class Run(models.Model):
     lease_until = models.DateTimeField(null=True)
     may_have_committed = models.BooleanField(default=False)
     finishing = models.BooleanField(default=False)
-    ending = models.CharField(max_length=32, choices=State.choices, blank=True)
+    outcome = models.CharField(max_length=32, choices=State.choices, blank=True)
     cancel_requested = models.BooleanField(default=False)
 
     queued_at = models.DateTimeField()
@@ -131,7 +131,7 @@ class Run(models.Model):
             models.UniqueConstraint(
                 fields=["pipeline"],
                 name="one_running_run",
-                condition=models.Q(state__in=OCCUPYING, purpose__in=COUNTED),
+                condition=models.Q(state__in=OCCUPYING, kind__in=COUNTED),
             ),
         )
         indexes = (
@@ -210,8 +210,8 @@ class NodeRun(models.Model):
 
 
 class RuleCount(models.Model):
-    """How often one rule was violated in the newest attempt of a run, of how many rows that it `judged`; zero is kept
-    too. Of implicit rules it is not known how many rows they looked at."""
+    """How often one rule was violated in the newest attempt of a run, of how many rows that it `evaluated`; zero is
+    kept too. Of implicit rules it is not known how many rows they looked at."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
     run = models.ForeignKey(Run, models.CASCADE, related_name="rules")

@@ -20,20 +20,20 @@ from flowapp.logs import redact
 from flowapp.pipelines.documents import read_document
 from flowapp.processes.heartbeats import process_name
 from flowapp.runs.broker import send_next_of
-from flowapp.runs.holds import drop_approved, hold_run, kept_of
+from flowapp.runs.holds import approved_loads, drop_approved, hold_run
 from flowapp.runs.leases import Claim, WorkerStopping, claim_run
 from flowapp.runs.load_units.models import UnitState
 from flowapp.runs.load_units.services import finish_units, release_units, undo_units
 from flowapp.runs.models import CLAIMABLE, Run, State
-from flowapp.runs.purposes import purpose_of
 from flowapp.runs.reports import save_commit, save_report
 from flowapp.runs.row_count_anomalies import watch_row_counts
+from flowapp.runs.run_kinds import run_kind_of
 from flowapp.runs.targets import fence_and_find, has_loaded_all
 from ir.errors import FlowError
 
 logger = logging.getLogger(__name__)
 BUSY_SECONDS = 5.0
-PARK_SECONDS = 10.0
+DEFER_SECONDS = 10.0
 LONGEST_BACKOFF = 3600.0
 LOSSES_FORGIVEN = 1
 
@@ -47,7 +47,7 @@ def end_well(claim: Claim, run: Run, report: RunReport) -> None:
         _end(claim, run, state, save_report(run, report), None)
         # What was loaded the engine has told; an earlier attempt may have claimed what this one did not find any more.
         release_units(run, UnitState.PENDING, "")
-    if purpose_of(run).loads:
+    if run_kind_of(run).loads:
         resolve_by("run.succeeded", pipeline_id=run.pipeline_id, by=run)
         if state != State.LOADED_HOOK_FAILED:
             resolve_by("hooks.done", pipeline_id=run.pipeline_id)
@@ -81,19 +81,19 @@ def _end_badly(claim: Claim, run: Run, error: FlowError) -> None:
     if isinstance(error, Held):
         hold_run(claim, run, error)
     elif isinstance(error, TargetBusy):
-        put_back(claim, run, error, BUSY_SECONDS)
+        requeue(claim, run, error, BUSY_SECONDS)
     elif isinstance(error, WorkerStopping):
-        put_back(claim, run, error, 0)
+        requeue(claim, run, error, 0)
     elif isinstance(error, WaitForFiles):
-        put_back(claim, run, error, error.minutes * 60, state=State.WAITING, waits=F("waits") + 1)
+        requeue(claim, run, error, error.minutes * 60, state=State.WAITING, waits=F("waits") + 1)
     elif isinstance(error, Cancelled):
-        settle(claim, run, _outcome_of(error), error)
+        finalize(claim, run, _outcome_of(error), error)
     elif is_loss(error):
         end_lost(claim, run, error)
     elif isinstance(error, Transient) and run.failures + 1 < run.max_attempts:
-        put_back(claim, run, error, backoff(run), failures=F("failures") + 1)
+        requeue(claim, run, error, backoff(run), failures=F("failures") + 1)
     else:
-        settle(claim, run, State.FAILED, error)
+        finalize(claim, run, State.FAILED, error)
 
 
 def _fence_ahead(error: LeaseLost) -> Terminal:
@@ -124,14 +124,14 @@ def end_lost(claim: Claim, run: Run, error: FlowError) -> None:
             pipeline=run.pipeline,
             run=run,
         )
-        put_back(claim, run, error, 0, losses=F("losses") + 1)
+        requeue(claim, run, error, 0, losses=F("losses") + 1)
         return
     twice = Terminal(
         "worker.lost_twice",
         f"Two workers stopped during this run. The last one: {error.message}",
         hint="The run may need more memory than the workers have. See their logs.",
     )
-    settle(claim, run, State.FAILED, twice)
+    finalize(claim, run, State.FAILED, twice)
 
 
 def backoff(run: Run) -> float:
@@ -141,13 +141,13 @@ def backoff(run: Run) -> float:
     return float(min(retry.initial_seconds * growth, LONGEST_BACKOFF))
 
 
-def put_back(
+def requeue(
     claim: Claim, run: Run, error: FlowError, seconds: float, *, state: State = State.QUEUED, **changes: Any
 ) -> None:
     """Back into the queue, due in so many seconds. What was approved stays ahead of all other runs."""
     # An inline run is not sent: its own process, or the next of its kind, takes it up.
     at_once = seconds <= 0 and run.sent_at is not None
-    if kept_of(run):
+    if approved_loads(run):
         state = State.APPROVED
     changes |= {
         "state": state,
@@ -167,7 +167,7 @@ def put_back(
         transaction.on_commit(lambda: send_next_of(run.pipeline_id))
 
 
-def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
+def finalize(claim: Claim, run: Run, outcome: State, error: FlowError) -> None:
     """Fail or cancel a run, but not before its targets have said that it has not committed after all."""
     run.refresh_from_db()
     commits: list[LoadCommit] = []
@@ -175,7 +175,7 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
         try:
             commits = fence_and_find(run)
         except FlowError as trouble:
-            _park(claim, run, ending, error, trouble)
+            _defer(claim, run, outcome, error, trouble)
             return
         resolve_by("fence.raised", pipeline_id=run.pipeline_id)
     if commits and has_loaded_all(run, commits):
@@ -186,10 +186,10 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
         for commit in commits:
             save_commit(run, commit)
         # The engine has marked files that are wrong themselves as failed; the next run may load all others.
-        release_units(run, UnitState.PENDING, "" if ending == State.CANCELLED else error.message)
-        _end(claim, run, ending, {}, error)
+        release_units(run, UnitState.PENDING, "" if outcome == State.CANCELLED else error.message)
+        _end(claim, run, outcome, {}, error)
         # With the state: a process that dies in between would leave a failed run that nobody is told of.
-        if ending == State.FAILED and purpose_of(run).counts:
+        if outcome == State.FAILED and run_kind_of(run).counts:
             raise_alert(
                 "run.failed",
                 "error",
@@ -201,16 +201,16 @@ def settle(claim: Claim, run: Run, ending: State, error: FlowError) -> None:
     drop_approved(run)
 
 
-def _park(claim: Claim, run: Run, ending: State, error: FlowError, trouble: FlowError) -> None:
+def _defer(claim: Claim, run: Run, outcome: State, error: FlowError, trouble: FlowError) -> None:
     """A target cannot be asked: the run stays running under an expiring lease, and is settled when it answers."""
-    changes = {"ending": ending, "lease_owner": "", "lease_until": from_now(PARK_SECONDS), **_error_fields(error)}
+    changes = {"outcome": outcome, "lease_owner": "", "lease_until": from_now(DEFER_SECONDS), **_error_fields(error)}
     with transaction.atomic():
         if not claim.held().update(**changes):
             raise claim.lost()
         raise_alert(
             "target.unreachable_for_fence",
             "error",
-            f"{run.pipeline} cannot finish as {ending}: its target does not answer whether the load was committed "
+            f"{run.pipeline} cannot finish as {outcome}: its target does not answer whether the load was committed "
             f"({trouble.code}).",
             "Make the target available again. The run then finishes automatically.",
             pipeline=run.pipeline,
@@ -222,27 +222,27 @@ def _finish_loaded(claim: Claim, run: Run, commits: Sequence[LoadCommit], error:
     """All targets have committed, so the run has not failed: one more attempt finishes what is undone, files above
     all. If that came to nothing too, the numbers of the commit markers are the run's result."""
     if not run.finishing:
-        put_back(claim, run, error, 0, finishing=True)
+        requeue(claim, run, error, 0, finishing=True)
         return
-    purpose = purpose_of(run)
+    kind = run_kind_of(run)
     report = report_commits(
         read_document(run.document),
         commits,
         error,
-        runs_post_hooks=purpose.runs_post_hooks,
-        restored=purpose.backup(run),
+        runs_post_hooks=kind.runs_post_hooks,
+        restored=kind.backup(run),
     )
     with transaction.atomic():
         claim.guard()
         for commit in commits:
             save_commit(run, commit)
-            _settle_files(run, commit)
+            _finalize_files(run, commit)
         release_units(run, UnitState.PENDING, "")
         watch_row_counts(run, report)
         _end(claim, run, _loaded_state(report), save_report(run, report), None)
 
 
-def _settle_files(run: Run, commit: LoadCommit) -> None:
+def _finalize_files(run: Run, commit: LoadCommit) -> None:
     """What became of files, from the marker alone. A restore has taken the loads of some back."""
     restore = commit.record.restore
     if restore is None:
@@ -260,7 +260,7 @@ def _end(claim: Claim, run: Run, state: State, reported: Mapping[str, Any], erro
         lease_owner="",
         lease_until=None,
         step="",
-        ending="",
+        outcome="",
         may_have_committed=False,
         **_error_fields(error),
     )
@@ -302,7 +302,7 @@ def end_queued(run_id: UUID | str) -> None:
         return
     if waiting.update(due_at=Now()) and (claim := claim_run(str(run_id), process_name())):
         run = Run.objects.select_related("pipeline", "version", "workspace").get(pk=run_id)
-        settle(claim, run, State.CANCELLED, cancelled())
+        finalize(claim, run, State.CANCELLED, cancelled())
 
 
 def cancelled() -> Cancelled:

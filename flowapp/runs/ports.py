@@ -14,7 +14,7 @@ from executors.model import NodeReport, SourceFile
 from executors.ports import NewestFile, Ports
 from flowapp.alerts.services import raise_alert
 from flowapp.logs import redact
-from flowapp.runs.leases import Claim, LeaseKeeper
+from flowapp.runs.leases import Claim, LeaseRenewer
 from flowapp.runs.load_units import services as load_units
 from flowapp.runs.load_units.selectors import failed_names, newest_loaded
 from flowapp.runs.models import CommitRecord, Run, RunLog
@@ -26,7 +26,7 @@ LOG_LENGTH = 2000
 Level = Literal["info", "warning", "error"]
 
 
-def make_ports(claim: Claim, run: Run, keeper: LeaseKeeper) -> Ports:
+def make_ports(claim: Claim, run: Run, keeper: LeaseRenewer) -> Ports:
     """The ports of one attempt."""
     return Ports(
         events=DatabaseEvents(claim, run),

@@ -13,8 +13,8 @@ from flowapp.runs.durations import idle_seconds_of, seconds_of
 from flowapp.runs.hooks import can_run_again
 from flowapp.runs.models import ACTIVE, CLAIMABLE, RESTING, Run, State
 from flowapp.runs.previews import present_effects
-from flowapp.runs.purposes import purpose_of
 from flowapp.runs.row_balance import RowBalance, row_balance_of
+from flowapp.runs.run_kinds import run_kind_of
 from flowapp.runs.selectors import list_log, run_ahead, run_document
 from flowapp.runs.sent_statements import sent_by
 from ir.errors import FlowError
@@ -30,7 +30,7 @@ class Step:
     """`done`, `now` or `to come`"""
 
 
-_LEFT_OUT = ("rowsReplaced", "rowsBehindMark", "rowsSuppressed")
+_EXCLUDED = ("rowsReplaced", "rowsBehindMark", "rowsSuppressed")
 """What a target leaves out itself; its filtered rows are those of the nodes before it."""
 
 
@@ -46,10 +46,10 @@ class NodeBar:
     failed: bool
 
     @property
-    def left_out(self) -> int:
+    def excluded(self) -> int:
         """The rows that came in and neither went out nor broke a rule here."""
         counts = self.counts or {}
-        return sum(counts.get(key) or 0 for key in (_LEFT_OUT if self.kind == "target" else ("rowsFiltered",)))
+        return sum(counts.get(key) or 0 for key in (_EXCLUDED if self.kind == "target" else ("rowsFiltered",)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,11 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
     log_is_cut = len(newest) > LOG_LINES_SHOWN and not whole_log
     return {
         "run": run,
-        "purpose": purpose_of(run),
+        "run_kind": run_kind_of(run),
         "document": document,
         "hooks": (hooks := _hooks(run)),
         "backups": list(run.backups.all()),
-        "marks": _marks(run),
+        "watermark_nodes": _watermark_nodes(run),
         "hook_under_way": any(row.under_way for row in hooks),
         "is_active": run.state in ACTIVE and run.state not in RESTING,
         "is_held": run.state == State.HELD,
@@ -92,8 +92,8 @@ def present_run(run: Run, *, whole_log: bool = False, sees_values: bool = False)
     }
 
 
-def _marks(run: Run) -> list[str]:
-    """The targets that follow a mark."""
+def _watermark_nodes(run: Run) -> list[str]:
+    """The targets that follow a watermark."""
     try:
         targets = read_document(run.document).targets()
     except FlowError:
@@ -111,7 +111,7 @@ def _hooks(run: Run) -> list[HookRow]:
 
 def _steps(run: Run) -> list[Step]:
     """A step that this kind of run does not know is shown alone, by its own name."""
-    known = list_steps(purpose_of(run).kind)
+    known = list_steps(run_kind_of(run).name)
     if run.step and run.step not in {step.name for step in known}:
         return [Step(run.step.capitalize(), "now")]
     shown = [step for step in known if not step.occasional or step.name == run.step]
@@ -125,7 +125,7 @@ def _row_balances(document: dict[str, Any]) -> list[tuple[dict[str, Any], RowBal
 
 def _bars(run: Run, document: dict[str, Any]) -> list[NodeBar]:
     counted = {node["id"]: node for node in document["nodes"]}
-    kinds = _kinds(run) if purpose_of(run).loads else {}
+    kinds = _kinds(run) if run_kind_of(run).loads else {}
     kinds |= {name: node["kind"] for name, node in counted.items()}
     longest = max((node["durationMs"] for node in counted.values()), default=0) or 1
     return [

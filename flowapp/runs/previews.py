@@ -16,7 +16,7 @@ KINDS = {
     "suppressed": "older than in the table",
 }
 """What becomes of rows, by the names of the counts, in words. The first four are always told."""
-ALWAYS_TOLD = 4
+ALWAYS_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def present_effects(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _counts(effect: Mapping[str, Any]) -> list[tuple[str, str, int]]:
     counts = [(kind, words, effect[f"rows{kind.title()}"]) for kind, words in KINDS.items()]
-    return [count for place, count in enumerate(counts) if count[2] or place < ALWAYS_TOLD]
+    return [count for place, count in enumerate(counts) if count[2] or place < ALWAYS_SHOWN]
 
 
 def _columns(keys: Mapping[str, Any] | None) -> list[Bar]:

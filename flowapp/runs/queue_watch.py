@@ -41,7 +41,7 @@ def resend_queued(_: datetime) -> int:
 def _is_held_back() -> Q:
     """A run that counts and whose pipeline has a running one, or one that is held or just approved."""
     busy = Run.counted.filter(state__in=OCCUPYING).values("pipeline")
-    return Q(pipeline__in=busy, purpose__in=COUNTED) & ~Q(state=State.APPROVED)
+    return Q(pipeline__in=busy, kind__in=COUNTED) & ~Q(state=State.APPROVED)
 
 
 def watch_workers(_: datetime) -> None:
@@ -56,7 +56,7 @@ def watch_workers(_: datetime) -> None:
             "workers.none",
             "error",
             f"No worker is running; {wait}.",
-            f"Start a worker (`flow up` does){_OR_TELL}",
+            f"Start a worker (`flow up` does){_OR_ASK}",
             workspace=workspace,
         )
 
@@ -65,8 +65,8 @@ def watch_queue(_: datetime) -> None:
     """Tell when workers live and yet a run that nothing holds back is not taken."""
     stuck = Run.objects.filter(state__in=CLAIMABLE, due_at__lt=from_now(-STUCK_SECONDS)).exclude(sent_at=None)
     concerned = _concerned(stuck.exclude(_is_held_back()))
-    told = Alert.objects.filter(kind="queue.stuck").exclude(state=AlertState.RESOLVED)
-    for over in told.exclude(workspace__in=[workspace for workspace, _ in concerned]):
+    open_alerts = Alert.objects.filter(kind="queue.stuck").exclude(state=AlertState.RESOLVED)
+    for over in open_alerts.exclude(workspace__in=[workspace for workspace, _ in concerned]):
         resolve_by("queue.empty", workspace_id=over.workspace_id)
     if not count_alive("worker"):
         return
@@ -76,16 +76,16 @@ def watch_queue(_: datetime) -> None:
             "queue.stuck",
             "warning",
             f"{who} waiting for over {STUCK_SECONDS / 60:g} min.",
-            f"All workers may be busy. Add a worker, or check the broker{_OR_TELL}",
+            f"All workers may be busy. Add a worker, or check the broker{_OR_ASK}",
             workspace=workspace,
         )
 
 
-_OR_TELL = ", or ask the administrator of this installation."
+_OR_ASK = ", or ask the administrator of this installation."
 
 
 def _concerned(waiting: QuerySet[Run]) -> list[tuple[Workspace, int]]:
-    """Each workspace of which runs wait, with how many of its own; and, for it can mend it, the one that the
+    """Each workspace of which runs wait, with how many of its own; and, for it can fix it, the one that the
     installation began with. None is told anything of another's runs but that there are some."""
     counts = dict(waiting.order_by().values_list("workspace").annotate(Count("pk")))
     if not counts:

@@ -14,7 +14,7 @@ from flowapp.pipelines.models import Pipeline
 from flowapp.processes.heartbeats import process_name
 from flowapp.runs.leases import Claim, take_over
 from flowapp.runs.models import Run, State
-from flowapp.runs.outcomes import cancelled, end_lost, settle
+from flowapp.runs.outcomes import cancelled, end_lost, finalize
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 100
@@ -40,10 +40,10 @@ def take_back_lost(pipeline: Pipeline | None = None) -> int:
 
 def _recover(claim: Claim, run: Run) -> None:
     try:
-        if run.ending:
-            settle(claim, run, State(run.ending), _stored_error(run))
+        if run.outcome:
+            finalize(claim, run, State(run.outcome), _stored_error(run))
         elif run.cancel_requested:
-            settle(claim, run, State.CANCELLED, cancelled())
+            finalize(claim, run, State.CANCELLED, cancelled())
         else:
             end_lost(claim, run, Transient("worker.lost", "The worker of the run stopped sending heartbeats."))
     except LeaseLost as error:
@@ -51,7 +51,7 @@ def _recover(claim: Claim, run: Run) -> None:
 
 
 def _stored_error(run: Run) -> Failure:
-    """The error of a run that was parked, as it was written down."""
+    """The error of a run that was deferred, as it was written down."""
     error = Terminal(run.error_code, run.error_message, hint=run.error_hint, node=run.error_node or None)
     error.encrypted_detail = run.error_detail
     return error

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db.models import Q
 
-from executors.target_database import RESULTS_KEPT_DAYS, SAMPLES_KEPT_DAYS
+from executors.target_database import RESULTS_RETENTION_DAYS, SAMPLES_RETENTION_DAYS
 from flowapp.processes.retention import Retention
 from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import COUNTED, EffectSample, Run, RunLog
@@ -23,12 +23,12 @@ SAMPLES = Retention("Row values shown by previews", EffectSample, "at", SAMPLE_H
 RETENTION = (
     Retention("Skipped files", LoadUnit, "changed_at", 90, Q(state=UnitState.SKIPPED)),
     Retention("Log lines of runs", RunLog, "at", 30),
-    Retention("Previews and their counts", Run, "ended_at", 7, ~Q(purpose__in=COUNTED)),
+    Retention("Previews and their counts", Run, "ended_at", 7, ~Q(kind__in=COUNTED)),
 )
 DESCRIBED: tuple[tuple[str, Callable[[], str]], ...] = (
     ("Runs that loaded rows, with numbers, versions and files", lambda: "forever"),
-    ("Samples of loaded rows, in the target's database", lambda: counted(SAMPLES_KEPT_DAYS, "day")),
-    ("Results of replays per row, in the target's database", lambda: counted(RESULTS_KEPT_DAYS, "day")),
+    ("Samples of loaded rows, in the target's database", lambda: counted(SAMPLES_RETENTION_DAYS, "day")),
+    ("Results of replays per row, in the target's database", lambda: counted(RESULTS_RETENTION_DAYS, "day")),
     ("Held loads without a decision", lambda: f"{settings.HOLD_HOURS:g} hours"),
     (SAMPLES.what, lambda: counted(SAMPLE_HOURS, "hour")),
 )

@@ -15,7 +15,7 @@ TERMS = {
     "rowsSuppressed": "suppressed",
 }
 """What becomes of the rows that were read. The first three are always told."""
-ALWAYS_TOLD = 3
+ALWAYS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +31,24 @@ class RowBalance:
         return "=" if self.holds else "≠"
 
     def __str__(self) -> str:
-        told = [f"{word} {count:,}" for word, count in self.terms]
-        return f"read {self.read:,} {self.sign} {' + '.join(told)}"
+        shown = [f"{word} {count:,}" for word, count in self.terms]
+        return f"read {self.read:,} {self.sign} {' + '.join(shown)}"
 
 
 def row_balance_of(node: Mapping[str, Any]) -> RowBalance:
     """The equation of a target, given as `flow run --json` prints a node."""
     terms = [(word, node.get(key) or 0) for key, word in TERMS.items()]
-    told = [term for place, term in enumerate(terms) if term[1] or place < ALWAYS_TOLD]
+    shown = [term for place, term in enumerate(terms) if term[1] or place < ALWAYS_SHOWN]
     read = node.get("rowsRead") or 0
-    return RowBalance(read, tuple(told), sum(count for _, count in terms) == read)
+    return RowBalance(read, tuple(shown), sum(count for _, count in terms) == read)
 
 
 def effect_words(effect: Mapping[str, Any]) -> str:
     """What a load would do to its table: `10 rows now + 3 inserted - 2 deleted = 11 rows after; 4 updated, …`"""
     now, inserted, deleted = effect["rowsBefore"], effect["rowsInserted"], effect["rowsDeleted"]
-    told = f"{effect['rowsUpdated']:,} updated, {effect['rowsUnchanged']:,} unchanged"
+    shown = f"{effect['rowsUpdated']:,} updated, {effect['rowsUnchanged']:,} unchanged"
     if older := effect["rowsSuppressed"]:
-        told += f", {older:,} older than in the table"
+        shown += f", {older:,} older than in the table"
     return (
-        f"{now:,} rows now + {inserted:,} inserted - {deleted:,} deleted = {effect['rowsAfter']:,} rows after; {told}"
+        f"{now:,} rows now + {inserted:,} inserted - {deleted:,} deleted = {effect['rowsAfter']:,} rows after; {shown}"
     )

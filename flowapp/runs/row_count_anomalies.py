@@ -10,7 +10,7 @@ from executors.model import RunReport, RunWarning
 from flowapp.alerts.services import raise_alert, resolve_by
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.models import LOADED, CommitRecord, Run
-from flowapp.runs.purposes import LOADS, purpose_of
+from flowapp.runs.run_kinds import LOADS, run_kind_of
 from ir.nodes import Target
 from ir.nodes.target import ExpectedRowCountDelta
 from ir.words import counted
@@ -40,7 +40,7 @@ class RowCountRange:
 def watch_row_counts(run: Run, report: RunReport) -> None:
     """Compare what each target of a loaded run got with its band; beyond it the report gets a warning and an alert is
     raised. Nothing new is no load, and is not compared."""
-    if not purpose_of(run).loads:
+    if not run_kind_of(run).loads:
         return
     for target in read_document(run.document).targets():
         commit = CommitRecord.objects.filter(run=run, node=target.id).first()
@@ -53,7 +53,7 @@ def row_count_range(run: Run, target: Target, expected: ExpectedRowCountDelta) -
     """The band around the loads before this run; None while there are too few of them."""
     before = (
         CommitRecord.objects.filter(pipeline=run.pipeline_id, node=target.id)
-        .filter(run__state__in=LOADED, run__purpose__in=LOADS)
+        .filter(run__state__in=LOADED, run__kind__in=LOADS)
         .exclude(run=run)
         .order_by("-committed_at")[: expected.window_runs]
     )

@@ -44,7 +44,7 @@ def _fire(pipeline: Pipeline, now: datetime) -> bool:
             return False
         queued = _queue(pipeline)
     if queued:
-        _tell_if_late(pipeline, schedule, due_at, now)
+        _alert_if_late(pipeline, schedule, due_at, now)
     return True
 
 
@@ -86,7 +86,7 @@ def _queue(pipeline: Pipeline) -> bool:
     return True
 
 
-def _tell_if_late(pipeline: Pipeline, schedule: Schedule, due_at: datetime, now: datetime) -> None:
+def _alert_if_late(pipeline: Pipeline, schedule: Schedule, due_at: datetime, now: datetime) -> None:
     missed = count_fires(schedule, due_at, now)
     if missed == 0 and now - due_at < LATE:
         resolve_by("schedule.on_time", pipeline_id=pipeline.pk)

@@ -18,7 +18,7 @@ from flowapp.connections.secrets import SecretUnreadable, decrypt
 from flowapp.logs import redact
 from flowapp.pipelines.models import Pipeline
 from flowapp.runs.models import ACTIVE, ENDED, EffectSample, HeldLoad, NodeRun, RuleCount, Run, RunLog
-from flowapp.runs.purposes import purpose_of
+from flowapp.runs.run_kinds import run_kind_of
 from flowapp.runs.stored_report import check_documents
 from ir.errors import FlowError
 
@@ -42,14 +42,14 @@ def list_runs(
 ) -> QuerySet[Run]:
     """Newest first, without previews. `since` and `until` bound the moment at which a run was asked for, both
     included."""
-    wanted = {
+    filters = {
         "pipeline": pipeline,
         "state": state,
         "trigger": trigger,
         "queued_at__gte": since,
         "queued_at__lte": until,
     }
-    runs = Run.counted.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
+    runs = Run.counted.filter(workspace=workspace, **{name: v for name, v in filters.items() if v is not None})
     return _with_names(runs).order_by(*NEWEST_FIRST)
 
 
@@ -71,7 +71,7 @@ def sum_loads(runs: Iterable[Run]) -> dict[UUID, dict[str, int | None]]:
 
 def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:
     """How many rows those of the runs have rejected that ended without counting a target: the number that their pages
-    tell. None where no row was judged, and where rules were violated and no row was kept, for then nobody knows."""
+    tell. None where no row was validated, and where rules were violated and no row was kept, for then nobody knows."""
     if not keys:
         return {}
     ended = Run.objects.filter(pk__in=keys, state__in=ENDED)
@@ -80,10 +80,10 @@ def rejected_before_load(keys: Collection[UUID]) -> dict[UUID, int | None]:
         return {}
     counted = RuleCount.objects.filter(run__in=[key for key, (rows, _) in kept.items() if not rows]).values("run")
     violations = dict(counted.annotate(all=Sum("violations")).values_list("run", "all"))
-    return {key: rows or _none_kept(evaluated, violations.get(key)) for key, (rows, evaluated) in kept.items()}
+    return {key: rows or _count_without_rows(evaluated, violations.get(key)) for key, (rows, evaluated) in kept.items()}
 
 
-def _none_kept(evaluated: bool, violations: int | None) -> int | None:
+def _count_without_rows(evaluated: bool, violations: int | None) -> int | None:
     return 0 if evaluated and not violations else None
 
 
@@ -94,7 +94,7 @@ def run_ahead(run: Run) -> Run | None:
 
 
 def get_run(workspace: Workspace, run_id: UUID | str) -> Run:
-    """A run of this workspace, for whatever purpose; raises FlowError."""
+    """A run of this workspace, of any kind; raises FlowError."""
     try:
         runs = Run.objects.filter(workspace=workspace).select_related("restore__backup__run")
         return _with_names(runs).get(pk=UUID(str(run_id)))
@@ -190,14 +190,14 @@ def _hold(hold: HeldLoad) -> dict[str, Any]:
 
 def _effects(run: Run, *, sees_values: bool) -> dict[str, Any]:
     """What a preview counted, target by target. `samples` is null where values are not to be seen, or gone by now."""
-    if not purpose_of(run).tells_effects:
+    if not run_kind_of(run).shows_effects:
         return {}
     encrypted = dict(EffectSample.objects.filter(run=run).values_list("node", "encrypted")) if sees_values else {}
     effects = [
         {**effect.to_json(), "samples": _samples(run, encrypted.get(effect.node))}
         for effect in run.stored_report.effects
     ]
-    return {"purpose": run.purpose, "nothingNew": run.nothing_new, "effects": effects}
+    return {"kind": run.kind, "nothingNew": run.nothing_new, "effects": effects}
 
 
 def _rows(run: Run, *, sees_values: bool) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _rows(run: Run, *, sees_values: bool) -> dict[str, Any]:
         return {}
     encrypted = EffectSample.objects.filter(run=run, node="").values_list("encrypted", flat=True).first()
     results = _samples(run, encrypted if sees_values else None)
-    return {"purpose": run.purpose, "rows": {"counts": counts, "results": results}}
+    return {"kind": run.kind, "rows": {"counts": counts, "results": results}}
 
 
 def _samples(run: Run, encrypted: str | None) -> list[dict[str, Any]] | None:

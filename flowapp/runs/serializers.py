@@ -8,8 +8,8 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from flowapp.api.serializers import CamelSerializer, ErrorSerializer, ValueField, WireSerializer
-from flowapp.runs.models import Decision, Purpose, Run, State, Trigger
-from flowapp.runs.purposes import spec_of
+from flowapp.runs.models import Decision, Run, RunKind, State, Trigger
+from flowapp.runs.run_kinds import spec_of
 from flowapp.runs.selectors import failed_hooks, run_document, run_error
 from flowapp.runs.services import QUEUES
 
@@ -29,7 +29,7 @@ class RunSummarySerializer(CamelSerializer[Run]):
     pipeline = serializers.CharField(source="pipeline.slug")
     version = serializers.IntegerField(source="version_number", allow_null=True, help_text="Null for a draft.")
     number = serializers.IntegerField(help_text="Counted from 1 in every pipeline.")
-    purpose = serializers.ChoiceField(Purpose.choices)
+    kind = serializers.ChoiceField(RunKind.choices)
     trigger = serializers.ChoiceField(Trigger.choices)
     attempt = serializers.IntegerField()
     state = serializers.ChoiceField(State.choices)
@@ -223,7 +223,7 @@ class RunSerializer(WireSerializer[Any]):
     warnings = RunWarningSerializer(many=True)
     hooks = HookSerializer(many=True)
     error = RunErrorSerializer(allow_null=True)
-    purpose = serializers.ChoiceField(Purpose.choices, required=False)
+    kind = serializers.ChoiceField(RunKind.choices, required=False)
     nothing_new = serializers.BooleanField(required=False, help_text="Of a preview.")
     effects = EffectSerializer(many=True, required=False, help_text="Of a preview.")
     rows = RowOutcomesSerializer(required=False, help_text="Of a run over rejected rows.")
@@ -236,14 +236,14 @@ def run_json(run: Run, *, sees_values: bool) -> dict[str, Any]:
 
 
 class RunRequest(CamelSerializer[Any]):
-    purpose = serializers.ChoiceField([purpose.value for purpose in QUEUES], default=Purpose.LOAD)
+    kind = serializers.ChoiceField([kind.value for kind in QUEUES], default=RunKind.LOAD)
     if_busy = serializers.ChoiceField(["wait", "refuse"], required=False)
     load_again = serializers.CharField(
         required=False, max_length=2000, help_text="The reason for loading everything again."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if not spec_of(attrs["purpose"]).loads and (extra := {"if_busy", "load_again"} & attrs.keys()):
+        if not spec_of(attrs["kind"]).loads and (extra := {"if_busy", "load_again"} & attrs.keys()):
             names = [name for name, field in self.fields.items() if (field.source or name) in extra]
             raise serializers.ValidationError(dict.fromkeys(names, "A preview takes no `ifBusy` and no `loadAgain`."))
         return attrs

@@ -14,7 +14,7 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.runs.broker import send_run
 from flowapp.runs.load_units.services import load_again as forget_loads
-from flowapp.runs.models import ACTIVE, CLAIMABLE, Purpose, Run, State, Trigger
+from flowapp.runs.models import ACTIVE, CLAIMABLE, Run, RunKind, State, Trigger
 from flowapp.runs.outcomes import end_queued
 from ir.errors import FlowError
 
@@ -62,11 +62,11 @@ def queue_preview(pipeline: Pipeline, trigger: Trigger, *, user: User | None = N
 
     Raises FlowError `pipeline.disabled`, `pipeline.no_version`.
     """
-    return queue_for(Purpose.PREVIEW, pipeline, trigger, user=user, send=send)
+    return queue_for(RunKind.PREVIEW, pipeline, trigger, user=user, send=send)
 
 
 def queue_for(
-    purpose: Purpose,
+    kind: RunKind,
     pipeline: Pipeline,
     trigger: Trigger,
     *,
@@ -86,20 +86,20 @@ def queue_for(
             number=number,
             trigger=trigger,
             requested_by=user,
-            purpose=purpose,
+            kind=kind,
             draft_document=draft_document,
         )
 
 
-QUEUES: dict[Purpose, Callable[..., Run]] = {Purpose.LOAD: queue_run, Purpose.PREVIEW: queue_preview}
-"""How a run for each purpose is asked for."""
+QUEUES: dict[RunKind, Callable[..., Run]] = {RunKind.LOAD: queue_run, RunKind.PREVIEW: queue_preview}
+"""How to queue a run of each kind."""
 
 
-def read_purpose(text: str) -> Purpose:
-    """The purpose of that name; raises FlowError."""
+def read_run_kind(text: str) -> RunKind:
+    """The kind of that name; raises FlowError."""
     if text not in QUEUES:
-        raise FlowError("run.purpose_unknown", f"Unknown purpose {text!r}.", hint=f"Purposes: {', '.join(QUEUES)}.")
-    return Purpose(text)
+        raise FlowError("run.kind_unknown", f"Unknown kind of run {text!r}.", hint=f"Kinds: {', '.join(QUEUES)}.")
+    return RunKind(text)
 
 
 def _create_run(pipeline: Pipeline, version: PipelineVersion | None, send: bool, **values: Any) -> Run:

@@ -13,7 +13,7 @@ from flowapp.connections.services import resolve_connections
 from flowapp.pipelines.documents import read_document
 from flowapp.runs.leases import next_token
 from flowapp.runs.models import Run
-from flowapp.runs.purposes import purpose_of
+from flowapp.runs.run_kinds import run_kind_of
 
 
 def fence_and_find(run: Run) -> list[LoadCommit]:
@@ -31,7 +31,7 @@ def fence_and_find(run: Run) -> list[LoadCommit]:
 
 
 def has_loaded_all(run: Run, commits: Sequence[LoadCommit]) -> bool:
-    only = purpose_of(run).backup(run) or purpose_of(run).rows(run)
+    only = run_kind_of(run).backup(run) or run_kind_of(run).rows(run)
     targets = {only.node} if only else {t.id for t in read_document(run.document).targets()}
     return targets <= {commit.node for commit in commits}
 

@@ -19,8 +19,8 @@ from flowapp.runs.holds import Decider, approve_run, discard_run
 from flowapp.runs.hooks import ask_for_hook
 from flowapp.runs.models import Trigger
 from flowapp.runs.presenting import present_run
-from flowapp.runs.purposes import purpose_of
 from flowapp.runs.rule_names import rule_name
+from flowapp.runs.run_kinds import run_kind_of
 from flowapp.runs.selectors import NEWEST_FIRST, get_run, list_runs, sum_loads
 from flowapp.runs.services import cancel_run, queue_preview, queue_run
 from flowapp.web.htmx import HtmxRequest, render_page
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 @page()
 def list_page(request: HtmxRequest) -> HttpResponse:
     form = RunFilter(request.workspace, request.GET)
-    wanted = form.wanted()
-    found = take_page(form.narrow(list_runs(request.workspace, **wanted)), request.GET.get("cursor", ""), NEWEST_FIRST)
+    filters = form.filters()
+    found = take_page(form.apply(list_runs(request.workspace, **filters)), request.GET.get("cursor", ""), NEWEST_FIRST)
     loads = sum_loads(found.rows)
-    is_narrowed = bool(wanted) or not form.is_valid()
+    is_filtered = bool(filters) or not form.is_valid()
     context = {
         "form": form,
-        "is_narrowed": is_narrowed,
-        "has_any": is_narrowed or bool(found.rows) or "cursor" in request.GET,
+        "is_filtered": is_filtered,
+        "has_any": is_filtered or bool(found.rows) or "cursor" in request.GET,
         "found": found,
-        "rows": [(run, purpose_of(run).tag, loads.get(run.pk), seconds_of(run)) for run in found.rows],
+        "rows": [(run, run_kind_of(run).tag, loads.get(run.pk), seconds_of(run)) for run in found.rows],
         "names": list_pipeline_names(request.workspace),
     }
     return render_page(request, "runs/list.html", context, fragment="runs/_rows.html")
@@ -54,7 +54,7 @@ def list_page(request: HtmxRequest) -> HttpResponse:
 def detail(request: HtmxRequest, run: UUID) -> HttpResponse:
     """The run; asked for by htmx, the part that changes while it goes on."""
     found = get_run(request.workspace, run)
-    spec, sees_values = purpose_of(found), may_see_values(request.role)
+    spec, sees_values = run_kind_of(found), may_see_values(request.role)
     context = present_run(found, whole_log=request.GET.get("log") == "all", sees_values=sees_values)
     names = {r["rule"]: rule_name(r["rule"], r["type"], r["field"]) for r in context["document"]["rules"]}
     context |= {"fragment": spec.fragment, "sees_values": sees_values, "rule_names": names}

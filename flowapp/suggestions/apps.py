@@ -11,7 +11,7 @@ class SuggestionsConfig(Registers, AppConfig):
     name = "flowapp.suggestions"
 
     def register(self) -> None:
-        from flowapp.runs import purposes
-        from flowapp.suggestions.purposes import SAMPLE
+        from flowapp.runs import run_kinds
+        from flowapp.suggestions.run_kinds import SAMPLE
 
-        purposes.register(SAMPLE)
+        run_kinds.register(SAMPLE)

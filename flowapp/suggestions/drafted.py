@@ -14,7 +14,7 @@ from ir.diagnostics import InvalidPipeline
 from ir.errors import FlowError
 
 Node = dict[str, Any]
-KEPT_OF_TARGET = ("schema", "emptyAsNull")
+COPIED_TARGET_FIELDS = ("schema", "emptyAsNull")
 SAMPLE_TABLE = "flow_sample"
 """Never created: the sample is kept in Flow's own table of that database."""
 
@@ -73,7 +73,7 @@ def _target(view: DraftView, slug: str, source: Node) -> Node:
         "schema": "public",
         "table": SAMPLE_TABLE,
         "loadMode": "append",
-        **{name: below[name] for name in KEPT_OF_TARGET if below.get(name) not in (None, "")},
+        **{name: below[name] for name in COPIED_TARGET_FIELDS if below.get(name) not in (None, "")},
     }
 
 

@@ -19,7 +19,7 @@ from flowapp.pipelines.drafts import DraftView
 from flowapp.pipelines.edits import find_node
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
-from flowapp.runs.models import ACTIVE, Purpose, Run
+from flowapp.runs.models import ACTIVE, Run, RunKind
 from flowapp.suggestions.drafted import draft_to_sample
 from ir.errors import FlowError
 from ir.nodes import Target
@@ -99,7 +99,7 @@ def list_samples(pipeline: Pipeline, target: Target) -> list[Sample]:
 
 def last_sampling(pipeline: Pipeline) -> Run | None:
     """The run that took the last sample, or tried to."""
-    return Run.objects.filter(pipeline=pipeline, purpose=Purpose.SAMPLE).order_by("-queued_at", "id").first()
+    return Run.objects.filter(pipeline=pipeline, kind=RunKind.SAMPLE).order_by("-queued_at", "id").first()
 
 
 def is_going_on(run: Run | None) -> bool:

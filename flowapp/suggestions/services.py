@@ -9,7 +9,7 @@ from flowapp.pipelines import drafts
 from flowapp.pipelines.checking import read_value
 from flowapp.pipelines.edits import find_node
 from flowapp.pipelines.models import Draft, Pipeline
-from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.runs.models import Run, RunKind, Trigger
 from flowapp.runs.services import queue_for
 from flowapp.suggestions.selectors import is_going_on, last_sampling, read_rule
 from ir.errors import FlowError
@@ -23,7 +23,7 @@ def take_sample(
     last = last_sampling(pipeline)
     if send and last is not None and is_going_on(last) and last.draft_document == draft_document:
         return last
-    return queue_for(Purpose.SAMPLE, pipeline, trigger, user=user, send=send, draft_document=draft_document)
+    return queue_for(RunKind.SAMPLE, pipeline, trigger, user=user, send=send, draft_document=draft_document)
 
 
 def accept(draft: Draft, node: str, spec: Any, check: str = "") -> Draft:

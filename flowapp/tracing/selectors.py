@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Sum
 
 from executors.target_database import (
-    SAMPLES_KEPT_DAYS,
+    SAMPLES_RETENTION_DAYS,
     LoadedRow,
     Owner,
     Row,
@@ -25,11 +25,11 @@ from flowapp.pipelines.documents import read_document
 from flowapp.pipelines.models import Pipeline
 from flowapp.pipelines.selectors import get_version
 from flowapp.pipelines.summaries import quarantines_of
-from flowapp.quarantine.places import places_of
+from flowapp.quarantine.reject_tables import reject_tables_of
 from flowapp.runs.load_units.models import LoadUnit
 from flowapp.runs.models import NodeRun, Run
-from flowapp.runs.purposes import LOADS
 from flowapp.runs.rule_names import names_of
+from flowapp.runs.run_kinds import LOADS
 from ir.errors import FlowError
 from ir.lineage import Lineage, lineages_of
 from ir.nodes import Target
@@ -37,7 +37,7 @@ from ir.pipeline import Pipeline as Document
 
 MOST_COLUMNS = 10
 RECENT_LOADS = 10
-LEFT_OUT = {
+EXCLUDED = {
     "rows_filtered": "filtered out",
     "rows_replaced": "replaced by later rows of the same key",
     "rows_behind_mark": "behind the watermark",
@@ -61,7 +61,7 @@ class FoundRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SearchedLocation:
     """A place that was looked in, in words, what was seen there, and why it could not be searched if it could not."""
 
     what: str
@@ -74,20 +74,20 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TargetTrace:
-    """What is known of the row at one target. `left_out` counts, in words, the rows that recent loads kept out."""
+    """What is known of the row at one target. `excluded` counts, in words, the rows that recent loads kept out."""
 
     node: str
-    places: tuple[Place, ...]
-    left_out: tuple[tuple[str, int], ...] = ()
+    locations: tuple[SearchedLocation, ...]
+    excluded: tuple[tuple[str, int], ...] = ()
 
     @property
     def is_found(self) -> bool:
-        return any(place.found for place in self.places)
+        return any(location.found for location in self.locations)
 
     @property
     def is_sure(self) -> bool:
         """Whether nothing found means that nothing is there."""
-        return not any(place.trouble for place in self.places)
+        return not any(location.trouble for location in self.locations)
 
 
 def list_targets(pipeline: Pipeline) -> list[tuple[Target, list[str]]]:
@@ -126,20 +126,20 @@ def _document(pipeline: Pipeline) -> Document:
 
 
 def _trace(pipeline: Pipeline, document: Document, target: Target, key: Mapping[str, str]) -> TargetTrace:
-    table, kept_in = TableName(target.schema_, target.table), _quarantines(pipeline, document, target)
+    table, reject_tables = TableName(target.schema_, target.table), _quarantines(pipeline, document, target)
     owner, at_source = Owner(str(pipeline.workspace_id), pipeline.slug), _source_key(document, target, key)
     connection = resolve(get_connection(pipeline.workspace, target.connection))
-    trace = search_row(connection, RowSearch(owner, target.id, table, key, at_source, kept_in))
+    trace = search_row(connection, RowSearch(owner, target.id, table, key, at_source, reject_tables))
     describe = _Describing(pipeline)
     note = "" if at_source else "Only by file and record, because the pipeline computes the key."
-    rows = describe.place(f"table {table}", "table", trace.table, describe.row)
+    rows = describe.location(f"table {table}", "table", trace.table, describe.row)
     rejects = [
-        describe.place(f"rejected rows in {kept}", "rejects", found, describe.entry, note)
-        for kept, found in zip(kept_in, trace.rejects, strict=True)
+        describe.location(f"rejected rows in {kept}", "rejects", found, describe.entry, note)
+        for kept, found in zip(reject_tables, trace.rejects, strict=True)
     ]
-    what = f"samples of recent loads, kept {SAMPLES_KEPT_DAYS} days"
-    samples = describe.place(what, "samples", trace.samples, describe.sample)
-    return TargetTrace(target.id, (rows, *rejects, samples), tuple(_left_out(pipeline, target)))
+    what = f"samples of recent loads, kept {SAMPLES_RETENTION_DAYS} days"
+    samples = describe.location(what, "samples", trace.samples, describe.sample)
+    return TargetTrace(target.id, (rows, *rejects, samples), tuple(_excluded(pipeline, target)))
 
 
 def _source_key(document: Document, target: Target, key: Mapping[str, str]) -> dict[str, str] | None:
@@ -163,8 +163,10 @@ def _quarantines(pipeline: Pipeline, document: Document, target: Target) -> list
     kept = (node.quarantine for node in document.path_to(target).validates)
     here = [TableName.parse(k.table) for k in kept if k and k.enabled and k.table]
     now = {(connection, TableName.parse(table)) for connection, table in quarantines_of(document)}
-    places = [(place.connection, place.table) for place in places_of(pipeline.workspace, pipeline, None)]
-    older = [table for connection, table in places if connection == target.connection]
+    locations = [
+        (location.connection, location.table) for location in reject_tables_of(pipeline.workspace, pipeline, None)
+    ]
+    older = [table for connection, table in locations if connection == target.connection]
     return list(dict.fromkeys([*here, *(table for table in older if (target.connection, table) not in now)]))
 
 
@@ -177,11 +179,11 @@ class _Describing:
         self._file = cache(self._find_file)
         self._rule = cache(self._find_rule_name)
 
-    def place(
+    def location(
         self, what: str, kind: str, found: SearchResult, as_found: Callable[[Row], FoundRow], note: str = ""
-    ) -> Place:
+    ) -> SearchedLocation:
         notes = " ".join(filter(None, (note, _lack(found))))
-        return Place(what, kind, tuple(map(as_found, found.rows)), found.has_more, found.trouble, notes)
+        return SearchedLocation(what, kind, tuple(map(as_found, found.rows)), found.has_more, found.trouble, notes)
 
     def row(self, row: Row) -> FoundRow:
         loaded = LoadedRow.of(row)
@@ -189,10 +191,10 @@ class _Describing:
         return FoundRow(loaded.values, run, loaded.run_id, file, loaded.sha256, loaded.record)
 
     def entry(self, row: Row) -> FoundRow:
-        told = {name: value for name, value in row.items() if name != "row"}
-        told["ruleName"] = self._rule(row["runId"], row["ruleId"])
+        rejection = {name: value for name, value in row.items() if name != "row"}
+        rejection["ruleName"] = self._rule(row["runId"], row["ruleId"])
         run_id, file = row["runId"], row["sourceFile"] or ""
-        return FoundRow(row["row"], self._run(run_id), run_id, file, "", row["sourceRecord"], told)
+        return FoundRow(row["row"], self._run(run_id), run_id, file, "", row["sourceRecord"], rejection)
 
     def sample(self, row: Row) -> FoundRow:
         run_id = row["run_id"]
@@ -225,10 +227,10 @@ def _lack(found: SearchResult) -> str:
     )
 
 
-def _left_out(pipeline: Pipeline, target: Target) -> Iterable[tuple[str, int]]:
+def _excluded(pipeline: Pipeline, target: Target) -> Iterable[tuple[str, int]]:
     """Of loads alone: a replay rejects rows that a load has rejected before."""
-    loads = Run.objects.filter(pipeline=pipeline, purpose__in=LOADS).order_by("-queued_at")
+    loads = Run.objects.filter(pipeline=pipeline, kind__in=LOADS).order_by("-queued_at")
     recent = list(loads.values_list("pk", flat=True)[:RECENT_LOADS])
     nodes = NodeRun.objects.filter(run__in=recent, node=target.id)
-    sums = nodes.aggregate(**{name: Sum(name) for name in LEFT_OUT})
-    return [(words, sums[name]) for name, words in LEFT_OUT.items() if sums[name]]
+    sums = nodes.aggregate(**{name: Sum(name) for name in EXCLUDED})
+    return [(words, sums[name]) for name, words in EXCLUDED.items() if sums[name]]

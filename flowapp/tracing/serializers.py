@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from flowapp.api.serializers import CamelSerializer, OptionalTextField, RowField, WireSerializer, represent_all
-from flowapp.tracing.selectors import FoundRow, Place, TargetTrace
+from flowapp.tracing.selectors import FoundRow, SearchedLocation, TargetTrace
 
 
 class TraceRequest(CamelSerializer[Any]):
@@ -46,10 +46,10 @@ class FoundRowSerializer(CamelSerializer[FoundRow]):
         return RejectionSerializer(row.entry).data if row.entry else None
 
 
-class TracePlaceSerializer(CamelSerializer[Place]):
+class TraceLocationSerializer(CamelSerializer[SearchedLocation]):
     """A place that was looked in."""
 
-    place = serializers.CharField(source="what", help_text="In words.")
+    location = serializers.CharField(source="what", help_text="In words.")
     kind = serializers.CharField()
     rows = FoundRowSerializer(many=True, source="found")
     has_more = serializers.BooleanField()
@@ -57,7 +57,7 @@ class TracePlaceSerializer(CamelSerializer[Place]):
     note = OptionalTextField()
 
 
-class LeftOutSerializer(CamelSerializer[Any]):
+class ExcludedRowsSerializer(CamelSerializer[Any]):
     why = serializers.CharField()
     rows = serializers.IntegerField()
 
@@ -66,12 +66,12 @@ class TargetTraceSerializer(CamelSerializer[TargetTrace]):
     target = serializers.CharField(source="node")
     found = serializers.BooleanField(source="is_found")
     certain = serializers.BooleanField(source="is_sure", help_text="Whether nothing found means that nothing is there.")
-    places = TracePlaceSerializer(many=True)
-    left_out_lately = serializers.SerializerMethodField(help_text="Rows that recent loads left out.")
+    locations = TraceLocationSerializer(many=True)
+    recently_excluded = serializers.SerializerMethodField(help_text="Rows that recent loads left out.")
 
-    @extend_schema_field(LeftOutSerializer(many=True))
-    def get_left_out_lately(self, trace: TargetTrace) -> list[dict[str, Any]]:
-        return represent_all(LeftOutSerializer, ({"why": why, "rows": rows} for why, rows in trace.left_out))
+    @extend_schema_field(ExcludedRowsSerializer(many=True))
+    def get_recently_excluded(self, trace: TargetTrace) -> list[dict[str, Any]]:
+        return represent_all(ExcludedRowsSerializer, ({"why": why, "rows": rows} for why, rows in trace.excluded))
 
 
 class TraceSerializer(CamelSerializer[Any]):

@@ -1,4 +1,4 @@
-"""Copies of marks. The marks themselves stand in the target databases, in the transactions of the rows."""
+"""Copies of watermarks. The watermarks themselves stand in the target databases, in the transactions of the rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from django.db import models
 
 
 class WatermarkCopy(models.Model):
-    """A mark as it was last seen, for the time when its database does not answer. `value` is "" where none was set."""
+    """A watermark as it was last seen, for the time when its database does not answer. `value` is "" where none was
+    set."""
 
     workspace = models.ForeignKey("accounts.Workspace", models.PROTECT, related_name="+")
-    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="marks")
+    pipeline = models.ForeignKey("pipelines.Pipeline", models.CASCADE, related_name="watermarks")
     node = models.CharField(max_length=63)
     schema = models.CharField(max_length=63)
     table = models.CharField(max_length=63)

@@ -1,4 +1,4 @@
-"""Reading marks: where they stand, with their history, or else the copy of what was last seen."""
+"""Reading watermarks: where they stand, with their history, or else the copy of what was last seen."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from flowapp.connections.selectors import get_connection
 from flowapp.connections.services import resolve
 from flowapp.pipelines.models import Pipeline
 from flowapp.watermarks.models import WatermarkCopy
-from flowapp.watermarks.places import Place, places_of
+from flowapp.watermarks.targets import WatermarkTarget, list_watermark_targets
 
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """A mark as people see it. `value` is None before the first load and after a reset; `trouble` says why this is only
-    the copy of `seen_at`. `warnings` are to be known before it is set or reset."""
+    """A watermark as people see it. `value` is None before the first load and after a reset; `trouble` says why this is
+    only the copy of `seen_at`. `warnings` are to be known before it is set or reset."""
 
-    place: Place
+    target: WatermarkTarget
     column: str
     type: str
     value: str | None
@@ -33,34 +33,34 @@ class Watermark:
     warnings: list[WatermarkDoubt] = field(default_factory=list)
 
 
-def connection_of(place: Place) -> Connection:
+def connection_of(target: WatermarkTarget) -> Connection:
     """The connection of the target's database; raises UnknownConnection."""
-    return resolve(get_connection(place.pipeline.workspace, place.target.connection))
+    return resolve(get_connection(target.pipeline.workspace, target.node.connection))
 
 
-def get_watermark(place: Place) -> Watermark:
-    """The mark as it stands, which is copied; while its database does not answer, the copy."""
+def get_watermark(target: WatermarkTarget) -> Watermark:
+    """The watermark as it stands, which is copied; while its database does not answer, the copy."""
     try:
-        return _read(place)
+        return _read(target)
     except Failure as failure:
-        return _copy(place, failure.message)
+        return _copy(target, failure.message)
 
 
-def _read(place: Place) -> Watermark:
-    found = read_watermark(connection_of(place), place.key, node=place.target.id)
+def _read(target: WatermarkTarget) -> Watermark:
+    found = read_watermark(connection_of(target), target.key, node=target.node.id)
     changes, doubts, seen_at = found.changes, found.doubts, timezone.now()
     if found.stored is None:
-        watermark = Watermark(place, place.column, "", None, seen_at, changes=changes, warnings=doubts)
+        watermark = Watermark(target, target.column, "", None, seen_at, changes=changes, warnings=doubts)
     else:
         column, kind, value = found.stored.column, found.stored.type, found.stored.value
-        watermark = Watermark(place, column, kind, value, seen_at, found.boundary_rows, changes, warnings=doubts)
+        watermark = Watermark(target, column, kind, value, seen_at, found.boundary_rows, changes, warnings=doubts)
     seen = {"column": watermark.column, "type": watermark.type, "value": watermark.value or ""}
-    keep_copy(place.pipeline, place.target.id, place.key.table, **seen)
+    keep_copy(target.pipeline, target.node.id, target.key.table, **seen)
     return watermark
 
 
 def keep_copy(pipeline: Pipeline, node: str, table: TableName, **seen: str) -> None:
-    """`seen` are the mark's column, type and value."""
+    """`seen` are the watermark's column, type and value."""
     WatermarkCopy.objects.update_or_create(
         pipeline=pipeline,
         node=node,
@@ -74,32 +74,32 @@ def keep_copy(pipeline: Pipeline, node: str, table: TableName, **seen: str) -> N
     )
 
 
-def find_copy(place: Place) -> WatermarkCopy | None:
-    """What was last seen of this mark; nothing is said of another table's that the node loaded before."""
-    table = place.key.table
+def find_copy(target: WatermarkTarget) -> WatermarkCopy | None:
+    """What was last seen of this watermark; nothing is said of another table's that the node loaded before."""
+    table = target.key.table
     return WatermarkCopy.objects.filter(
-        pipeline=place.pipeline, node=place.target.id, schema=table.schema, table=table.table
+        pipeline=target.pipeline, node=target.node.id, schema=table.schema, table=table.table
     ).first()
 
 
 @dataclass(frozen=True, slots=True)
 class SavedWatermark:
-    """What the editor says of a node's mark without asking any database."""
+    """What the editor says of a node's watermark without asking any database."""
 
-    place: Place
+    target: WatermarkTarget
     copy: WatermarkCopy | None
 
 
 def saved_watermark(pipeline: Pipeline, node: str) -> SavedWatermark | None:
-    """None for nodes that follow no mark in the newest version."""
-    for place in places_of(pipeline):
-        if place.target.id == node:
-            return SavedWatermark(place, find_copy(place))
+    """None for nodes that follow no watermark in the newest version."""
+    for target in list_watermark_targets(pipeline):
+        if target.node.id == node:
+            return SavedWatermark(target, find_copy(target))
     return None
 
 
-def _copy(place: Place, trouble: str) -> Watermark:
-    copy = find_copy(place)
+def _copy(target: WatermarkTarget, trouble: str) -> Watermark:
+    copy = find_copy(target)
     if copy is None:
-        return Watermark(place, place.column, "", None, None, trouble=trouble)
-    return Watermark(place, copy.column, copy.type, copy.value or None, copy.seen_at, trouble=trouble)
+        return Watermark(target, target.column, "", None, None, trouble=trouble)
+    return Watermark(target, copy.column, copy.type, copy.value or None, copy.seen_at, trouble=trouble)

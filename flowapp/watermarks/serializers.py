@@ -37,16 +37,16 @@ class LagField(serializers.JSONField):
 class WatermarkSerializer(CamelSerializer[Watermark]):
     """Where the next load of one target begins."""
 
-    pipeline = serializers.CharField(source="place.pipeline.slug")
-    node = serializers.CharField(source="place.target.id")
-    connection = serializers.CharField(source="place.target.connection")
-    schema = serializers.CharField(source="place.target.schema_")
-    table = serializers.CharField(source="place.target.table")
+    pipeline = serializers.CharField(source="target.pipeline.slug")
+    node = serializers.CharField(source="target.node.id")
+    connection = serializers.CharField(source="target.node.connection")
+    schema = serializers.CharField(source="target.node.schema_")
+    table = serializers.CharField(source="target.node.table")
     column = serializers.CharField()
     type = OptionalTextField()
     value = serializers.CharField(allow_null=True, help_text="Null before the first load and after a reset.")
     lag = LagField(
-        source="place.target.watermark_lag", allow_null=True, help_text="How far behind the value a load begins."
+        source="target.node.watermark_lag", allow_null=True, help_text="How far behind the value a load begins."
     )
     boundary_rows = serializers.IntegerField(help_text="Rows loaded already whose value is this one.")
     is_live = serializers.SerializerMethodField(help_text="False where only the copy of `seenAt` can be shown.")

@@ -1,4 +1,4 @@
-"""The pages of marks, below `/w/<workspace>/`."""
+"""The pages of watermarks, below `/w/<workspace>/`."""
 
 from __future__ import annotations
 

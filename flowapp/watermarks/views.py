@@ -1,4 +1,4 @@
-"""The page of one mark: where the next load begins, what changed it, and changing it."""
+"""The page of one watermark: where the next load begins, what changed it, and changing it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,28 @@ from django.views.decorators.http import require_GET, require_POST
 
 from flowapp.accounts.access import page
 from flowapp.pipelines.selectors import get_pipeline
-from flowapp.watermarks.places import Place, place_of
 from flowapp.watermarks.selectors import get_watermark
 from flowapp.watermarks.services import reset_watermark, set_watermark
+from flowapp.watermarks.targets import WatermarkTarget, find_watermark_target
 from flowapp.web.htmx import HtmxRequest
 
 
 @require_GET
 @page()
 def detail(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
-    place = _place(request, slug, node)
-    return render(request, "watermarks/detail.html", {"place": place, "watermark": get_watermark(place)})
+    target = _target(request, slug, node)
+    return render(
+        request,
+        "watermarks/detail.html",
+        {"target": target, "watermark": get_watermark(target)},
+    )
 
 
 @require_POST
 @page("editor")
 def set_to(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
-    place, given = _place(request, slug, node), request.POST
-    watermark = set_watermark(place, given.get("value", ""), given.get("reason", ""), str(request.user))
+    target, given = _target(request, slug, node), request.POST
+    watermark = set_watermark(target, given.get("value", ""), given.get("reason", ""), str(request.user))
     messages.success(request, f"The next load of {node} begins at {watermark.value}.")
     return redirect("watermarks:detail", request.workspace.slug, slug, node)
 
@@ -34,10 +38,10 @@ def set_to(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
 @require_POST
 @page("editor")
 def reset(request: HtmxRequest, slug: str, node: str) -> HttpResponse:
-    reset_watermark(_place(request, slug, node), request.POST.get("reason", ""), str(request.user))
+    reset_watermark(_target(request, slug, node), request.POST.get("reason", ""), str(request.user))
     messages.success(request, f"The watermark of {node} is reset.")
     return redirect("watermarks:detail", request.workspace.slug, slug, node)
 
 
-def _place(request: HtmxRequest, slug: str, node: str) -> Place:
-    return place_of(get_pipeline(request.workspace, slug), node)
+def _target(request: HtmxRequest, slug: str, node: str) -> WatermarkTarget:
+    return find_watermark_target(get_pipeline(request.workspace, slug), node)

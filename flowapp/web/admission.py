@@ -40,8 +40,8 @@ class _Refused(Exception):
 class Admission:
     """Wraps the application. `body_limit` tells how large a body a request may bring; it may ask the database."""
 
-    def __init__(self, app: App, body_limit: Callable[[Scope], int], places: int) -> None:
-        self._app, self._body_limit, self._places = app, body_limit, Places(places)
+    def __init__(self, app: App, body_limit: Callable[[Scope], int], slots: int) -> None:
+        self._app, self._body_limit, self._slots = app, body_limit, RequestSlots(slots)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -76,7 +76,7 @@ class Admission:
                     raise _Refused(REFUSALS["too_large"])
                 if message["type"] == "http.request" and not message.get("more_body") and not has_place:
                     has_place = True
-                    await stack.enter_async_context(self._places.place(client_of(scope)))
+                    await stack.enter_async_context(self._slots.slot(client_of(scope)))
                 return message
 
             await self._app(scope, count, send)
@@ -104,7 +104,7 @@ class Client(NamedTuple):
     is_named: bool
 
 
-class Places:
+class RequestSlots:
     """Room for so many requests at once, and for fewer of one client. Who finds none waits a while for one.
 
     Behind one address may be a proxy with many people, so it has as much room as there is.
@@ -117,7 +117,7 @@ class Places:
         self._present: Counter[str] = Counter()
 
     @asynccontextmanager
-    async def place(self, client: Client) -> AsyncIterator[None]:
+    async def slot(self, client: Client) -> AsyncIterator[None]:
         """Raises _Refused."""
         room = settings.REQUESTS_AT_ONCE if client.is_named else self._most
         if self._present[client.key] >= room + settings.REQUESTS_WAITING:

@@ -49,8 +49,8 @@ def to_messages(request: HttpRequest, response: HttpResponse) -> HttpResponse:
 def show_error(request: HttpRequest, context: dict[str, Any], status: int) -> HttpResponse:
     """`context` has `error` (code, message, hint), `error_id` and `status`."""
     name = "errors/_error.html" if is_htmx(request) else "errors/error.html"
-    told = {**context, "form_page": form_page(request)}
-    return to_messages(request, render(request, name, told, status=status))
+    values = {**context, "form_page": form_page(request)}
+    return to_messages(request, render(request, name, values, status=status))
 
 
 def form_page(request: HttpRequest) -> str:
@@ -74,8 +74,8 @@ def render_error(request: HttpRequest, error: FlowError) -> HttpResponse:
 def unstorable_refused(request: HttpRequest, error: Exception, body: Any = None) -> FlowError | None:
     """What to answer where something failed over a character of the request that no database takes in a text; None
     where it failed for another reason. `body` is what the request's JSON holds."""
-    is_told = isinstance(error, FlowError) and error.code == "target.driver_failed"
-    if not (is_told or isinstance(error, DataError | psycopg.DataError | UnicodeEncodeError)):
+    is_driver_failure = isinstance(error, FlowError) and error.code == "target.driver_failed"
+    if not (is_driver_failure or isinstance(error, DataError | psycopg.DataError | UnicodeEncodeError)):
         return None
     texts = [*_texts_of(request), *_texts_in(body)]
     if any("\0" in text for text in texts):

@@ -67,8 +67,8 @@ class Refusal:
     def _body(self, scope: Message) -> tuple[str, bytes]:
         message = self.message.format(bytes=f"{settings.BODY_BYTES:,}")
         if scope["path"].startswith("/api/"):
-            told = problem(self.status, self.code, message, hint=self.hint)
-            return CONTENT_TYPE, json.dumps(told).encode()
+            body = problem(self.status, self.code, message, hint=self.hint)
+            return CONTENT_TYPE, json.dumps(body).encode()
         return "text/html; charset=utf-8", self.page(message, is_part=_is_part(scope))
 
     def page(self, message: str, *, is_part: bool) -> bytes:

@@ -1,6 +1,6 @@
 """From a JSON Schema and a document to the fields of a form, and from what was typed back to JSON.
 
-Nothing is refused here: a value that does not fit goes into the document as typed, where the one parser judges it.
+Nothing is refused here: a value that does not fit goes into the document as typed, where the one parser validates it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from flowapp.web.schema_tree import MISSING, Resolved, Schema, SchemaTree, prope
 from ir.diagnostics import Diagnostic
 from ir.pointers import Pointer
 
-TELLING = ("field", "column", "name")
+NAMING_FIELDS = ("field", "column", "name")
 """What tells one item of a list from others, beside its kind."""
 
 MANY_LISTS = 6
@@ -256,7 +256,7 @@ class FormMaker:
         made.value = len(items)
 
     def _item(self, schema: Schema, tag: str, value: Any, at: Pointer, number: int) -> Field:
-        names = [value.get(key) for key in (tag, *TELLING)] if isinstance(value, dict) else []
+        names = [value.get(key) for key in (tag, *NAMING_FIELDS)] if isinstance(value, dict) else []
         label = " ".join(name for name in names if isinstance(name, str) and name) or f"{number + 1}"
         made = Field(str(number), label, at, "item", number=number, value=tag)
         made.help = _first_line(self.tree.resolve(schema, value).schema)

@@ -44,7 +44,7 @@ def stage_at(hook: BaseHook, at: Pointer) -> Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedHook:
+class TargetHook:
     """A hook of a target. `id` names it in runs: target, field and place in the field's list."""
 
     id: str

@@ -15,7 +15,7 @@ from ir.columns import Columns
 from ir.diagnostics import Diagnostic, diagnose, shown
 from ir.durations import parse_duration
 from ir.hooks import Hook
-from ir.hooks.base import PlacedHook, stage_at
+from ir.hooks.base import TargetHook, stage_at
 from ir.limits import MAX_COLUMNS, MAX_KEY_COLUMNS
 from ir.names import check_column, check_identifier, check_schema
 from ir.nodes.base import InnerNode
@@ -248,20 +248,20 @@ class Target(InnerNode):
         elif self.watermark_lag is not None and self.watermark_lag < 0:
             yield diagnose("value.out_of_range", at, f"{self.watermark_lag} must be at least 0.")
 
-    def hooks(self) -> list[PlacedHook]:
+    def hooks(self) -> list[TargetHook]:
         """All hooks in their order, with their stages."""
-        return [placed for placed, _ in self._placed_hooks(Pointer())]
+        return [target_hook for target_hook, _ in self._target_hooks(Pointer())]
 
-    def _placed_hooks(self, at: Pointer) -> Iterator[tuple[PlacedHook, Pointer]]:
+    def _target_hooks(self, at: Pointer) -> Iterator[tuple[TargetHook, Pointer]]:
         for name, field in (("preHook", self.pre_hook), ("postHook", self.post_hook)):
             hooks = field if isinstance(field, list) else [field] if field is not None else []
             for i, hook in enumerate(hooks):
                 place = at / name / i if isinstance(field, list) else at / name
-                yield PlacedHook(f"{self.id}.{name}.{i}", stage_at(hook, place), hook), place
+                yield TargetHook(f"{self.id}.{name}.{i}", stage_at(hook, place), hook), place
 
     def _check_hooks(self, at: Pointer) -> Iterator[Diagnostic]:
-        for placed, place in self._placed_hooks(at):
-            if placed.hook.when is not None and ("preHook" in place or self.load_mode != "blue_green"):
+        for target_hook, place in self._target_hooks(at):
+            if target_hook.hook.when is not None and ("preHook" in place or self.load_mode != "blue_green"):
                 message = "Only a post-hook of a blue_green target can run before a swap."
                 yield diagnose("hook.when_unused", place / "when", message)
 

@@ -166,13 +166,13 @@ def blue_green(bench: Bench) -> None:
 
 
 def incremental(bench: Bench) -> None:
-    """Files of which the table holds the first rows: those are behind the mark, the others past it."""
+    """Files of which the table holds the first rows: those are below the watermark, the others past it."""
     for held, what, aim in ((1000, "nearly all", "≤ 1.3 ×"), (bench.rows // 2, "half", "–")):
         bench.hold(held)
         floor, product = interleave(
             bench.runs, lambda: floors.past_mark(bench.dsn, bench.csv(bench.rows), "bench_held"), bench.incremental
         )
-        say(f"incremental_watermark: {what} past the mark", product, floor, aim)
+        say(f"incremental_watermark: {what} above the watermark", product, floor, aim)
 
 
 def growth(bench: Bench) -> None:

@@ -151,7 +151,8 @@ ORDERS: dict[str, Any] = {
 
 
 def load_decisions(warehouse: Connection) -> dict[str, str]:
-    """A hook that failed, a table put back, a load that is previewed and held, and a mark; gives the ids of runs."""
+    """A hook that failed, a table put back, a load that is previewed and held, and a watermark; gives the ids of
+    runs."""
     from flowapp.accounts.services import ensure_workspace
     from flowapp.backups.models import Backup
     from flowapp.backups.services import restore_backup

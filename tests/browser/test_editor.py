@@ -1,4 +1,4 @@
-"""The editor in a browser: built by forms alone, stopped by a missing key, mended, undone, saved; one truth for all."""
+"""The editor in a browser: built by forms alone, stopped by a missing key, fixed, undone, saved; one truth for all."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_long_name_gives_way_so_that_the_panes_end_with_the_window(open_editor
         assert sideways(page) <= 0
 
 
-def test_a_pipeline_is_built_mended_undone_and_saved_without_touching_the_canvas(open_editor):
+def test_a_pipeline_is_built_fixed_undone_and_saved_without_touching_the_canvas(open_editor):
     page = open_editor("airlines")
     page.locator("#add-source").click()
     expect(page.locator("#flow-panel")).to_have_attribute("data-node", "source")
@@ -127,8 +127,8 @@ def test_what_is_wrong_with_a_draft_is_not_covered_by_its_buttons(open_editor, w
     page.set_viewport_size({"width": width, "height": 900})
     page.locator("#flow-canvas").get_by_role("button", name="Source", exact=True).click()
     expect(page.locator("#flow-title")).to_contain_text("draft: 1 change")
-    told, buttons = page.locator("#flow-count").bounding_box(), page.locator("#flow-actions").bounding_box()
-    assert told["x"] + told["width"] <= buttons["x"] or told["y"] >= buttons["y"] + buttons["height"]
+    reported, buttons = page.locator("#flow-count").bounding_box(), page.locator("#flow-actions").bounding_box()
+    assert reported["x"] + reported["width"] <= buttons["x"] or reported["y"] >= buttons["y"] + buttons["height"]
 
 
 def test_an_edit_on_the_canvas_comes_to_form_and_json_tab(open_editor):

@@ -131,7 +131,7 @@ def add_node(page: Page, kind: str, ident: str) -> None:
     expect(page.locator("#flow-panel")).to_have_attribute("data-node", ident)
 
 
-def be_stopped_and_mend(page: Page) -> None:
+def be_stopped_and_fix(page: Page) -> None:
     """The missing key stands at the mode's card, on the canvas and in the text; nothing is saved until it is set."""
     page.locator("#mode-upsert").check()
     settled(page, "1 error")
@@ -193,7 +193,7 @@ def test_from_nothing_to_a_rejected_row(
     add_connection(page, warehouse)
     upload(page, tmp_path, "good.csv", GOOD)
     build(page, schema)
-    be_stopped_and_mend(page)
+    be_stopped_and_fix(page)
     run(page)
     follow_to_the_rejected_row(page)
     fail_and_acknowledge(page, tmp_path)

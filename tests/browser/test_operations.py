@@ -62,14 +62,14 @@ def finish(run) -> None:
         state="failed",
         changed_at=timezone.now(),
     )
-    raise_alert("run.failed", "error", "It broke.", "Mend it.", pipeline=run.pipeline, run=run, node="load")
+    raise_alert("run.failed", "error", "It broke.", "Fix it.", pipeline=run.pipeline, run=run, node="load")
     Run.objects.filter(pk=run.pk).update(
         state=State.FAILED,
         ended_at=timezone.now(),
         error_code="x.y",
         error_node="load",
         error_message="It broke.",
-        error_hint="Mend it.",
+        error_hint="Fix it.",
         step="",
         report=StoredReport(
             checks=(CheckReport("check", "rowCount", ok=False, message="Too few.", observed=8),),

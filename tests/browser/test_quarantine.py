@@ -86,7 +86,7 @@ def look(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
-def test_rejected_rows_are_mended_checked_and_replayed_in_the_browser(
+def test_rejected_rows_are_fixed_checked_and_replayed_in_the_browser(
     page: Page, people: Callable[[], list[Any]]
 ) -> None:
     complaints = Complaints(page)

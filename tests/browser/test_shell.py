@@ -86,10 +86,10 @@ def test_a_result_is_told_by_a_toast_that_goes_away(page: Page) -> None:
     page.goto(SETTINGS)
     page.get_by_label("E-mail").fill("carol@example.com")
     page.get_by_role("button", name="Add member").click()
-    told = page.get_by_text("carol@example.com added as Viewer.")
+    reported = page.get_by_text("carol@example.com added as Viewer.")
 
-    expect(told).to_be_visible()
-    expect(told).to_have_count(0, timeout=10_000)
+    expect(reported).to_be_visible()
+    expect(reported).to_have_count(0, timeout=10_000)
 
 
 def test_what_cannot_be_taken_back_asks_first(page: Page) -> None:

@@ -54,7 +54,7 @@ def pipeline(warehouse, schema):
         database.execute(f'INSERT INTO "{schema}".numbers VALUES (7, %s, 12)', [run.pk])
         ref = RunRef(str(uuid.uuid4()), str(team.pk), made.slug, "load", 1, 1)
         keep_source_sample(database, ref, [("in/a.csv", number, row) for number, row in enumerate(ROWS, 1)])
-    raise_alert("run.failed", "error", "It broke in 3 rows.", "Mend it.", pipeline=made, run=run, node="load")
+    raise_alert("run.failed", "error", "It broke in 3 rows.", "Fix it.", pipeline=made, run=run, node="load")
     return made
 
 
@@ -165,7 +165,7 @@ def give_up_a_message(pipeline) -> None:
     from flowapp.alerts.services import raise_alert
     from flowapp.channels.models import Delivery
 
-    raise_alert("run.failed", "error", "It broke again.", "Mend it.", pipeline=pipeline, node="check")
+    raise_alert("run.failed", "error", "It broke again.", "Fix it.", pipeline=pipeline, node="check")
     text = "Connection refused by localhost:1. Start the server, or correct host and port."
     refused = Delivery.objects.filter(event="opened")
     refused.update(state="failed", ended_at=Now(), error_code="mail.nothing_listens", error_message=text)

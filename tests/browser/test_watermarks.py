@@ -1,4 +1,4 @@
-"""A mark in a browser: from the editor's card to its page, set and reset by a person."""
+"""A watermark in a browser: from the editor's card to its page, set and reset by a person."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def test_a_person_finds_sets_and_resets_a_mark(page: Page, following) -> None:
     sign_in(page, "editor")
     page.goto(EDITOR)
     page.get_by_role("link", name="Watermark and history").click()
-    expect(page.locator("#mark-value")).to_have_text("no mark")
+    expect(page.locator("#watermark-value")).to_have_text("no watermark")
     change(page, "Set watermark", "loadedmanual until then", **{"Value of upd": "2026-01-01T10:00:00.123456"})
-    expect(page.locator("#mark-value")).to_have_text("2026-01-01 10:00:00.123456")
+    expect(page.locator("#watermark-value")).to_have_text("2026-01-01 10:00:00.123456")
     change(page, "Reset watermark", "start over")
-    expect(page.locator("#mark-value")).to_have_text("no mark")
+    expect(page.locator("#watermark-value")).to_have_text("no watermark")
     expect(page.get_by_role("row")).to_have_count(3)
     assert complaints == []
 
@@ -61,22 +61,25 @@ def test_a_mark_that_may_load_rows_twice_is_asked_about_before_it_is_set(page: P
     assert find_barriers(page) == []
     change(page, "Set watermark", "again", **{"Value of upd": "2026-01-01"})
     assert "second time" in asked[0]
-    expect(page.locator("#mark-value")).to_have_text("no mark")
+    expect(page.locator("#watermark-value")).to_have_text("no watermark")
 
 
 @in_all_looks
 def test_the_page_has_no_barriers_and_does_not_scroll_sideways(page: Page, following, colours: str, width: int) -> None:
-    from flowapp.watermarks.places import place_of
     from flowapp.watermarks.services import set_watermark
+    from flowapp.watermarks.targets import find_watermark_target
 
-    place = place_of(following.pipeline, "load")
+    target = find_watermark_target(following.pipeline, "load")
     for day in (1, 2):
         set_watermark(
-            place, f"2026-01-0{day}T10:00:00.123456", "rows of that night were repaired at the source", "ann@x.org"
+            target,
+            f"2026-01-0{day}T10:00:00.123456",
+            "rows of that night were repaired at the source",
+            "ann@x.org",
         )
     show_as(page, colours, width)
     sign_in(page)
-    for address, part in ((EDITOR, "#node-mark"), ("/w/alices-team/watermarks/numbers/load/", "html")):
+    for address, part in ((EDITOR, "#node-watermark"), ("/w/alices-team/watermarks/numbers/load/", "html")):
         page.goto(address)
         page.wait_for_load_state("networkidle")
         assert (find_barriers(page, part), sideways(page)) == ([], 0)

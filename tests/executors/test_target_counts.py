@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executors.markers import put_counts, warn_of_counts
+from executors.commit_report import put_counts, warn_of_counts
 from executors.model import NodeReport, RuleCount, RunReport, TargetCounts
 from executors.target_counts import counted_twice, nodes_of, rules_of
 
@@ -23,7 +23,7 @@ def target_count(target: str, files: str) -> TargetCounts:
     return TargetCounts(frozenset(files), nodes, [RuleCount("check", "r", "notNull", "id", "skip", rejected)])
 
 
-def told(*target_counts: TargetCounts) -> dict[str, tuple[int, int]]:
+def reported(*target_counts: TargetCounts) -> dict[str, tuple[int, int]]:
     return {node.id: (node.rows_in, node.rows_out) for node in nodes_of(target_counts)}
 
 
@@ -34,7 +34,7 @@ def told(*target_counts: TargetCounts) -> dict[str, tuple[int, int]]:
 )
 def test_a_shared_node_counts_each_file_once(one: str, other: str, read: int, rejected: int) -> None:
     target_counts = [target_count("load", one), target_count("load-u", other)]
-    numbers = told(*target_counts)
+    numbers = reported(*target_counts)
     assert numbers["src"] == (read, read)
     assert numbers["check"] == (read, read - rejected)
     assert [(rule.rule_id, rule.violations) for rule in rules_of(target_counts)] == [("r", rejected)]
@@ -43,13 +43,13 @@ def test_a_shared_node_counts_each_file_once(one: str, other: str, read: int, re
 
 def test_files_that_targets_have_only_partly_in_common_are_said_to_count_twice() -> None:
     target_counts = [target_count("load", "ab"), target_count("load-u", "bc")]
-    assert told(*target_counts)["src"] == (27, 27)
+    assert reported(*target_counts)["src"] == (27, 27)
     assert counted_twice(target_counts) == ["src", "check"]
 
 
 def test_targets_keep_their_own_numbers_and_the_order_of_the_document() -> None:
     target_counts = [target_count("load", "b"), target_count("load-u", "ab")]
-    assert list(told(*target_counts)) == ["src", "check", "load", "load-u"]
+    assert list(reported(*target_counts)) == ["src", "check", "load", "load-u"]
     assert [node.rows_read for node in nodes_of(target_counts)] == [15, None, 5, 15]
 
 

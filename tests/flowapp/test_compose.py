@@ -84,8 +84,8 @@ def test_every_volume_is_declared() -> None:
 
 def test_every_variable_stands_in_the_example() -> None:
     used = set(re.findall(r"\$\{(\w+)", (PROJECT / "docker-compose.yml").read_text()))
-    told = set(re.findall(r"^(\w+)=", (PROJECT / ".env.example").read_text(), re.MULTILINE))
-    assert used == told
+    reported = set(re.findall(r"^(\w+)=", (PROJECT / ".env.example").read_text(), re.MULTILINE))
+    assert used == reported
 
 
 def test_the_example_holds_no_secret() -> None:

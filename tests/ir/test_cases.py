@@ -26,8 +26,8 @@ def diagnostics_of(case: Case):
 def test_an_invalid_document_is_refused_with_all_its_faults_and_their_places(case):
     with pytest.raises(InvalidPipeline) as caught:
         case.parse()
-    told = [{k: v for k, v in d.to_json().items() if k in TOLD} for d in caught.value.diagnostics]
-    assert told == case.expected
+    reported = [{k: v for k, v in d.to_json().items() if k in TOLD} for d in caught.value.diagnostics]
+    assert reported == case.expected
 
 
 @pytest.mark.parametrize("case", list_cases("valid"), ids=lambda case: case.name)
@@ -44,12 +44,12 @@ def test_every_diagnostic_says_what_happened_and_what_to_do(case):
 
 
 @pytest.mark.parametrize("case", [*list_cases("invalid"), *list_cases("valid")], ids=lambda case: case.name)
-def test_every_fix_is_a_patch_that_applies_and_mends_its_fault(case):
+def test_every_fix_is_a_patch_that_applies_and_fixes_its_fault(case):
     fixes = [(d, fix) for d in diagnostics_of(case) for fix in d.fixes]
     for diagnostic, fix in fixes if case.syntax == "json" else []:
-        mended = jsonpatch.apply_patch(_loose(case.text), fix)
+        fixed = jsonpatch.apply_patch(_loose(case.text), fix)
         try:
-            left = parsePipelineIR(mended, destinations=case.destinations).warnings
+            left = parsePipelineIR(fixed, destinations=case.destinations).warnings
         except InvalidPipeline as error:
             left = error.diagnostics
         assert (diagnostic.path, diagnostic.code) not in {(d.path, d.code) for d in left}

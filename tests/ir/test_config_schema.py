@@ -39,15 +39,15 @@ SCHEMA = {
 GOOD = {"bucket": "abc", "auth": {"kind": "role"}}
 
 
-def told(**settings) -> list[tuple[str, str]]:
+def reported(**settings) -> list[tuple[str, str]]:
     at = ROOT / "nodes" / 0 / "config"
     found = check_config(validator_for(SCHEMA), {k: v for k, v in (GOOD | settings).items() if v is not ...}, at)
     return [(str(d.path).removeprefix("/nodes/0/config"), d.code) for d in found]
 
 
 def test_good_settings_are_fine():
-    assert told() == []
-    assert told(parts=3, ratio=True, region="eu", keys=["a"], one=["x"], auth={"kind": "token", "token": "t"}) == []
+    assert reported() == []
+    assert reported(parts=3, ratio=True, region="eu", keys=["a"], one=["x"], auth={"kind": "token", "token": "t"}) == []
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_good_settings_are_fine():
     ],
 )
 def test_each_fault_is_told_at_its_place(settings, expected):
-    assert told(**settings) == [expected]
+    assert reported(**settings) == [expected]
 
 
 def test_all_faults_are_told_at_once():
-    assert len(told(bucket=7, parts=0, region="x", auth={}, extra=1)) == 5
+    assert len(reported(bucket=7, parts=0, region="x", auth={}, extra=1)) == 5
 
 
-def test_a_misspelt_field_is_guessed_and_can_be_mended():
+def test_a_misspelt_field_is_guessed_and_can_be_fixed():
     (diagnostic,) = check_config(validator_for(SCHEMA), GOOD | {"regoin": "eu"}, ROOT)
     assert "Did you mean region?" in diagnostic.message
     assert diagnostic.fixes[0] == [{"op": "move", "from": "/regoin", "path": "/region"}]

@@ -31,7 +31,7 @@ def table(*columns: str, keys: tuple[tuple[str, ...], ...] = (), **more: Any) ->
     )
 
 
-def told(made: dict[str, Any], destinations=None) -> set[str]:
+def reported(made: dict[str, Any], destinations=None) -> set[str]:
     try:
         return {d.code for d in parsePipelineIR(made, destinations=destinations).warnings}
     except InvalidPipeline as error:
@@ -49,19 +49,19 @@ UPSERT = {"loadMode": "upsert", "upsertKey": ["id"]}
 
 
 def test_what_needs_the_table_is_skipped_and_listed_without_it():
-    assert told(orders(**UPSERT)) == set()
+    assert reported(orders(**UPSERT)) == set()
     assert skipped(orders(**UPSERT)) == {"upsert.key_unknown", "upsert.key_covers_all", "upsert.key_not_unique"}
 
 
 def test_nothing_is_skipped_when_the_table_is_known():
     found = {KEY: table("id", "total", keys=(("id",),))}
-    assert told(orders(**UPSERT), found) == set()
+    assert reported(orders(**UPSERT), found) == set()
     assert skipped(orders(**UPSERT), found) == set()
 
 
 def test_nothing_is_said_of_a_table_that_does_not_exist_yet():
     found = {KEY: None}
-    assert told(orders(**UPSERT), found) == set()
+    assert reported(orders(**UPSERT), found) == set()
     assert skipped(orders(**UPSERT), found) == {"upsert.key_unknown", "upsert.key_covers_all"}
 
 
@@ -72,12 +72,12 @@ def test_the_table_of_another_connection_is_not_taken_for_this_one():
 
 @pytest.mark.parametrize("keys", [(), (("id", "total"),), (("total",),)])
 def test_a_key_that_no_constraint_matches_is_refused(keys):
-    assert told(orders(**UPSERT), {KEY: table("id", "total", keys=keys)}) == {"upsert.key_not_unique"}
+    assert reported(orders(**UPSERT), {KEY: table("id", "total", keys=keys)}) == {"upsert.key_not_unique"}
 
 
 def test_the_order_of_a_keys_columns_does_not_matter():
     found = {KEY: table("id", "total", "rest", keys=(("total", "id"),))}
-    assert told(orders(loadMode="upsert", upsertKey=["id", "total"]), found) == set()
+    assert reported(orders(loadMode="upsert", upsertKey=["id", "total"]), found) == set()
 
 
 def test_the_statement_that_would_help_quotes_its_names():
@@ -90,36 +90,36 @@ def test_the_statement_that_would_help_quotes_its_names():
 
 def test_a_key_over_all_columns_of_the_table_leaves_nothing_to_update():
     found = {KEY: table("id", keys=(("id",),))}
-    assert told(orders(**UPSERT), found) == {"upsert.key_covers_all"}
+    assert reported(orders(**UPSERT), found) == {"upsert.key_covers_all"}
 
 
 def test_a_key_over_all_selected_columns_leaves_nothing_to_update():
     made = orders(loadMode="upsert", upsertKey=["id", "total"])
     made["nodes"][1]["ops"] = [{"op": "select", "columns": ["total", "id"]}]
-    assert told(made, {KEY: table("id", "total", "more", keys=(("id", "total"),))}) == {"upsert.key_covers_all"}
+    assert reported(made, {KEY: table("id", "total", "more", keys=(("id", "total"),))}) == {"upsert.key_covers_all"}
 
 
 def test_a_key_column_that_the_rows_lack_is_refused_though_the_table_has_it():
     made = orders(**UPSERT)
     made["nodes"][1]["ops"] = [{"op": "select", "columns": ["total", "customer"]}]
     made["nodes"][2]["rowLevel"] = []
-    assert told(made, {KEY: table("id", "total", "customer", keys=(("id",),))}) == {"column.unknown"}
+    assert reported(made, {KEY: table("id", "total", "customer", keys=(("id",),))}) == {"column.unknown"}
 
 
 @pytest.mark.parametrize("kind", ["view", "materialized view", "foreign table", "partition"])
 def test_what_is_no_table_of_its_own_is_refused(kind):
-    assert told(orders(), {KEY: table("id", kind=kind)}) == {"target.not_loadable"}
+    assert reported(orders(), {KEY: table("id", kind=kind)}) == {"target.not_loadable"}
 
 
 def test_a_partitioned_table_can_be_loaded():
-    assert told(orders(), {KEY: table("id", kind="partitioned table")}) == set()
+    assert reported(orders(), {KEY: table("id", kind="partitioned table")}) == set()
 
 
 def test_truncate_is_warned_about_on_one_source_and_one_target_alone():
     made = orders(loadMode="truncate")
-    assert told(made) == {"truncate.prefer_blue_green"}
+    assert reported(made) == {"truncate.prefer_blue_green"}
     made["nodes"].append(made["nodes"][3] | {"id": "other", "table": "other", "loadMode": "append"})
-    assert told(made) == set()
+    assert reported(made) == set()
 
 
 def test_fields_of_another_mode_are_kept_and_warned_about():
@@ -135,7 +135,7 @@ def test_fields_of_another_mode_are_kept_and_warned_about():
 def test_one_table_is_not_loaded_twice_when_one_of_the_loads_replaces_it(modes):
     made = orders(loadMode=modes[0])
     made["nodes"].append(made["nodes"][3] | {"id": "other", "loadMode": modes[1]})
-    assert told(made) == {"target.loaded_twice"}
+    assert reported(made) == {"target.loaded_twice"}
 
 
 @pytest.mark.parametrize("modes", [("append", "incremental_watermark"), ("incremental_watermark", "append")])
@@ -144,13 +144,13 @@ def test_one_table_is_not_loaded_twice_when_a_mark_would_begin_at_what_the_other
     made = orders(loadMode=modes[0], **(marked if modes[0] != "append" else {}))
     other = {"id": "other", "loadMode": modes[1], **(marked if modes[1] != "append" else {})}
     made["nodes"].append({k: v for k, v in made["nodes"][3].items() if k != "watermarkColumn"} | other)
-    assert told(made) == {"target.loaded_twice"}
+    assert reported(made) == {"target.loaded_twice"}
 
 
 def test_one_table_may_be_appended_to_twice():
     made = orders()
     made["nodes"].append(made["nodes"][3] | {"id": "other"})
-    assert told(made) == set()
+    assert reported(made) == set()
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_one_table_may_be_appended_to_twice():
     ],
 )
 def test_a_mode_without_what_it_needs_is_refused_even_behind_a_gate(mode, code):
-    assert code in told(orders(loadMode=mode))
+    assert code in reported(orders(loadMode=mode))
 
 
 @pytest.mark.parametrize(
@@ -175,11 +175,11 @@ def test_a_mode_without_what_it_needs_is_refused_even_behind_a_gate(mode, code):
 def test_cdc_mirror_is_stopped_at_the_gate_that_is_shut_and_leads_to_its_page(streaming, code, words):
     with pytest.raises(InvalidPipeline) as caught:
         parsePipelineIR(orders(loadMode="cdc_mirror", cdcSource="stream"), streaming=streaming)
-    (told,) = caught.value.diagnostics
+    (reported,) = caught.value.diagnostics
 
-    assert (told.code, str(told.path), told.severity) == (code, "/nodes/3/loadMode", "error")
-    assert told.message.startswith(words)
-    assert "docs/cdc-mirror.md" in told.hint
+    assert (reported.code, str(reported.path), reported.severity) == (code, "/nodes/3/loadMode", "error")
+    assert reported.message.startswith(words)
+    assert "docs/cdc-mirror.md" in reported.hint
 
 
 def test_modes_say_what_they_are_like():

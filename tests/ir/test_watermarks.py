@@ -1,4 +1,4 @@
-"""Which columns a mark can follow, and which lag fits."""
+"""Which columns a watermark can follow, and which lag fits."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from executors.commit_report import add_warnings
 from executors.destinations.base import (
     Access,
     Capabilities,
@@ -22,14 +23,13 @@ from executors.destinations.postgres.plan import load_plan
 from executors.destinations.postgres.staging import PostgresStagingArea
 from executors.destinations.postgres.tables import ready_table, refuse_unloadable, table_to_look_at
 from executors.destinations.postgres.watermark import (
-    narrow_reading,
+    bound_reading,
     open_window_of,
-    skip_behind_watermark,
+    skip_below_watermark,
     warnings_of,
 )
 from executors.errors import Terminal
 from executors.load_record import LoadCommit
-from executors.markers import add_warnings
 from executors.model import CheckReport, Destination, RunJob, SourceField, TaskCount
 from executors.postgres import meta, preview, quarantine, staging
 from executors.postgres.checks import Staged
@@ -83,7 +83,7 @@ class PostgresDestination(DestinationHandler):
         node = target.path.target
         rows_range = open_window_of(context, target.connection, node)
         add_warnings(context.report, warnings_of(rows_range, node))
-        reading = narrow_reading(reading, rows_range, target.path)
+        reading = bound_reading(reading, rows_range, target.path)
         with ready_table(target.connection, node, fields) as (dest, columns):
             yield Prepared(dest, columns, reading, rows_range, charset_of(target.connection))
 
@@ -107,8 +107,8 @@ class PostgresDestination(DestinationHandler):
     def drop_staging(self, load: Load) -> None:
         staging.drop_staging(load.connection, load.tables)
 
-    def skip_behind_watermark(self, state: LoadState) -> LoadState:
-        return skip_behind_watermark(state)
+    def skip_below_watermark(self, state: LoadState) -> LoadState:
+        return skip_below_watermark(state)
 
     def refuse_rows(self, state: LoadState) -> TaskCount | None:
         return refuse_rows(state.load.connection, load_plan(state), state.target.on_type_mismatch)

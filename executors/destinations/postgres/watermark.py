@@ -27,15 +27,15 @@ def open_window_of(context: RunContext, connection: Conn, target: Target) -> Inc
     return open_range(connection, context.job.tenant, context.job.pipeline.id, target)
 
 
-def narrow_reading(reading: Reading, rows_range: IncrementalRange | None, path: Path) -> Reading:
+def bound_reading(reading: Reading, rows_range: IncrementalRange | None, path: Path) -> Reading:
     """The reading without rows that the load would skip, as far as the source can leave them out."""
-    if reading.narrow is None or rows_range is None or rows_range.bound in (None, rows_range.type.below_all):
+    if reading.with_bound is None or rows_range is None or rows_range.bound in (None, rows_range.type.below_all):
         return reading
     column = source_column(path, rows_range.column)
-    return reading.narrow(Bound(column, rows_range.type, str(rows_range.bound))) if column else reading
+    return reading.with_bound(Bound(column, rows_range.type, str(rows_range.bound))) if column else reading
 
 
-def skip_behind_watermark(state: LoadState) -> LoadState:
+def skip_below_watermark(state: LoadState) -> LoadState:
     """Take the staged rows that are behind the watermark out of staging."""
     load, rows_range = state.load, _window_of(state)
     state = replace(state, rows_range=rows_range)
@@ -68,7 +68,7 @@ def _doubts(rows_range: IncrementalRange) -> Iterator[tuple[str, str]]:
         yield (
             "watermark.rows_may_be_hidden",
             f"Row security is active on {rows_range.key.table} for the connection's user: rows that it may not see are "
-            "neither counted for the mark nor known as loaded.",
+            "neither counted for the watermark nor known as loaded.",
         )
     if rows_range.is_ahead:
         yield (
@@ -79,6 +79,6 @@ def _doubts(rows_range: IncrementalRange) -> Iterator[tuple[str, str]]:
 
 
 _COLUMNS_CHANGED = (
-    "The columns of the rows are others than those hashed at the mark: which rows at or above it are loaded already is "
-    "told from what the table holds."
+    "The columns have changed since rows at the watermark were hashed. Flow compares with the rows of the table to "
+    "find out which rows are loaded already."
 )

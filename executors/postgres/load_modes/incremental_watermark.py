@@ -1,6 +1,6 @@
-"""incremental_watermark: the rows past the mark are added, and the mark moves with them.
+"""incremental_watermark: the rows above the watermark are added, and the watermark moves with them.
 
-What is behind the watermark was set aside before, so that staging holds the rows to load and no others.
+What is behind the watermark was skipped before, so that staging holds the rows to load and no others.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def _add_past_watermark(conn: Conn, plan: LoadPlan) -> ModeCounts:
 
 
 class _NextWatermark(NamedTuple):
-    """The new mark and its bound, whether that is above the old mark, and how many staged rows no mark may follow."""
+    """The new watermark and its bound, whether that is above the old watermark, and how many staged rows no watermark
+    may follow."""
 
     value: str | None
     bound: str | None
@@ -53,7 +54,8 @@ class _NextWatermark(NamedTuple):
 def _move_watermark(
     conn: Conn, plan: LoadPlan, rows_range: IncrementalRange, to: _NextWatermark
 ) -> WatermarkValue | None:
-    """To be done before the rows go in: what the table holds then is what was known. None while there is no mark."""
+    """To be done before the rows go in: what the table holds then is what was known. None while there is no
+    watermark."""
     new, bound = to.value, to.bound
     if new is None or bound is None:
         return None
@@ -72,8 +74,8 @@ def _move_watermark(
 
 
 def _next_watermark(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) -> _NextWatermark:
-    """The highest of the mark, the staged rows and those read again, but none that is ahead of the database's clock: it
-    would leave out every row that is still to come before it."""
+    """The highest of the watermark, the staged rows and those read again, but none that is ahead of the database's
+    clock: it would leave out every row that is still to come before it."""
     value = watermark_value(conn, plan, rows_range)
     row = conn.execute(
         sql.SQL(
@@ -96,10 +98,10 @@ def _next_watermark(conn: Conn, plan: LoadPlan, rows_range: IncrementalRange) ->
 
 
 def _count_past_watermark(conn: Conn, plan: LoadPlan) -> Effect:
-    """What was set aside is not staged any more."""
+    """What was skipped is not staged any more."""
     before = effects.count_rows(conn, plan)
     ahead = _next_watermark(conn, plan, plan.rows_range).ahead if plan.rows_range else 0
-    return effects.effect_of(plan, before=before, inserted=plan.staged, behind_mark=plan.skipped.rows, ahead=ahead)
+    return effects.effect_of(plan, before=before, inserted=plan.staged, below_watermark=plan.skipped.rows, ahead=ahead)
 
 
 HANDLER = LoadHandler(

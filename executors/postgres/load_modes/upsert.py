@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from psycopg import sql
 
-from executors.accounting import places
+from executors.accounting import describe_positions
 from executors.effects import Effect
 from executors.errors import InvalidContent
 from executors.postgres import effects
@@ -49,8 +49,8 @@ SAMPLE_ROWS = 1000
 
 
 def _merge(conn: Conn, plan: LoadPlan) -> ModeCounts:
-    """Find repeated keys, then let ON CONFLICT judge each row; rows that are equal or older than those of the table are
-    left out by a join first where that pays, or where a row trigger might swallow others."""
+    """Find repeated keys, then let ON CONFLICT validate each row; rows that are equal or older than those of the table
+    are left out by a join first where that pays, or where a row trigger might swallow others."""
     _give_memory(conn, plan)
     key = find_unique_key(conn, plan.target, plan.upsert_key)
     keys = _count_keys(conn, plan, key)
@@ -155,7 +155,7 @@ def _require_order(conn: Conn, plan: LoadPlan, key: UniqueKey) -> None:
         raise InvalidContent(
             "upsert.key_repeated",
             f"Rows have the same key ({', '.join(plan.upsert_key)}), {why}: "
-            f"{places(refs, {f.seq: f.name for f in plan.files})}.",
+            f"{describe_positions(refs, {f.seq: f.name for f in plan.files})}.",
             node=plan.run.node,
             hint="Nothing was loaded. Name the column whose highest value is the newest in orderBy, or make the key "
             "unique at the source.",
@@ -204,7 +204,7 @@ def _many_stay(conn: Conn, plan: LoadPlan, key: UniqueKey) -> bool:
         "SELECT 4 * count(*) FILTER (WHERE x.tableoid IS NOT NULL AND NOT ({})) >= count(*)"
         " FROM {} AS s LEFT JOIN {} AS x ON {}"
     ).format(
-        _takes_place(plan, key),
+        _replaces_row(plan, key),
         sample,
         own_rows(plan),
         same_key(plan, key),
@@ -219,11 +219,11 @@ def _rows_to_write(plan: LoadPlan, key: UniqueKey, source: sql.Composed) -> sql.
         source,
         own_rows(plan),
         same_key(plan, key),
-        _takes_place(plan, key),
+        _replaces_row(plan, key),
     )
 
 
-def _takes_place(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
+def _replaces_row(plan: LoadPlan, key: UniqueKey) -> sql.Composed:
     """A condition: the staged row `s` is to take the place of the row `x` of the table."""
     differ = _differs_from_staged(plan, key)
     return differ if plan.order_by is None else sql.SQL("{} AND NOT {}").format(differ, is_newer(plan))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from executors.commit_report import add_quarantined
 from executors.errors import Failure, LeaseLost, Terminal
 from executors.holding import Held
-from executors.markers import add_quarantined
 from executors.runs.state import LoadState
 from executors.runs.steps.commit import ready_quarantine
 

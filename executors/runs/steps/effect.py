@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from executors import accounting
-from executors.effects import Effect
-from executors.markers import (
+from executors.commit_report import (
     add_warnings,
     ahead_warnings,
-    behind_warnings,
+    below_warnings,
     check_warnings,
     known_warnings,
     older_warnings,
     put_counts,
     warn_of_counts,
 )
+from executors.effects import Effect
 from executors.model import NodeReport, RunWarning, TargetCounts
 from executors.runs.state import LoadState
 from executors.runs.steps.hold import reasons_to_hold
@@ -55,7 +55,7 @@ def _report(state: LoadState, effect: Effect) -> None:
         *older_warnings(node, effect.older),
         *known_warnings(node, skipped.differing, skipped.doubtful),
         *ahead_warnings(node, effect.ahead),
-        *behind_warnings(node, skipped.below_bound, load.reading.units),
+        *below_warnings(node, skipped.below_bound, load.reading.units),
     ]
     add_warnings(report, warnings)
     if load.dest.row_triggers:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from executors import accounting
+from executors.commit_report import add_warnings, check_warnings, put_counts, warn_of_counts
 from executors.destinations.base import Reevaluation
 from executors.effects import Effect, NullRates
 from executors.errors import InvalidContent
 from executors.holding import Evaluation, Held, Reason, StagedLoad, check_hold_limits, not_approved
-from executors.markers import add_warnings, check_warnings, put_counts, warn_of_counts
 from executors.model import TargetCounts
 from executors.runs.state import LoadState
 from executors.runs.steps.watermark import watermark_now

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from executors.commit_report import add_commit, put_counts
 from executors.load_record import LoadCommit
-from executors.markers import put_counts, tell
 from executors.model import NodeReport, TargetCounts
 from executors.runs.state import Run, RunContext
 from executors.runs.target_run import TargetRun
@@ -15,7 +15,7 @@ from executors.runs.target_run import TargetRun
 def report_commit(context: RunContext, commit: LoadCommit, milliseconds: int = 0) -> None:
     """Report a load from its marker."""
     context.ports.events.committed(commit)
-    new = tell(context.report, commit)
+    new = add_commit(context.report, commit)
     new[-1].duration_ms = milliseconds
     for node in new:
         context.ports.events.node_finished(node)

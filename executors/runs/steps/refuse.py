@@ -8,7 +8,7 @@ from executors.model import PassResult, TaskCount
 from executors.runs.state import LoadState
 
 
-def refuse_unfit_rows(state: LoadState) -> LoadState:
+def refuse_staged_rows(state: LoadState) -> LoadState:
     """Take out the rows of which it is known beforehand that the target refuses them."""
     refused = state.load.handler.refuse_rows(state)
     return with_task(state, refused) if refused is not None else state

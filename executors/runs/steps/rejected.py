@@ -14,7 +14,7 @@ from executors.postgres.load import LoadFile, commit_load
 from executors.postgres.meta import marker_of
 from executors.postgres.names import TableName
 from executors.postgres.quarantined import Owner
-from executors.postgres.read_later import bounds_by_place, read_later
+from executors.postgres.read_later import bounds_by_position, read_later
 from executors.postgres.refusals import Refusal
 from executors.postgres.refused import refuse_for
 from executors.postgres.replay import ReplayCommit, RowOutcome, evaluate_rows, read_conflicts, taken_keys
@@ -48,7 +48,7 @@ def reject_rows_read_later(state: LoadState) -> LoadState:
     rows_range, choice, owner = _range_to_leave(load), rows.choice, owner_of(load.context.job)
     quarantine = {*choice.tables, *map(TableName.parse, load.quarantine.values())}
     with translate(rows.target.id):
-        bounds = bounds_by_place(load.connection, owner, rows.target.id, rows_range, choice.by_table, quarantine)
+        bounds = bounds_by_position(load.connection, owner, rows.target.id, rows_range, choice.by_table, quarantine)
         refusal = read_later(load.connection, load_plan(state), rows_range, bounds)
     return _reject(state, [refusal]) if bounds else state
 
@@ -80,8 +80,8 @@ def _range_to_leave(load: Load) -> IncrementalRange:
     rows_range = open_range(load.connection, job.tenant, job.pipeline.id, target)
     if rows_range is None or rows_range.stored is None:
         raise Terminal(
-            "replay.no_mark",
-            f"{target.schema_}.{target.table} has no mark yet: the next load would begin at the highest of these "
+            "replay.no_watermark",
+            f"{target.schema_}.{target.table} has no watermark yet: the next load would begin at the highest of these "
             "rows, and miss those below.",
             node=target.id,
             hint="Set the watermark of this target first, then replay the rows.",
@@ -119,7 +119,7 @@ def _replay_commit(state: LoadState) -> ReplayCommit:
         owner=owner_of(state.load.context.job),
         rows={place: chosen.row for place, chosen in choice.rows.items()},
         tables=tuple(choice.tables),
-        left_out=choice.left_out,
+        excluded=choice.excluded,
         by=rows.ref.by,
         reason=rows.ref.reason,
         rows_range=state.window_to_leave,

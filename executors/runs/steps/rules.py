@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from executors import accounting
+from executors.commit_report import put_counts
 from executors.errors import Terminal
-from executors.markers import put_counts
 from executors.model import NodeReport, TargetCounts
 from executors.rejected_limit import files_rejected, too_many_rejected
 from executors.runs.state import LoadState
@@ -45,8 +45,8 @@ def stop_on_rules(state: LoadState) -> LoadState:
     """Stop where settings of the source explain that every row was rejected, and where a rule ends the run."""
     reading = state.load.reading
     fails = state.is_all_rejected and state.load.max_rejected_pct
-    if fails and (clues := reading.find_clues(reading.origins)):
-        raise too_many(state, clues)
+    if fails and (mismatches := reading.find_mismatches(reading.origins)):
+        raise too_many(state, mismatches)
     accounting.stop_on_abort(state.load.path, state.rules, {origin.seq: origin.name for origin in reading.origins})
     return state
 
@@ -67,16 +67,16 @@ def _stop_on_rejected_files(state: LoadState) -> None:
     load = state.load
     rejected = load.handler.count_rejected_by_file(state)
     lost = [o for o in load.reading.origins if o.records and rejected.get(o.seq) == o.records]
-    if lost and (clues := load.reading.find_clues(lost)):
+    if lost and (mismatches := load.reading.find_mismatches(lost)):
         _share_stopped(state)
-        raise files_rejected(load.target, [(o.name, o.records or 0) for o in lost], clues)
+        raise files_rejected(load.target, [(o.name, o.records or 0) for o in lost], mismatches)
 
 
-def too_many(state: LoadState, clues: Sequence[str]) -> Terminal:
+def too_many(state: LoadState, mismatches: Sequence[str]) -> Terminal:
     """The failure of a load that rejects too much. It does not blame the file: the source may be set up wrongly, so
     that the file stays where it is."""
     _share_stopped(state)
-    return too_many_rejected(state.target, state.rows_unfiltered, state.rows_rejected, state.rules, clues)
+    return too_many_rejected(state.target, state.rows_unfiltered, state.rows_rejected, state.rules, mismatches)
 
 
 def _share_stopped(state: LoadState) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executors.markers import add_warnings
+from executors.commit_report import add_warnings
 from executors.reading import Reading
 from executors.runs.state import Run
 from executors.runs.target_run import TargetRun

@@ -11,9 +11,9 @@ def follows_watermark(state: LoadState) -> bool:
     return load_mode(state.target.load_mode).keeps_watermark
 
 
-def skip_behind_watermark(state: LoadState) -> LoadState:
+def skip_below_watermark(state: LoadState) -> LoadState:
     """Take the staged rows that are behind the watermark out of staging."""
-    return state.load.handler.skip_behind_watermark(state)
+    return state.load.handler.skip_below_watermark(state)
 
 
 def watermark_now(rows_range: IncrementalRange | None) -> tuple[int, int] | None:

@@ -80,7 +80,7 @@ def list_kinds(args: Namespace) -> Outcome:
     from flowapp.alerts.serializers import AlertKindSerializer
     from flowapp.api.serializers import represent_all
 
-    columns = {"kind": "KIND", "title": "WHAT", "resolvedBy": "RESOLVED BY", "toldByChannels": "SENT BY CHANNELS"}
+    columns = {"kind": "KIND", "title": "WHAT", "resolvedBy": "RESOLVED BY", "sentByChannels": "SENT BY CHANNELS"}
     return listed("kinds", represent_all(AlertKindSerializer, KINDS), columns, "")
 
 

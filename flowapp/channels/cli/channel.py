@@ -15,7 +15,7 @@ from flowapp.cli.secret_input import read_secret
 if TYPE_CHECKING:
     from flowapp.channels.kinds.base import Address
 
-COLUMNS = {"name": "NAME", "kind": "KIND", "address": "GOES TO", "severity": "FROM SEVERITY", "tells": "KINDS"}
+COLUMNS = {"name": "NAME", "kind": "KIND", "address": "GOES TO", "severity": "FROM SEVERITY", "kinds": "KINDS"}
 LOG = {
     "key": "KEY",
     "madeAt": "AT",
@@ -94,7 +94,7 @@ def list_channels(args: Namespace) -> Outcome:
     from flowapp.channels.serializers import ChannelSerializer
 
     found = [ChannelSerializer(channel).data for channel in selectors.list_channels(current_workspace())]
-    table = [{**c, "address": _goes_to(c), "tells": ", ".join(c["alertKinds"]) or "all"} for c in found]
+    table = [{**c, "address": _goes_to(c), "kinds": ", ".join(c["alertKinds"]) or "all"} for c in found]
     shown = listed("channels", table, COLUMNS, "No channels yet. Add one: flow channel add NAME --webhook URL")
     return Outcome({"channels": found}, shown.show)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-from executors.api import why_unreached
+from executors.api import describe_connection_failure
 from executors.errors import Failure, Terminal, Transient
 from flowapp.channels.kinds.base import ChannelKind, InvalidChannel
 from flowapp.channels.messages import Message, subject_of
@@ -30,7 +30,7 @@ TOTAL_SECONDS = 10.0
 SILENT_SECONDS = 5.0
 MOST_AT_ONCE = 50
 FINAL = frozenset({"certificate", "no_tls", "tls"})
-"""Codes of `why_unreached` that waiting does not mend."""
+"""Codes of `describe_connection_failure` that waiting does not fix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def _failure_of(trouble: BaseException, place: str) -> Failure:
             hint="Correct security, port and user of the channel.",
         )
     if isinstance(trouble, OSError | smtplib.SMTPException):
-        why = why_unreached(trouble, place, ended=(smtplib.SMTPException,))
+        why = describe_connection_failure(trouble, place, ended=(smtplib.SMTPException,))
         kind = Terminal if why.code in FINAL else Transient
         return kind(f"mail.{why.code}", why.message, hint=why.hint)
     raise trouble

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flowapp.quarantine.models import Selection
     from flowapp.quarantine.results import RowResults
     from flowapp.quarantine.selectors import EntryFilter
-    from flowapp.runs.models import Purpose, Run
+    from flowapp.runs.models import Run, RunKind
 
 COLUMNS = {
     "id": "ID",
@@ -42,7 +42,7 @@ ENTRY_COLUMNS = {
     "message": "MESSAGE",
     "severity": "ON FAIL",
 }
-CELL_COLUMNS = {"name": "FIELD", "value": "VALUE", "fixed": "MENDED"}
+CELL_COLUMNS = {"name": "FIELD", "value": "VALUE", "fixed": "FIXED"}
 RESULT_COLUMNS = {
     "row": "ROW",
     "place": "FILE:RECORD",
@@ -57,7 +57,7 @@ MEMORY_BYTES = 16 << 20
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "errors", "rows in quarantine")
     listing = add_command(group, "list", list_errors, "list violations, newest first; --json shows complete rows")
-    _narrowed(listing)
+    _add_filters(listing)
     listing.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
     showing = add_command(group, "show", show_row, "show a complete row with every rule that it failed")
     showing.add_argument("row", metavar="ROW", help="its key, or the number of one of its entries")
@@ -82,21 +82,21 @@ def add_parser(commands: Any) -> None:
     _chosen(replaying)
     replaying.add_argument("--overwrite", action="store_true", help="let rows replace newer rows with the same key")
     replaying.add_argument("--detach", action="store_true", help="queue it for a worker and return")
-    telling = add_command(group, "results", show_results, "show the outcome of each row of a replay, loaded rows last")
-    add_run(telling, what="the replay")
-    telling.add_argument("--result", metavar="RESULT", help="only rows with this outcome, such as fails")
-    telling.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
+    results = add_command(group, "results", show_results, "show the outcome of each row of a replay, loaded rows last")
+    add_run(results, what="the replay")
+    results.add_argument("--result", metavar="RESULT", help="only rows with this outcome, such as fails")
+    results.add_argument("--limit", type=positive, default=50, metavar="N", help="how many (default: 50)")
     exporting = add_command(group, "export", export, "export entries with their values to standard output")
-    _narrowed(exporting)
+    _add_filters(exporting)
     exporting.add_argument("--format", choices=("csv", "json"), default="csv")
     purging = add_command(group, "purge", purge_rows, "throw entries permanently")
-    _narrowed(purging)
+    _add_filters(purging)
     purging.add_argument("--older-than-days", type=int, required=True, metavar="N")
     purging.add_argument("--reason", required=True, metavar="TEXT", help="the reason; it is stored")
     purging.add_argument("--dry-run", action="store_true", help="only count them")
 
 
-def _narrowed(command: ArgumentParser) -> None:
+def _add_filters(command: ArgumentParser) -> None:
     command.add_argument("--pipeline", metavar="ID")
     add_run(command, "--run")
     for name in ("rule", "status", "search"):
@@ -106,10 +106,10 @@ def _narrowed(command: ArgumentParser) -> None:
 def _chosen(command: ArgumentParser) -> None:
     command.add_argument("rows", nargs="*", metavar="ROW", help="keys of rows, or numbers of entries")
     command.add_argument("--reason", default="", metavar="TEXT", help="the reason; it is stored")
-    _narrowed(command)
+    _add_filters(command)
 
 
-def _wanted(args: Namespace) -> EntryFilter:
+def _filters(args: Namespace) -> EntryFilter:
     from flowapp.pipelines.selectors import get_pipeline
     from flowapp.quarantine.selectors import EntryFilter
     from flowapp.runs.selectors import find_run
@@ -134,7 +134,7 @@ def _selection(args: Namespace) -> Selection:
         raise UsageError("give rows or filters: --pipeline, --run, --rule …", command="flow errors")
     if args.rows:
         return choose_by_keys(workspace, keys_of_entries(workspace, [_by_id(row) for row in args.rows]), by)
-    return choose_alike(workspace, _wanted(args), by)
+    return choose_alike(workspace, _filters(args), by)
 
 
 def _by_id(row: str) -> str:
@@ -149,10 +149,10 @@ def _by_id(row: str) -> str:
 
 
 def list_errors(args: Namespace) -> Outcome:
-    from flowapp.quarantine.selectors import page_wanted
+    from flowapp.quarantine.selectors import page_filtered
     from flowapp.quarantine.values import entry_document
 
-    found = page_wanted(current_workspace(), _wanted(args), limit=args.limit)
+    found = page_filtered(current_workspace(), _filters(args), limit=args.limit)
     entries = [entry_document(entry, "admin") for entry in found.entries]
     document = {"errors": entries, **({"partial": True} if found.is_partial else {})}
     return Outcome(document, lambda console: _show_entries(console, entries, args.limit, found.is_partial))
@@ -244,11 +244,11 @@ def _show_row(console: Console, entries: list[dict[str, Any]], line: int | None)
 
 
 def fix_row(args: Namespace) -> Outcome:
-    from flowapp.runs.models import Purpose
+    from flowapp.runs.models import RunKind
 
     if args.expression:
         return _run_over(
-            args, Purpose.MEND, column=args.column or "", expression=args.expression, replace_typed=args.replace_typed
+            args, RunKind.FIX, column=args.column or "", expression=args.expression, replace_typed=args.replace_typed
         )
     cells: dict[str, str | None] = dict.fromkeys(args.null)
     for pair in args.set:
@@ -279,24 +279,24 @@ def _decide(args: Namespace, verb: Any, cells: dict[str, str | None] | None = No
     selection = _selection(args)
     by_row = None if cells is None else dict.fromkeys(keys_of(selection), cells)
     done = decide(selection, verb, Decider("the command line"), args.reason, by_row)
-    left = f" {counted(done.left_out, 'row')} unchanged: their status does not allow it." if done.left_out else ""
-    return said({"changed": done.changed, "leftOut": done.left_out}, f"{counted(done.changed, 'row')} changed.{left}")
+    left = f" {counted(done.excluded, 'row')} unchanged: their status does not allow it." if done.excluded else ""
+    return said({"changed": done.changed, "excluded": done.excluded}, f"{counted(done.changed, 'row')} changed.{left}")
 
 
 def recheck(args: Namespace) -> Outcome:
-    from flowapp.runs.models import Purpose
+    from flowapp.runs.models import RunKind
 
-    return _run_over(args, Purpose.RECHECK)
+    return _run_over(args, RunKind.RECHECK)
 
 
 def replay(args: Namespace) -> Outcome:
     from flowapp.quarantine.replaying import ALL
-    from flowapp.runs.models import Purpose
+    from flowapp.runs.models import RunKind
 
-    return _run_over(args, Purpose.REPLAY, overwrite=ALL if args.overwrite else ())
+    return _run_over(args, RunKind.REPLAY, overwrite=ALL if args.overwrite else ())
 
 
-def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
+def _run_over(args: Namespace, kind: RunKind, **options: Any) -> Outcome:
     from flowapp.quarantine.inline import rows_inline
     from flowapp.quarantine.replaying import ask_for_runs
     from flowapp.runs.cli.progress import shown_run
@@ -306,7 +306,7 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
 
     selection, detach = _selection(args), getattr(args, "detach", False)
     runs = ask_for_runs(
-        purpose, selection, Trigger.CLI, Decider("the command line"), reason=args.reason, send=detach, **options
+        kind, selection, Trigger.CLI, Decider("the command line"), reason=args.reason, send=detach, **options
     )
     if detach:
         names = [run.name for run in runs]
@@ -315,7 +315,7 @@ def _run_over(args: Namespace, purpose: Purpose, **options: Any) -> Outcome:
             f"Queued for a worker: {', '.join(names)}.",
             f"To follow it: flow runs show {names[0]}",
         )
-    with shown_run(selection.pipeline.slug, purpose) as shown:
+    with shown_run(selection.pipeline.slug, kind) as shown:
         runs = rows_inline(runs, shown.engine)
     documents = [run_json(run, sees_values=True) for run in runs]
     status = max(STATUS_BY_STATE[document["state"]] for document in documents)
@@ -328,7 +328,7 @@ def _show_runs(console: Console, runs: list[Run]) -> None:
 
     for run in runs:
         document = run_json(run, sees_values=True)
-        show_lines(console, [f"{run.get_purpose_display()} {run.name}: {run.state}", *row_lines(document, run.name)])
+        show_lines(console, [f"{run.get_kind_display()} {run.name}: {run.state}", *row_lines(document, run.name)])
         if run.error_code:
             show_lines(console, [f"  {run.error_code}: {run.error_message}", f"  {run.error_hint}"])
         for rule in document["rules"]:
@@ -389,11 +389,11 @@ def export(args: Namespace) -> Outcome:
     from flowapp.quarantine.exporting import FORMATS, Sending, fields_of, list_all
     from flowapp.runs.holds import Decider
 
-    workspace, wanted = current_workspace(), _wanted(args)
-    entries = list_all(workspace, wanted)
+    workspace, filters = current_workspace(), _filters(args)
+    entries = list_all(workspace, filters)
     # What cannot be asked for is no export that broke off.
-    first, fields = list(islice(entries, 1)), fields_of(workspace, wanted)
-    sending = Sending(workspace, wanted, args.format, Decider("the command line"))
+    first, fields = list(islice(entries, 1)), fields_of(workspace, filters)
+    sending = Sending(workspace, filters, args.format, Decider("the command line"))
     found = sending.count(chain(first, entries))
     if getattr(args, "json", False):
         shown = [{k: v for k, v in entry.items() if k != "tenant"} for entry in sending.note(found)]
@@ -416,12 +416,12 @@ def purge_rows(args: Namespace) -> Outcome:
     from flowapp.quarantine.purging import counted_document, purge, rows_to_purge
     from flowapp.runs.holds import Decider
 
-    workspace, wanted = current_workspace(), _wanted(args)
+    workspace, filters = current_workspace(), _filters(args)
     if args.dry_run:
-        counted = rows_to_purge(workspace, wanted, args.older_than_days)
-        told = f"{counted.entries:,} entries would be purged."
+        counted = rows_to_purge(workspace, filters, args.older_than_days)
+        text = f"{counted.entries:,} entries would be purged."
         if not counted.is_whole:
-            told = f"At least {told} The exact number is unknown because counting took too long."
-        return said(counted_document(counted), told)
-    n = purge(workspace, wanted, args.older_than_days, Decider("the command line"), args.reason).entries
+            text = f"At least {text} The exact number is unknown because counting took too long."
+        return said(counted_document(counted), text)
+    n = purge(workspace, filters, args.older_than_days, Decider("the command line"), args.reason).entries
     return said({"entries": n}, f"{n:,} entries purged.")

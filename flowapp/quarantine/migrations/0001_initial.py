@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ("made_at", models.DateTimeField(db_index=True)),
-                ("wanted", models.JSONField(default=dict)),
+                ("filters", models.JSONField(default=dict)),
                 ("parts", models.JSONField(default=list)),
                 ("rows", models.PositiveIntegerField()),
                 ("is_whole", models.BooleanField(default=True)),
@@ -99,7 +99,7 @@ class Migration(migrations.Migration):
                 ("by_words", models.CharField(max_length=300)),
                 ("reason", models.TextField(blank=True)),
                 ("rows", models.BigIntegerField()),
-                ("left_out", models.BigIntegerField(default=0)),
+                ("excluded", models.BigIntegerField(default=0)),
                 ("details", models.JSONField(default=dict)),
                 (
                     "by",

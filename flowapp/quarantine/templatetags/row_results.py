@@ -22,16 +22,16 @@ WORDS = {
     "changed": "not loaded: changed in the meantime",
     "repeated": "not loaded: rejected by several runs, and loaded once",
     "gone": "not loaded: deleted",
-    "mended": "fixed; original values are kept",
+    "fixed": "fixed; original values are kept",
     "typed": "unchanged: edited manually",
     "unchanged": "unchanged: the expression returns the same value",
-    "unfit": "not loaded: cannot be replayed",
+    "not_replayable": "not loaded: cannot be replayed",
 }
 _WOULD = {"loaded": "would be loaded", "fails": "still fails a rule"}
 """Where nothing has happened yet."""
 
 
 @register.filter
-def became(result: str, only_tells: bool) -> str:
-    """The words of a result, or, of a run that `only_tells`, of what a replay would do."""
-    return (_WOULD.get(result) if only_tells else None) or WORDS.get(result, WORDS["unfit"])
+def became(result: str, changes_nothing: bool) -> str:
+    """The words of a result, or, of a run that `changes_nothing`, of what a replay would do."""
+    return (_WOULD.get(result) if changes_nothing else None) or WORDS.get(result, WORDS["not_replayable"])

@@ -27,6 +27,6 @@ def run_hook(args: Namespace) -> Outcome:
     if args.detach:
         return said(hooks.ask_for_hook(run, args.hook).to_json(), f"The hook {args.hook} is queued to run again.")
     hook = hooks.run_hook_here(run, args.hook)
-    told = f"The hook {args.hook} {hook.state} after {hook.duration_ms:,} ms: {hook.statement}"
-    lines = [told, f"  {hook.message}"] if hook.message else [told]
+    text = f"The hook {args.hook} {hook.state} after {hook.duration_ms:,} ms: {hook.statement}"
+    lines = [text, f"  {hook.message}"] if hook.message else [text]
     return replace(said(hook.to_json(), *lines), status=0 if hook.state == "succeeded" else HOOK_FAILED)

@@ -15,14 +15,14 @@ from flowapp.cli.outcome import stderr
 if TYPE_CHECKING:
     from executors.model import RunJob, RunReport
     from executors.ports import Ports
-    from flowapp.runs.models import Purpose
+    from flowapp.runs.models import RunKind
 
 
 class ShownRun:
-    """The bar of a run. `engine` is the engine of its purpose, whose steps the bar shows."""
+    """The bar of a run. `engine` runs it and reports its steps."""
 
-    def __init__(self, progress: Progress, task: TaskID, purpose: Purpose) -> None:
-        self._progress, self._task, self._purpose = progress, task, purpose
+    def __init__(self, progress: Progress, task: TaskID, kind: RunKind) -> None:
+        self._progress, self._task, self._kind = progress, task, kind
 
     def show(self, text: str) -> None:
         self._progress.update(self._task, description=text)
@@ -40,10 +40,10 @@ class ShownRun:
         self.show(f"{STEP_LABELS.get(name, name)} {f'({node})' if node else ''}")
 
     def engine(self, job: RunJob, ports: Ports) -> RunReport:
-        from flowapp.runs.purposes import spec_of
+        from flowapp.runs.run_kinds import spec_of
 
         self.show("starting Spark")
-        return spec_of(self._purpose).engine(job, replace(ports, events=ShownEvents(ports.events, self)))
+        return spec_of(self._kind).engine(job, replace(ports, events=ShownEvents(ports.events, self)))
 
 
 class ShownEvents:
@@ -60,7 +60,7 @@ class ShownEvents:
         return getattr(self._events, name)
 
 
-def _tells_no_interrupt(record: logging.LogRecord) -> bool:
+def _is_no_interrupt(record: logging.LogRecord) -> bool:
     return not record.getMessage().startswith("KeyboardInterrupt while")
 
 
@@ -68,18 +68,18 @@ def _tells_no_interrupt(record: logging.LogRecord) -> bool:
 def _interrupted_quietly() -> Iterator[None]:
     """The bridge to the JVM logs a traceback for every Ctrl-C that meets it waiting."""
     root = logging.getLogger()
-    root.addFilter(_tells_no_interrupt)
+    root.addFilter(_is_no_interrupt)
     try:
         yield
     finally:
-        root.removeFilter(_tells_no_interrupt)
+        root.removeFilter(_is_no_interrupt)
 
 
 @contextmanager
-def shown_run(title: str, purpose: Purpose) -> Iterator[ShownRun]:
+def shown_run(title: str, kind: RunKind) -> Iterator[ShownRun]:
     """A bar on standard error while a run goes on, if that is a terminal."""
     columns = (TextColumn("{task.fields[title]}"), BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     console = stderr()
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     with _interrupted_quietly(), bar as progress:
-        yield ShownRun(progress, progress.add_task("", total=None, title=title), purpose)
+        yield ShownRun(progress, progress.add_task("", total=None, title=title), kind)

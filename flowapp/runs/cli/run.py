@@ -67,10 +67,10 @@ def _pipeline(named: str) -> Pipeline:
 
 def _attended(pipeline: Pipeline, reason: str | None, *, is_preview: bool) -> Outcome:
     from flowapp.runs.attended import preview_attended, run_attended
-    from flowapp.runs.models import Purpose
+    from flowapp.runs.models import RunKind
 
-    purpose = Purpose.PREVIEW if is_preview else Purpose.LOAD
-    with shown_run(pipeline.slug, purpose) as shown:
+    kind = RunKind.PREVIEW if is_preview else RunKind.LOAD
+    with shown_run(pipeline.slug, kind) as shown:
         if is_preview:
             return ended(preview_attended(pipeline, shown.engine, shown.show_state))
         return ended(run_attended(pipeline, shown.engine, shown.show_state, load_again=reason))
@@ -78,11 +78,11 @@ def _attended(pipeline: Pipeline, reason: str | None, *, is_preview: bool) -> Ou
 
 def ended(run: Run) -> Outcome:
     """A run with its numbers; the exit status says how it ended."""
-    shown = told(run)
+    shown = outcome_of(run)
     return replace(shown, status=STATUS_BY_STATE[shown.document["state"]])
 
 
-def told(run: Run) -> Outcome:
+def outcome_of(run: Run) -> Outcome:
     """A run with its numbers, or a preview with its own."""
     from flowapp.runs.serializers import run_json
 

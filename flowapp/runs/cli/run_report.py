@@ -81,8 +81,8 @@ ROW_RESULTS = {
         "was rejected by several runs, and is loaded once",
         "were rejected by several runs, and are loaded once",
     ),
-    "unfit": ("cannot be replayed", "cannot be replayed"),
-    "mended": ("fixed", "fixed"),
+    "not_replayable": ("cannot be replayed", "cannot be replayed"),
+    "fixed": ("fixed", "fixed"),
     "unchanged": (
         "already had the value of the expression",
         "already had the value of the expression",
@@ -145,9 +145,9 @@ def _node_lines(node: Document) -> Iterator[str]:
 
 def row_lines(document: Document, name: str) -> Iterator[str]:
     """What became of the rejected rows that a run was about, and where each of them is told."""
-    from flowapp.runs.purposes import spec_of
+    from flowapp.runs.run_kinds import spec_of
 
-    if "rows" not in document or (over_rows := spec_of(document["purpose"]).over_rows) is None:
+    if "rows" not in document or (over_rows := spec_of(document["kind"]).over_rows) is None:
         return
     for result, n in document["rows"]["counts"].items():
         one, several = ROW_RESULTS.get(result, (result, result))

@@ -9,12 +9,12 @@ from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import UsageError
 from flowapp.cli.outcome import Outcome, listed, minute, said
 from flowapp.cli.parser import add_command, add_group, add_run, positive
-from flowapp.runs.cli.run import ended, told
+from flowapp.runs.cli.run import ended, outcome_of
 
 COLUMNS = {
     "name": "RUN",
     "version": "VERSION",
-    "purpose": "FOR",
+    "kind": "KIND",
     "state": "STATE",
     "trigger": "TRIGGER",
     "queuedAt": "QUEUED",
@@ -81,7 +81,7 @@ def _require_state(state: str | None) -> None:
 def show_one(args: Namespace) -> Outcome:
     from flowapp.runs import selectors
 
-    return told(selectors.find_run(current_workspace(), args.run))
+    return outcome_of(selectors.find_run(current_workspace(), args.run))
 
 
 def cancel_run(args: Namespace) -> Outcome:

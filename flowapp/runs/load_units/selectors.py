@@ -27,8 +27,8 @@ def list_units(
     workspace: Workspace, *, pipeline: Pipeline | None = None, run: Run | None = None, state: str | None = None
 ) -> QuerySet[LoadUnit]:
     """Those that changed last come first."""
-    wanted = {"pipeline": pipeline, "run": run, "state": state}
-    units = LoadUnit.objects.filter(workspace=workspace, **{name: v for name, v in wanted.items() if v is not None})
+    filters = {"pipeline": pipeline, "run": run, "state": state}
+    units = LoadUnit.objects.filter(workspace=workspace, **{name: v for name, v in filters.items() if v is not None})
     return units.select_related("pipeline", "run").order_by(*NEWEST_FIRST)
 
 

@@ -153,8 +153,8 @@ def leave_out(unit: LoadUnit, reason: str) -> LoadUnit:
         # The same bytes under the same name may have been left out once before.
         same = LoadUnit.objects.filter(pipeline_id=unit.pipeline_id, sha256=unit.sha256, name=unit.name)
         same.filter(state=UnitState.SKIPPED).delete()
-        left_out = {"state": UnitState.SKIPPED, "reason": f"Skipped: {reason}", "changed_at": Now()}
-        if not LoadUnit.objects.filter(pk=unit.pk, state=UnitState.FAILED).update(**left_out):
+        excluded = {"state": UnitState.SKIPPED, "reason": f"Skipped: {reason}", "changed_at": Now()}
+        if not LoadUnit.objects.filter(pk=unit.pk, state=UnitState.FAILED).update(**excluded):
             raise FlowError(
                 "leave_out.not_failed",
                 f"{unit.name} is {unit.state}, not failed.",

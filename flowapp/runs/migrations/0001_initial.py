@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ("draft_document", models.TextField(blank=True, default="")),
                 ("number", models.BigIntegerField()),
                 (
-                    "purpose",
+                    "kind",
                     models.CharField(
                         choices=[
                             ("load", "Load"),
@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
                             ("restore", "Restore"),
                             ("replay", "Replay"),
                             ("recheck", "Recheck"),
-                            ("mend", "Mend"),
+                            ("fix", "Fix"),
                             ("sample", "Sample"),
                         ],
                         default="load",
@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
                 ("may_have_committed", models.BooleanField(default=False)),
                 ("finishing", models.BooleanField(default=False)),
                 (
-                    "ending",
+                    "outcome",
                     models.CharField(
                         blank=True,
                         choices=[
@@ -413,7 +413,7 @@ class Migration(migrations.Migration):
             model_name="run",
             constraint=models.UniqueConstraint(
                 condition=models.Q(
-                    ("purpose__in", ("load", "restore", "replay")), ("state__in", ("running", "held", "approved"))
+                    ("kind__in", ("load", "restore", "replay")), ("state__in", ("running", "held", "approved"))
                 ),
                 fields=("pipeline",),
                 name="one_running_run",

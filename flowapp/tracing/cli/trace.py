@@ -42,26 +42,28 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _lines(trace: dict[str, Any]) -> Iterator[str]:
     yield f"{trace['target']}:"
-    for place in trace["places"]:
-        if place["couldNotLook"]:
-            yield f"  {place['place']}: could not be searched. {place['couldNotLook']}"
-        elif not place["rows"]:
-            yield f"  {place['place']}: nothing."
-        for row in place["rows"]:
-            yield f"  {place['place']}: {_where(row)}"
+    for location in trace["locations"]:
+        if location["couldNotLook"]:
+            yield f"  {location['location']}: could not be searched. {location['couldNotLook']}"
+        elif not location["rows"]:
+            yield f"  {location['location']}: nothing."
+        for row in location["rows"]:
+            yield f"  {location['location']}: {_where(row)}"
             yield f"    {json.dumps(row['values'], ensure_ascii=False)}"
-        if place["note"]:
-            yield f"    {place['note']}"
+        if location["note"]:
+            yield f"    {location['note']}"
     if not trace["found"]:
-        for out in trace["leftOutLately"]:
+        for out in trace["recentlyExcluded"]:
             yield f"  Of recent loads {out['rows']:,} rows were {out['why']}."
 
 
 def _where(row: dict[str, Any]) -> str:
     parts = []
     if row["rejection"]:
-        told = row["rejection"]
-        parts.append(f"{told['disposition']}, {told['status']}: {told['message']} ({told['ruleName']})")
+        rejection = row["rejection"]
+        parts.append(
+            f"{rejection['disposition']}, {rejection['status']}: {rejection['message']} ({rejection['ruleName']})"
+        )
     if row["runName"]:
         parts.append(f"run {row['runName']}")
     if row["file"]:

@@ -12,7 +12,7 @@ from flowapp.cli.outcome import Outcome, minute, said, show_lines, show_table
 from flowapp.cli.parser import add_command, add_group
 
 if TYPE_CHECKING:
-    from flowapp.watermarks.places import Place
+    from flowapp.watermarks.targets import WatermarkTarget
 
 COLUMNS = {
     "node": "NODE",
@@ -45,17 +45,17 @@ def add_parser(commands: Any) -> None:
 def show_watermarks(args: Namespace) -> Outcome:
     from flowapp.api.serializers import represent_all
     from flowapp.pipelines.selectors import get_pipeline
-    from flowapp.watermarks.places import places_of
     from flowapp.watermarks.selectors import get_watermark
     from flowapp.watermarks.serializers import WatermarkSerializer
+    from flowapp.watermarks.targets import list_watermark_targets
 
     pipeline = get_pipeline(current_workspace(), args.pipeline)
-    marks = represent_all(WatermarkSerializer, map(get_watermark, places_of(pipeline)))
-    return Outcome({"pipeline": pipeline.slug, "watermarks": marks}, lambda console: _show(console, marks))
+    watermarks = represent_all(WatermarkSerializer, map(get_watermark, list_watermark_targets(pipeline)))
+    return Outcome({"pipeline": pipeline.slug, "watermarks": watermarks}, lambda console: _show(console, watermarks))
 
 
-def _show(console: Console, marks: list[dict[str, Any]]) -> None:
-    if not marks:
+def _show(console: Console, watermarks: list[dict[str, Any]]) -> None:
+    if not watermarks:
         show_lines(console, ["No target of this pipeline has the load mode incremental_watermark."])
         return
     rows = [
@@ -64,10 +64,10 @@ def _show(console: Console, marks: list[dict[str, Any]]) -> None:
             "table": f"{watermark['schema']}.{watermark['table']}",
             "seen": minute(watermark["seenAt"] or "never"),
         }
-        for watermark in marks
+        for watermark in watermarks
     ]
     show_table(console, COLUMNS, rows)
-    for watermark in marks:
+    for watermark in watermarks:
         if watermark["trouble"]:
             show_lines(
                 console,
@@ -88,7 +88,7 @@ def set_watermark(args: Namespace) -> Outcome:
     from flowapp.watermarks.serializers import WatermarkSerializer
     from flowapp.watermarks.services import set_watermark
 
-    watermark = set_watermark(_place(args), args.value, args.reason, BY)
+    watermark = set_watermark(_target(args), args.value, args.reason, BY)
     document = WatermarkSerializer(watermark).data
     return said(document, f"The next load of {args.node} begins at {watermark.value}.", *_warnings(document))
 
@@ -97,7 +97,7 @@ def reset_watermark(args: Namespace) -> Outcome:
     from flowapp.watermarks.serializers import WatermarkSerializer
     from flowapp.watermarks.services import reset_watermark
 
-    watermark = reset_watermark(_place(args), args.reason, BY)
+    watermark = reset_watermark(_target(args), args.reason, BY)
     words = "has no watermark. Its next load begins at the highest value of the table."
     document = WatermarkSerializer(watermark).data
     return said(document, f"{args.node} {words}", *_warnings(document))
@@ -107,8 +107,8 @@ def _warnings(watermark: dict[str, Any]) -> list[str]:
     return [f"Warning: {warning['message']} {warning['hint']}" for warning in watermark["warnings"]]
 
 
-def _place(args: Namespace) -> Place:
+def _target(args: Namespace) -> WatermarkTarget:
     from flowapp.pipelines.selectors import get_pipeline
-    from flowapp.watermarks.places import place_of
+    from flowapp.watermarks.targets import find_watermark_target
 
-    return place_of(get_pipeline(current_workspace(), args.pipeline), args.node)
+    return find_watermark_target(get_pipeline(current_workspace(), args.pipeline), args.node)

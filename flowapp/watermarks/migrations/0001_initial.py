@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 (
                     "pipeline",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="marks", to="pipelines.pipeline"
+                        on_delete=django.db.models.deletion.CASCADE, related_name="watermarks", to="pipelines.pipeline"
                     ),
                 ),
                 (

@@ -1,4 +1,4 @@
-"""Backups: a target is kept as it is before a load, and put back with its mark and the states of its files."""
+"""Backups: a target is kept as it is before a load, and put back with its watermark and the states of its files."""
 
 from __future__ import annotations
 

@@ -80,8 +80,8 @@ def test_every_check_that_does_not_hold_warns_and_the_rows_are_loaded(ready: Wor
         "schemaMatch": (False, 3),
         "customSql": (False, 1),
     }
-    told = [w.message for w in report.warnings if w.code == "check.failed"]
-    assert told == [f"{check.check}: {check.message}" for check in report.checks]
+    reported = [w.message for w in report.warnings if w.code == "check.failed"]
+    assert reported == [f"{check.check}: {check.message}" for check in report.checks]
     assert (target_of(report).rows_loaded, reconciles(report)) == (3, True)
 
 

@@ -85,9 +85,9 @@ def test_a_miss_is_not_an_empty_source(filled: World, action: str, mode: str) ->
     report = filled.run(document)
     assert report.nothing_new
     assert count(filled) == 5
-    told = ["source.missed"] if action == "alert" else []
-    assert [kind for kind, _ in filled.memory.alerts] == told
-    assert [warning.code for warning in report.warnings] == told
+    reported = ["source.missed"] if action == "alert" else []
+    assert [kind for kind, _ in filled.memory.alerts] == reported
+    assert [warning.code for warning in report.warnings] == reported
 
 
 def test_who_hears_of_a_miss_hears_of_files_without_rows_too(filled: World) -> None:

@@ -112,7 +112,7 @@ def test_rows_of_files_below_the_mark_are_counted_and_warned_about(updates: Worl
     updates.write("b", HEADER + "5,2026-01-01 09:00:00\n6,2026-01-01 11:00:00\n")
     report = updates.run(document(updates))
     assert (target_of(report).rows_behind_mark, target_of(report).rows_loaded) == (1, 1)
-    assert [w.code for w in report.warnings] == ["rows.behind_mark"]
+    assert [w.code for w in report.warnings] == ["rows.below_watermark"]
     assert reconciles(report)
 
 
@@ -212,7 +212,7 @@ def test_a_preview_says_what_the_run_then_does(updates: World) -> None:
     assert watermark == "2026-01-01 10:00:00"
     assert reconciles(preview)
     assert target_of(preview).rows_behind_mark == target_of(run).rows_behind_mark == 3
-    assert [w.code for w in preview.warnings] == [w.code for w in run.warnings] == ["rows.behind_mark"]
+    assert [w.code for w in preview.warnings] == [w.code for w in run.warnings] == ["rows.below_watermark"]
     assert preview.effects[0].after == len(ids(updates))
 
 
@@ -369,8 +369,8 @@ def test_a_mark_set_back_over_rows_that_a_trigger_has_changed(world: World, key:
     report = world.run(document(world))
     assert target_of(report).rows_loaded == target_of(preview).rows_loaded == loaded
     assert reconciles(report)
-    for told in (preview, report):
-        assert code in [w.code for w in told.warnings]
+    for reported in (preview, report):
+        assert code in [w.code for w in reported.warnings]
 
 
 def test_rows_known_by_their_key_beside_rows_that_the_table_refuses(world: World) -> None:

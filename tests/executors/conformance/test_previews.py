@@ -1,4 +1,4 @@
-"""A preview says what the next run does, and leaves everything as it is: tables, marks, markers, files."""
+"""A preview says what the next run does, and leaves everything as it is: tables, watermarks, markers, files."""
 
 from __future__ import annotations
 
@@ -156,12 +156,12 @@ def test_it_changes_nothing_when_it_is_stopped(filled: World, mode: str, step: s
 def test_what_would_fail_the_run_fails_the_preview(filled: World, mode: str) -> None:
     document = filled.document(mode=mode, rules=[{"type": "range", "field": "id", "max": 0, "onFail": "abort"}])
     before = snapshot(filled)
-    with pytest.raises(Terminal) as told:
+    with pytest.raises(Terminal) as reported:
         filled.preview(document)
     assert snapshot(filled) == before
     with pytest.raises(Failure) as failed:
         filled.run(document)
-    assert (told.value.code, told.value.message) == (failed.value.code, failed.value.message)
+    assert (reported.value.code, reported.value.message) == (failed.value.code, failed.value.message)
 
 
 def test_a_run_goes_on_beside_it(filled: World, mode: str) -> None:

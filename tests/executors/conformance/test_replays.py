@@ -58,7 +58,7 @@ def recheck(world: World, document: Any, **more: Any) -> RunReport:
     return recheck_rows(world.job(document, rows=rows_ref(world, ids(world), **more)), world.memory.ports())
 
 
-def mend(world: World, **cells: str | None) -> None:
+def fix(world: World, **cells: str | None) -> None:
     """Put these values into the first rejected row."""
     with connect(world.warehouse, autocommit=True) as conn, conn.transaction():
         owner, table = Owner(world.tenant, "case"), TableName(world.schema, "rejected")
@@ -70,7 +70,7 @@ def states(world: World) -> list[tuple[Any, ...]]:
     return world.sql('select status, "replayResult", "replayRules" from rejected order by id')
 
 
-def test_rows_that_nobody_mended_still_fail(loaded: World) -> None:
+def test_rows_that_nobody_fixed_still_fail(loaded: World) -> None:
     report = replay(loaded, loaded.document(rules=[NOT_NULL]))
     assert report.row_counts == {"fails": 2}
     assert states(loaded) == [("open", "fails", ["named"])] * 2
@@ -78,8 +78,8 @@ def test_rows_that_nobody_mended_still_fail(loaded: World) -> None:
     assert reconciles(report)
 
 
-def test_a_mended_row_is_loaded_and_the_original_stays(loaded: World) -> None:
-    mend(loaded, name="Bob")
+def test_a_fixed_row_is_loaded_and_the_original_stays(loaded: World) -> None:
+    fix(loaded, name="Bob")
     report = replay(loaded, loaded.document(rules=[NOT_NULL]))
     assert report.row_counts == {"loaded": 1, "fails": 1}
     assert loaded.rows() == [(1, "Ann"), (2, "Bob"), (3, "Cy")]
@@ -111,23 +111,23 @@ def test_what_became_of_each_row_is_kept_whatever_becomes_of_it_later(loaded: Wo
     loaded.write("b.csv", "id,name\n5,\n6,Six\n")
     loaded.run(loaded.document(rules=[NOT_NULL]))
     first, second, third = ids(loaded)
-    mend(loaded, name="Bob")
+    fix(loaded, name="Bob")
     loaded.sql("update rejected set status = 'ignored' where id = %s", third)
     job = loaded.job(loaded.document(rules=[NOT_NULL]), rows=rows_ref(loaded, [first, second, third, 999_999]))
     replay_rows(job, loaded.memory.ports())
     replay(loaded, loaded.document(), [second])
     loaded.sql("delete from rejected")
     with connect(loaded.warehouse, autocommit=True) as conn:
-        told = read_results(conn, job.run_id, "load")
-        assert [(one.entry, one.source_file, one.source_record, one.result, one.rules) for one in told] == [
+        reported = read_results(conn, job.run_id, "load")
+        assert [(one.entry, one.source_file, one.source_record, one.result, one.rules) for one in reported] == [
             (second, "in/a.csv", 4, "fails", ["named"]),
             (third, "in/b.csv", 1, "ignored", []),
             (999_999, None, None, "gone", []),
             (first, "in/a.csv", 2, "loaded", []),
         ]
         assert [one.entry for one in read_results(conn, job.run_id, "load", result="fails")] == [second]
-        assert [one.entry for one in read_results(conn, job.run_id, "load", after=told[2].place)] == [first]
-        assert read_results(conn, job.run_id, "load", limit=2) == told[:2]
+        assert [one.entry for one in read_results(conn, job.run_id, "load", after=reported[2].place)] == [first]
+        assert read_results(conn, job.run_id, "load", limit=2) == reported[:2]
         conn.execute(
             "UPDATE flow_meta.replay_results SET told_at = now() - interval '731 days' WHERE run_id = %s", [job.run_id]
         )
@@ -150,7 +150,7 @@ def test_two_replays_at_once_load_each_row_once(loaded: World) -> None:
 
 def test_a_row_that_changes_while_it_is_loaded_stops_all_of_it(loaded: World) -> None:
     chosen = ids(loaded)
-    loaded.memory.on_step = lambda step, node: mend(loaded, name="Bob") if step == "load" else None
+    loaded.memory.on_step = lambda step, node: fix(loaded, name="Bob") if step == "load" else None
     with pytest.raises(Transient) as caught:
         replay(loaded, loaded.document(), chosen)
     assert caught.value.code == "replay.rows_changed"
@@ -159,7 +159,7 @@ def test_a_row_that_changes_while_it_is_loaded_stops_all_of_it(loaded: World) ->
 
 
 def test_a_rule_that_would_end_a_run_only_keeps_the_row_back(loaded: World) -> None:
-    mend(loaded, name="Bob")
+    fix(loaded, name="Bob")
     report = replay(loaded, loaded.document(rules=[{**NOT_NULL, "onFail": "abort"}]))
     assert report.row_counts == {"loaded": 1, "fails": 1}
 
@@ -189,12 +189,12 @@ def test_a_newer_row_with_the_same_key_is_kept_unless_it_is_ticked(world: World)
     world.write("a.csv", ROWS)
     world.run(world.document(mode="upsert", rules=[NOT_NULL]))
     world.sql("insert into t values (2, 'Newer')")
-    mend(world, name="Mended")
+    fix(world, name="Fixed")
     document = world.document(mode="upsert", rules=[NOT_NULL])
-    told = recheck(world, document)
-    assert told.row_counts == {"exists": 1, "fails": 1}
-    (taken,) = [row for row in told.row_results if row["result"] == "exists"]
-    assert taken["conflict"] == {"key": {"id": "2"}, "changes": {"name": ["Newer", "Mended"]}}
+    reported = recheck(world, document)
+    assert reported.row_counts == {"exists": 1, "fails": 1}
+    (taken,) = [row for row in reported.row_results if row["result"] == "exists"]
+    assert taken["conflict"] == {"key": {"id": "2"}, "changes": {"name": ["Newer", "Fixed"]}}
     report = replay(world, document)
     assert report.row_counts == {"exists": 1, "fails": 1}
     assert reconciles(report)
@@ -202,7 +202,7 @@ def test_a_newer_row_with_the_same_key_is_kept_unless_it_is_ticked(world: World)
     names = [f"{run}:{row_id}" for run, row_id in world.sql('select "runId", "rowId" from rejected')]
     report = replay(world, document, overwrite=frozenset(names))
     assert report.row_counts == {"loaded": 1, "fails": 1}
-    assert world.sql("select name from t where id = 2") == [("Mended",)]
+    assert world.sql("select name from t where id = 2") == [("Fixed",)]
 
 
 def test_the_mark_stays_and_the_source_does_not_load_the_row_again(world: World) -> None:
@@ -228,14 +228,14 @@ def test_a_row_that_each_run_has_rejected_again_is_loaded_once(world: World) -> 
     mode = {"mode": "incremental_watermark"}
     for _ in range(3):
         world.run(world.table_document(rules=[NOT_NULL], **mode))
-    assert len(ids(world)) == 6, "those at the mark are read each time"
+    assert len(ids(world)) == 6, "those at the watermark are read each time"
     assert replay(world, world.table_document(**mode)).row_counts == {"loaded": 2, "repeated": 4}
     assert replay(world, world.table_document(**mode)).row_counts == {"already": 2, "superseded": 4}
     assert world.rows("id") == [(1,), (3,), (3,), (3,)]
 
 
 def test_a_recheck_writes_nothing(loaded: World) -> None:
-    mend(loaded, name="Bob")
+    fix(loaded, name="Bob")
     before = loaded.sql("select * from rejected order by id")
     report = recheck(loaded, loaded.document(rules=[NOT_NULL]))
     assert report.row_counts == {"loaded": 1, "fails": 1}
@@ -266,12 +266,12 @@ def test_a_row_that_the_table_refused_goes_through_no_op_again(world: World) -> 
     assert world.rows() == [(50, "Ann")]
 
 
-def test_a_record_that_could_not_be_read_is_loaded_once_it_is_mended(world: World) -> None:
+def test_a_record_that_could_not_be_read_is_loaded_once_it_is_fixed(world: World) -> None:
     world.sql("create table t (id int, name text)")
     world.write("a.csv", "id,name\n1,Ann\n2,Bob,more\n")
     world.run(world.document())
     assert replay(world, world.document()).row_counts == {"fails": 1}
-    mend(world, id="2", name="Bob")
+    fix(world, id="2", name="Bob")
     assert replay(world, world.document()).row_counts == {"loaded": 1}
     assert world.rows() == [(1, "Ann"), (2, "Bob")]
 
@@ -286,10 +286,10 @@ def test_rows_of_a_run_that_loaded_nothing_wait_for_the_next_one(world: World) -
     assert world.rows() == []
 
 
-def test_an_expression_mends_all_rows_as_a_pipeline_would_compute_it(loaded: World) -> None:
+def test_an_expression_fixes_all_rows_as_a_pipeline_would_compute_it(loaded: World) -> None:
     ref = rows_ref(loaded, ids(loaded), column="name", expression="concat('row ', id)", by="ann")
     report = fix_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
-    assert report.row_counts == {"mended": 2}
+    assert report.row_counts == {"fixed": 2}
     assert loaded.sql('select status, "fixedRow", "fixedBy" from rejected order by id') == [
         ("fixed", {"id": "2", "name": "row 2"}, "ann"),
         ("fixed", {"id": "4", "name": "row 4"}, "ann"),
@@ -297,14 +297,14 @@ def test_an_expression_mends_all_rows_as_a_pipeline_would_compute_it(loaded: Wor
     assert replay(loaded, loaded.document(rules=[NOT_NULL])).row_counts == {"loaded": 2}
 
 
-def test_an_expression_that_fails_for_one_row_mends_none(loaded: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_expression_that_fails_for_one_row_fixes_none(loaded: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(first_failing, "SECONDS", 600)
     ref = rows_ref(loaded, ids(loaded), column="name", expression="cast(1 / (id - 2) as string)")
     with pytest.raises(Failure) as caught:
         fix_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
     assert caught.value.code == "expression.failed"
-    told = "The expression (derive (op 1) of mend, column 'name') failed on a row of the data: DIVIDE_BY_ZERO."
-    assert str(caught.value) == f"expression.failed: {told} The first failing row is in/a.csv record 2."
+    reported = "The expression (derive (op 1) of fix, column 'name') failed on a row of the data: DIVIDE_BY_ZERO."
+    assert str(caught.value) == f"expression.failed: {reported} The first failing row is in/a.csv record 2."
     assert [state for state, *_ in states(loaded)] == ["open", "open"]
 
 
@@ -381,7 +381,7 @@ def test_a_row_with_entries_in_two_tables_is_loaded_once_by_whichever_it_is_chos
     assert world.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
-def test_an_expression_mends_all_entries_of_a_row_in_whichever_table(world: World) -> None:
+def test_an_expression_fixes_all_entries_of_a_row_in_whichever_table(world: World) -> None:
     world.sql("create table t (id int, name text)")
     world.write("a.csv", ROWS)
     world.run(in_two_tables(world))
@@ -415,23 +415,23 @@ def test_rows_that_were_loaded_with_a_warning_do_not_count_as_loaded_by_the_repl
     assert world.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
-def test_an_attempt_that_takes_over_mends_no_row_twice(loaded: World) -> None:
+def test_an_attempt_that_takes_over_fixes_no_row_twice(loaded: World) -> None:
     ref = rows_ref(loaded, ids(loaded), column="name", expression="concat(coalesce(name, ''), 'x')")
     first = loaded.job(loaded.document(), rows=ref)
     again = loaded.job(loaded.document(), first.run_id, attempt=2, rows=ref)
     for job in (first, again):
-        assert fix_rows(job, loaded.memory.ports()).row_counts == {"mended": 2}
+        assert fix_rows(job, loaded.memory.ports()).row_counts == {"fixed": 2}
     assert loaded.sql("select revision, \"fixedRow\" ->> 'name' from rejected") == [(1, "x")] * 2
     computed = replace(ref, computed_by=frozenset({first.run_id}))
     fix_rows(loaded.job(loaded.document(), rows=computed), loaded.memory.ports())
     assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected") == [("xx",)] * 2
 
 
-def test_rows_that_were_changed_since_an_expression_was_asked_for_are_not_mended(loaded: World) -> None:
+def test_rows_that_were_changed_since_an_expression_was_asked_for_are_not_fixed(loaded: World) -> None:
     ref = rows_ref(loaded, ids(loaded), column="name", expression="'x'", revisions=[[0, 0]])
-    mend(loaded, name="Bob")
+    fix(loaded, name="Bob")
     report = fix_rows(loaded.job(loaded.document(), rows=ref), loaded.memory.ports())
-    assert report.row_counts == {"changed": 1, "mended": 1}
+    assert report.row_counts == {"changed": 1, "fixed": 1}
     assert loaded.sql("select \"fixedRow\" ->> 'name' from rejected order by id") == [("Bob",), ("x",)]
 
 

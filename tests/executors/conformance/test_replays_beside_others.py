@@ -11,7 +11,7 @@ import pytest
 from executors.errors import Failure, Terminal
 from executors.model import BackupRef
 from executors.runs.restore import restore_pipeline
-from tests.executors.conformance.test_replays import NOT_NULL, ROWS, ids, mend, recheck, replay, states
+from tests.executors.conformance.test_replays import NOT_NULL, ROWS, fix, ids, recheck, replay, states
 from tests.executors.conformance.world import World, reconciles
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -38,7 +38,7 @@ def test_they_are_replayed_where_the_key_keeps_out_what_the_op_would_drop(world:
     world.write("a.csv", "id,at,name\n1,2,Ann\n1,1,x,y\n2,1,\n")
     document = world.document(mode="upsert", ops=[LAST_OF_ID])
     world.run(world.document(mode="upsert", ops=[LAST_OF_ID], rules=[NOT_NULL]))
-    mend(world, id="1", at="1", name="Older")
+    fix(world, id="1", at="1", name="Older")
     assert replay(world, document).row_counts == {"exists": 1, "loaded": 1}
     assert world.rows() == [(1, 2, "Ann"), (2, 1, None)]
 
@@ -87,7 +87,7 @@ def test_a_ticked_row_does_not_take_the_place_of_a_newer_one(world: World) -> No
 
 @pytest.fixture
 def boundary_rows(world: World) -> World:
-    """A run has loaded a row, and rejected one that stands at the same mark: each run reads both again."""
+    """A run has loaded a row, and rejected one that stands at the same watermark: each run reads both again."""
     world.sql("create table t (id int, name text)")
     world.sql("create table s (id int, name text)")
     world.sql("insert into s values (3, null), (3, 'Cy')")
@@ -133,7 +133,7 @@ def test_a_row_that_came_late_and_that_no_run_has_loaded_is(boundary_rows: World
 def test_an_old_copy_is_not_loaded_beside_the_row_as_it_is_now(boundary_rows: World) -> None:
     boundary_rows.sql("update s set name = 'Bob' where name is null")
     boundary_rows.run(boundary_rows.table_document(rules=[NOT_NULL], **INCREMENTAL))
-    mend(boundary_rows, name="Bert")
+    fix(boundary_rows, name="Bert")
     assert replay(boundary_rows, boundary_rows.table_document(**INCREMENTAL)).row_counts == {"read_again": 1}
     assert boundary_rows.rows() == [(3, "Cy"), (3, "Bob")]
 
@@ -158,7 +158,7 @@ def test_a_load_that_replaces_all_rows_supersedes_what_earlier_ones_have_rejecte
     world.sql("create table t (id int, name text)")
     world.write("a.csv", ROWS)
     world.run(world.document(mode=mode, rules=[NOT_NULL]))
-    mend(world, name="Bob")
+    fix(world, name="Bob")
     world.write("b.csv", "id,name\n5,Eve\n6,\n")
     world.run(world.document(mode=mode, rules=[NOT_NULL]))
     run = next(iter(world.memory.commits.values())).run_id

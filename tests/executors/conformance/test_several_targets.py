@@ -58,8 +58,8 @@ def test_a_target_that_had_loaded_a_file_before_does_not_hide_the_rows_that_the_
         ("load-u", 2, 2),
     ]
     assert [rule.violations for rule in report.rules] == [1]
-    told = {node.id: (node.rows_in, node.rows_out) for node in world.memory.nodes}
-    assert told["src"] == (3, 3), "whoever watches sees the same"
+    reported = {node.id: (node.rows_in, node.rows_out) for node in world.memory.nodes}
+    assert reported["src"] == (3, 3), "whoever watches sees the same"
 
 
 def test_filters_of_several_nodes_count_each_what_they_take(world: World) -> None:

@@ -328,7 +328,7 @@ def first_in_first_out(world: World, one: dict[str, Any]) -> dict[str, Any]:
     return one
 
 
-def test_a_failed_file_holds_back_those_behind_it_until_it_is_mended(
+def test_a_failed_file_holds_back_those_behind_it_until_it_is_fixed(
     world: World, first_in_first_out: dict[str, Any]
 ) -> None:
     world.write("a", "id,name\nx,Ann\n")

@@ -124,8 +124,8 @@ def test_a_row_of_a_later_load_that_is_older_stays_out_and_is_told_as_the_previe
     preview = world.preview(world.document(mode="upsert", orderBy="at"))
     report = world.run(world.document(mode="upsert", orderBy="at"))
     assert world.rows() == [(1, 5, "five"), (2, 1, "new")]
-    for told in (preview, report):
-        assert reconciles(told)
-        t = target_of(told)
+    for reported in (preview, report):
+        assert reconciles(reported)
+        t = target_of(reported)
         assert (t.rows_read, t.rows_replaced, t.rows_suppressed, t.rows_loaded) == (3, 1, 1, 1)
-        assert [w.code for w in told.warnings] == ["rows.older"]
+        assert [w.code for w in reported.warnings] == ["rows.older"]

@@ -1,6 +1,6 @@
 """Every load mode, hit at every step of its run in three ways: process group killed, database session ended,
-connection cut. Afterwards the table is as before or as after the load, never between, with its mark, its quarantined
-rows and its backup; nothing of ours stands beside it, and a rerun converges.
+connection cut. Afterwards the table is as before or as after the load, never between, with its watermark, its
+quarantined rows and its backup; nothing of ours stands beside it, and a rerun converges.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Replays of rejected rows, hit at every step in each load mode: afterwards the table, what the quarantine says of its
-rows, the mark and the backup are all as before the replay or all as after it, and a rerun converges. No row is loaded
-twice, also where two replay the same rows at once.
+rows, the watermark and the backup are all as before the replay or all as after it, and a rerun converges. No row is
+loaded twice, also where two replay the same rows at once.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ LOADED, NEWER = [(1, "Ann"), (3, "Cy")], [(4, "Newer"), (5, "Newer")]
 @dataclass(frozen=True)
 class Standing:
     """All that a replay changes together. `kept` are id, status, result, failed rules and revision of rejected rows;
-    `told` says how many markers, marks, hashes at a mark and backups there are."""
+    `told` says how many markers, watermarks, hashes at a watermark and backups there are."""
 
     rows: list[tuple[Any, ...]]
     kept: list[tuple[Any, ...]]
-    told: list[Any]
+    reported: list[Any]
 
 
 @dataclass(frozen=True)
@@ -84,17 +84,17 @@ class Replay:
             ' where "replayRun" is null or "replayRun" = any(%s) order by 1',
             list(run_ids),
         )
-        told = [
+        reported = [
             ask("select count(*) from flow_meta.load_commits where run_id = any(%s)", list(run_ids)),
             ask("select value from flow_meta.pipeline_watermarks where target_schema = %s", schema),
             ask(
-                "select t.value, t.n from flow_meta.watermark_ties t join flow_meta.pipeline_watermarks w"
+                "select t.value, t.n from flow_meta.watermark_boundary_rows t join flow_meta.pipeline_watermarks w"
                 " on w.id = t.watermark where w.target_schema = %s order by 1",
                 schema,
             ),
             ask("select n_rows from flow_meta.backups where run_id = any(%s)", list(run_ids)),
         ]
-        return Standing(self.world.rows(), kept, told)
+        return Standing(self.world.rows(), kept, reported)
 
     def before(self) -> Standing:
         watermark = self.mode == "incremental_watermark"
@@ -107,7 +107,7 @@ class Replay:
         rows = [row for row in before.rows if row[0] not in takes] + [(key, None) for key in takes]
         loaded = [(key, "replayed", "loaded", None, 1) for key in takes]
         exists = [(4, "open", "exists", ["exists:key"], 0)] * (self.mode == "upsert")
-        watermark, boundary_rows = (before.told[1], before.told[2])
+        watermark, boundary_rows = (before.reported[1], before.reported[2])
         known = [*boundary_rows, ("4", 1), ("5", 1)] if boundary_rows else []
         backups = [(len(before.rows),)] * self.kept_before
         kept = sorted([*loaded, *exists, (6, "open", "fails", ["few"], 0)], key=lambda row: row[0])
@@ -193,7 +193,7 @@ def test_two_that_replay_the_same_rows_and_are_killed_load_them_once(
 
     def agrees(wanted: Standing) -> bool:
         """Whether all is so, but for the markers: each of them tells of rows that it did not load."""
-        return replace(replay.standing(one, other), told=wanted.told) == wanted
+        return replace(replay.standing(one, other), reported=wanted.reported) == wanted
 
     assert agrees(replay.after() if step in COMMITTED else replay.before())
 

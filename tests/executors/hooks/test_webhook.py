@@ -48,7 +48,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture
 def receiver(certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
-    """A receiver that is public; all other addresses are judged as ever."""
+    """A receiver that is public; all other addresses are validated as ever."""
     open_network(monkeypatch, certificates.ca, LOCAL, "127.0.0.1/32")
     with receiving(certificates) as server:
         yield server
@@ -107,8 +107,8 @@ def test_no_secret_of_a_connection_is_told(run: Run, receiver: Receiver):
     pager = WebhookConnection("pager", f"{receiver.url}/T0KEN", {"Authorization": "Bearer H3ADER"}, "S1GN")
     receiver.answers["/T0KEN"] = status(500)
     report, failure = run({"type": "webhook", "connection": "pager"}, webhooks={"pager": pager})
-    told = f"{report} {failure.message} {failure.hint} {pager!r}"
-    assert not [secret for secret in ("T0KEN", "H3ADER", "S1GN") if secret in told]
+    reported = f"{report} {failure.message} {failure.hint} {pager!r}"
+    assert not [secret for secret in ("T0KEN", "H3ADER", "S1GN") if secret in reported]
 
 
 def test_no_address_stands_in_a_traceback_either(run: Run):

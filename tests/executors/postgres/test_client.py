@@ -70,9 +70,9 @@ def test_a_failed_connection_is_told_without_the_password(request, stranger, ser
         connect(broken)
     assert raised.value.code == code
     assert raised.value.hint
-    told = everything_told(raised.value)
+    reported = everything_told(raised.value)
     for form in (broken.password, PASSWORD, quote(PASSWORD), quote(PASSWORD, safe=""), quote_plus(PASSWORD), "w/rd"):
-        assert form not in told
+        assert form not in reported
 
 
 def interrupt_at_work(session, watcher) -> None:
@@ -129,9 +129,9 @@ def test_errors_are_translated_without_row_values(make, statement, kind, code):
     with pytest.raises(kind) as raised, translate():
         make(statement)
     assert raised.value.code == code
-    told = "".join(map(str, (raised.value, raised.value.hint, raised.value.__cause__, raised.value.args)))
-    assert "12345" not in told
-    assert "(1)" not in told
+    reported = "".join(map(str, (raised.value, raised.value.hint, raised.value.__cause__, raised.value.args)))
+    assert "12345" not in reported
+    assert "(1)" not in reported
 
 
 RAISING = """

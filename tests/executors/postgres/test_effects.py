@@ -123,12 +123,12 @@ def test_a_value_that_the_column_rounds_to_what_it_holds_changes_nothing(loading
 def test_rows_that_repeat_a_key_are_told_as_the_load_would_tell_them(loading, table):
     table([(1, "a", 0)])
     load = start(loading, "append", [(1, "b", 0)])
-    with pytest.raises(Terminal) as told:
+    with pytest.raises(Terminal) as reported:
         refuse_repeats(load.conn, load.plan())
     with pytest.raises(Terminal) as failed:
         load.commit()
-    assert told.value.code == failed.value.code
-    assert "t_pkey" in told.value.message
+    assert reported.value.code == failed.value.code
+    assert "t_pkey" in reported.value.message
 
 
 def test_null_rates_of_both_sides(loading, table):

@@ -86,8 +86,8 @@ def test_rows_that_are_kept_out_fail_an_abort_load_with_definition_and_places(ki
     load = loading("t", *COLUMNS)
     load.stage(ROWS)
     assert found(refuse(load, "abort")) == []
-    told = ", ".join(map(str, out))
-    with pytest.raises(Terminal, match=rf"'c'.* It is .*{definition}\. Rows: rows\.csv record {told}\.$") as raised:
+    reported = ", ".join(map(str, out))
+    with pytest.raises(Terminal, match=rf"'c'.* It is .*{definition}\. Rows: rows\.csv record {reported}\.$") as raised:
         load.commit()
     assert raised.value.code == "target.constraint"
     assert rows("SELECT id FROM t") == [(1,)]

@@ -1,4 +1,4 @@
-"""incremental_watermark: which rows past, at and behind the watermark are loaded, and where the mark ends."""
+"""incremental_watermark: which rows past, at and behind the watermark are loaded, and where the watermark ends."""
 
 from __future__ import annotations
 
@@ -101,7 +101,8 @@ FIRST = [(1, at("10:00:00")), (2, at("10:00:00"))]
 LATE = [(3, at("10:00:00")), (4, at("10:00:01"))]
 
 
-# --- ties (B01) ---------------------------------------------------------------------------------------------------
+# --- boundary rows (B01)
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_rows_tied_with_the_mark_that_come_later_are_loaded_once(incremental, table, rows):
@@ -216,7 +217,8 @@ def test_a_mark_stands_though_its_rows_are_deleted(incremental, table, make):
     assert incremental.run([(0, at("09:00:00")), *FIRST]) == (0, 1, 2)
 
 
-# --- rows that no mark may follow ---------------------------------------------------------------------------------
+# --- rows that no watermark may follow
+# ---------------------------------------------------------------------------------
 
 
 FUTURE = datetime.datetime(2099, 1, 1)
@@ -554,7 +556,8 @@ def test_a_column_of_another_type_leaves_the_table_to_tell(incremental, make):
     assert incremental.run(batch, columns=columns) == (0, 0, 2)
 
 
-# --- values that no mark can follow -------------------------------------------------------------------------------
+# --- values that no watermark can follow
+# -------------------------------------------------------------------------------
 
 
 def test_the_column_of_the_mark_takes_no_null(incremental, make):

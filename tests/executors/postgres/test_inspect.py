@@ -74,8 +74,8 @@ def test_columns_are_told_with_what_a_load_must_know(conn, make, schema):
     make("ALTER TABLE t DROP COLUMN gone")
     columns = columns_of(conn, f'{schema}."t"')
     assert columns is not None
-    told = {n: (c.nullable, c.max_length, c.has_default, c.generated) for n, c in columns.items()}
-    assert told == {
+    reported = {n: (c.nullable, c.max_length, c.has_default, c.generated) for n, c in columns.items()}
+    assert reported == {
         "a": (False, None, False, False),
         "b": (True, 5, True, False),
         "c": (True, 3, False, False),

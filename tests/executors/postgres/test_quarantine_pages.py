@@ -52,10 +52,10 @@ def table(conn, schema) -> TableName:
     return name
 
 
-def every(conn, table, narrowed: EntryQuery, limit: int = 7) -> list[int]:
+def every(conn, table, entry_query: EntryQuery, limit: int = 7) -> list[int]:
     found, before = [], None
     while True:
-        page = read_page(conn, OWNER, table, narrowed, before, limit)
+        page = read_page(conn, OWNER, table, entry_query, before, limit)
         found += [entry["sourceRecord"] for entry in page.entries]
         before = page.reached
         if before is None:
@@ -63,7 +63,7 @@ def every(conn, table, narrowed: EntryQuery, limit: int = 7) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("narrowed", "fits"),
+    ("entry_query", "fits"),
     [
         (EntryQuery(), lambda i: True),
         (EntryQuery(runs=("run1",)), lambda i: i % 3 == 1),
@@ -79,10 +79,10 @@ def every(conn, table, narrowed: EntryQuery, limit: int = 7) -> list[int]:
         (EntryQuery(search="100%"), lambda i: False),
     ],
 )
-def test_pages_give_what_fits_once_and_newest_first(conn, table, narrowed, fits):
+def test_pages_give_what_fits_once_and_newest_first(conn, table, entry_query, fits):
     wanted = [i for i in range(100, 0, -1) if fits(i)]
-    assert every(conn, table, narrowed) == wanted
-    assert [entry["sourceRecord"] for entry in read_all(conn, OWNER, table, narrowed)] == wanted[::-1]
+    assert every(conn, table, entry_query) == wanted
+    assert [entry["sourceRecord"] for entry in read_all(conn, OWNER, table, entry_query)] == wanted[::-1]
 
 
 def test_a_search_stops_at_its_bound_and_goes_on_from_there(conn, table, monkeypatch):
@@ -128,12 +128,12 @@ def test_entries_of_others_are_not_read(conn, table):
 
 def test_old_entries_go_some_at_a_time_and_no_others(conn, table, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "AT_ONCE", 7)
-    later, narrowed = datetime.now(UTC) + timedelta(days=1), EntryQuery(rule="rule1")
-    assert delete_older(conn, OWNER, table, narrowed, datetime(2020, 1, 1, tzinfo=UTC)) == Swept(0, None)
-    assert delete_older(conn, Owner(str(uuid.uuid4()), "orders"), table, narrowed, later) == Swept(0, None)
-    first = delete_older(conn, OWNER, table, narrowed, later, most=10)
+    later, entry_query = datetime.now(UTC) + timedelta(days=1), EntryQuery(rule="rule1")
+    assert delete_older(conn, OWNER, table, entry_query, datetime(2020, 1, 1, tzinfo=UTC)) == Swept(0, None)
+    assert delete_older(conn, Owner(str(uuid.uuid4()), "orders"), table, entry_query, later) == Swept(0, None)
+    first = delete_older(conn, OWNER, table, entry_query, later, most=10)
     assert (first.gone, first.reached) == (11, 42 + PROBE)
-    assert delete_older(conn, OWNER, table, narrowed, later, after=42 + PROBE) == Swept(14, None)
+    assert delete_older(conn, OWNER, table, entry_query, later, after=42 + PROBE) == Swept(14, None)
     assert conn.execute(f"select count(*) from {table}").fetchone() == (75,)
 
 

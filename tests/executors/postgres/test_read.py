@@ -47,14 +47,14 @@ def stack() -> Iterator[ExitStack]:
 
 def rows_of(reading: Reading) -> tuple[int, int, set[int]]:
     """Rows that came, rows that the trailers tell, and the numbers of the records."""
-    came = told = 0
+    came = reported = 0
     records: set[int] = set()
     for part in reading.parts:
         for batch in reading.reader.read(part, reading.fields):
             rows, trailers = take_trailers(batch)
-            came, told = came + rows.num_rows, told + sum(trailers)
+            came, reported = came + rows.num_rows, reported + sum(trailers)
             records |= set(rows.column("_flow_record").to_pylist()) if came < 100_000 else set()
-    return came, told, records
+    return came, reported, records
 
 
 @pytest.mark.usefixtures("encryption_keys")
@@ -84,9 +84,9 @@ def test_parts_have_all_rows_once_under_numbers_of_their_own(
     conn.commit()
     reading = opened(source(schema), warehouse, stack).reading()
     (left,) = conn.execute(f'select count(*) from "{schema}".s').fetchone() or (0,)
-    came, told, records = rows_of(reading)
+    came, reported, records = rows_of(reading)
     assert len(reading.parts) > 5
-    assert came == told == len(records) == left
+    assert came == reported == len(records) == left
 
 
 PARENTS = {
@@ -120,8 +120,8 @@ def test_rows_of_tables_made_of_others_have_numbers_of_their_own(
     reading = opened(source(schema), warehouse, stack).reading()
     (rows,) = conn.execute(f"select count(*) from {schema}.s".encode()).fetchone() or (0,)
     assert (len(reading.parts) > 5) is (made in ("small", "large"))
-    came, told, records = rows_of(reading)
-    assert came == told == len(records) == rows
+    came, reported, records = rows_of(reading)
+    assert came == reported == len(records) == rows
 
 
 @pytest.mark.usefixtures("encryption_keys")

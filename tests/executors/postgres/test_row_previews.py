@@ -74,10 +74,10 @@ def test_fields_of_any_name_stand_in_the_order_of_their_source(conn, table):
     assert [name.text for name, _ in shown.fields] == names
 
 
-def test_what_was_mended_stands_beside_what_failed(conn, table):
-    assert preview(conn, table, {"name": None}, fixed={"name": "Ann"}).mended == whole("Ann")
-    assert preview(conn, table, {"name": "x"}, fixed={"name": None}).mended == whole(None)
-    assert preview(conn, table, {"name": "x", "id": "1"}, fixed={"name": "x", "id": "2"}).mended is None
+def test_what_was_fixed_stands_beside_what_failed(conn, table):
+    assert preview(conn, table, {"name": None}, fixed={"name": "Ann"}).fixed == whole("Ann")
+    assert preview(conn, table, {"name": "x"}, fixed={"name": None}).fixed == whole(None)
+    assert preview(conn, table, {"name": "x", "id": "1"}, fixed={"name": "x", "id": "2"}).fixed is None
 
 
 def test_a_record_that_could_not_be_read_and_a_row_that_is_no_object_are_shown_as_they_are(conn, table):

@@ -62,7 +62,7 @@ def test_a_row_that_is_too_long_is_left_out(loading, make, kept):
 
 def test_samples_of_older_loads_give_way(loading, make, kept, monkeypatch):
     make("CREATE TABLE t (id integer, name text)")
-    monkeypatch.setattr(samples, "KEPT_LOADS", 2)
+    monkeypatch.setattr(samples, "MOST_LOADS", 2)
     loads = [load_rows(loading, [(n, "x")]) for n in range(4)]
     assert [run for run, *_ in kept()] == [load.run.run_id for load in loads[2:]]
 

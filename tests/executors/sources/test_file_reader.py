@@ -22,10 +22,10 @@ class Ports:
 
     def __init__(self) -> None:
         self.events = self.units = self.cancellation = self
-        self.told: list[str] = []
+        self.reported: list[str] = []
 
     def fail(self, node: str, files: Mapping[str, SourceFile], reason: str) -> None:
-        self.told += [file.name for file in files.values()]
+        self.reported += [file.name for file in files.values()]
 
     def arrived_whole(self, files: Sequence[SourceFile]) -> Sequence[str]:
         return ()
@@ -59,8 +59,8 @@ def test_a_file_that_cannot_be_read_keeps_no_other_from_being_told(
     pipeline = SimpleNamespace(id="orders", targets=lambda: [], error_handling=SimpleNamespace(max_minutes=1))
     job: Any = SimpleNamespace(files_folder=tmp_path, waited=None, pipeline=pipeline, run_id="run", token=1)
     ports: Any = Ports()
-    reader, lane = FileSourceReader(job, ports, refuse), SimpleNamespace(path=SimpleNamespace(source=source))
+    reader, target_run = FileSourceReader(job, ports, refuse), SimpleNamespace(path=SimpleNamespace(source=source))
     with pytest.raises(Terminal, match=r"source\.unreadable"):
-        reader.read(lane, [])  # type: ignore[arg-type]
+        reader.read(target_run, [])  # type: ignore[arg-type]
     reader.archive_failed(source, "It cannot be read.")
-    assert ports.told == ["in/b.csv"]
+    assert ports.reported == ["in/b.csv"]

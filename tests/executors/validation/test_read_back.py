@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executors.postgres.kept_rows import row_of
+from executors.postgres.reject_reader import row_of
 from executors.validation.rows import raw_text, row_texts
 
 

@@ -85,9 +85,9 @@ def test_a_wrong_password_and_an_unknown_person_are_told_alike(client, alice):
     wrong = sign_in(client, alice.email, "wrong").content
     unknown = sign_in(client, "nobody@example.com", "wrong").content
 
-    told = b"Wrong email address or password."
-    assert told in wrong
-    assert told in unknown
+    reported = b"Wrong email address or password."
+    assert reported in wrong
+    assert reported in unknown
     assert not is_signed_in(client)
 
 
@@ -136,15 +136,15 @@ def test_a_new_password_ends_unused_links(client, alice):
 
 
 @pytest.mark.parametrize(
-    ("password", "again", "told"),
+    ("password", "again", "reported"),
     [("short", "short", "too short"), ("password1234", "password1234", "too common"), (PASSWORD, "other", "differ")],
 )
-def test_a_password_that_will_not_do_says_why(as_, password, again, told):
+def test_a_password_that_will_not_do_says_why(as_, password, again, reported):
     client = as_("viewer")
     answer = client.post("/password/", {"password": password, "again": again})
 
     assert answer.status_code == 422
-    assert told in answer.content.decode()
+    assert reported in answer.content.decode()
 
 
 def test_the_first_link_makes_an_admin_and_ends_with_the_first_sign_in(client, workspace):

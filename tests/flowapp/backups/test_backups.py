@@ -15,7 +15,7 @@ from executors.runs.restore import restore_pipeline
 from flowapp.alerts.models import Alert, AlertState
 from flowapp.alerts.services import raise_alert
 from flowapp.backups.models import Backup
-from flowapp.backups.selectors import KEPT_DAYS
+from flowapp.backups.selectors import RETENTION_DAYS
 from flowapp.backups.services import drop_old_backups, restore_backup
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
@@ -87,7 +87,7 @@ def test_a_restore_needs_a_reason(backup):
 
 def test_old_backups_are_dropped_in_the_target_and_can_no_longer_be_restored(backup, warehouse):
     assert drop_old_backups() == 0
-    Backup.objects.update(taken_at=timezone.now() - timedelta(days=KEPT_DAYS, minutes=1))
+    Backup.objects.update(taken_at=timezone.now() - timedelta(days=RETENTION_DAYS, minutes=1))
     assert drop_old_backups() == 1
     with connect(warehouse) as conn:
         found = conn.execute("SELECT count(*) FROM flow_meta.backups WHERE run_id = %s", [str(backup.run_id)])
@@ -116,7 +116,7 @@ def test_the_page_says_what_is_kept_and_offers_to_put_it_back_to_editors_only(ba
     assert "Restore" not in text.replace("Restored", "")
     assert "Hooks do not run." in words(as_("editor").get(PAGE))
     answer = as_("editor").post(f"{PAGE}{backup.pk}/restore/", {"reason": "The file was wrong."})
-    run = Run.objects.get(purpose="restore")
+    run = Run.objects.get(kind="restore")
     assert answer.headers["Location"] == f"/w/alices-team/runs/{run.pk}/"
     page = words(as_("viewer").get(answer.headers["Location"]))
     assert "as it was before run 1: The file was wrong." in page
@@ -151,7 +151,7 @@ def test_the_api_lists_and_restores(backup, as_):
         content_type="application/json",
     )
     assert answer.status_code == 202
-    assert Run.objects.get(pk=answer.json()["run"]).purpose == "restore"
+    assert Run.objects.get(pk=answer.json()["run"]).kind == "restore"
 
 
 def test_a_restore_that_cannot_be_finished_leaves_no_file_as_loaded_that_it_took_back(backup, target):

@@ -27,7 +27,7 @@ def failed(workspace, pager, receiver):
     """A message that the receiver has refused for good; it takes the next one."""
     channel = pager()
     receiver.answers[PATH] = status(403)
-    raise_alert("run.failed", "error", "It broke.", "Mend it.", workspace=workspace)
+    raise_alert("run.failed", "error", "It broke.", "Fix it.", workspace=workspace)
     deliver_to(channel.pk)
     del receiver.answers[PATH]
     return Delivery.objects.get(state="failed")
@@ -120,9 +120,9 @@ def test_the_api_sends_it_again_and_tells_so(failed, as_):
     assert as_("editor").post(path, headers=HERE).status_code == 403
     for _ in range(2):
         answer = as_("admin").post(path, headers=HERE)
-        told = answer.json()
-        assert (answer.status_code, told["state"]) == (200, "pending")
-        assert [again["by"] for again in told["sentAgain"]] == ["admin@example.com"]
+        reported = answer.json()
+        assert (answer.status_code, reported["state"]) == (200, "pending")
+        assert [again["by"] for again in reported["sentAgain"]] == ["admin@example.com"]
     assert as_("admin").post(path.replace(str(failed.key), str(failed.alert_id)), headers=HERE).status_code == 404
     Delivery.objects.update(state="delivered")
     SentAgain.objects.all().delete()

@@ -43,12 +43,12 @@ def mails(workspace, mail_server):
 
 def test_an_alert_is_mailed_encrypted_to_all_recipients(pipeline, mails, mail_server):
     channel = mails()
-    raise_alert("run.failed", "error", "It broke in 3 rows.", "Mend it.", pipeline=pipeline)
+    raise_alert("run.failed", "error", "It broke in 3 rows.", "Fix it.", pipeline=pipeline)
     deliver_to(channel.pk)
     [mail] = mail_server.mails
     assert mail["Subject"] == "[Flow alices-team] Error: A run failed in numbers"
     assert mail["Message-ID"] == f"<{channel.deliveries.get().key}@example.com>"
-    assert {"It broke in 3 rows.", "Mend it."} <= set(mail.get_content().splitlines())
+    assert {"It broke in 3 rows.", "Fix it."} <= set(mail.get_content().splitlines())
     assert "/w/alices-team/health/" in mail.get_content()
     assert (mail_server.recipients, mail_server.encrypted) == ([list(TO)], [True])
 

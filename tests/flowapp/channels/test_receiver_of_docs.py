@@ -79,7 +79,7 @@ def test_it_takes_what_a_channel_sends_and_prints_it(workspace, running):
     port, printed = running
     channel = add_channel(workspace, "pager", WebhookAddress(f"https://{HOST}:{port}/", SECRET))
     assert send_test(channel).state == "delivered"
-    raise_alert("run.failed", "error", "It broke in 3 rows.", "Mend it.", workspace=workspace)
+    raise_alert("run.failed", "error", "It broke in 3 rows.", "Fix it.", workspace=workspace)
     assert deliver_to(channel.pk) == 1
     assert printed.read_text().splitlines() == ["test ", "alert.opened It broke in 3 rows."]
 

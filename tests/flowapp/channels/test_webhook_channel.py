@@ -22,7 +22,7 @@ PATH = "/T0KEN"
 
 
 def trouble(pipeline, severity="error", kind="run.failed", node=""):
-    raise_alert(kind, severity, "It broke.", "Mend it.", pipeline=pipeline, node=node)
+    raise_alert(kind, severity, "It broke.", "Fix it.", pipeline=pipeline, node=node)
 
 
 def make_due(channel):
@@ -38,10 +38,15 @@ def test_an_alert_is_told_once_with_its_facts_and_a_link(pipeline, pager, receiv
     deliver_to(channel.pk)
     deliver_to(channel.pk)
     [request] = receiver.requests
-    told = request.json["alert"]
+    reported = request.json["alert"]
     assert (request.json["event"], request.json["workspace"]) == ("alert.opened", "alices-team")
-    assert (told["kind"], told["severity"], told["pipeline"], told["count"]) == ("run.failed", "error", "numbers", 2)
-    assert told["url"].endswith("/w/alices-team/health/")
+    assert (reported["kind"], reported["severity"], reported["pipeline"], reported["count"]) == (
+        "run.failed",
+        "error",
+        "numbers",
+        2,
+    )
+    assert reported["url"].endswith("/w/alices-team/health/")
 
 
 def test_the_request_is_signed_with_the_channels_secret(pipeline, pager, receiver):
@@ -56,11 +61,11 @@ def test_the_request_is_signed_with_the_channels_secret(pipeline, pager, receive
 
 
 def test_the_end_is_told_to_those_who_were_told_of_the_trouble(pipeline, pager, receiver):
-    told, later = pager(), None
+    reported, later = pager(), None
     trouble(pipeline)
     later = pager("later")
     resolve_by("run.succeeded", pipeline_id=pipeline.pk)
-    deliver_to(told.pk)
+    deliver_to(reported.pk)
     deliver_to(later.pk)
     assert [request.json["event"] for request in receiver.requests] == ["alert.opened", "alert.resolved"]
 

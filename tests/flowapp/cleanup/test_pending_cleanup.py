@@ -31,7 +31,7 @@ from tests.flowapp.web.conftest import as_, person
 
 __all__ = ["as_", "person"]
 pytestmark = pytest.mark.django_db(transaction=True)
-KEPT = ("samples", "pipeline_watermarks", "watermark_ties", "watermark_changes", "backups")
+KEPT = ("samples", "pipeline_watermarks", "watermark_boundary_rows", "watermark_changes", "backups")
 
 
 def keeps_rejects(document, schema):
@@ -48,7 +48,7 @@ def keeps_rejects(document, schema):
 
 @pytest.fixture
 def loaded(save, document, warehouse, schema):
-    """A pipeline that ran once and has a sample, a mark with a hash, and a backup beside its target."""
+    """A pipeline that ran once and has a sample, a watermark with a hash, and a backup beside its target."""
     pipeline = save(nodes=keeps_rejects(document(), schema)).pipeline
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
     Run.objects.update(ended_at=timezone.now(), state="succeeded")
@@ -76,7 +76,7 @@ def keep_beside(warehouse, schema, pipeline, run: str) -> None:
         mark = write_watermark(database, key, "id", WatermarkType("number", "integer", "integer"), "7")
         note_change(database, key, "run", "id", None, "7", reason="")
         tie = [mark, f"{tenant} {slug}".encode()]
-        database.execute("INSERT INTO flow_meta.watermark_ties VALUES (%s, %s, '7', 1)", tie)
+        database.execute("INSERT INTO flow_meta.watermark_boundary_rows VALUES (%s, %s, '7', 1)", tie)
         place = backup_table(BackupRef(run, "load")).as_string(database)
         database.execute(f"CREATE TABLE {place} AS SELECT 7 AS id")
         database.execute(
@@ -92,7 +92,7 @@ def kept(warehouse, tenant: str, slug: str = "numbers") -> dict[str, int]:
     with connect(warehouse, autocommit=True) as database:
         for name in KEPT:
             owned, whose = "tenant = %s AND pipeline = %s", [tenant, slug]
-            if name == "watermark_ties":
+            if name == "watermark_boundary_rows":
                 owned, whose = "hash = %s", [f"{tenant} {slug}".encode()]
             [counts[name]] = database.execute(f"SELECT count(*) FROM flow_meta.{name} WHERE {owned}", whose).fetchone()
     return {name: count for name, count in counts.items() if count}
@@ -180,7 +180,7 @@ def test_a_pipeline_of_the_same_id_keeps_what_is_its_own(loaded, save, warehouse
     assert kept(warehouse, str(again.workspace_id)) == {
         "samples": 1,
         "pipeline_watermarks": 1,
-        "watermark_ties": 1,
+        "watermark_boundary_rows": 1,
         "watermark_changes": 1,
     }
 
@@ -218,7 +218,7 @@ def test_rejected_rows_stay_and_go_in_their_time(loaded, workspace, warehouse, s
 
 def test_the_page_tells_what_goes_and_what_stays_before_it_is_done(loaded, as_, schema):
     page = as_("editor").get("/w/alices-team/pipelines/numbers/delete/")
-    told = words(page)
+    reported = words(page)
     for part in (
         "1 version",
         "1 run",
@@ -226,8 +226,8 @@ def test_the_page_tells_what_goes_and_what_stays_before_it_is_done(loaded, as_, 
         f"Rejected rows, in {schema}.rejects",
         "They stay until a person deletes them",
     ):
-        assert part in told, part
-    assert "throw them away" not in told
+        assert part in reported, part
+    assert "throw them away" not in reported
     assert "throw them away" in words(as_("admin").get("/w/alices-team/pipelines/numbers/delete/"))
     assert as_("viewer").get("/w/alices-team/pipelines/numbers/delete/").status_code == 403
     assert "is deleted" in words(as_("editor").post("/w/alices-team/pipelines/numbers/delete/", follow=True))
@@ -237,5 +237,5 @@ def test_a_workspace_that_keeps_rejected_rows_for_a_time_is_told_so(loaded, as_,
     from flowapp.quarantine.models import Retention
 
     Retention.objects.create(workspace=workspace, days=30)
-    told = words(as_("editor").get("/w/alices-team/pipelines/numbers/delete/"))
-    assert "purged when they are 30 days old" in told
+    reported = words(as_("editor").get("/w/alices-team/pipelines/numbers/delete/"))
+    assert "purged when they are 30 days old" in reported

@@ -24,8 +24,13 @@ def test_without_backups_the_list_says_why(flow, workspace):
 
 
 def test_backups_are_listed_with_the_run_that_they_were_taken_before(flow, loaded, backup, schema):
-    (told,) = flow("backups", "list", "--pipeline", "numbers", "--json").json["backups"]
-    assert (told["id"], told["run"], told["rows"], told["restores"]) == (str(backup.pk), str(loaded.pk), 0, [])
+    (reported,) = flow("backups", "list", "--pipeline", "numbers", "--json").json["backups"]
+    assert (reported["id"], reported["run"], reported["rows"], reported["restores"]) == (
+        str(backup.pk),
+        str(loaded.pk),
+        0,
+        [],
+    )
     shown = flow("backups", "list", "--run", str(loaded.pk)).stdout
     assert str(backup.pk) in shown
     assert f"{schema}.numbers" in shown

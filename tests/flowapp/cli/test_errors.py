@@ -11,7 +11,7 @@ from flowapp.accounts.services import ensure_workspace
 from flowapp.connections.fields import ConnectionFields
 from flowapp.connections.services import add_connection
 from flowapp.pipelines.services import save_version
-from flowapp.quarantine.journal import list_journal
+from flowapp.quarantine.audit_log import list_audit_log
 from tests.flowapp.conftest import make_document
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spark]
@@ -47,25 +47,25 @@ def keys(flow) -> list[str]:
     return sorted(entry["key"] for entry in flow("errors", "list", "--json").json["errors"])
 
 
-def test_a_row_is_mended_checked_again_and_replayed_once(flow, people):
+def test_a_row_is_fixed_checked_again_and_replayed_once(flow, people):
     first, second = keys(flow)
     assert flow("errors", "fix", first, "--set", "name=Bob").status == 0
-    told = flow("errors", "recheck", "--pipeline", "numbers", "--json").json
-    assert told["runs"][0]["rows"]["counts"] == {"loaded": 1, "fails": 1}
+    reported = flow("errors", "recheck", "--pipeline", "numbers", "--json").json
+    assert reported["runs"][0]["rows"]["counts"] == {"loaded": 1, "fails": 1}
     assert "1 row would be loaded" in flow("errors", "recheck", first).stdout
     assert people() == [(1, "Ann")]
-    shown = flow("errors", "replay", first, second, "--reason", "mended")
+    shown = flow("errors", "replay", first, second, "--reason", "fixed")
     assert shown.status == 0
     assert "1 row loaded" in shown.stdout
     assert "1 row still fails a rule" in shown.stdout
     assert [name for _, name in people()] == ["Ann", "Bob"]
     (replay,) = [
-        f"numbers/{run['number']}" for run in flow("runs", "list", "--json").json["runs"] if run["purpose"] == "replay"
+        f"numbers/{run['number']}" for run in flow("runs", "list", "--json").json["runs"] if run["kind"] == "replay"
     ]
     assert f"flow errors results {replay}" in shown.stdout
-    told = flow("errors", "results", replay, "--json").json
-    assert told["counts"] == told["listed"] == {"loaded": 1, "fails": 1}
-    assert [(row["key"], row["result"], row["rules"], row["status"]) for row in told["results"]] == [
+    reported = flow("errors", "results", replay, "--json").json
+    assert reported["counts"] == reported["listed"] == {"loaded": 1, "fails": 1}
+    assert [(row["key"], row["result"], row["rules"], row["status"]) for row in reported["results"]] == [
         (second, "fails", ["named"], "open"),
         (first, "loaded", [], "replayed"),
     ]
@@ -79,29 +79,27 @@ def test_a_row_is_mended_checked_again_and_replayed_once(flow, people):
     assert [name for _, name in people()] == ["Ann", "Bob"]
     row = flow("errors", "show", first, "--json").json
     assert (row["entries"][0]["status"], row["entries"][0]["fixedRow"]["name"]) == ("replayed", "Bob")
-    assert "MENDED" in flow("errors", "show", first).stdout
+    assert "FIXED" in flow("errors", "show", first).stdout
 
 
-def test_an_expression_mends_many_and_rows_can_be_ignored(flow, people):
+def test_an_expression_fixes_many_and_rows_can_be_ignored(flow, people):
     first, second = keys(flow)
-    mended = flow(
-        "errors", "fix", first, second, "--field", "name", "--expression", "concat('row ', id)", "--json"
-    ).json
-    assert mended["runs"][0]["rows"]["counts"] == {"mended": 2}
+    fixed = flow("errors", "fix", first, second, "--field", "name", "--expression", "concat('row ', id)", "--json").json
+    assert fixed["runs"][0]["rows"]["counts"] == {"fixed": 2}
     flow("errors", "fix", first, "--set", "name=Bob")
     again = ("errors", "fix", first, second, "--field", "name", "--expression", "concat('no ', id)")
     assert "1 row was edited manually and is unchanged (use --replace-typed)" in flow(*again).stdout
-    assert flow(*again, "--replace-typed", "--json").json["runs"][0]["rows"]["counts"] == {"mended": 1, "unchanged": 1}
+    assert flow(*again, "--replace-typed", "--json").json["runs"][0]["rows"]["counts"] == {"fixed": 1, "unchanged": 1}
     assert flow("errors", "ignore", second, "--reason", "known").status == 0
     assert flow("errors", "ignore", second).status != 0
     counts = flow("errors", "replay", "--pipeline", "numbers", "--json").json["runs"][0]["rows"]["counts"]
     assert counts == {"loaded": 1, "ignored": 1}
     assert len(people()) == 2
-    told = [
-        (line.decision.action, line.asked, line.done, line.left_out)
-        for line in list_journal(ensure_workspace("default"), 3)
+    reported = [
+        (line.decision.action, line.asked, line.done, line.excluded)
+        for line in list_audit_log(ensure_workspace("default"), 3)
     ]
-    assert told == [("replay", 2, 1, 1), ("ignore", 1, 1, 0), ("mend", 2, 1, 1)]
+    assert reported == [("replay", 2, 1, 1), ("ignore", 1, 1, 0), ("fix", 2, 1, 1)]
 
 
 def test_a_faulty_expression_is_refused_before_anything_runs(flow, people):

@@ -37,13 +37,13 @@ def numbers(settings, tmp_path, warehouse, schema):
 
 
 def test_a_preview_tells_the_numbers_and_loads_nothing(flow, numbers):
-    told, shown = flow("run", "numbers", "--preview", "--json"), flow("run", "numbers", "--preview")
-    (effect,) = told.json["effects"]
-    assert (told.status, effect["rowsBefore"], effect["rowsAfter"], numbers()) == (0, 10, 2, 10)
+    reported, shown = flow("run", "numbers", "--preview", "--json"), flow("run", "numbers", "--preview")
+    (effect,) = reported.json["effects"]
+    assert (reported.status, effect["rowsBefore"], effect["rowsAfter"], numbers()) == (0, 10, 2, 10)
     assert "10 rows now + 2 inserted - 10 deleted = 2 rows after" in shown.stdout
     assert "A run would require approval: The table would change from 10 to 2 rows" in shown.stdout
     assert flow("runs", "list", "--json").json["runs"] == []
-    assert "10 rows now + 2 inserted" in flow("runs", "show", told.json["run"]).stdout
+    assert "10 rows now + 2 inserted" in flow("runs", "show", reported.json["run"]).stdout
 
 
 def test_a_preview_goes_with_nothing_that_loads(flow, numbers):

@@ -62,7 +62,7 @@ def test_a_hook_that_was_interrupted_may_be_run_again_at_once(flow, failed, monk
 
 def test_the_list_of_runs_names_the_hook_that_failed_and_what_runs_were_for(flow, failed):
     (run,) = flow("runs", "list", "--json").json["runs"]
-    assert (run["purpose"], run["failedHooks"]) == ("load", [FAILED])
+    assert (run["kind"], run["failedHooks"]) == ("load", [FAILED])
     shown = flow("runs", "list").stdout
     assert "FOR" in shown
     assert f"hook failed: {FAILED}" in shown

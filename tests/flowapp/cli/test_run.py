@@ -51,11 +51,11 @@ def test_the_exit_status_tells_how_a_run_ended(state, status):
 @pytest.mark.django_db(transaction=True)
 def test_a_target_that_does_not_answer_fails_the_run_and_shows_no_password(flow, caplog):
     save_airlines("127.0.0.1:1/sales")
-    told, shown = flow("run", "airlines", "--json"), flow("run", "airlines")
+    reported, shown = flow("run", "airlines", "--json"), flow("run", "airlines")
 
-    assert (told.status, shown.status) == (1, 1)
-    assert (told.json["state"], told.json["error"]["code"]) == ("failed", "target.unreachable")
+    assert (reported.status, shown.status) == (1, 1)
+    assert (reported.json["state"], reported.json["error"]["code"]) == ("failed", "target.unreachable")
     kept = f"{list(Run.objects.values())} {list(RunLog.objects.values())}"
-    everything = f"{told.stdout}{told.stderr}{shown.stdout}{shown.stderr}{caplog.text}{kept}"
+    everything = f"{reported.stdout}{reported.stderr}{shown.stdout}{shown.stderr}{caplog.text}{kept}"
     assert "127.0.0.1:1" in shown.stdout
     assert [form for form in FORMS if form in everything] == []

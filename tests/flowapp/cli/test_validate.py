@@ -60,19 +60,19 @@ def test_faults_end_in_2_with_file_line_and_hint(flow, save):
 
 
 @pytest.mark.parametrize(
-    ("streaming", "code", "told"),
+    ("streaming", "code", "reported"),
     [
         ("false", "cdc.streaming_disabled", "streaming disabled"),
         ("true", "cdc.connector_missing", "Debezium connector not configured"),
     ],
 )
-def test_the_gate_of_cdc_mirror_is_told_without_a_database(flow, save, monkeypatch, streaming, code, told):
+def test_the_gate_of_cdc_mirror_is_told_without_a_database(flow, save, monkeypatch, streaming, code, reported):
     monkeypatch.setenv("FLOW_STREAMING_ENABLED", streaming)
     mode = '"loadMode": "cdc_mirror", "cdcSource": "stream"'
     finished = flow("validate", save("p.json", VALID.replace('"loadMode": "upsert"', mode)))
 
     assert finished.status == 2
-    assert all(text in finished.stderr for text in (code, told, "docs/cdc-mirror.md"))
+    assert all(text in finished.stderr for text in (code, reported, "docs/cdc-mirror.md"))
 
 
 def test_a_misspelt_flag_is_told_and_not_taken_for_off(flow, save, monkeypatch):

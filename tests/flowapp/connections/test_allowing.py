@@ -53,8 +53,8 @@ def codes(workspace, text: str) -> list[str]:
 
 
 def test_a_new_connection_allows_nothing(workspace, shop):
-    told = ConnectionSerializer(shop).data
-    assert (told["allowedFunctions"], told["allowsServerRights"]) == ([], False)
+    reported = ConnectionSerializer(shop).data
+    assert (reported["allowedFunctions"], reported["allowsServerRights"]) == ([], False)
     assert (resolve(shop).allowed_functions, resolve(shop).allows_server_rights) == ((), False)
 
 
@@ -124,8 +124,8 @@ def test_the_api_lets_admins_change_it(workspace, shop, as_, role, status):
 
     assert patch(allowedFunctions=["public.f"]).status_code == status
     if status == 200:
-        told = patch(allowsServerRights=True).json()
-        assert (told["allowedFunctions"], told["allowsServerRights"]) == (["public.f"], True)
+        reported = patch(allowsServerRights=True).json()
+        assert (reported["allowedFunctions"], reported["allowsServerRights"]) == (["public.f"], True)
         assert patch(allowedFunctions=["f"]).status_code == 422
 
 
@@ -147,9 +147,9 @@ def test_the_test_of_a_connection_tells_a_role_s_rights_over_the_server(alices, 
         if admin.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone() != (True,):
             pytest.skip("only a superuser may grant this, and the server's user is none")
         admin.execute(f"GRANT pg_execute_server_program, pg_read_server_files TO {awkward.user}")
-    told = probe_connection(alices, "shop").last_test
-    assert told["serverRights"] == ["pg_execute_server_program", "pg_read_server_files"]
-    assert "can run programs on the database server and can read files on the database server" in told["notes"][-1]
+    reported = probe_connection(alices, "shop").last_test
+    assert reported["serverRights"] == ["pg_execute_server_program", "pg_read_server_files"]
+    assert "can run programs on the database server and can read files on the database server" in reported["notes"][-1]
     assert codes(alices, plain) == ["query.role_not_allowed"]
 
     allow(alices, "shop", server_rights=True)

@@ -32,8 +32,8 @@ def test_a_connection_is_added_by_fields_and_its_secret_never_told(workspace, ap
         [],
     )
     assert resolve(Connection.objects.get()).password == "S3cret-Pass"
-    for told in (answer, api("viewer", "get")):
-        assert "S3cret" not in told.content.decode()
+    for reported in (answer, api("viewer", "get")):
+        assert "S3cret" not in reported.content.decode()
 
 
 def test_a_password_in_a_url_is_warned_about(workspace, api):

@@ -111,9 +111,9 @@ def test_a_password_that_is_not_encoded_is_refused_and_never_repeated(url):
     with pytest.raises(InvalidConnection) as caught:
         parse_connection_url(url)
 
-    told = f"{caught.value} {caught.value.hint} {caught.value.__cause__} {caught.value.__context__ or ''}"
-    assert "percent-encoded" in told
-    assert not any(part in told for part in (PASSWORD, "P@ss", "w/rd", "s3cr"))
+    reported = f"{caught.value} {caught.value.hint} {caught.value.__cause__} {caught.value.__context__ or ''}"
+    assert "percent-encoded" in reported
+    assert not any(part in reported for part in (PASSWORD, "P@ss", "w/rd", "s3cr"))
 
 
 def test_the_password_is_left_out_of_repr():

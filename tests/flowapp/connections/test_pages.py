@@ -78,7 +78,7 @@ def test_a_password_in_a_url_works_and_is_warned_about(workspace, as_):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reported"),
     [
         ({"name": "Sales!"}, "is not a valid name for a connection"),
         ({"host": ""}, "Enter a value, or paste a URL."),
@@ -90,12 +90,12 @@ def test_a_password_in_a_url_works_and_is_warned_about(workspace, as_):
         ({"url": "postgresql://loader:S3cret-Pass@db.example.com/sales?passfile=x"}, "options that are not allowed"),
     ],
 )
-def test_what_cannot_be_a_connection_is_told_and_no_secret_comes_back(workspace, as_, changes, told, caplog):
+def test_what_cannot_be_a_connection_is_told_and_no_secret_comes_back(workspace, as_, changes, reported, caplog):
     caplog.set_level(logging.DEBUG)
     answer = add(as_("admin"), **changes)
 
     assert answer.status_code == 422
-    assert told in words(answer)
+    assert reported in words(answer)
     assert "S3cret" not in answer.content.decode()
     assert "S3cret" not in caplog.text
     assert not Connection.objects.exists()

@@ -18,13 +18,13 @@ FORMS = (PASSWORD, quote(PASSWORD), quote(PASSWORD, safe=""), quote_plus(PASSWOR
 
 def test_what_was_tried_and_what_the_role_may_do_is_told(alices, awkward):
     add_connection(alices, "warehouse", awkward)
-    told = probe_connection(alices, "warehouse").last_test
+    reported = probe_connection(alices, "warehouse").last_test
 
-    assert told["ok"]
-    assert told["tried"].startswith(f"PostgreSQL at {awkward.host}:{awkward.port}, database {awkward.database}")
-    assert (told["canCreateSchema"], told["isSuperuser"], told["error"]) == (False, False, None)
-    assert told["serverVersion"][:2].isdigit()
-    assert f'GRANT CREATE ON DATABASE "{awkward.database}" TO "{awkward.user}"' in told["notes"][0]
+    assert reported["ok"]
+    assert reported["tried"].startswith(f"PostgreSQL at {awkward.host}:{awkward.port}, database {awkward.database}")
+    assert (reported["canCreateSchema"], reported["isSuperuser"], reported["error"]) == (False, False, None)
+    assert reported["serverVersion"][:2].isdigit()
+    assert f'GRANT CREATE ON DATABASE "{awkward.database}" TO "{awkward.user}"' in reported["notes"][0]
 
 
 def test_a_role_that_owns_the_database_gets_no_notes(alices, warehouse):
@@ -32,9 +32,9 @@ def test_a_role_that_owns_the_database_gets_no_notes(alices, warehouse):
         "postgres", warehouse.host, warehouse.port, warehouse.database, warehouse.user, warehouse.password
     )
     add_connection(alices, "warehouse", owner)
-    told = probe_connection(alices, "warehouse").last_test
+    reported = probe_connection(alices, "warehouse").last_test
 
-    assert (told["canCreateSchema"], told["notes"]) == (True, [])
+    assert (reported["canCreateSchema"], reported["notes"]) == (True, [])
 
 
 WRONG = {
@@ -50,11 +50,11 @@ def test_a_wrong_part_is_named_and_the_password_appears_nowhere(alices, awkward,
     change, code = WRONG[what]
     caplog.set_level(logging.DEBUG)
     add_connection(alices, "warehouse", replace(awkward, **change))
-    told = probe_connection(alices, "warehouse").last_test
+    reported = probe_connection(alices, "warehouse").last_test
 
     with control.cursor() as cursor:
         cursor.execute("SELECT * FROM connections_connection")
         kept = str(cursor.fetchall())
-    everything = f"{told} {kept} {caplog.text} {capfd.readouterr()}"
-    assert (told["ok"], told["error"]["code"]) == (False, code)
+    everything = f"{reported} {kept} {caplog.text} {capfd.readouterr()}"
+    assert (reported["ok"], reported["error"]["code"]) == (False, code)
     assert [form for form in FORMS if form in everything] == []

@@ -135,10 +135,10 @@ def test_a_test_sends_one_signed_request(connected, tmp_path, monkeypatch):
         add_connection(connected, "pager", WebhookFields(f"{receiver.url}/x", {}, "s"))
         assert probe_connection(connected, "pager").last_test["ok"]
         receiver.answers["/x"] = status(403)
-        told = probe_connection(connected, "pager").last_test
+        reported = probe_connection(connected, "pager").last_test
     assert [request.json["event"] for request in receiver.requests] == ["test", "test"]
     assert receiver.requests[0].headers["webhook-signature"].startswith("v1,")
-    assert (told["ok"], told["error"]["code"]) == (False, "webhook.refused")
+    assert (reported["ok"], reported["error"]["code"]) == (False, "webhook.refused")
 
 
 def test_a_test_reaches_no_private_address(connected):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowapp.demo.load import find_result
-from flowapp.runs.models import Purpose, Run, State, Trigger
+from flowapp.runs.models import Run, RunKind, State, Trigger
 from flowapp.runs.services import queue_run
 
 
@@ -14,6 +14,6 @@ def test_a_replay_is_not_taken_for_the_load(pipeline):
     load = queue_run(pipeline, Trigger.CLI, send=False)
     Run.objects.update(state=State.SUCCEEDED)
     queue_run(pipeline, Trigger.MANUAL, send=False)
-    Run.objects.exclude(pk=load.pk).update(purpose=Purpose.REPLAY, state=State.SUCCEEDED)
+    Run.objects.exclude(pk=load.pk).update(kind=RunKind.REPLAY, state=State.SUCCEEDED)
 
     assert find_result(pipeline) == load

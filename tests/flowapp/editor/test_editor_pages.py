@@ -358,17 +358,17 @@ def test_all_load_modes_are_cards_with_what_they_run_and_need(web, url):
 
 
 @pytest.mark.parametrize(
-    ("streaming", "told"), [(False, "streaming disabled"), (True, "Debezium connector not configured")]
+    ("streaming", "reported"), [(False, "streaming disabled"), (True, "Debezium connector not configured")]
 )
-def test_the_gate_of_cdc_mirror_is_told_at_its_card_before_any_save(act, web, url, settings, streaming, told):
+def test_the_gate_of_cdc_mirror_is_told_at_its_card_before_any_save(act, web, url, settings, streaming, reported):
     settings.FLOW_STREAMING_ENABLED = streaming
     page = act("set", "/nodes/1/loadMode", value="cdc_mirror").content.decode()
     card = page[page.index('for="mode-cdc_mirror"') :]
 
-    assert told in card
+    assert reported in card
     assert '<a href="/docs/cdc-mirror/">' in card
     refused = web.post(url("save", tab="visual"), headers=HTMX)
-    assert (refused.status_code, told in refused.content.decode()) == (422, True)
+    assert (refused.status_code, reported in refused.content.decode()) == (422, True)
 
 
 def test_a_missing_key_is_an_error_at_its_field_with_a_fix_before_any_save(act, web, url, warehouse, schema, draft):
@@ -532,8 +532,8 @@ def test_a_column_that_the_newest_file_lacks_is_told_wherever_it_is_misspelt(
     ops = [derive, {"op": "filter", "where": "full > surname"}]
     shape = {"id": "shape", "kind": "transform", "inputs": ["files"], "ops": ops}
     save(nodes=[source, shape, {**load, "inputs": ["shape"]}])
-    told = web.get("/api/pipelines/numbers/draft/").json()["diagnostics"]
-    (warning,) = [one for one in told if one["code"] == "column.not_seen"]
+    reported = web.get("/api/pipelines/numbers/draft/").json()["diagnostics"]
+    (warning,) = [one for one in reported if one["code"] == "column.not_seen"]
     assert (warning["path"], warning["severity"]) == ("/nodes/1/ops/0/columns/full", "warning")
     assert (warning["message"], warning["hint"]) == (
         "The newest file has no column 'surnam'.",

@@ -14,7 +14,7 @@ from flowapp.editor.listing import draw_chart
 from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.pipelines.models import Pipeline, PipelineVersion
 from flowapp.pipelines.services import create_pipeline, set_enabled
-from flowapp.runs.models import NodeRun, Purpose, Run, State, Trigger
+from flowapp.runs.models import NodeRun, Run, RunKind, State, Trigger
 
 pytestmark = pytest.mark.django_db
 
@@ -91,7 +91,7 @@ def test_a_pipeline_is_told_with_its_place_mode_and_newest_run(web, url, pipelin
 
 def test_a_restore_is_the_last_run_but_no_bar_of_rows_loaded(web, url, workspace):
     add_pipelines(workspace, 1, runs_each=3)
-    Run.objects.filter(number=2).update(purpose=Purpose.RESTORE, state=State.FAILED)
+    Run.objects.filter(number=2).update(kind=RunKind.RESTORE, state=State.FAILED)
     page = web.get(url()).content.decode()
     assert "Failed" in page
     assert "Rows loaded by the last 2 runs: at most 1" in page
@@ -99,7 +99,7 @@ def test_a_restore_is_the_last_run_but_no_bar_of_rows_loaded(web, url, workspace
 
 def test_a_replay_is_told_as_one_where_its_few_good_rows_stand_for_the_pipeline(web, url, workspace):
     add_pipelines(workspace, 1, runs_each=1)
-    Run.objects.update(purpose=Purpose.REPLAY)
+    Run.objects.update(kind=RunKind.REPLAY)
     assert ">replay</span>" in web.get(url()).content.decode()
     editor = web.get(reverse("pipelines:edit", args=[workspace.slug, "p0000"])).content.decode()
     assert "Rejected by the last run (replay): 2" in editor

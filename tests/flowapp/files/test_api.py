@@ -16,8 +16,8 @@ __all__ = ["root", "run"]
 def test_files_are_listed_and_narrowed(as_, run):
     found, client = unit(run), as_("viewer")
 
-    [told] = client.get("/api/files/", headers=HERE).json()["results"]
-    assert (told["id"], told["state"], told["run"]) == (str(found.pk), "committed", str(run.pk))
+    [reported] = client.get("/api/files/", headers=HERE).json()["results"]
+    assert (reported["id"], reported["state"], reported["run"]) == (str(found.pk), "committed", str(run.pk))
     assert client.get("/api/files/?state=failed", headers=HERE).json()["results"] == []
     assert client.get("/api/files/?state=nonsense", headers=HERE).status_code == 400
 
@@ -45,8 +45,8 @@ def test_a_file_is_loaded_again_with_a_reason(as_, run):
     kind = {"content_type": "application/json", "headers": HERE}
 
     assert client.post(address, {}, **kind).status_code == 400
-    told = client.post(address, {"reason": "Corrected."}, **kind).json()
-    assert (told["loadAgain"], told["loadAgainReason"]) == (True, "Corrected.")
+    reported = client.post(address, {"reason": "Corrected."}, **kind).json()
+    assert (reported["loadAgain"], reported["loadAgainReason"]) == (True, "Corrected.")
 
 
 def test_a_failed_file_is_left_out_with_a_reason(as_, run):

@@ -13,15 +13,15 @@ HERE = {"X-Flow-Workspace": "alices-team"}
 
 @pytest.fixture
 def alert(workspace) -> Alert:
-    raise_alert("run.failed", "error", "It broke.", "Mend it.", workspace=workspace)
+    raise_alert("run.failed", "error", "It broke.", "Fix it.", workspace=workspace)
     return Alert.objects.get()
 
 
 def test_alerts_are_listed_without_those_that_are_resolved_unless_asked_for(as_, alert):
     client = as_("viewer")
-    [told] = client.get("/api/alerts/", headers=HERE).json()["results"]
+    [reported] = client.get("/api/alerts/", headers=HERE).json()["results"]
 
-    assert (told["id"], told["nextStep"], told["state"]) == (str(alert.pk), "Mend it.", "open")
+    assert (reported["id"], reported["nextStep"], reported["state"]) == (str(alert.pk), "Fix it.", "open")
     Alert.objects.update(state="resolved")
     assert client.get("/api/alerts/", headers=HERE).json()["results"] == []
     assert len(client.get("/api/alerts/?state=resolved", headers=HERE).json()["results"]) == 1
@@ -47,13 +47,13 @@ def test_alerts_are_narrowed_down(as_, pipeline):
 
 
 def test_the_kinds_say_what_resolves_them(as_, workspace):
-    told = as_("viewer").get("/api/alerts/kinds/", headers=HERE).json()["results"]
+    reported = as_("viewer").get("/api/alerts/kinds/", headers=HERE).json()["results"]
     assert {
         "kind": "workers.none",
         "title": "No worker is running",
         "resolvedBy": "a worker that sends a heartbeat",
-        "toldByChannels": True,
-    } in told
+        "sentByChannels": True,
+    } in reported
 
 
 def test_an_alert_is_acknowledged_and_resolved_once(as_, alert):

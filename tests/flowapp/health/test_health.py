@@ -26,8 +26,8 @@ def test_all_parts_are_told(client, broker):
     beat("w2", "worker")
     response = client.get(URL)
     assert response.status_code == 200
-    told = {name: part["status"] for name, part in response.json().items()}
-    assert told == {
+    reported = {name: part["status"] for name, part in response.json().items()}
+    assert reported == {
         "database": "ok",
         "broker": "ok",
         "workers": "ok",
@@ -84,8 +84,8 @@ def test_a_process_beats_until_it_stops():
 @pytest.mark.django_db
 def test_spark_answers_in_workers_alone(client, broker):
     def spark() -> tuple[str, int]:
-        told = client.get(URL).json()["spark"]
-        return told["status"], told["alive"]
+        reported = client.get(URL).json()["spark"]
+        return reported["status"], reported["alive"]
 
     beat(spark_name("gone"), "spark")
     assert spark() == ("cannot tell", 0)
@@ -102,9 +102,9 @@ def test_spark_answers_in_workers_alone(client, broker):
 def test_a_spark_elsewhere_that_no_worker_hears_is_down_at_once(client, broker, monkeypatch):
     monkeypatch.setenv("FLOW_SPARK_REMOTE", "sc://spark.example:15002/;token=secret")
     beat("w", "worker")
-    told = client.get(URL).json()["spark"]
-    assert told["status"] == "down"
-    assert "server sc://spark.example:15002 answers no worker" in told["detail"]
+    reported = client.get(URL).json()["spark"]
+    assert reported["status"] == "down"
+    assert "server sc://spark.example:15002 answers no worker" in reported["detail"]
     beat(spark_name("w"), "spark")
     assert client.get(URL).json()["spark"]["status"] == "ok"
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from flowapp.alerts.models import Alert, AlertState
 from flowapp.alerts.services import raise_alert
 from flowapp.processes.heartbeats import beat, spark_name
-from flowapp.runs.models import CommitRecord, NodeRun, Purpose, Run, State, Trigger
+from flowapp.runs.models import CommitRecord, NodeRun, Run, RunKind, State, Trigger
 from flowapp.runs.services import queue_run
 from tests.flowapp.conftest import make_document
 from tests.flowapp.reading import HOSTILE, assert_harmless, words
@@ -38,7 +38,7 @@ def widget(as_):
 
 
 def failed(workspace, message: str = "It broke.", severity: str = "error", **where) -> Alert:
-    raise_alert("run.failed", severity, message, "Mend it.", workspace=workspace, **where)
+    raise_alert("run.failed", severity, message, "Fix it.", workspace=workspace, **where)
     return Alert.objects.order_by("-first_seen_at").first()
 
 
@@ -98,7 +98,7 @@ def test_the_light_shows_the_worst_that_is_open_with_its_next_step(workspace, al
     text = words(widget())
     assert "2 open" in text
     assert text.index("error It broke.") < text.index("warning Careful.")
-    assert "Mend it." in text
+    assert "Fix it." in text
 
 
 def test_what_somebody_looks_after_turns_no_light_on(workspace, alive, widget):
@@ -134,7 +134,7 @@ def test_the_page_tells_every_part_and_every_alert_with_its_place(pipeline, aliv
     answer = as_("viewer").get(HEALTH)
 
     assert all(f"{part} OK" in words(answer) for part in ("Database", "Broker", "Workers", "Scheduler"))
-    assert "It broke. Mend it." in words(answer)
+    assert "It broke. Fix it." in words(answer)
     page = answer.content.decode()
     assert "/w/alices-team/pipelines/numbers/?node=load" in page
     assert f"/w/alices-team/runs/{run.pk}/" in page
@@ -214,11 +214,11 @@ def test_messages_and_steps_do_no_harm(workspace, alive, as_, widget):
     assert_harmless(as_("editor").get(HEALTH))
 
 
-def ended(pipeline, loaded: int, rejected: int, seconds: int, purpose: Purpose = Purpose.LOAD) -> Run:
+def ended(pipeline, loaded: int, rejected: int, seconds: int, kind: RunKind = RunKind.LOAD) -> Run:
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
     now = timezone.now()
     Run.objects.filter(pk=run.pk).update(
-        state=State.SUCCEEDED, started_at=now, ended_at=now + timedelta(seconds=seconds), purpose=purpose
+        state=State.SUCCEEDED, started_at=now, ended_at=now + timedelta(seconds=seconds), kind=kind
     )
     NodeRun.objects.create(
         workspace=run.workspace,
@@ -248,9 +248,9 @@ def test_charts_hold_the_rejected_rows_of_a_run_that_loaded_nothing(as_, pipelin
     assert 'data-values="[7]"' in as_("viewer").get(HEALTH).content.decode()
 
 
-@pytest.mark.parametrize("purpose", [Purpose.RESTORE, Purpose.PREVIEW])
-def test_charts_are_of_loads_alone(as_, pipeline, purpose):
-    ended(pipeline, 9_000, 0, 9, purpose)
+@pytest.mark.parametrize("kind", [RunKind.RESTORE, RunKind.PREVIEW])
+def test_charts_are_of_loads_alone(as_, pipeline, kind):
+    ended(pipeline, 9_000, 0, 9, kind)
     assert "appear here after its first run" in words(as_("viewer").get(HEALTH))
 
     ended(pipeline, 1_000, 5, 2)

@@ -294,9 +294,9 @@ def test_how_the_rows_of_a_table_would_be_replaced_is_told_before_any_save(table
         autocommit=True,
     ) as connection:
         connection.execute(f"CREATE MATERIALIZED VIEW {schema}.m AS SELECT * FROM {schema}.numbers")
-    (told,) = view_draft(draft).checked.warnings
-    assert told.code == "blue_green.in_place"
-    assert f"materialized view {schema}.m" in told.message
+    (reported,) = view_draft(draft).checked.warnings
+    assert reported.code == "blue_green.in_place"
+    assert f"materialized view {schema}.m" in reported.message
 
 
 def test_a_database_that_does_not_answer_is_told_and_nothing_fails(workspace, document, editor):

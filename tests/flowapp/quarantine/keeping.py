@@ -94,11 +94,11 @@ def keep(
     return entry["runId"]
 
 
-def list_entries(workspace: Workspace, *, limit: int = 50, **wanted: Any) -> list[dict[str, Any]]:
+def list_entries(workspace: Workspace, *, limit: int = 50, **filters: Any) -> list[dict[str, Any]]:
     """The newest entries, as `page_entries` gives them first."""
     from flowapp.quarantine.selectors import page_entries
 
-    return page_entries(workspace, limit=limit, **wanted).entries
+    return page_entries(workspace, limit=limit, **filters).entries
 
 
 def tell_fields(warehouse: Connection, pipeline: Pipeline, run: str, names: list[str]) -> None:

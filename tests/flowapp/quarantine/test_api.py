@@ -83,17 +83,17 @@ def send(as_):
     return call
 
 
-def test_a_row_is_mended_ignored_and_opened_again(send, orders, warehouse, table):
+def test_a_row_is_fixed_ignored_and_opened_again(send, orders, warehouse, table):
     key = f"{keep(warehouse, orders, table, 'r1', row={'id': '1'})}:r1-0"
-    mended = send("editor", "patch", f"errors/{key}/", {"cells": {"id": "2"}, "revision": 0}).json()["results"][0]
-    assert (mended["status"], mended["row"], mended["fixedRow"], mended["revision"]) == (
+    fixed = send("editor", "patch", f"errors/{key}/", {"cells": {"id": "2"}, "revision": 0}).json()["results"][0]
+    assert (fixed["status"], fixed["row"], fixed["fixedRow"], fixed["revision"]) == (
         "fixed",
         {"id": "1"},
         {"id": "2"},
         1,
     )
     assert send("editor", "patch", f"errors/{key}/", {"cells": {"id": "3"}, "revision": 0}).status_code == 409
-    ignored = send("editor", "patch", f"errors/{mended['id']}/", {"status": "ignored", "reason": "known"})
+    ignored = send("editor", "patch", f"errors/{fixed['id']}/", {"status": "ignored", "reason": "known"})
     assert ignored.json()["results"][0]["status"] == "ignored"
     assert send("editor", "patch", f"errors/{key}/", {"status": "ignored"}).status_code == 422
     assert send("editor", "patch", f"errors/{key}/", {"status": "open"}).json()["results"][0]["status"] == "fixed"
@@ -102,35 +102,35 @@ def test_a_row_is_mended_ignored_and_opened_again(send, orders, warehouse, table
 def test_many_rows_are_decided_about_at_once(send, api, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", n=3)
     body = {"filter": {"pipeline": "orders", "rule": "r1"}, "action": "ignore", "reason": "known"}
-    assert send("editor", "post", "errors/decide/", body).json() == {"changed": 3, "leftOut": 0}
+    assert send("editor", "post", "errors/decide/", body).json() == {"changed": 3, "excluded": 0}
     assert len(api("viewer", "errors/?status=ignored").json()["results"]) == 3
     assert send("editor", "post", "errors/decide/", {**body, "filter": {}}).status_code == 422
 
 
 def test_a_replay_is_asked_for_and_says_what_to_know_before(send, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", n=2)
-    asked = send("editor", "post", "errors/replay/", {"ids": [f"{run}:r1-0"], "reason": "mended"})
+    asked = send("editor", "post", "errors/replay/", {"ids": [f"{run}:r1-0"], "reason": "fixed"})
     assert asked.status_code == 202
     (replay,) = asked.json()["runs"]
-    assert Run.objects.get(pk=replay).purpose == "replay"
+    assert Run.objects.get(pk=replay).kind == "replay"
     assert asked.json()["rows"] == 1
     again = send("editor", "post", "errors/replay/", {"filter": {"run": run}, "recheck": True}).json()
-    assert Run.objects.get(pk=again["runs"][0]).purpose == "recheck"
-    assert RowDecision.objects.get(run=replay).reason == "mended"
+    assert Run.objects.get(pk=again["runs"][0]).kind == "recheck"
+    assert RowDecision.objects.get(run=replay).reason == "fixed"
 
 
 def test_an_expression_by_api_replaces_what_was_typed_only_if_it_is_told_to(send, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1")
     wish = {"ids": [f"{run}:r1-0"], "field": "id", "expression": "trim(id)"}
     for extra, replaces in (({}, False), ({"replaceTyped": True}, True)):
-        (mend,) = send("editor", "post", "errors/mend/", {**wish, **extra}).json()["runs"]
-        assert rows_of(Run.objects.get(pk=mend)).replaces_typed is replaces
+        (fix,) = send("editor", "post", "errors/fix/", {**wish, **extra}).json()["runs"]
+        assert rows_of(Run.objects.get(pk=fix)).replaces_typed is replaces
 
 
 def test_a_viewer_changes_replays_searches_and_exports_nothing(send, api, orders, warehouse, table):
     key = f"{keep(warehouse, orders, table, 'r1')}:r1-0"
     assert send("viewer", "patch", f"errors/{key}/", {"cells": {"id": "2"}}).status_code == 403
-    for path in ("replay", "mend", "decide"):
+    for path in ("replay", "fix", "decide"):
         assert send("viewer", "post", f"errors/{path}/", {"ids": [key]}).status_code == 403
     assert api("viewer", "errors/?search=1").status_code == 403
     assert api("viewer", "errors/export/").status_code == 403
@@ -191,7 +191,7 @@ def test_rows_by_the_numbers_of_their_entries_ask_each_database_once(send, api, 
     asked = []
     monkeypatch.setattr(selectors, "open_rejects", lambda *a, **more: (asked.append(a), open_rejects(*a, **more))[1])
     body = {"ids": numbers, "action": "ignore", "reason": "known"}
-    assert send("editor", "post", "errors/decide/", body).json() == {"changed": 3, "leftOut": 0}
+    assert send("editor", "post", "errors/decide/", body).json() == {"changed": 3, "excluded": 0}
     assert len(asked) == 2  # for the keys of the numbers, and for the rows of the keys
 
 

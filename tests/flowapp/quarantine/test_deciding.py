@@ -1,4 +1,4 @@
-"""Mending, ignoring and taking either back: only where nobody else was faster, and noted without values."""
+"""Fixing, ignoring and taking either back: only where nobody else was faster, and noted without values."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def now(alices, key: str) -> list[tuple[str, object, str | None]]:
     return [(e["status"], e["fixedRow"], e["fixedBy"]) for e in list_entries(alices) if e["key"] == key]
 
 
-def mend(alices, key: str, by: Decider = ANN, selection=None, **cells: str | None):
+def fix(alices, key: str, by: Decider = ANN, selection=None, **cells: str | None):
     chosen = selection or choose_by_keys(alices, [key], by)
     return decide(chosen, "fix", by, cells={tuple(key.split(":")): cells})
 
 
-def test_a_mended_cell_stands_over_the_original_in_every_entry_of_the_row(alices, kept):
-    assert mend(alices, kept[0], name="Bob").changed == 1
+def test_a_fixed_cell_stands_over_the_original_in_every_entry_of_the_row(alices, kept):
+    assert fix(alices, kept[0], name="Bob").changed == 1
     assert now(alices, kept[0]) == [("fixed", {"id": "1", "name": "Bob"}, "ann")] * 2
     assert {str(e["row"]) for e in list_entries(alices)} == {"{'id': '1', 'name': None}"}
     assert now(alices, kept[1]) == [("open", None, None)]
 
 
-def test_mends_add_up_and_can_be_taken_back(alices, kept):
-    mend(alices, kept[0], name="Bob")
-    mend(alices, kept[0], id="2")
+def test_fixes_add_up_and_can_be_taken_back(alices, kept):
+    fix(alices, kept[0], name="Bob")
+    fix(alices, kept[0], id="2")
     assert now(alices, kept[0])[0][1] == {"id": "2", "name": "Bob"}
     assert decide(choose_by_keys(alices, kept[:1], ANN), "revert", ANN).changed == 1
     assert now(alices, kept[0])[0] == ("open", None, None)
@@ -60,9 +60,9 @@ def test_mends_add_up_and_can_be_taken_back(alices, kept):
 
 def test_of_two_people_who_saw_the_same_row_the_second_changes_nothing(alices, kept):
     seen_by_bob = choose_by_keys(alices, kept[:1], BOB)
-    mend(alices, kept[0], name="Ann's")
-    done = mend(alices, kept[0], BOB, seen_by_bob, name="Bob's")
-    assert (done.changed, done.left_out) == (0, 1)
+    fix(alices, kept[0], name="Ann's")
+    done = fix(alices, kept[0], BOB, seen_by_bob, name="Bob's")
+    assert (done.changed, done.excluded) == (0, 1)
     assert now(alices, kept[0])[0][1] == {"id": "1", "name": "Ann's"}
 
 
@@ -77,23 +77,23 @@ def test_ignoring_needs_a_reason_and_can_be_taken_back(alices, kept):
     assert {e["status"] for e in list_entries(alices)} == {"open"}
 
 
-def test_a_row_that_was_loaded_is_not_mended(alices, orders, warehouse, table):
+def test_a_row_that_was_loaded_is_not_fixed(alices, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1", disposition="loaded")
-    assert mend(alices, f"{run}:r1-0", id="2").changed == 0
+    assert fix(alices, f"{run}:r1-0", id="2").changed == 0
 
 
 def test_what_is_put_in_must_be_a_field_and_a_value(alices, kept):
     with pytest.raises(FlowError, match=r"fix\.field_unknown"):
-        mend(alices, kept[0], nonsense="x")
+        fix(alices, kept[0], nonsense="x")
     with pytest.raises(FlowError, match=r"fix\.value_unusable"):
-        mend(alices, kept[0], name="a\0b")
+        fix(alices, kept[0], name="a\0b")
 
 
 def test_decisions_are_kept_without_values(alices, kept):
-    mend(alices, kept[0], name="SECRET")
+    fix(alices, kept[0], name="SECRET")
     decide(choose_by_keys(alices, kept, ANN), "ignore", ANN, "100% test data, %s")
     noted = list(RowDecision.objects.order_by("at"))
-    assert [(d.action, d.rows, d.left_out, d.by_words, d.reason) for d in noted] == [
+    assert [(d.action, d.rows, d.excluded, d.by_words, d.reason) for d in noted] == [
         ("fix", 1, 0, "ann", ""),
         ("ignore", 3, 0, "ann", "100% test data, %s"),
     ]
@@ -113,14 +113,14 @@ def test_what_one_table_took_is_noted_where_another_refuses(workspace, monkeypat
     with pytest.raises(FlowError, match="no field"):
         decide(chosen, "fix", ANN, cells={("run", "row"): {"name": "Bob"}, ("run", "other"): {"name": "Bob"}})
     noted = RowDecision.objects.get()
-    assert (noted.action, noted.rows, noted.left_out) == ("fix", 1, 1)
+    assert (noted.action, noted.rows, noted.excluded) == ("fix", 1, 1)
 
 
 def test_rows_are_chosen_by_what_they_have_in_common_and_stay_as_chosen(alices, orders, warehouse, table, kept):
     chosen = choose_alike(alices, EntryFilter(pipeline=orders, rule="r1", search="name"), ANN)
     keep(warehouse, orders, table, "r1", n=2)
     assert (chosen.rows, chosen.is_whole) == (3, True)
-    assert chosen.wanted == {"pipeline": "orders", "rule": "r1", "searched": True}
+    assert chosen.filters == {"pipeline": "orders", "rule": "r1", "searched": True}
     assert decide(chosen, "ignore", ANN, "100% test data, %s").changed == 3
 
 

@@ -29,8 +29,8 @@ def table(schema) -> str:
     return f'{schema}."My Orders"'
 
 
-def lines(workspace, wanted: EntryFilter) -> list[dict[str, str]]:
-    text = "".join(as_csv(list_all(workspace, wanted), fields_of(workspace, wanted)))
+def lines(workspace, filters: EntryFilter) -> list[dict[str, str]]:
+    text = "".join(as_csv(list_all(workspace, filters), fields_of(workspace, filters)))
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 

@@ -140,8 +140,8 @@ def test_a_row_is_shown_in_full_with_all_rules_that_it_failed(as_, orders, wareh
     assert f"/w/alices-team/runs/{run.pk}/" in page.content.decode()
 
 
-@pytest.mark.parametrize(("first_line", "told"), [(2, "Record 7 (line 8)"), (None, "Record 7 Outcome")])
-def test_the_line_of_a_record_is_told_where_it_is_known(as_, orders, warehouse, table, run, first_line, told):
+@pytest.mark.parametrize(("first_line", "reported"), [(2, "Record 7 (line 8)"), (None, "Record 7 Outcome")])
+def test_the_line_of_a_record_is_told_where_it_is_known(as_, orders, warehouse, table, run, first_line, reported):
     keep(warehouse, orders, table, "r1", run, row={"id": 1})
     LoadUnit.objects.create(
         workspace=orders.workspace,
@@ -155,7 +155,7 @@ def test_the_line_of_a_record_is_told_where_it_is_known(as_, orders, warehouse, 
         first_line=first_line,
         changed_at=run.queued_at,
     )
-    assert told in words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
+    assert reported in words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
 
 
 def test_the_list_tells_rows_apart_by_the_value_that_fails_and_by_first_fields(as_, orders, warehouse, table, run):
@@ -164,8 +164,8 @@ def test_the_list_tells_rows_apart_by_the_value_that_fails_and_by_first_fields(a
         keep(warehouse, orders, table, rule, run, field="tailnum", row={"id": 7, "tailnum": value, "order_no": rule})
     keep(warehouse, orders, table, "r5", run, field="absent", row={"id": 8})
     keep(warehouse, orders, table, "r6", run, field=None, row={"id": 9})
-    mended = '{"id": 10, "tailnum": "N1"}'
-    keep(warehouse, orders, table, "r7", run, field="tailnum", row={"id": 10, "tailnum": None}, fixedRow=mended)
+    fixed = '{"id": 10, "tailnum": "N1"}'
+    keep(warehouse, orders, table, "r7", run, field="tailnum", row={"id": 10, "tailnum": None}, fixedRow=fixed)
     page = words(as_("editor").get(f"{ERRORS}rows/?run={run.pk}"))
 
     assert "violates r1 order_no r1 · id 7 tailnum NULL r1" in page
@@ -184,8 +184,10 @@ def test_no_more_of_rows_is_read_for_a_list_than_it_shows(as_, orders, warehouse
     row = {"id": 1, "tailnum": "x" * 100_000, **{f"c{n}": "y" * 100_000 for n in range(20)}}
     keep(warehouse, orders, table, "r1", run, field="tailnum", row=row, n=3)
     read = []
-    told = selectors._told
-    monkeypatch.setattr(selectors, "_told", lambda place, entries: read.extend(entries) or told(place, entries))
+    reported = selectors._with_table
+    monkeypatch.setattr(
+        selectors, "_with_table", lambda place, entries: read.extend(entries) or reported(place, entries)
+    )
     page = as_("editor").get(f"{ERRORS}rows/?run={run.pk}").content.decode()
 
     assert "15 more fields" in page

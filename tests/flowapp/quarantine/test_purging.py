@@ -41,8 +41,8 @@ def test_a_database_that_does_not_answer_keeps_no_rows_of_others(alices, orders,
 
     assert purge_old_rows() == 1
     assert list_entries(alices, pipeline=orders) == []
-    [told] = [record for record in caplog.records if record.name == "flowapp.quarantine.purging"]
-    assert "connection dead: target.unreachable" in told.getMessage()
+    [reported] = [record for record in caplog.records if record.name == "flowapp.quarantine.purging"]
+    assert "connection dead: target.unreachable" in reported.getMessage()
 
 
 @pytest.mark.parametrize("unreadable", [{"day": "2026-13-45"}, {"status": "opne"}])

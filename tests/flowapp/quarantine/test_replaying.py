@@ -19,7 +19,7 @@ from flowapp.quarantine.replaying import ALL, ask_for_runs, says_before_replay
 from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.holds import Decider
 from flowapp.runs.load_units.models import LoadUnit
-from flowapp.runs.models import Purpose, Run, Trigger
+from flowapp.runs.models import Run, RunKind, Trigger
 from flowapp.runs.targets import has_loaded_all
 from ir.errors import FlowError
 from tests.flowapp.quarantine.keeping import DEMO, keep, save
@@ -34,8 +34,8 @@ def table(schema) -> str:
     return f'{schema}."My Orders"'
 
 
-def ask(purpose: Purpose, selection, **options):
-    return ask_for_runs(purpose, selection, Trigger.MANUAL, ANN, send=False, **options)
+def ask(kind: RunKind, selection, **options):
+    return ask_for_runs(kind, selection, Trigger.MANUAL, ANN, send=False, **options)
 
 
 def test_rows_as_the_source_gave_them_and_as_they_came_to_the_node_go_by_runs_of_their_own(
@@ -43,8 +43,8 @@ def test_rows_as_the_source_gave_them_and_as_they_came_to_the_node_go_by_runs_of
 ):
     keep(warehouse, orders, table, "r1", n=2)
     keep(warehouse, orders, table, "r2", rowFrom="input")
-    runs = ask(Purpose.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
-    assert {(run.purpose, run.row_job.node, run.row_job.row_from) for run in runs} == {
+    runs = ask(RunKind.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
+    assert {(run.kind, run.row_job.node, run.row_job.row_from) for run in runs} == {
         ("replay", "load", "source"),
         ("replay", "load", "input"),
     }
@@ -65,8 +65,8 @@ def test_what_may_replace_newer_rows_and_which_files_they_came_from_goes_along(a
         changed_at=timezone.now(),
     )
     chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
-    (some,) = ask(Purpose.REPLAY, chosen, overwrite=[f"{run}:r1-0"])
-    (every,) = ask(Purpose.REPLAY, chosen, overwrite=ALL)
+    (some,) = ask(RunKind.REPLAY, chosen, overwrite=[f"{run}:r1-0"])
+    (every,) = ask(RunKind.REPLAY, chosen, overwrite=ALL)
     assert (len(rows_of(some).overwrite), len(rows_of(every).overwrite)) == (1, 2)
     assert rows_of(some).hashes == {(run, "a.csv"): "ab" * 32}
 
@@ -74,28 +74,28 @@ def test_what_may_replace_newer_rows_and_which_files_they_came_from_goes_along(a
 def test_an_expression_is_for_the_rows_as_they_are_when_it_is_asked_for(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", n=2, revision=3)
     chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
-    (mending,) = ask(Purpose.MEND, chosen, column="id", expression="trim(id)")
-    (replay,) = ask(Purpose.REPLAY, chosen)
-    assert (rows_of(mending).revisions, rows_of(replay).revisions) == ([(3, 3)], ())
+    (fixing,) = ask(RunKind.FIX, chosen, column="id", expression="trim(id)")
+    (replay,) = ask(RunKind.REPLAY, chosen)
+    assert (rows_of(fixing).revisions, rows_of(replay).revisions) == ([(3, 3)], ())
 
 
-def test_an_expression_knows_which_rows_it_has_mended_before(alices, orders, warehouse, table):
+def test_an_expression_knows_which_rows_it_has_fixed_before(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1")
     chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
-    (first,), (other,) = (ask(Purpose.MEND, chosen, column=column, expression="trim(id)") for column in ("id", "name"))
+    (first,), (other,) = (ask(RunKind.FIX, chosen, column=column, expression="trim(id)") for column in ("id", "name"))
     for n, run in enumerate((first, other)):
-        keep(warehouse, orders, table, f"mended-{n}", mendRun=str(run.pk))
-    keep(warehouse, orders, table, "elsewhere", mendRun="of another installation")
+        keep(warehouse, orders, table, f"fixed-{n}", fixRun=str(run.pk))
+    keep(warehouse, orders, table, "elsewhere", fixRun="of another installation")
     again = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
-    (mend,) = ask(Purpose.MEND, again, column="id", expression="trim(id)", replace_typed=True)
-    assert rows_of(mend).computed_by == {str(first.pk)}
-    assert (rows_of(first).replaces_typed, rows_of(mend).replaces_typed) == (False, True)
+    (fix,) = ask(RunKind.FIX, again, column="id", expression="trim(id)", replace_typed=True)
+    assert rows_of(fix).computed_by == {str(first.pk)}
+    assert (rows_of(first).replaces_typed, rows_of(fix).replaces_typed) == (False, True)
 
 
 def test_a_target_that_is_gone_or_elsewhere_is_told_at_once(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", targetNode="gone")
     with pytest.raises(FlowError, match=r"replay\.elsewhere"):
-        ask(Purpose.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
+        ask(RunKind.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
     assert RowJob.objects.count() == 0
 
 
@@ -104,13 +104,13 @@ def test_an_expression_is_checked_before_a_run_is_asked_for(alices, orders, ware
     chosen = choose_by_keys(alices, [f"{run}:r1-0"], ANN)
     for expression in ("", "trim(", "reflect('java.lang.System', 'exit')", "(SELECT 1)"):
         with pytest.raises(FlowError):
-            ask(Purpose.MEND, chosen, column="id", expression=expression)
+            ask(RunKind.FIX, chosen, column="id", expression=expression)
     assert RowJob.objects.count() == 0
 
 
 def test_a_replay_is_done_when_its_own_target_is(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1")
-    (run,) = ask(Purpose.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
+    (run,) = ask(RunKind.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
     commit = type("Commit", (), {"node": "load"})
     assert has_loaded_all(run, [commit])
     assert not has_loaded_all(run, [])
@@ -121,27 +121,27 @@ def test_a_replay_that_a_killed_command_left_behind_is_finished_by_its_own_engin
 ):
     keep(warehouse, orders, table, "r1")
     chosen = choose_alike(alices, EntryFilter(pipeline=orders), ANN)
-    (left,), (checked,) = ask(Purpose.REPLAY, chosen), ask(Purpose.RECHECK, chosen)
+    (left,), (checked,) = ask(RunKind.REPLAY, chosen), ask(RunKind.RECHECK, chosen)
     Run.objects.filter(pk=left.pk).update(queued_at=timezone.now() - timedelta(hours=1))
     ran = []
 
-    def engine_of(purpose):
-        return lambda job, ports: (ran.append((purpose, job.run_id)), RunReport())[1]
+    def engine_of(kind):
+        return lambda job, ports: (ran.append((kind, job.run_id)), RunReport())[1]
 
-    monkeypatch.setattr("flowapp.runs.dispatch.engine_for", lambda run: engine_of(run.purpose))
+    monkeypatch.setattr("flowapp.runs.dispatch.engine_for", lambda run: engine_of(run.kind))
     rows_inline([checked], engine_of("recheck"))
     assert ran == [("replay", str(left.pk)), ("recheck", str(checked.pk))]
 
 
 def test_a_check_shows_the_row_of_the_table_beside_the_one_that_comes(as_, alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1")
-    (run,) = ask(Purpose.RECHECK, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
+    (run,) = ask(RunKind.RECHECK, choose_alike(alices, EntryFilter(pipeline=orders), ANN))
     conflict = {"key": {"id": "7"}, "changes": {"name": ["Ann", None]}}
     row = {"key": "r:r1-0", "id": 1, "sourceFile": "a.csv", "sourceRecord": 1, "result": "taken", "rules": []}
     results = [{**row, "conflict": conflict}, {**row, "conflict": None}]
     rows_inline([run], lambda job, ports: RunReport(row_counts={"taken": 2}, row_results=results))
-    told = as_("admin").get(f"/api/runs/{run.pk}/", headers={"X-Flow-Workspace": alices.slug}).json()
-    assert [one["conflict"] for one in told["rows"]["results"]] == [conflict, None]
+    reported = as_("admin").get(f"/api/runs/{run.pk}/", headers={"X-Flow-Workspace": alices.slug}).json()
+    assert [one["conflict"] for one in reported["rows"]["results"]] == [conflict, None]
 
 
 @pytest.mark.parametrize(
@@ -169,22 +169,22 @@ def test_pipelines_that_share_a_table_do_not_get_each_others_rows(alices, orders
     returns = save(alices, "returns", table)
     keep(warehouse, orders, table, "r1")
     keep(warehouse, returns, table, "r2")
-    (run,) = ask(Purpose.REPLAY, choose_alike(alices, EntryFilter(pipeline=returns), ANN))
+    (run,) = ask(RunKind.REPLAY, choose_alike(alices, EntryFilter(pipeline=returns), ANN))
     assert run.pipeline == returns
     assert [len(ids) for _, _, ids in rows_of(run).tables] == [1]
 
 
-@pytest.mark.parametrize("purpose", [Purpose.REPLAY, Purpose.RECHECK])
-def test_rows_of_which_an_op_keeps_one_are_not_asked_for_alone(as_, alices, orders, warehouse, table, purpose):
+@pytest.mark.parametrize("kind", [RunKind.REPLAY, RunKind.RECHECK])
+def test_rows_of_which_an_op_keeps_one_are_not_asked_for_alone(as_, alices, orders, warehouse, table, kind):
     run = keep(warehouse, orders, table, "r1")
     document = json.loads(get_version(orders).document)
     document["nodes"][1]["ops"].append({"op": "deduplicate", "keys": ["tailnum"]})
     save_version(alices, json.dumps(document))
     chosen = choose_by_keys(alices, [f"{run}:r1-0"], ANN)
     with pytest.raises(FlowError) as refused:
-        ask(purpose, chosen)
+        ask(kind, chosen)
     assert refused.value.code == "replay.deduplicates"
-    assert not Run.objects.filter(purpose=purpose).exists()
+    assert not Run.objects.filter(kind=kind).exists()
     page = words(as_("editor").get(f"/w/alices-team/errors/selection/{chosen.pk}/"))
     assert "These rows cannot be replayed. 'shape' keeps one row of each tailnum." in page
-    assert ask(Purpose.MEND, chosen, column="id", expression="trim(id)")
+    assert ask(RunKind.FIX, chosen, column="id", expression="trim(id)")

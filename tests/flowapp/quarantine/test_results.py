@@ -16,7 +16,7 @@ from flowapp.quarantine.selectors import EntryFilter
 from flowapp.quarantine.templatetags.row_results import WORDS, became
 from flowapp.runs.cli.run_report import ROW_RESULTS
 from flowapp.runs.holds import Decider
-from flowapp.runs.models import Purpose, RuleCount, Run, Trigger
+from flowapp.runs.models import RuleCount, Run, RunKind, Trigger
 from flowapp.runs.stored_report import StoredReport
 from tests.flowapp.quarantine.keeping import keep
 from tests.flowapp.reading import words
@@ -36,10 +36,10 @@ def table(schema) -> str:
 def replayed(alices, orders, warehouse, table):
     """Makes a replay that has ended; each result is that of the row of its number."""
 
-    def call(*results: str, told: bool = True) -> Run:
+    def call(*results: str, listed: bool = True) -> Run:
         run = keep(warehouse, orders, table, "r1", n=len(results), row={"tailnum": "SECRET-VALUE"})
         chosen = choose_alike(alices, EntryFilter(pipeline=orders), Decider("ann"))
-        (replay,) = ask_for_runs(Purpose.REPLAY, chosen, Trigger.MANUAL, Decider("ann"), send=False)
+        (replay,) = ask_for_runs(RunKind.REPLAY, chosen, Trigger.MANUAL, Decider("ann"), send=False)
         report = StoredReport(row_results=Counter(results)).to_json()
         Run.objects.filter(pk=replay.pk).update(state="succeeded", report=report, ended_at=timezone.now(), attempt=1)
         RuleCount.objects.create(
@@ -62,7 +62,7 @@ def replayed(alices, orders, warehouse, table):
                 for n, result in enumerate(results)
             ]
             with conn.transaction():
-                write_results(conn, ref, rows if told else [])
+                write_results(conn, ref, rows if listed else [])
         return replay
 
     return call
@@ -85,7 +85,7 @@ def test_the_list_is_narrowed_to_a_result_and_goes_on_page_by_page(as_, replayed
     client = as_("viewer")
     first = client.get(f"{RUNS}{replay.pk}/")
     assert first.content.decode().count("a.csv record ") == 50
-    (cursor,) = {row.told.place for row in first.context["row_results"].rows[-1:]}
+    (cursor,) = {row.listed.place for row in first.context["row_results"].rows[-1:]}
     second = client.get(f"{RUNS}{replay.pk}/?cursor={cursor}")
     assert second.content.decode().count("a.csv record ") == 11
     assert "Next rows" not in words(second)
@@ -106,7 +106,7 @@ def test_what_a_replay_rejected_leads_to_these_rows_and_to_no_others(as_, replay
 
 
 def test_what_is_not_kept_row_by_row_is_said(as_, replayed):
-    text = words(as_("viewer").get(f"{RUNS}{replayed('loaded', 'fails', told=False).pk}/"))
+    text = words(as_("viewer").get(f"{RUNS}{replayed('loaded', 'fails', listed=False).pk}/"))
     assert "The outcome of each row is no longer stored" in text
     assert "1 loaded" in text
 
@@ -123,10 +123,10 @@ def test_the_numbers_are_told_while_the_warehouse_is_down(as_, replayed, alices)
 def test_programs_get_the_same_page_by_page(as_, replayed, orders):
     replay = replayed("loaded", "fails", "loaded")
     client = as_("viewer")
-    told = client.get(f"/api/runs/{replay.pk}/rows/?limit=2", headers=HERE).json()
-    assert told["counts"] == told["listed"] == {"loaded": 2, "fails": 1}
-    assert told["results"][0] == {
-        "key": told["results"][0]["key"],
+    listed = client.get(f"/api/runs/{replay.pk}/rows/?limit=2", headers=HERE).json()
+    assert listed["counts"] == listed["listed"] == {"loaded": 2, "fails": 1}
+    assert listed["results"][0] == {
+        "key": listed["results"][0]["key"],
         "id": 1,
         "sourceFile": "a.csv",
         "sourceRecord": 1,
@@ -134,7 +134,7 @@ def test_programs_get_the_same_page_by_page(as_, replayed, orders):
         "rules": [MADE_UP],
         "status": "open",
     }
-    rest = client.get(told["next"], headers=HERE).json()
+    rest = client.get(listed["next"], headers=HERE).json()
     assert [row["id"] for row in rest["results"]] == [2]
     assert rest["next"] is None
     refused = client.get(f"/api/runs/{replay.pk}/rows/?result=nonsense", headers=HERE)
@@ -146,4 +146,4 @@ def test_programs_get_the_same_page_by_page(as_, replayed, orders):
 def test_pages_and_command_line_have_words_for_the_same_results():
     assert WORDS.keys() == ROW_RESULTS.keys()
     assert [became("loaded", tells) for tells in (False, True)] == ["loaded", "would be loaded"]
-    assert became("of a release to come", True) == became("unfit", False)
+    assert became("of a release to come", True) == became("not_replayable", False)

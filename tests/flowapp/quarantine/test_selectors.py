@@ -8,7 +8,7 @@ from executors.errors import Failure
 from flowapp.accounts.services import ensure_workspace
 from flowapp.pipelines.models import PipelineVersion
 from flowapp.quarantine.choosing import key_of_entry
-from flowapp.quarantine.places import places_of
+from flowapp.quarantine.reject_tables import reject_tables_of
 from flowapp.quarantine.selectors import list_entries_of_row, page_entries
 from flowapp.runs.models import Trigger
 from flowapp.runs.services import queue_run
@@ -85,7 +85,7 @@ def test_however_many_pipelines_there_are_no_document_is_read_to_find_where_thei
         save(alices, f"other{number}", f"{schema}.others")
 
     with django_assert_num_queries(3):
-        assert len(places_of(alices, None, None)) == 4
+        assert len(reject_tables_of(alices, None, None)) == 4
 
 
 def test_a_table_shared_by_pipelines_gives_each_its_own(alices, orders, warehouse, schema):

@@ -44,13 +44,13 @@ def test_ticked_rows_become_a_selection_with_their_cells(as_, chosen):
 
 
 def test_only_what_was_put_in_can_be_taken_back(as_, orders, warehouse, table, run, chosen):
-    """A row of a run that loaded nothing is fixed by the next good one, and nobody has mended it."""
+    """A row of a run that loaded nothing is fixed by the next good one, and nobody has fixed it."""
     keep(warehouse, orders, table, "r2", run, disposition="not_loaded", status="fixed", rowId="r2-0")
     client = as_("editor")
     both = client.post(f"{ERRORS}rows/select/", {"all": "1", "run": run})["Location"]
     assert "fixed 1" in (page := words(client.get(both)))
     assert "Undo" not in page
-    client.post(f"{chosen}mend/", {f"cell|{run}:r1-0|name": "Bob"})
+    client.post(f"{chosen}fix/", {f"cell|{run}:r1-0|name": "Bob"})
     assert "Undo 1 fix" in words(client.get(both))
 
 
@@ -69,26 +69,26 @@ def test_all_rows_that_match_can_be_chosen(as_, run):
     assert Selection.objects.get().rows == 3
 
 
-def test_only_cells_that_were_typed_over_are_mended(as_, alices, run, chosen):
+def test_only_cells_that_were_typed_over_are_fixed(as_, alices, run, chosen):
     key = f"{run}:r1-0"
     form = {f"cell|{key}|name": "Bob", f"cell|{key}|id": "1"}
-    page = words(as_("editor").post(f"{chosen}mend/", form, follow=True))
+    page = words(as_("editor").post(f"{chosen}fix/", form, follow=True))
     assert "1 row is fixed." in page
-    (mended,) = [e["fixedRow"] for e in list_entries(alices) if e["fixedRow"]]
-    assert mended == {"id": "1", "name": "Bob"}
+    (fixed,) = [e["fixedRow"] for e in list_entries(alices) if e["fixedRow"]]
+    assert fixed == {"id": "1", "name": "Bob"}
     assert "was NULL" in page
 
 
 def test_a_cell_that_is_emptied_again_is_null_as_the_source_gave_it(as_, alices, run, chosen):
     name = f"cell|{run}:r1-0|name"
-    as_("editor").post(f"{chosen}mend/", {name: "Bob"})
-    assert "1 row is fixed." in words(as_("editor").post(f"{chosen}mend/", {name: ""}, follow=True))
+    as_("editor").post(f"{chosen}fix/", {name: "Bob"})
+    assert "1 row is fixed." in words(as_("editor").post(f"{chosen}fix/", {name: ""}, follow=True))
     assert [e["fixedRow"]["name"] for e in list_entries(alices) if e["fixedRow"]] == [None]
 
 
 def test_what_no_page_of_ours_sends_is_refused_with_a_message(as_, chosen, run):
-    assert as_("editor").post(f"{chosen}mend/", {"cell|": "x"}, follow=True).status_code == 200
-    refused = as_("editor").post(f"{chosen}mend/", {f"cell|{run}:r1-0": "x"})
+    assert as_("editor").post(f"{chosen}fix/", {"cell|": "x"}, follow=True).status_code == 200
+    refused = as_("editor").post(f"{chosen}fix/", {f"cell|{run}:r1-0": "x"})
     assert refused.status_code == 422
     assert "no field" in words(refused)
     for form in ({"older": "9" * 5000, "reason": "old"}, {"keep": "1", "days": "9" * 5000}):
@@ -104,7 +104,7 @@ def test_a_value_of_several_lines_stays_as_it_is(as_, orders, warehouse, table):
     assert "<textarea" in client.get(chosen).content.decode()
     key = f"cell|{run}:lines-0|"
     sent = {f"{key}note": "\r\none\r\ntwo", f"{key}other": "a\r\nb"}
-    assert "No cell was changed." in words(client.post(f"{chosen}mend/", sent, follow=True))
+    assert "No cell was changed." in words(client.post(f"{chosen}fix/", sent, follow=True))
 
 
 def test_a_wide_row_does_not_make_a_form_that_is_refused(as_, orders, warehouse, table):
@@ -115,7 +115,7 @@ def test_a_wide_row_does_not_make_a_form_that_is_refused(as_, orders, warehouse,
     names = re.findall(r'name="(cell\|[^"]*)"', page)
     assert 0 < len(names) <= 800
     assert "No cell was changed." in words(
-        client.post(f"{chosen}mend/", {n: n.rsplit("c")[-1] for n in names}, follow=True)
+        client.post(f"{chosen}fix/", {n: n.rsplit("c")[-1] for n in names}, follow=True)
     )
 
 
@@ -128,34 +128,34 @@ def test_rows_are_ignored_with_a_reason_and_opened_again(as_, alices, chosen):
     assert {e["status"] for e in list_entries(alices)} == {"open"}
 
 
-@pytest.mark.parametrize(("action", "purpose"), [("recheck", "recheck"), ("replay", "replay"), ("compute", "mend")])
-def test_runs_over_the_rows_are_asked_for_and_have_a_page(as_, chosen, action, purpose):
+@pytest.mark.parametrize(("action", "kind"), [("recheck", "recheck"), ("replay", "replay"), ("compute", "fix")])
+def test_runs_over_the_rows_are_asked_for_and_have_a_page(as_, chosen, action, kind):
     client = as_("editor")
     answer = client.post(f"{chosen}{action}/", {"field": "name", "expression": "trim(name)"})
-    run = Run.objects.get(purpose=purpose)
+    run = Run.objects.get(kind=kind)
     assert answer["Location"].endswith(f"/runs/{run.pk}/")
     Run.objects.filter(pk=run.pk).update(state="succeeded", report=report_of(loaded=1, fails=1))
     page = words(client.get(answer["Location"]))
-    assert ("1 still fails a rule" if purpose == "recheck" else "1 rejected again by a rule") in page
+    assert ("1 still fails a rule" if kind == "recheck" else "1 rejected again by a rule") in page
 
 
-def test_rows_that_an_expression_has_mended_are_worked_on_as_they_are_now(as_, alices, warehouse, schema, run, chosen):
+def test_rows_that_an_expression_has_fixed_are_worked_on_as_they_are_now(as_, alices, warehouse, schema, run, chosen):
     client = as_("editor")
     client.post(f"{chosen}compute/", {"field": "name", "expression": "trim(name)"})
-    mend = Run.objects.get(purpose="mend")
+    fix = Run.objects.get(kind="fix")
     with connect(warehouse, autocommit=True) as conn:
-        conn.execute(f'UPDATE {schema}."My Orders" SET revision = 1, "mendRun" = %s', [str(mend.pk)])
-    Run.objects.filter(pk=mend.pk).update(state="succeeded", report=report_of(mended=2))
+        conn.execute(f'UPDATE {schema}."My Orders" SET revision = 1, "fixRun" = %s', [str(fix.pk)])
+    Run.objects.filter(pk=fix.pk).update(state="succeeded", report=report_of(fixed=2))
     form = {f"cell|{run}:r1-0|name": "Bob"}
-    assert "1 row stays as they are" in words(client.post(f"{chosen}mend/", form, follow=True))
+    assert "1 row stays as they are" in words(client.post(f"{chosen}fix/", form, follow=True))
     again = f"{chosen}as-they-are/"
-    assert f'action="{again}"' in client.get(f"/w/alices-team/runs/{mend.pk}/").content.decode()
+    assert f'action="{again}"' in client.get(f"/w/alices-team/runs/{fix.pk}/").content.decode()
     assert client.post(again)["Location"] == chosen
-    assert "1 row is fixed." in words(client.post(f"{chosen}mend/", form, follow=True))
+    assert "1 row is fixed." in words(client.post(f"{chosen}fix/", form, follow=True))
     assert as_("viewer").post(again).status_code == 403
 
 
-def test_a_row_says_who_mended_it_and_what_the_last_replay_found(as_, orders, warehouse, table, run):
+def test_a_row_says_who_fixed_it_and_what_the_last_replay_found(as_, orders, warehouse, table, run):
     keep(
         warehouse,
         orders,
@@ -221,10 +221,10 @@ def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
     keep(warehouse, orders, table, "r1", n=2)
     client = as_("admin")
     form = {"pipeline": "orders", "older": "0", "reason": "asked for"}
-    for counted, told in ((0, "An unknown number of entries"), (1, "At least 1 entries, and probably more,")):
+    for counted, reported in ((0, "An unknown number of entries"), (1, "At least 1 entries, and probably more,")):
         monkeypatch.setattr(rejects, "count_older", lambda *asked, n=counted: Counted(n, is_whole=False))
         page = words(client.post(f"{ERRORS}purge/", form))
-        assert f"{told} older than 0 days of orders will be deleted permanently" in page
+        assert f"{reported} older than 0 days of orders will be deleted permanently" in page
         assert "The exact number is unknown" in page
         assert "Throw all of them permanently" in page
     assert len(list_entries(alices)) == 2

@@ -26,12 +26,12 @@ def test_a_mistyped_expression_is_told_beside_what_was_typed(as_, chosen):
     assert '<option value="name" selected>' in page
     assert re.search(r'id="refused" tabindex="-1" autofocus', page)
     assert "2 chosen rows" in words(answer)
-    assert not Run.objects.filter(purpose="mend").exists()
+    assert not Run.objects.filter(kind="fix").exists()
 
 
 def test_cells_that_cannot_be_kept_are_there_to_be_typed_again(as_, run, chosen):
     key = f"{run}:r1-0"
-    answer = as_("editor").post(f"{chosen}mend/", {f"cell|{key}|name": "Bob", f"cell|{key}|strange": "x"})
+    answer = as_("editor").post(f"{chosen}fix/", {f"cell|{key}|name": "Bob", f"cell|{key}|strange": "x"})
     assert answer.status_code == 422
     assert "no field 'strange'" in words(answer)
     assert 'value="Bob"' in answer.content.decode()
@@ -66,7 +66,7 @@ def test_buttons_that_would_do_nothing_are_off_and_say_why(as_, chosen):
 def test_a_replay_that_had_nothing_left_says_so_and_leads_back_to_the_rows(as_, chosen):
     client = as_("editor")
     address = client.post(f"{chosen}replay/")["Location"]
-    Run.objects.filter(purpose="replay").update(state="succeeded", nothing_new=True, report=report_of(already=2))
+    Run.objects.filter(kind="replay").update(state="succeeded", nothing_new=True, report=report_of(already=2))
     answer = client.get(address)
     assert "none of the rows can be replayed" in words(answer)
     assert "2 not loaded: already replayed" in words(answer)
@@ -128,7 +128,7 @@ def test_the_page_of_a_run_says_what_it_does_with_the_rows(as_, chosen, action, 
 def test_what_an_expression_left_as_it_was_is_told(as_, chosen):
     client = as_("editor")
     address = client.post(f"{chosen}compute/", {"field": "name", "expression": "trim(name)"})["Location"]
-    Run.objects.filter(purpose="mend").update(state="succeeded", report=report_of(mended=1, unchanged=1))
+    Run.objects.filter(kind="fix").update(state="succeeded", report=report_of(fixed=1, unchanged=1))
     page = words(client.get(address))
     assert "1 unchanged: the expression returns the same value" in page
     assert "trim(name) computed for name" in page
@@ -145,10 +145,10 @@ def test_an_expression_replaces_what_was_typed_only_where_that_is_ticked(as_, ch
     wish = {"field": "name", "expression": "trim(name)"}
     for form, replaces in ((wish, False), ({**wish, "replace": "1"}, True)):
         client.post(f"{chosen}compute/", form)
-        mend = Run.objects.filter(purpose="mend").latest("number")
-        assert rows_of(mend).replaces_typed is replaces
-        Run.objects.filter(pk=mend.pk).update(state="succeeded", report=report_of(typed=3))
-        told = words(client.get(f"/w/alices-team/runs/{mend.pk}/"))
-        assert "3 unchanged: edited manually" in told
+        fix = Run.objects.filter(kind="fix").latest("number")
+        assert rows_of(fix).replaces_typed is replaces
+        Run.objects.filter(pk=fix.pk).update(state="succeeded", report=report_of(typed=3))
+        reported = words(client.get(f"/w/alices-team/runs/{fix.pk}/"))
+        assert "3 unchanged: edited manually" in reported
     refused = client.post(f"{chosen}compute/", {**wish, "expression": "trim(", "replace": "1"})
     assert 'name="replace" value="1" checked>' in refused.content.decode()

@@ -34,9 +34,9 @@ def test_a_run_is_queued(api, pipeline):
     answer = api("editor", "post", "pipelines/numbers/runs/")
 
     assert answer.status_code == 202
-    told = answer.json()
-    assert (told["pipeline"], told["state"], told["trigger"]) == ("numbers", "queued", "api")
-    assert told["run"] == str(Run.objects.get().pk)
+    reported = answer.json()
+    assert (reported["pipeline"], reported["state"], reported["trigger"]) == ("numbers", "queued", "api")
+    assert reported["run"] == str(Run.objects.get().pk)
 
 
 def test_a_busy_pipeline_waits_or_refuses_as_asked(api, queued):

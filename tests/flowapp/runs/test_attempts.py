@@ -20,7 +20,7 @@ from flowapp.clock import from_now
 from flowapp.pipelines.deletion import delete_pipeline
 from flowapp.runs.dispatch import execute_claimed, run_inline
 from flowapp.runs.durations import idle_seconds_of, seconds_of
-from flowapp.runs.leases import Claim, LeaseKeeper, claim_run, interrupt_all, take_over
+from flowapp.runs.leases import Claim, LeaseRenewer, claim_run, interrupt_all, take_over
 from flowapp.runs.load_units.models import LoadUnit, UnitState
 from flowapp.runs.models import ENDED, CommitRecord, Run, State, Trigger
 from flowapp.runs.outcomes import backoff
@@ -107,14 +107,14 @@ def test_warnings_of_the_run_show_in_its_state(pipeline, target):
 
 
 def test_a_terminal_failure_is_not_tried_again(pipeline, target):
-    engine = TableEngine(at={"pass": raising(Terminal("rows.bad", "2 rows are bad.", hint="Mend them.", node="load"))})
+    engine = TableEngine(at={"pass": raising(Terminal("rows.bad", "2 rows are bad.", hint="Fix them.", node="load"))})
     run = attempt(queue_run(pipeline, Trigger.SCHEDULE), engine)
     assert run.state == State.FAILED
     assert run_document(run)["error"] == {
         "code": "rows.bad",
         "node": "load",
         "message": "2 rows are bad.",
-        "hint": "Mend them.",
+        "hint": "Fix them.",
     }
     assert open_alerts() == ["run.failed"]
 
@@ -202,7 +202,7 @@ def test_a_lease_that_is_lost_while_the_end_is_written_down_is_left_to_its_new_h
 
 
 def test_an_engine_that_cannot_be_interrupted_does_not_end_the_keeper_of_a_lease(caplog):
-    keeper = LeaseKeeper(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
+    keeper = LeaseRenewer(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
     keeper.on_cancel(lambda: 1 / 0)
     keeper.release()
     keeper._interrupt_engine()
@@ -273,10 +273,10 @@ def test_a_connections_password_is_told_nowhere(connected, pipeline, target, cap
     Connection.objects.update(user="postgres_nobody", secret=encrypt("P@ss:w/rd%?"))
     run = attempt(queue_run(pipeline, Trigger.MANUAL), TableEngine())
     assert run.state == State.FAILED
-    told = [run_document(run), list(Alert.objects.values()), list(run.log.values()), caplog.text]
-    assert "target.auth_failed" in str(told)
+    reported = [run_document(run), list(Alert.objects.values()), list(run.log.values()), caplog.text]
+    assert "target.auth_failed" in str(reported)
     for part in ("P@ss", "w/rd", "P%40ss", "w%2Frd"):
-        assert part not in str(told)
+        assert part not in str(reported)
 
 
 def test_a_stored_document_that_this_release_cannot_read_fails_the_run(pipeline, target):
@@ -287,10 +287,10 @@ def test_a_stored_document_that_this_release_cannot_read_fails_the_run(pipeline,
 
 
 @pytest.mark.parametrize(
-    ("streaming", "told"), [(False, "streaming disabled"), (True, "Debezium connector not configured")]
+    ("streaming", "reported"), [(False, "streaming disabled"), (True, "Debezium connector not configured")]
 )
 def test_a_stored_cdc_mirror_ends_at_its_gate_before_anything_is_read(
-    pipeline, target, document, settings, streaming, told
+    pipeline, target, document, settings, streaming, reported
 ):
     settings.FLOW_STREAMING_ENABLED = streaming
     run = queue_run(pipeline, Trigger.MANUAL)
@@ -299,7 +299,7 @@ def test_a_stored_cdc_mirror_ends_at_its_gate_before_anything_is_read(
     pipeline.versions.update(document=json.dumps(stored))
     run = attempt(run, TableEngine())
     assert (run.state, run.error_code) == (State.FAILED, "pipeline.invalid")
-    assert told in run.error_message
+    assert reported in run.error_message
 
 
 def test_a_worker_that_is_overtaken_leaves_everything_to_the_other(pipeline, target, expire):
@@ -381,7 +381,7 @@ def test_a_run_cannot_be_failed_while_its_target_cannot_be_asked(pipeline, targe
     monkeypatch.setattr(outcomes, "fence_and_find", raising_any(Transient("target.unreachable", "No answer.")))
     engine = TableEngine(at={"transaction": raising(Terminal("load.broken", "Broken."))})
     run = attempt(queue_run(pipeline, Trigger.MANUAL), engine)
-    assert (run.state, run.ending) == (State.RUNNING, State.FAILED)
+    assert (run.state, run.outcome) == (State.RUNNING, State.FAILED)
     assert open_alerts() == ["target.unreachable_for_fence"]
 
     monkeypatch.setattr(outcomes, "fence_and_find", real)
@@ -412,7 +412,7 @@ def test_what_a_good_run_raises_stays_open_until_the_next_good_one(pipeline, tar
 
 @pytest.mark.parametrize("error", [OperationalError, InterfaceError])
 def test_a_control_database_that_does_not_answer_does_not_end_the_keeper_of_a_lease(monkeypatch, error):
-    keeper = LeaseKeeper(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
+    keeper = LeaseRenewer(Claim(uuid4(), uuid4(), 1, 1, "worker"), 60)
 
     def unreachable(now):
         raise error

@@ -262,10 +262,10 @@ def test_the_worker_has_a_task_for_it(failed, db_, monkeypatch):
 def test_a_worker_that_is_to_end_interrupts_hooks_that_run_again(failed, monkeypatch):
     real, stopped = hooks.rerun_hook, []
 
-    def run_and_end(job, target, placed, counts, interruption):
-        with interruption.by(lambda: stopped.append(placed.id)):
+    def run_and_end(job, target, target_hook, counts, interruption):
+        with interruption.by(lambda: stopped.append(target_hook.id)):
             hooks.interrupt_hooks()
-        return real(job, target, placed, counts, interruption)
+        return real(job, target, target_hook, counts, interruption)
 
     monkeypatch.setattr(hooks, "rerun_hook", run_and_end)
     again(failed, "load.postHook.1", monkeypatch)

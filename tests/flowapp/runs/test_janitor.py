@@ -39,8 +39,8 @@ def run(pipeline) -> Run:
 
 def test_what_is_told_of_retention_holds_backups_and_held_loads(settings):
     settings.HOLD_HOURS = 36.0
-    told = dict(list_retention())
-    assert (told["Backups of tables"], told["Held loads without a decision"]) == ("7 days", "36 hours")
+    reported = dict(list_retention())
+    assert (reported["Backups of tables"], reported["Held loads without a decision"]) == ("7 days", "36 hours")
 
 
 def test_log_lines_go_after_thirty_days(run):
@@ -101,14 +101,14 @@ def test_which_rows_a_replay_was_about_is_forgotten_and_what_it_was_to_do_stays(
         run=run,
         node="load",
         row_from="source",
-        reason="mended",
+        reason="fixed",
         rows=rows.to_json(),
     )
     for days, left in ((6, rows), (8, JobRows())):
         Run.objects.update(ended_at=timezone.now() - timedelta(days=days))
         forget_row_ids()
         job.refresh_from_db()
-        assert (job.job_rows, job.reason) == (left, "mended")
+        assert (job.job_rows, job.reason) == (left, "fixed")
 
 
 @pytest.fixture

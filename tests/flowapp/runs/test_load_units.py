@@ -93,9 +93,9 @@ def test_a_failed_file_stands_in_the_way_until_its_name_is_loaded(run):
     fail_units(run, "files", {ONE: file("a.csv")}, "Bad rows.")
     fail_units(run, "other", {TWO: file("b.csv")}, "Bad rows.")
     assert failed_names(run.pipeline_id, "files") == {"a.csv"}
-    mended = "3" * 64
-    claim_units(run, "files", {mended: file("a.csv")}, 1)
-    finish_units(run, [mended])
+    fixed = "3" * 64
+    claim_units(run, "files", {fixed: file("a.csv")}, 1)
+    finish_units(run, [fixed])
     assert failed_names(run.pipeline_id, "files") == set()
 
 
@@ -136,7 +136,7 @@ def test_releasing_touches_only_what_is_being_processed(run):
 
 def test_loading_one_file_again_forgets_it_up_to_now(run, pipeline):
     claim_units(run, "files", {ONE: file("a.csv"), TWO: file("b.csv")}, 1)
-    load_again(pipeline, "The file was mended.", units=list(LoadUnit.objects.filter(sha256=ONE)))
+    load_again(pipeline, "The file was fixed.", units=list(LoadUnit.objects.filter(sha256=ONE)))
     assert forgotten(pipeline, [ONE, TWO]) == {ONE: 7}
 
 

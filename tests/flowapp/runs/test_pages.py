@@ -126,8 +126,8 @@ def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, k
     report = StoredReport(quarantine_entries=violated, quarantine_tables=("dlq.numbers",)).to_json()
     ended = {"state": State.FAILED, "ended_at": timezone.now()}
     Run.objects.filter(pk=queued.pk).update(quarantine_rows=kept, evaluated=True, report=report, **ended)
-    told = f"{shown} rejected rows of run 1 v1" if kept else f"{shown} v1"
-    assert f"– – {told}" in words(as_("viewer").get(RUNS))
+    reported = f"{shown} rejected rows of run 1 v1" if kept else f"{shown} v1"
+    assert f"– – {reported}" in words(as_("viewer").get(RUNS))
     assert re.search(rf"Failed ?\d+ s ago – {shown} ", words(as_("viewer").get("/w/alices-team/pipelines/")))
     assert f"– {shown}" in words(as_("viewer").get("/w/alices-team/pipelines/numbers/?tab=runs"))
     assert ("In quarantine 5 rows" in words(as_("viewer").get(at(queued)))) is bool(kept)
@@ -146,8 +146,8 @@ def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rej
     assert f"Rejected by the last run: {rejected}" in words(pages[2])
     dashes = [page.content.decode().count('aria-label="no number"') for page in pages]
     assert dashes == ([1, 1, 1] if evaluated else [2, 2, 3])
-    told = "Nothing was loaded: the run failed before reading rows." in words(client.get(at(queued)))
-    assert told is not evaluated
+    reported = "Nothing was loaded: the run failed before reading rows." in words(client.get(at(queued)))
+    assert reported is not evaluated
 
 
 @pytest.mark.parametrize(

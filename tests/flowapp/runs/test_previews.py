@@ -113,17 +113,15 @@ def test_who_sees_no_values_sees_the_numbers_alone(as_, previewed):
     answer = as_("viewer").get(f"/w/alices-team/runs/{previewed.pk}/")
     assert "Bobby" not in answer.content.decode()
     assert "does not show values" in words(answer)
-    told = as_("viewer").get(f"/api/runs/{previewed.pk}/", headers=HERE).json()
-    assert (told["effects"][0]["samples"], told["effects"][0]["rowsUpdated"]) == (None, 1)
+    reported = as_("viewer").get(f"/api/runs/{previewed.pk}/", headers=HERE).json()
+    assert (reported["effects"][0]["samples"], reported["effects"][0]["rowsUpdated"]) == (None, 1)
 
 
 def test_it_is_asked_for_by_the_editors_menu(as_, pipeline):
     client = as_("editor")
-    answer = client.post(
-        "/w/alices-team/pipelines/numbers/run/", {"purpose": "preview"}, headers={"HX-Request": "true"}
-    )
+    answer = client.post("/w/alices-team/pipelines/numbers/run/", {"kind": "preview"}, headers={"HX-Request": "true"})
     run = Run.objects.get()
-    assert run.purpose == "preview"
+    assert run.kind == "preview"
     assert answer.headers["HX-Redirect"] == f"/w/alices-team/runs/{run.pk}/"
 
 
@@ -135,7 +133,7 @@ def test_a_viewer_asks_for_none(as_, pipeline):
 def test_it_is_asked_for_by_the_api(as_, pipeline):
     ask = {"content_type": "application/json", "headers": HERE}
     client, path = as_("editor"), "/api/pipelines/numbers/runs/"
-    assert client.post(path, {"purpose": "preview"}, **ask).status_code == 202
-    assert Run.objects.get().purpose == "preview"
-    assert client.post(path, {"purpose": "preview", "loadAgain": "why"}, **ask).status_code == 400
-    assert client.post(path, {"purpose": "restore"}, **ask).status_code == 400
+    assert client.post(path, {"kind": "preview"}, **ask).status_code == 202
+    assert Run.objects.get().kind == "preview"
+    assert client.post(path, {"kind": "preview", "loadAgain": "why"}, **ask).status_code == 400
+    assert client.post(path, {"kind": "restore"}, **ask).status_code == 400

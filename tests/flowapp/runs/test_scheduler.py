@@ -201,11 +201,11 @@ def test_each_workspace_hears_of_its_own_runs_and_the_first_one_that_there_are_s
     Run.objects.update(due_at=from_now(-601))
     monkeypatch.setattr("flowapp.runs.queue_watch.count_alive", lambda _: watch is watch_queue)
     watch(NOON)
-    told = dict(Alert.objects.values_list("workspace__slug", "message"))
-    assert set(told) == {settings.FLOW_WORKSPACE, "alices-team"}
-    assert "2 runs" in told["alices-team"]
-    assert "uns of other workspaces" in told[settings.FLOW_WORKSPACE]
-    assert not any(digit in told[settings.FLOW_WORKSPACE] for digit in "2345")
+    reported = dict(Alert.objects.values_list("workspace__slug", "message"))
+    assert set(reported) == {settings.FLOW_WORKSPACE, "alices-team"}
+    assert "2 runs" in reported["alices-team"]
+    assert "uns of other workspaces" in reported[settings.FLOW_WORKSPACE]
+    assert not any(digit in reported[settings.FLOW_WORKSPACE] for digit in "2345")
     channels = Channel.objects.filter(deliveries__isnull=False).values_list("workspace__slug", flat=True)
     assert set(channels) == {settings.FLOW_WORKSPACE, "alices-team"}
 

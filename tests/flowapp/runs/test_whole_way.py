@@ -11,8 +11,8 @@ from executors.postgres.client import connect
 from executors.spark import first_failing
 from flowapp.alerts.models import Alert
 from flowapp.pipelines.services import save_version
-from flowapp.quarantine.boxes import known_rules
 from flowapp.quarantine.counts import count_violations
+from flowapp.quarantine.filter_options import known_rules
 from flowapp.quarantine.selectors import EntryFilter, page_entries
 from flowapp.runs.cli.run import ended
 from flowapp.runs.dispatch import preview_inline, run_inline
@@ -143,10 +143,10 @@ def test_the_row_that_an_expression_failed_for_is_the_same_number_everywhere(
     }
     pipeline = save(nodes=[source, shape, check, {**load, "inputs": ["check"]}]).pipeline
     run = run_inline(pipeline)
-    told = run_document(run)
-    assert (told["state"], told["error"]["code"], target()) == ("failed", "expression.failed", 0)
-    assert [(rule["rule"], rule["violations"]) for rule in told["rules"]] == [("expression:id", 1)]
-    assert told["quarantine"]["rows"] == 1
+    reported = run_document(run)
+    assert (reported["state"], reported["error"]["code"], target()) == ("failed", "expression.failed", 0)
+    assert [(rule["rule"], rule["violations"]) for rule in reported["rules"]] == [("expression:id", 1)]
+    assert reported["quarantine"]["rows"] == 1
     assert sum_loads([run])[run.pk]["rejected"] == 1
     assert [group["violations"] for group in count_violations(run.workspace, "pipeline", days=1)] == [1]
     assert len(page_entries(run.workspace, run=run, rule="expression:id").entries) == 1

@@ -129,8 +129,8 @@ def test_a_rule_that_cannot_be_tried_says_why_and_what_can(checked, sampled, flo
     settings.FLOW_WORKSPACE = "alices-team"
     sampled()
     rule = '{"type": "expression", "expression": "id > 1"}'
-    told = flow("rules", "try", "numbers", "check", "--rule", rule).stdout
-    assert "a preview of the saved pipeline counts the rows that it hits" in told
+    reported = flow("rules", "try", "numbers", "check", "--rule", rule).stdout
+    assert "a preview of the saved pipeline counts the rows that it hits" in reported
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,9 @@ def test_who_sees_no_values_sees_no_sample(checked, sampled, as_):
 def test_the_api_proposes_takes_and_tries(checked, sampled, as_):
     sampled()
     client = as_("editor")
-    told = client.get(f"{API}suggestions/check/", headers=HERE).json()
-    assert told["samples"][0]["rows"] == 40
-    wish = next(one for one in told["results"] if one["spec"].get("type") == "regex")
+    reported = client.get(f"{API}suggestions/check/", headers=HERE).json()
+    assert reported["samples"][0]["rows"] == 40
+    wish = next(one for one in reported["results"] if one["spec"].get("type") == "regex")
 
     def post(path, body):
         return client.post(API + path, body, content_type="application/json", headers=HERE)
@@ -248,7 +248,7 @@ def test_a_draft_that_was_never_saved_is_sampled_as_it_is(unsaved, as_, sent):
     assert (page.status_code, "Sample the source" in words(page)) == (200, True)
     assert "reads a sample of the source, as a draft has it" in words(client.post(f"{FRESH}sample/", follow=True))
     run = Run.objects.get()
-    assert (run.version, run.purpose) == (None, "sample")
+    assert (run.version, run.kind) == (None, "sample")
     document = read_document(run.document)
     assert [node.id for node in document.nodes] == ["files", "check", "load"]
     assert document.targets()[0].connection == "warehouse"

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 from executors.postgres import tracing
 from flowapp.pipelines.services import save_version
 from flowapp.runs.load_units.models import LoadUnit
-from flowapp.runs.models import NodeRun, Purpose, Run, Trigger
+from flowapp.runs.models import NodeRun, Run, RunKind, Trigger
 from flowapp.runs.services import queue_run
 from flowapp.tracing.selectors import list_targets, trace_row
 from flowapp.tracing.serializers import TargetTraceSerializer
@@ -20,10 +20,10 @@ from tests.flowapp.tracing.conftest import HASH
 pytestmark = pytest.mark.django_db
 
 
-def places(pipeline, **key):
+def locations(pipeline, **key):
     """The places of the only target, by their kind."""
     (trace,) = trace_row(pipeline, key)
-    return {place.kind: place for place in trace.places}, trace
+    return {location.kind: location for location in trace.locations}, trace
 
 
 def test_a_loaded_row_tells_its_run_file_and_record(checked, run, table):
@@ -37,7 +37,7 @@ def test_a_loaded_row_tells_its_run_file_and_record(checked, run, table):
         size=1,
         changed_at=timezone.now(),
     )
-    (row,) = places(checked, id="2")[0]["table"].found
+    (row,) = locations(checked, id="2")[0]["table"].found
     assert row.values == {"id": 2, "name": "Bob"}
     assert (row.run, row.file, row.record) == (run, "a.csv", 6)
 
@@ -45,7 +45,7 @@ def test_a_loaded_row_tells_its_run_file_and_record(checked, run, table):
 def test_a_rejected_row_is_found_by_what_the_source_called_its_key(checked, run, table, warehouse, schema):
     table()
     keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7", "name": None}, sourceRecord=9)
-    (row,) = places(checked, id="7")[0]["rejects"].found
+    (row,) = locations(checked, id="7")[0]["rejects"].found
     assert (row.run, row.file, row.record) == (run, "a.csv", 9)
     assert (row.entry["ruleId"], row.entry["disposition"]) == ("named", "dropped")
 
@@ -55,7 +55,7 @@ def test_a_loaded_row_brings_its_warnings_by_its_place(checked, run, table, ware
     keep(
         warehouse, checked, f"{schema}.rejects", "named", run, row={"other": "x"}, sourceRecord=5, disposition="loaded"
     )
-    found, trace = places(checked, id="1")
+    found, trace = locations(checked, id="1")
     assert [s.entry["disposition"] for s in found["rejects"].found] == ["loaded"]
     assert trace.is_found
 
@@ -64,7 +64,7 @@ def test_entries_of_other_workspaces_are_not_seen(checked, table, warehouse, sch
     table()
     theirs = "00000000-0000-4000-8000-000000000001"
     keep(warehouse, checked, f"{schema}.rejects", "named", theirs, row={"no": "7"}, tenant=theirs)
-    assert places(checked, id="7")[0]["rejects"].found == ()
+    assert locations(checked, id="7")[0]["rejects"].found == ()
 
 
 def test_another_workspaces_entries_in_a_shared_table_hide_none_of_ours(checked, run, table, warehouse, schema):
@@ -72,7 +72,7 @@ def test_another_workspaces_entries_in_a_shared_table_hide_none_of_ours(checked,
     keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7"})
     theirs = "00000000-0000-4000-8000-000000000001"
     keep(warehouse, checked, f"{schema}.rejects", "named", theirs, n=21, row={"no": "7"}, tenant=theirs)
-    assert len(places(checked, id="7")[0]["rejects"].found) == 1
+    assert len(locations(checked, id="7")[0]["rejects"].found) == 1
 
 
 def test_what_an_older_version_rejected_is_found_where_it_was_put(checked, run, table, warehouse, schema):
@@ -80,7 +80,9 @@ def test_what_an_older_version_rejected_is_found_where_it_was_put(checked, run, 
     keep(warehouse, checked, f"{schema}.rejects", "named", run, row={"no": "7"})
     moved = checked.versions.get().document.replace(f"{schema}.rejects", f"{schema}.moved")
     save_version(checked.workspace, moved)
-    assert [len(place.found) for place in trace_row(checked, {"id": "7"})[0].places if place.kind == "rejects"] == [
+    assert [
+        len(location.found) for location in trace_row(checked, {"id": "7"})[0].locations if location.kind == "rejects"
+    ] == [
         0,
         1,
     ]
@@ -106,13 +108,13 @@ def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, ta
         " VALUES (%s, %s, 'load', %s, 'source', %s)",
         [checked.workspace_id, checked.slug, str(run.pk), Jsonb({"id": 4, "name": "only seen"})],
     )
-    (row,) = places(checked, id="4")[0]["samples"].found
+    (row,) = locations(checked, id="4")[0]["samples"].found
     assert (row.run, row.file, row.record, row.values["name"]) == (run, "a.csv", 3, "Di")
 
 
 def test_a_table_without_the_columns_says_so_plainly(checked, table):
     table((1, "Ann", 5), columns="note text")
-    found = places(checked, id="1")[0]["table"]
+    found = locations(checked, id="1")[0]["table"]
     assert found.found[0].run is None
     assert "was made without _source_file_hash, _flow_run, _source_record" in found.note
 
@@ -128,7 +130,7 @@ def test_a_table_without_the_columns_says_so_plainly(checked, table):
 )
 def test_what_cannot_be_searched_says_why_and_nothing_is_certain(checked, table, key, says):
     table((1, "Ann", 5))
-    found, trace = places(checked, **key)
+    found, trace = locations(checked, **key)
     assert says in found["table"].trouble
     assert not trace.is_sure
 
@@ -141,20 +143,20 @@ def test_a_search_that_takes_too_long_says_so(checked, table, monkeypatch, datab
         f'CREATE VIEW "{schema}".numbers AS SELECT id, "{schema}".slow(name) AS name FROM "{schema}".real_numbers'
     )
     monkeypatch.setattr(tracing, "SECONDS", 0.3)
-    found, trace = places(checked, name="x")
+    found, trace = locations(checked, name="x")
     assert "search exceeded" in found["table"].trouble
     assert "No index begins with name." in found["table"].trouble
     assert not trace.is_sure
 
 
 def test_a_missing_table_and_a_dead_database_are_told_apart(checked, connected):
-    assert places(checked, id="1")[0]["table"].trouble == "The table does not exist."
+    assert locations(checked, id="1")[0]["table"].trouble == "The table does not exist."
     from flowapp.connections.models import Connection
 
     Connection.objects.update(port=1)
-    found, trace = places(checked, id="1")
+    found, trace = locations(checked, id="1")
     assert not trace.is_sure
-    assert all(place.trouble for place in found.values())
+    assert all(location.trouble for location in found.values())
 
 
 def test_where_nothing_is_found_recent_loads_say_what_they_left_out(checked, run, table):
@@ -162,33 +164,33 @@ def test_where_nothing_is_found_recent_loads_say_what_they_left_out(checked, run
     NodeRun.objects.create(
         workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_filtered=12, rows_replaced=0
     )
-    _, trace = places(checked, id="1")
-    assert (trace.is_found, trace.left_out) == (False, (("filtered out", 12),))
+    _, trace = locations(checked, id="1")
+    assert (trace.is_found, trace.excluded) == (False, (("filtered out", 12),))
 
 
 def test_what_a_replay_rejects_is_no_further_row_that_was_left_out(checked, run, table):
     table()
     again = queue_run(checked, Trigger.CLI, send=False)
-    Run.objects.filter(pk=again.pk).update(purpose=Purpose.REPLAY)
+    Run.objects.filter(pk=again.pk).update(kind=RunKind.REPLAY)
     for one in (run, again):
         NodeRun.objects.create(
             workspace=one.workspace, run=one, position=1, node="load", kind="target", rows_rejected=3
         )
-    assert places(checked, id="1")[1].left_out == (("rejected", 3),)
+    assert locations(checked, id="1")[1].excluded == (("rejected", 3),)
 
 
 def test_numbers_are_told_with_the_digits_that_the_table_holds(checked, table, database, schema):
     table((1, "Ann", 5))
     database.execute(f'ALTER TABLE "{schema}".numbers ADD COLUMN amount numeric(40, 12)')
     database.execute(f'UPDATE "{schema}".numbers SET amount = 12345678901234567890.123456789010')
-    (row,) = places(checked, id="1")[0]["table"].found
+    (row,) = locations(checked, id="1")[0]["table"].found
     assert list(row.values.items()) == [("id", 1), ("name", "Ann"), ("amount", "12345678901234567890.123456789010")]
 
 
 def test_hostile_columns_and_values_are_names_and_values(checked, table):
     table((1, "Ann", 5))
     for key in ({'id"; drop table x; --': "1"}, {"name": "x' OR '1'='1"}, {"id": "1) OR (1=1"}):
-        _, trace = places(checked, **key)
+        _, trace = locations(checked, **key)
         assert not trace.is_found
 
 
@@ -206,6 +208,6 @@ def test_a_wrong_question_is_refused(checked, key, node, code):
 
 def test_the_document_holds_all_of_it(checked, run, table):
     table((1, "Ann", 5))
-    (told,) = TargetTraceSerializer(trace_row(checked, {"id": "1"}), many=True).data
-    row = told["places"][0]["rows"][0]
-    assert (told["found"], row["values"]["name"], row["run"], row["record"]) == (True, "Ann", str(run.pk), 5)
+    (reported,) = TargetTraceSerializer(trace_row(checked, {"id": "1"}), many=True).data
+    row = reported["locations"][0]["rows"][0]
+    assert (reported["found"], row["values"]["name"], row["run"], row["record"]) == (True, "Ann", str(run.pk), 5)

@@ -73,9 +73,9 @@ def test_a_rule_without_an_id_is_told_by_type_and_field(checked, run, table, war
     )
     assert "(email on contact)" in words(as_("editor").post(f"{TRACE}numbers/", {"column_0": "id", "value_0": "7"}))
     for command in (("trace", "numbers", "id=7"), ("errors", "list"), ("runs", "show", str(run.pk))):
-        told = flow(*command).stdout
-        assert "email on contact" in told
-        assert made_up not in told
+        reported = flow(*command).stdout
+        assert "email on contact" in reported
+        assert made_up not in reported
     row = flow("errors", "show", f"{run.pk}:{made_up}-0").stdout
     assert "email on contact" in row
     assert made_up in row, "what --rule takes"
@@ -102,7 +102,7 @@ def test_the_api_answers_the_same(checked, run, table, as_):
     table((1, "Ann", 5))
     answer = as_("editor").post(API, {"key": {"id": "1"}}, content_type="application/json", headers=HERE)
     (target,) = answer.json()["targets"]
-    assert (target["found"], target["places"][0]["rows"][0]["runNumber"]) == (True, run.number)
+    assert (target["found"], target["locations"][0]["rows"][0]["runNumber"]) == (True, run.number)
     wrong = as_("editor").post(API, {"key": {}}, content_type="application/json", headers=HERE)
     assert wrong.json()["code"] == "trace.key_required"
 

@@ -1,4 +1,4 @@
-"""A pipeline that follows a mark, and the table that it loads."""
+"""A pipeline that follows a watermark, and the table that it loads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks by the API."""
+"""Watermarks by the API."""
 
 from __future__ import annotations
 
@@ -19,10 +19,15 @@ def put(client, body=None, **headers):
 def test_a_mark_is_set_read_and_reset(as_, following, schema):
     client = as_("editor")
     assert put(client).json()["value"] == "2026-01-01 10:00:00"
-    told = client.get(MARK, headers=HERE).json()
-    assert (told["node"], told["schema"], told["table"], told["column"]) == ("load", schema, "numbers", "upd")
-    assert (told["type"], told["lag"], told["isLive"]) == ("timestamp without time zone", "15m", True)
-    [change] = told["changes"]
+    reported = client.get(MARK, headers=HERE).json()
+    assert (reported["node"], reported["schema"], reported["table"], reported["column"]) == (
+        "load",
+        schema,
+        "numbers",
+        "upd",
+    )
+    assert (reported["type"], reported["lag"], reported["isLive"]) == ("timestamp without time zone", "15m", True)
+    [change] = reported["changes"]
     assert (change["action"], change["by"], change["reason"]) == ("set", "editor@example.com", "a repair")
 
     answer = client.delete(MARK, {"reason": "again"}, "application/json", headers=HERE)
@@ -73,8 +78,8 @@ def test_a_load_that_holds_the_table_is_told(as_, following, warehouse, schema):
 
 def test_what_loads_rows_twice_is_told_before_a_mark_is_set_and_when(as_, changing):
     client = as_("editor")
-    for told in (client.get(MARK, headers=HERE).json(), put(client).json()):
-        [warning] = told["warnings"]
+    for reported in (client.get(MARK, headers=HERE).json(), put(client).json()):
+        [warning] = reported["warnings"]
         assert warning["code"] == "watermark.rows_may_repeat"
         assert "(loud)" in warning["message"]
 

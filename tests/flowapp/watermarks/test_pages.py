@@ -1,4 +1,4 @@
-"""The page of a mark, and what the editor says of it."""
+"""The page of a watermark, and what the editor says of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def set_to(client, value="2026-01-01T10:00:00", reason="a repair"):
 
 def test_before_the_first_load_the_page_says_where_it_begins(as_, following):
     text = words(as_("viewer").get(PAGE))
-    assert "no mark" in text
+    assert "no watermark" in text
     assert "begins at the highest value of upd" in text
     assert "No changes yet" in text
 
@@ -29,7 +29,7 @@ def test_an_editor_sets_and_resets_a_mark_and_sees_the_history(as_, following):
     assert "The next load of load begins at 2026-01-01 10:00:00." in words(set_to(client))
     answer = client.post(f"{PAGE}reset/", {"reason": "start over"}, follow=True)
     text = words(answer)
-    assert "The mark of load is reset." in text
+    assert "The watermark of load is reset." in text
     assert "editor@example.com reset 2026-01-01 10:00:00 – start over" in text
     assert "editor@example.com set – 2026-01-01 10:00:00 a repair" in text
 

@@ -1,4 +1,4 @@
-"""Marks where they stand, their copies, and changing them."""
+"""Watermarks where they stand, their copies, and changing them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from executors.errors import Failure, Terminal
 from executors.load_record import LoadCommit, LoadKind, TableIdentity, WatermarkValue
 from flowapp.runs.models import Run
 from flowapp.watermarks.models import WatermarkCopy
-from flowapp.watermarks.places import place_of, places_of
 from flowapp.watermarks.selectors import get_watermark, saved_watermark
 from flowapp.watermarks.serializers import WatermarkSerializer
 from flowapp.watermarks.services import copy_watermark, reset_watermark, set_watermark
+from flowapp.watermarks.targets import find_watermark_target, list_watermark_targets
 from ir.errors import FlowError
 from tests.flowapp.watermarks.conftest import incremental_nodes
 
@@ -21,33 +21,33 @@ WATERMARK = WatermarkValue("upd", "timestamp without time zone", "2026-01-01 10:
 
 
 @pytest.fixture
-def place(following):
-    return place_of(following, "load")
+def target(following):
+    return find_watermark_target(following, "load")
 
 
 def test_only_targets_that_follow_a_mark_have_one(following, pipeline):
-    assert places_of(pipeline) == []
+    assert list_watermark_targets(pipeline) == []
     with pytest.raises(FlowError, match=r"watermark\.unknown"):
-        place_of(following, "files")
+        find_watermark_target(following, "files")
 
 
-def test_before_the_first_load_there_is_no_mark(place):
-    watermark = get_watermark(place)
+def test_before_the_first_load_there_is_no_mark(target):
+    watermark = get_watermark(target)
     assert (watermark.value, watermark.column, watermark.trouble, watermark.changes) == (None, "upd", "", [])
 
 
-def test_looking_at_a_mark_makes_nothing_in_the_warehouse(place, sql):
+def test_looking_at_a_mark_makes_nothing_in_the_warehouse(target, sql):
     made = "select to_regclass('flow_meta.pipeline_watermarks')"
     sql("drop schema if exists flow_meta cascade")
-    assert get_watermark(place).value is None
+    assert get_watermark(target).value is None
     assert sql(made) == [(None,)]
-    set_watermark(place, "2026-01-01T10:00:00", "start here", BY)
+    set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
     assert sql(made) != [(None,)]
 
 
-def test_a_mark_is_set_reset_and_every_change_kept(place):
-    assert set_watermark(place, "2026-01-01T10:00:00.123456", "start here", BY).value == "2026-01-01 10:00:00.123456"
-    watermark = reset_watermark(place, "start over", BY)
+def test_a_mark_is_set_reset_and_every_change_kept(target):
+    assert set_watermark(target, "2026-01-01T10:00:00.123456", "start here", BY).value == "2026-01-01 10:00:00.123456"
+    watermark = reset_watermark(target, "start over", BY)
     assert watermark.value is None
     assert [(c.action, c.by, c.reason, c.old, c.new) for c in watermark.changes] == [
         ("reset", BY, "start over", "2026-01-01 10:00:00.123456", None),
@@ -55,35 +55,35 @@ def test_a_mark_is_set_reset_and_every_change_kept(place):
     ]
 
 
-def test_a_value_of_another_type_is_refused(place):
+def test_a_value_of_another_type_is_refused(target):
     with pytest.raises(Terminal, match=r"watermark\.value_malformed"):
-        set_watermark(place, "tomorrow", "why not", BY)
+        set_watermark(target, "tomorrow", "why not", BY)
 
 
-def test_a_value_later_than_the_database_s_clock_is_refused(place):
+def test_a_value_later_than_the_database_s_clock_is_refused(target):
     with pytest.raises(Terminal, match=r"watermark\.value_in_future"):
-        set_watermark(place, "2099-01-01T10:00:00", "skip", BY)
+        set_watermark(target, "2099-01-01T10:00:00", "skip", BY)
 
 
 @pytest.mark.parametrize(
     "change", [lambda p: set_watermark(p, "2026-01-01", " ", BY), lambda p: reset_watermark(p, "", BY)]
 )
-def test_a_change_needs_a_reason(place, change):
+def test_a_change_needs_a_reason(target, change):
     with pytest.raises(FlowError, match=r"reason\.required"):
-        change(place)
+        change(target)
 
 
-def test_a_table_that_is_not_there_has_no_type_to_read_a_value_in(place, sql):
+def test_a_table_that_is_not_there_has_no_type_to_read_a_value_in(target, sql):
     sql("drop table numbers")
     with pytest.raises(Terminal, match=r"watermark\.column_missing"):
-        set_watermark(place, "2026-01-01T10:00:00", "start here", BY)
+        set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
 
 
-def test_while_the_warehouse_is_down_the_copy_is_shown_with_its_time(place, down):
-    set_watermark(place, "2026-01-01T10:00:00", "start here", BY)
+def test_while_the_warehouse_is_down_the_copy_is_shown_with_its_time(target, down):
+    set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
     seen_at = WatermarkCopy.objects.get().seen_at
     down()
-    watermark = get_watermark(place)
+    watermark = get_watermark(target)
     assert (watermark.value, watermark.type, watermark.seen_at) == (
         "2026-01-01 10:00:00",
         "timestamp without time zone",
@@ -94,20 +94,20 @@ def test_while_the_warehouse_is_down_the_copy_is_shown_with_its_time(place, down
     assert document["trouble"]
 
 
-def test_without_a_copy_nothing_is_made_up(place, down):
+def test_without_a_copy_nothing_is_made_up(target, down):
     down()
-    watermark = get_watermark(place)
+    watermark = get_watermark(target)
     assert (watermark.value, watermark.seen_at) == (None, None)
     assert watermark.trouble
 
 
-def test_nobody_changes_a_mark_that_cannot_be_reached(place, down):
+def test_nobody_changes_a_mark_that_cannot_be_reached(target, down):
     down()
     with pytest.raises(Failure):
-        set_watermark(place, "2026-01-01T10:00:00", "start here", BY)
+        set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
 
 
-def test_a_commit_brings_its_mark_along(following, place, schema):
+def test_a_commit_brings_its_mark_along(following, target, schema):
     copy_watermark(
         Run(pipeline=following), LoadCommit("r", "load", 1, TableIdentity(schema, "numbers", 1), watermark=WATERMARK)
     )
@@ -126,14 +126,14 @@ def test_a_restore_to_before_the_first_mark_takes_the_copy_away(following, schem
     assert not WatermarkCopy.objects.exists()
 
 
-def test_a_copy_of_another_table_s_mark_is_not_shown(following, place, save, schema):
-    set_watermark(place, "2026-01-01T10:00:00", "start here", BY)
+def test_a_copy_of_another_table_s_mark_is_not_shown(following, target, save, schema):
+    set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
     save(nodes=incremental_nodes(schema, table="others"))
     following.refresh_from_db()
     assert saved_watermark(following, "load").copy is None
 
 
-def test_a_pipeline_of_the_same_id_in_another_workspace_has_a_mark_of_its_own(place):
-    set_watermark(place, "2026-01-01T10:00:00", "start here", BY)
-    place.pipeline.workspace_id = "6f1c1f9e-0000-4000-8000-00000000000f"
-    assert place.key.tenant == "6f1c1f9e-0000-4000-8000-00000000000f"
+def test_a_pipeline_of_the_same_id_in_another_workspace_has_a_mark_of_its_own(target):
+    set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
+    target.pipeline.workspace_id = "6f1c1f9e-0000-4000-8000-00000000000f"
+    assert target.key.tenant == "6f1c1f9e-0000-4000-8000-00000000000f"

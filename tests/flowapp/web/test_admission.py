@@ -57,8 +57,8 @@ async def ask(app, scope, chunks=(b"",)):
     return sent[0]["status"], dict(sent[0]["headers"]), b"".join(part.get("body", b"") for part in sent)
 
 
-def admit(django, places=9, limit=1_000):
-    return Admission(django, lambda scope: limit, places)
+def admit(django, slots=9, limit=1_000):
+    return Admission(django, lambda scope: limit, slots)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_one_person_has_so_many_places_and_the_others_have_theirs():
 def test_who_waits_for_a_place_too_long_is_told_when_to_come_back():
     django = Django(seconds=0.6)
     assert statuses(admit(django), *[cookie("viewer")] * 3) == [200, 200, 429]
-    assert statuses(admit(Django(seconds=0.6), places=2), *[cookie(f"p{i}") for i in range(3)]) == [200, 200, 503]
+    assert statuses(admit(Django(seconds=0.6), slots=2), *[cookie(f"p{i}") for i in range(3)]) == [200, 200, 503]
     _, headers, _ = async_to_sync(_third)(admit(Django(seconds=0.6)))
     assert headers[b"retry-after"] == b"5"
 
@@ -138,7 +138,7 @@ async def _third(app):
 
 @override_settings(**SMALL)
 def test_the_health_check_and_files_need_no_place():
-    app = admit(Django(seconds=0.6), places=1)
+    app = admit(Django(seconds=0.6), slots=1)
     found = statuses(app, cookie("a"), scope_of("/api/health/", "GET"), scope_of("/static/app.css", "GET"))
     assert found == [200, 200, 200]
 
@@ -146,7 +146,7 @@ def test_the_health_check_and_files_need_no_place():
 @override_settings(**SMALL)
 def test_who_sends_slowly_takes_no_place():
     async def both():
-        app, never = admit(Django(), places=1), asyncio.Event()
+        app, never = admit(Django(), slots=1), asyncio.Event()
 
         async def receive():
             await never.wait()

@@ -69,9 +69,9 @@ def test_a_proxy_that_nobody_named_is_logged_once(caplog) -> None:
     with serving([]) as seen:
         assert seen(REAL) == seen(REAL) == LOOPBACK
 
-    told = [record.message for record in caplog.records if "FLOW_TRUSTED_PROXIES" in record.message]
-    assert len(told) == 1
-    assert LOOPBACK in told[0]
+    reported = [record.message for record in caplog.records if "FLOW_TRUSTED_PROXIES" in record.message]
+    assert len(reported) == 1
+    assert LOOPBACK in reported[0]
 
 
 def test_a_trusted_proxy_says_who_asks() -> None:

@@ -41,7 +41,7 @@ SELECT setval({new}::regclass, last_value, is_called) FROM (
 ORDER BY last_value * sign(seqincrement) DESC, is_called DESC LIMIT 1"""
 
 
-def place_of_new(plan: LoadPlan) -> TableName:
+def new_table_of(plan: LoadPlan) -> TableName:
     """Where the new table stands until the swap; no other load has the name of this one's staging."""
     return TableName(f"flow_new_{plan.tables.good.split('_')[1]}", plan.target.table)
 
@@ -49,7 +49,7 @@ def place_of_new(plan: LoadPlan) -> TableName:
 @contextmanager
 def named_as_target(plan: LoadPlan) -> Iterator[None]:
     """Failures name the new table by the place that it will have."""
-    new = place_of_new(plan)
+    new = new_table_of(plan)
     try:
         with translate(plan.run.node):
             yield
@@ -60,7 +60,7 @@ def named_as_target(plan: LoadPlan) -> Iterator[None]:
 
 def build_new(conn: Conn, plan: LoadPlan, definition: Definition) -> ModeCounts:
     """Make and fill the new table."""
-    new = place_of_new(plan)
+    new = new_table_of(plan)
     conn.execute(
         sql.SQL("CREATE SCHEMA {} AUTHORIZATION {}").format(
             sql.Identifier(new.schema), sql.Identifier(definition.owner)
@@ -89,7 +89,7 @@ def force_row_security(conn: Conn, table: TableName, definition: Definition, act
 
 def advance_sequence(conn: Conn, plan: LoadPlan, identity: Identity) -> None:
     """Let the new sequence go on where the old one stands, or where it has come to itself."""
-    new = TableName(place_of_new(plan).schema, identity.sequence)
+    new = TableName(new_table_of(plan).schema, identity.sequence)
     conn.execute(
         sql.SQL(_SET_SEQUENCE).format(
             new=sql.Literal(identifier_of(new).as_string(conn)),
@@ -101,7 +101,7 @@ def advance_sequence(conn: Conn, plan: LoadPlan, identity: Identity) -> None:
 
 def _adopt_sequence(conn: Conn, plan: LoadPlan, owner: str, identity: Identity) -> None:
     """Give the sequence of an identity column the name and the rights of the old one."""
-    new = place_of_new(plan)
+    new = new_table_of(plan)
     row = conn.execute(
         "SELECT relname FROM pg_class WHERE oid = pg_get_serial_sequence(%s, %s)::regclass",
         [identifier_of(new).as_string(conn), identity.column],

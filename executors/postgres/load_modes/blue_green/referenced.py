@@ -9,12 +9,12 @@ from executors.postgres.names import TableName
 
 
 def still_referenced(table: TableName, node: str, error: errors.ForeignKeyViolation) -> Terminal:
-    told = error.diag
+    diag = error.diag
     # The driver's text quotes values of the row; a logged traceback prints the whole chain.
     error.args = (f"SQLSTATE {error.sqlstate}",)
     return Terminal(
         "target.still_referenced",
-        f"{told.schema_name}.{told.table_name} refers, by its foreign key {told.constraint_name!r}, to rows of "
+        f"{diag.schema_name}.{diag.table_name} refers, by its foreign key {diag.constraint_name!r}, to rows of "
         f"{table} that the new rows lack. Nothing was changed.",
         node=node,
         hint="Load the missing rows too, or delete the rows that refer to them first.",

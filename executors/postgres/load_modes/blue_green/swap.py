@@ -13,7 +13,7 @@ from executors.postgres.load_modes.blue_green.clone import (
     build_new,
     force_row_security,
     named_as_target,
-    place_of_new,
+    new_table_of,
 )
 from executors.postgres.load_modes.blue_green.definition import (
     Definition,
@@ -104,7 +104,7 @@ def _require_unchanged(conn: Conn, plan: LoadPlan, definition: Definition) -> No
 
 def _rewire(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
     """Let views, rules and foreign keys of others use the new table, and foreign keys of its own be checked."""
-    new = place_of_new(plan)
+    new = new_table_of(plan)
     try:
         with search_path(conn, new.schema, plan.target.schema):
             run(conn, definition.rewiring)
@@ -128,7 +128,7 @@ def _drop_old(conn: Conn, plan: LoadPlan) -> None:
 
 def _move(conn: Conn, plan: LoadPlan, definition: Definition) -> None:
     """Put the new table where the old one was; its indexes and sequences follow, its statistics do not."""
-    new, target = place_of_new(plan), plan.target
+    new, target = new_table_of(plan), plan.target
     move = sql.SQL("ALTER {} {} SET SCHEMA {}")
     conn.execute(move.format(sql.SQL("TABLE"), identifier_of(new), sql.Identifier(target.schema)))
     for schema, name in definition.statistics:

@@ -1,4 +1,4 @@
-"""Rejected rows that an expression mends: only those whose value it changes."""
+"""Rejected rows that an expression fixes: only those whose value it changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from executors.errors import Cancelled, Failure
 from executors.model import RowsRef, RunReport
 from executors.runs import fix
 from executors.runs.fix import fix_rows
-from executors.spark import mending
+from executors.spark import fix_values
 from tests.executors.conformance.world import World
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
@@ -37,15 +37,15 @@ def compute(world: World, column: str, expression: str, **options: Any) -> RunRe
 
 
 def test_rows_whose_value_comes_out_as_it_was_stay_as_they_are(loaded: World) -> None:
-    assert compute(loaded, "id", "regexp_replace(id, '4', '5%')").row_counts == {"mended": 1, "unchanged": 1}
+    assert compute(loaded, "id", "regexp_replace(id, '4', '5%')").row_counts == {"fixed": 1, "unchanged": 1}
     assert loaded.sql("select status, \"fixedRow\" ->> 'id', revision from rejected order by id") == [
         ("open", None, 0),
         ("fixed", "5%", 1),
     ]
-    runs = mend_runs(loaded)
+    runs = fix_runs(loaded)
     assert compute(loaded, "id", "id", computed_by=runs).row_counts == {"unchanged": 2}
     assert compute(loaded, "name", "upper(name)").row_counts == {"unchanged": 2}
-    assert compute(loaded, "id", "'4'", computed_by=runs).row_counts == {"mended": 2}
+    assert compute(loaded, "id", "'4'", computed_by=runs).row_counts == {"fixed": 2}
 
 
 def test_who_is_told_that_an_expression_is_refused_is_not_told_what_it_quotes(loaded: World) -> None:
@@ -55,14 +55,14 @@ def test_who_is_told_that_an_expression_is_refused_is_not_told_what_it_quotes(lo
     assert "Ann" not in "".join(map(str, (caught.value.args, caught.value.hint)))
 
 
-def mend_runs(world: World) -> frozenset[str]:
-    return frozenset(run for (run,) in world.sql('select distinct "mendRun" from rejected where "mendRun" is not null'))
+def fix_runs(world: World) -> frozenset[str]:
+    return frozenset(run for (run,) in world.sql('select distinct "fixRun" from rejected where "fixRun" is not null'))
 
 
 def type_over(world: World, row: str, column: str, value: str) -> None:
-    """As a person does: the newest mend of the row is no run's then."""
+    """As a person does: the newest fix of the row is no run's then."""
     world.sql(
-        f"update rejected set status = 'fixed', revision = revision + 1, \"mendRun\" = null,"
+        f"update rejected set status = 'fixed', revision = revision + 1, \"fixRun\" = null,"
         f' "fixedRow" = coalesce("fixedRow", row) || \'{{"{column}": "{value}"}}\' where row ->> \'id\' = \'{row}\''
     )
 
@@ -73,10 +73,10 @@ def held(world: World, column: str) -> list[str | None]:
 
 def test_what_was_typed_by_hand_stays_unless_it_may_be_replaced(loaded: World) -> None:
     type_over(loaded, "2", "name", "Bob")
-    assert compute(loaded, "name", "concat('row ', id)").row_counts == {"mended": 1, "typed": 1}
+    assert compute(loaded, "name", "concat('row ', id)").row_counts == {"fixed": 1, "typed": 1}
     assert held(loaded, "name") == ["Bob", "row 4"]
     assert compute(loaded, "name", "concat('row ', id)", replaces_typed=True).row_counts == {
-        "mended": 1,
+        "fixed": 1,
         "unchanged": 1,
     }
     assert held(loaded, "name") == ["row 2", "row 4"]
@@ -84,8 +84,8 @@ def test_what_was_typed_by_hand_stays_unless_it_may_be_replaced(loaded: World) -
 
 def test_what_an_expression_computed_is_computed_anew_and_what_was_typed_before_it_stays(loaded: World) -> None:
     compute(loaded, "name", "'one'")
-    runs = mend_runs(loaded)
-    assert compute(loaded, "name", "'two'", computed_by=runs).row_counts == {"mended": 2}
+    runs = fix_runs(loaded)
+    assert compute(loaded, "name", "'two'", computed_by=runs).row_counts == {"fixed": 2}
     type_over(loaded, "2", "name", "Bob")
     compute(loaded, "id", "concat('00', id)")
     assert compute(loaded, "name", "'three'", computed_by=runs).row_counts == {"typed": 2}
@@ -96,20 +96,20 @@ def test_values_come_in_bounded_pieces_and_are_written_together_or_not_at_all(wo
     world.sql("create table t (id int, name text)")
     world.write("a.csv", "id,name\n" + "".join(f"{n},\n" for n in range(1, 1501)))
     world.run(world.document(rules=[NOT_NULL], failAtRejectedPct=0))
-    assert compute(world, "name", "repeat('x', 700)").row_counts == {"mended": 1500}
-    runs = mend_runs(world)
+    assert compute(world, "name", "repeat('x', 700)").row_counts == {"fixed": 1500}
+    runs = fix_runs(world)
     with pytest.raises(Failure) as caught:
         compute(world, "name", "repeat('y', CASE WHEN id > 1000 THEN 3000 ELSE 1 END)", computed_by=runs)
-    assert caught.value.code == "mend.too_much"
+    assert caught.value.code == "fix.too_much"
     assert world.sql("select distinct \"fixedRow\" ->> 'name' from rejected") == [("x" * 700,)]
-    assert compute(world, "name", "cast(id as int) % 2", computed_by=runs).row_counts == {"mended": 1500}
+    assert compute(world, "name", "cast(id as int) % 2", computed_by=runs).row_counts == {"fixed": 1500}
 
 
 def test_an_expression_that_is_cancelled_between_two_pieces_computes_no_further_one(
     loaded: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rejected_rows, "PART_ROWS", 1)
-    monkeypatch.setattr(mending, "MOST_TASKS", 1)
+    monkeypatch.setattr(fix_values, "MOST_TASKS", 1)
     write, written = fix._write, []
 
     def cancelling(*args: Any) -> int:

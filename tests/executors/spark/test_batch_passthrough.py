@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from executors.errors import Terminal
-from executors.spark.parcels import BROKEN, PARCEL, look_into, pack, unpack
+from executors.spark.batch_passthrough import PACKED_BATCH, UNREADABLE, look_into, pack, unpack
 
 
 def batch(first: int, rows: int) -> pa.RecordBatch:
@@ -16,9 +16,9 @@ def batch(first: int, rows: int) -> pa.RecordBatch:
 
 
 def computed(frame: pa.RecordBatch) -> pa.RecordBatch:
-    """What stages leave of a frame: the parcel and a column made from `n`."""
+    """What stages leave of a frame: the packed batch and a column made from `n`."""
     doubled = pa.array([value * 2 for value in frame.column("n").to_pylist()])
-    return pa.RecordBatch.from_arrays([frame.column(PARCEL), doubled], [PARCEL, "doubled"])
+    return pa.RecordBatch.from_arrays([frame.column(PACKED_BATCH), doubled], [PACKED_BATCH, "doubled"])
 
 
 def cut(frames: list[pa.RecordBatch], rows: int) -> list[pa.RecordBatch]:
@@ -36,7 +36,7 @@ def test_however_the_jvm_cuts_the_rows_they_come_together_again(rows: int) -> No
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 100])
-def test_a_look_into_parcels_gives_each_frame_back_with_a_value_for_each_row(rows: int) -> None:
+def test_a_look_into_packed_batches_gives_each_frame_back_with_a_value_for_each_row(rows: int) -> None:
     frames = cut([computed(pack(b, ("n",))) for b in (batch(0, 3), batch(3, 1), batch(4, 5))], rows)
     given = [frames[0].slice(0, 0), *frames, frames[0].slice(0, 0)]
     looked = list(look_into(iter(given), ("doubled",), lambda piece: piece.column("n")))
@@ -45,14 +45,14 @@ def test_a_look_into_parcels_gives_each_frame_back_with_a_value_for_each_row(row
     assert [row for frame, _ in looked for row in frame.column("doubled").to_pylist()] == [2 * n for n in range(9)]
 
 
-def test_a_look_into_parcels_misses_no_row() -> None:
+def test_a_look_into_packed_batches_misses_no_row() -> None:
     rows = computed(pack(batch(0, 3), ("n",)))
     with pytest.raises(Terminal):
         list(look_into(iter([rows.slice(0, 2)]), ("doubled",), lambda piece: piece.column("n")))
 
 
 def test_a_frame_tells_which_records_could_not_be_read() -> None:
-    assert pack(batch(4, 3), ()).column(BROKEN).to_pylist() == [False, True, False]
+    assert pack(batch(4, 3), ()).column(UNREADABLE).to_pylist() == [False, True, False]
 
 
 @pytest.mark.parametrize("kept", [slice(0, 2), slice(1, 3), slice(0, 4)])

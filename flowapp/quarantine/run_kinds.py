@@ -6,8 +6,8 @@ from typing import Any
 
 from flowapp.quarantine.records import rows_of
 from flowapp.quarantine.results import page_results
-from flowapp.runs.models import Purpose, Run
-from flowapp.runs.purposes import OverRows, PurposeSpec
+from flowapp.runs.models import Run, RunKind
+from flowapp.runs.run_kinds import OverRows, RunKindSpec
 from flowapp.web.htmx import HtmxRequest
 from ir.errors import FlowError
 
@@ -18,17 +18,17 @@ def row_results(request: HtmxRequest, run: Run) -> dict[str, Any]:
     if not counted:
         return {}
     result = request.GET.get("result", "")
-    wanted = result if result in counted else None
+    filters = result if result in counted else None
     try:
-        found = page_results(run, result=wanted, cursor=request.GET.get("cursor", ""))
+        found = page_results(run, result=filters, cursor=request.GET.get("cursor", ""))
     except FlowError as error:
         return {"row_results_error": error}
-    return {"row_results": found, "result": wanted}
+    return {"row_results": found, "result": filters}
 
 
 OVER_ROWS = (
-    PurposeSpec(
-        Purpose.REPLAY,
+    RunKindSpec(
+        RunKind.REPLAY,
         "quarantine/run.html",
         "quarantine/_run.html",
         rows=rows_of,
@@ -37,24 +37,24 @@ OVER_ROWS = (
         over_rows=OverRows("Replay of rejected rows", loads=True, decides=True),
         page_context=row_results,
     ),
-    PurposeSpec(
-        Purpose.RECHECK,
+    RunKindSpec(
+        RunKind.RECHECK,
         "quarantine/run.html",
         "quarantine/_run.html",
         rows=rows_of,
         tag="recheck",
-        only_tells=True,
+        changes_nothing=True,
         over_rows=OverRows("Check of rejected rows", lists=True, note="Nothing is loaded or changed."),
     ),
-    PurposeSpec(
-        Purpose.MEND,
+    RunKindSpec(
+        RunKind.FIX,
         "quarantine/run.html",
         "quarantine/_run.html",
         rows=rows_of,
         tag="fix",
-        mends=True,
+        fixes=True,
         over_rows=OverRows("Fix of rejected rows", decides=True, note="Nothing is loaded. Original values are kept."),
     ),
 )
-DECIDED = frozenset(spec.purpose for spec in OVER_ROWS if spec.over_rows and spec.over_rows.decides)
-"""Purposes of runs that do to rejected rows what somebody has decided."""
+DECIDED = frozenset(spec.kind for spec in OVER_ROWS if spec.over_rows and spec.over_rows.decides)
+"""Kinds of runs that carry out a decision about rejected rows."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Unreached:
+class ConnectionFailure:
     """`code` is the last part of a failure's code; `message` begins with what happened, `hint` with what to do."""
 
     code: str
@@ -22,26 +22,28 @@ _EXPIRED, _EARLY, _OTHER_NAME = {10}, {9}, {62, 64}
 _NO_ROUTE = {errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN, errno.EADDRNOTAVAIL}
 
 
-def why_unreached(trouble: BaseException, place: str, *, ended: tuple[type[BaseException], ...] = ()) -> Unreached:
+def describe_connection_failure(
+    trouble: BaseException, place: str, *, ended: tuple[type[BaseException], ...] = ()
+) -> ConnectionFailure:
     """`place` is `host:port`; `ended` are errors by which a client says that the other side broke off. The text of an
     error is never repeated: it may quote what is secret."""
     chain = list(_chain_of(trouble))
-    for kind, tell in _TELLERS:
+    for kind, describe in _DESCRIBERS:
         if (found := next((error for error in chain if isinstance(error, kind)), None)) is not None:
-            return tell(found, place)
+            return describe(found, place)
     if any(isinstance(error, OSError) and error.errno in _NO_ROUTE for error in chain):
-        return Unreached(
+        return ConnectionFailure(
             "no_route",
             f"No network route to {place}.",
             "Check the network of Flow's machine, and whether the host has an address of that kind.",
         )
     if any(isinstance(error, (ConnectionError, EOFError, *ended)) for error in chain):
-        return Unreached(
+        return ConnectionFailure(
             "broke_off",
             f"{place} accepted the connection but sent no valid response.",
             "See its log, and check host, port and encryption.",
         )
-    return Unreached("unreachable", f"{place} could not be reached.", "Check host, port and encryption.")
+    return ConnectionFailure("unreachable", f"{place} could not be reached.", "Check host, port and encryption.")
 
 
 def _chain_of(trouble: BaseException | None) -> Iterator[BaseException]:
@@ -52,7 +54,7 @@ def _chain_of(trouble: BaseException | None) -> Iterator[BaseException]:
         trouble = trouble.__cause__ or trouble.__context__
 
 
-def _certificate(error: BaseException, place: str) -> Unreached:
+def _certificate(error: BaseException, place: str) -> ConnectionFailure:
     number = getattr(error, "verify_code", 0)
     if number in _EXPIRED:
         why, hint = (
@@ -66,49 +68,49 @@ def _certificate(error: BaseException, place: str) -> Unreached:
     else:
         why = "it is not signed by a known authority"
         hint = "Use a certificate of a known authority, and configure the server to send the full chain."
-    return Unreached("certificate", f"The certificate of {place} is not trusted: {why}.", hint)
+    return ConnectionFailure("certificate", f"The certificate of {place} is not trusted: {why}.", hint)
 
 
-def _tls(error: BaseException, place: str) -> Unreached:
+def _tls(error: BaseException, place: str) -> ConnectionFailure:
     if getattr(error, "reason", None) in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "UNKNOWN_PROTOCOL"):
-        return Unreached("no_tls", f"{place} answers without encryption.", "Use the port with TLS.")
-    return Unreached(
+        return ConnectionFailure("no_tls", f"{place} answers without encryption.", "Use the port with TLS.")
+    return ConnectionFailure(
         "tls",
         f"{place} and Flow have no encryption method in common.",
         "Enable TLS 1.2 or 1.3 on the server, and check the port.",
     )
 
 
-def _name(error: BaseException, place: str) -> Unreached:
+def _name(error: BaseException, place: str) -> ConnectionFailure:
     host = place.rpartition(":")[0]
     if isinstance(error, OSError) and error.errno == socket.EAI_AGAIN:
-        return Unreached(
+        return ConnectionFailure(
             "names_silent",
             f"The name {host} could not be resolved because DNS did not respond.",
             "Check DNS on Flow's machine.",
         )
-    return Unreached(
+    return ConnectionFailure(
         "name_unknown",
         f"Unknown host {host}.",
         "Correct the host, or add it to DNS.",
     )
 
 
-def _refused(_: BaseException, place: str) -> Unreached:
-    return Unreached(
+def _refused(_: BaseException, place: str) -> ConnectionFailure:
+    return ConnectionFailure(
         "nothing_listens", f"Connection refused by {place}.", "Start the server, or correct host and port."
     )
 
 
-def _timeout(_: BaseException, place: str) -> Unreached:
-    return Unreached(
+def _timeout(_: BaseException, place: str) -> ConnectionFailure:
+    return ConnectionFailure(
         "timeout",
         f"{place} did not respond in time.",
         "Check that it runs, that no firewall blocks it, and that host and port are correct.",
     )
 
 
-_TELLERS = (
+_DESCRIBERS = (
     (ssl.SSLCertVerificationError, _certificate),
     (ssl.SSLError, _tls),
     (socket.gaierror, _name),

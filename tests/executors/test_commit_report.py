@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from executors.commit_report import add_commit
 from executors.load_record import LoadCommit, LoadCounts, LoadKind, LoadRecord, TableIdentity
-from executors.markers import tell
 from executors.model import RunReport
 
 TABLE = TableIdentity("public", "t", 1)
@@ -13,11 +13,11 @@ ONE_ROW = LoadCounts(staged=1, inserted=1)
 def test_what_a_replay_did_with_its_rows_is_told_by_its_marker() -> None:
     report = RunReport()
     record = LoadRecord(row_results={"loaded": 1, "fails": 2})
-    tell(report, LoadCommit("run", "load", 1, TABLE, kind=LoadKind.REPLAY, counts=ONE_ROW, record=record))
+    add_commit(report, LoadCommit("run", "load", 1, TABLE, kind=LoadKind.REPLAY, counts=ONE_ROW, record=record))
     assert report.row_counts == {"loaded": 1, "fails": 2}
 
 
 def test_a_load_of_files_tells_of_no_rejected_rows() -> None:
     report = RunReport()
-    tell(report, LoadCommit("run", "load", 1, TABLE, counts=ONE_ROW))
+    add_commit(report, LoadCommit("run", "load", 1, TABLE, counts=ONE_ROW))
     assert report.row_counts == {}

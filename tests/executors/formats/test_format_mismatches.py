@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from executors.formats.clues import find_clues, guess_encoding
+from executors.formats.format_mismatches import find_mismatches, guess_encoding
 from ir.formats import Csv, Json, Jsonl, Tsv
 
 GERMAN = "Bestellnr;Kunde;Betrag\n1;Müller;12,50\n2;Jürgen Größe;7,00\n3;Anna;1,99\n"
@@ -31,16 +31,16 @@ FRENCH = "id;nom\n1;Hélène\n2;François « le Grand »\n3;L’œuvre à Noël\
 def test_the_encoding_of_a_text_is_told(text: str, encoding: str, name: str) -> None:
     head = text.encode(encoding)
     assert guess_encoding(head)[1] == name
-    assert find_clues(head, Csv(type="csv", delimiter=";")) == (f"not UTF-8, looks like {name}",)
+    assert find_mismatches(head, Csv(type="csv", delimiter=";")) == (f"not UTF-8, looks like {name}",)
 
 
 def test_bytes_of_no_likely_encoding_are_given_no_name() -> None:
-    assert find_clues(b"id,x\n1,\x81\x8d\x90\x9d\xff\xfe\n", Csv(type="csv")) == ("not UTF-8",)
+    assert find_mismatches(b"id,x\n1,\x81\x8d\x90\x9d\xff\xfe\n", Csv(type="csv")) == ("not UTF-8",)
 
 
 def test_the_configured_encoding_is_named_if_it_is_not_the_file_s() -> None:
     head = "id,name\n1,Ann\u00e9\n".encode("cp1252")
-    assert find_clues(head, Csv(type="csv", encoding="ascii")) == ("not ascii, looks like Windows-1252",)
+    assert find_mismatches(head, Csv(type="csv", encoding="ascii")) == ("not ascii, looks like Windows-1252",)
 
 
 @pytest.mark.parametrize(
@@ -51,35 +51,37 @@ def test_the_configured_encoding_is_named_if_it_is_not_the_file_s() -> None:
 def test_the_delimiter_of_a_file_is_told(delimiter: str, shown: str) -> None:
     head = "id;name;amount\n1;Ann;3\n2;Bob;4\n".replace(";", delimiter).encode()
     configured = Tsv(type="tsv") if delimiter == "," else Csv(type="csv")
-    clues = () if delimiter == configured.delimiter else (f"one column, {shown} looks like the delimiter",)
-    assert find_clues(head, configured) == clues
+    mismatches = () if delimiter == configured.delimiter else (f"one column, {shown} looks like the delimiter",)
+    assert find_mismatches(head, configured) == mismatches
 
 
 def test_a_decimal_comma_does_not_hide_the_delimiter() -> None:
-    assert find_clues(GERMAN.encode(), Csv(type="csv")) == ("one column, ';' looks like the delimiter",)
+    assert find_mismatches(GERMAN.encode(), Csv(type="csv")) == ("one column, ';' looks like the delimiter",)
 
 
 def test_both_faults_of_one_file_are_told() -> None:
-    clues = ("not UTF-8, looks like Windows-1252", "one column, ';' looks like the delimiter")
-    assert find_clues(GERMAN.encode("cp1252"), Csv(type="csv")) == clues
+    mismatches = ("not UTF-8, looks like Windows-1252", "one column, ';' looks like the delimiter")
+    assert find_mismatches(GERMAN.encode("cp1252"), Csv(type="csv")) == mismatches
 
 
 def test_a_delimiter_in_quotes_is_none() -> None:
-    assert find_clues(b'note\n"a;b"\n"c;d"\n', Csv(type="csv")) == ()
+    assert find_mismatches(b'note\n"a;b"\n"c;d"\n', Csv(type="csv")) == ()
 
 
 @pytest.mark.parametrize(
     "head", [b"", b"\n\n", b"id\n1\n2\n", b"id,name\n1,Ann\n", b"\xef\xbb\xbfid,name\n1,\xc3\xa9\n"]
 )
 def test_a_file_that_fits_gives_no_clue(head: bytes) -> None:
-    assert find_clues(head, Csv(type="csv")) == ()
+    assert find_mismatches(head, Csv(type="csv")) == ()
 
 
 def test_a_sign_that_is_cut_at_the_end_of_what_is_read_is_no_clue() -> None:
     line = "1,é\n".encode()
-    assert find_clues(b"id,name\n" + line * 20_000 + line[:-2], Csv(type="csv")) == ()
+    assert find_mismatches(b"id,name\n" + line * 20_000 + line[:-2], Csv(type="csv")) == ()
 
 
 def test_json_files_are_looked_at_too() -> None:
-    assert find_clues('[{"a": "é"}]'.encode("cp1252"), Json(type="json")) == ("not UTF-8, looks like Windows-1252",)
-    assert find_clues(b'[{"a": 1}]\n', Jsonl(type="jsonl"))[0].startswith("a JSON array")
+    assert find_mismatches('[{"a": "é"}]'.encode("cp1252"), Json(type="json")) == (
+        "not UTF-8, looks like Windows-1252",
+    )
+    assert find_mismatches(b'[{"a": 1}]\n', Jsonl(type="jsonl"))[0].startswith("a JSON array")

@@ -1,4 +1,4 @@
-"""Rejected rows as a source: as it gave them once, with what somebody has mended on top. Runs inside Spark's tasks."""
+"""Rejected rows as a source: as it gave them once, with what somebody has fixed on top. Runs inside Spark's tasks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from executors.types import wire_type
 from executors.validation.rows import ESCAPED_KEY, RAW_KEY
 
 PART_ROWS = 1000
-MARKS = frozenset({RAW_KEY, TEXT_KEY, ESCAPED_KEY})
+ROW_FLAGS = frozenset({RAW_KEY, TEXT_KEY, ESCAPED_KEY})
 
 Row = dict[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptPart:
+class RejectsPart:
     """Entries of one table, as (id, place of the origin, record). `end - start` is how many."""
 
     table: TableName
@@ -43,12 +43,12 @@ class KeptPart:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReader:
+class RejectsReader:
     """Reads parts. The load makes sure that no row has changed between its choice and its load."""
 
     encrypted_connection: str
 
-    def read(self, part: KeptPart, fields: Sequence[SourceField]) -> Batches:
+    def read(self, part: RejectsPart, fields: Sequence[SourceField]) -> Batches:
         with connect(decrypt(self.encrypted_connection), autocommit=True) as conn, translate():
             found = _find(conn, part)
         if len(found) != len(part.rows):
@@ -60,7 +60,7 @@ class KeptReader:
         yield batch_of([(seq, record, *found[entry]) for entry, seq, record in part.rows], fields)
 
 
-def _find(conn: Conn, part: KeptPart) -> dict[int, tuple[str, str]]:
+def _find(conn: Conn, part: RejectsPart) -> dict[int, tuple[str, str]]:
     query = sql.SQL('SELECT id, coalesce("fixedRow", row)::text, message FROM {} WHERE id = ANY({}::bigint[])').format(
         identifier_of(part.table), sql.Literal([row[0] for row in part.rows])
     )

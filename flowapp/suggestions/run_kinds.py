@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from flowapp.runs.models import Purpose
-from flowapp.runs.purposes import PurposeSpec
+from flowapp.runs.models import RunKind
+from flowapp.runs.run_kinds import RunKindSpec
 
-SAMPLE = PurposeSpec(
-    Purpose.SAMPLE,
+SAMPLE = RunKindSpec(
+    RunKind.SAMPLE,
     "runs/detail.html",
     "runs/_live.html",
     tag="sample",

@@ -1,4 +1,4 @@
-"""Between two stages of expressions: which rows the rules so far have left, as the sink will judge them."""
+"""Between two stages of expressions: which rows the rules so far have left, as the sink will validate them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from executors.spark.parcels import look_into
+from executors.spark.batch_passthrough import look_into
 from executors.spark.steps import Program, outputs_of, run_programs
 from executors.validation import ValidationPlan, left_by_rules
 
 
 @dataclass(frozen=True, slots=True)
-class SiftTask:
-    """Adds a boolean column, true for the rows that are left, to rows that travel in parcels with the `computed`
-    columns beside them. `programs` finish the columns that the rules of `plan` look at."""
+class ExcludeRejectedTask:
+    """Adds a boolean column, true for the rows that are left, to rows that are passed in packed batches with the
+    `computed` columns beside them. `programs` finish the columns that the rules of `plan` look at."""
 
     plan: ValidationPlan
     programs: tuple[Program, ...]

@@ -15,7 +15,7 @@ from flowapp.runs.models import Run
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RejectTable:
     """The entries of one pipeline in one quarantine table."""
 
     pipeline: str
@@ -27,35 +27,39 @@ class Place:
         return f"{self.pipeline}|{self.connection}|{self.table}"
 
 
-def places_of(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) -> list[Place]:
+def reject_tables_of(workspace: Workspace, pipeline: Pipeline | None, run: Run | None) -> list[RejectTable]:
     """All places in question, without repeats: of a run those of its own version, else those of every version that has
     run, for what it rejected stays where it was put, and of the newest one.
 
     What an older version put behind a connection that was removed since can be reached no more, and is left out.
     """
     if run is not None:
-        return _places(PipelineVersion.objects.filter(runs=run))
+        return _reject_tables(PipelineVersion.objects.filter(runs=run))
     newest, ran = Q(number=F("pipeline__latest_number")), Exists(Run.objects.filter(version=OuterRef("pk")))
     versions = PipelineVersion.objects.filter(workspace=workspace, **({"pipeline": pipeline} if pipeline else {}))
     connections = set(Connection.objects.filter(workspace=workspace).values_list("name", flat=True))
-    older = [place for place in _places(versions.filter(ran).exclude(newest)) if place.connection in connections]
-    return list(dict.fromkeys([*_places(versions.filter(newest)), *older]))
+    older = [
+        reject_table
+        for reject_table in _reject_tables(versions.filter(ran).exclude(newest))
+        if reject_table.connection in connections
+    ]
+    return list(dict.fromkeys([*_reject_tables(versions.filter(newest)), *older]))
 
 
-def places_left(workspace: Workspace) -> list[Place]:
+def orphaned_reject_tables(workspace: Workspace) -> list[RejectTable]:
     """Where pipelines that were deleted have left rejected rows that can be reached."""
     stored = Connection.objects.filter(workspace=workspace).values("name")
     return [
-        Place(pending.slug, pending.connection, TableName.parse(table))
+        RejectTable(pending.slug, pending.connection, TableName.parse(table))
         for pending in PendingCleanup.objects.filter(workspace=workspace, connection__in=stored).order_by("pk")
         for table in pending.quarantines
     ]
 
 
-def _places(versions: QuerySet[PipelineVersion]) -> list[Place]:
+def _reject_tables(versions: QuerySet[PipelineVersion]) -> list[RejectTable]:
     kept = versions.exclude(quarantines=[]).order_by("pipeline__slug")
     return [
-        Place(slug, connection, TableName.parse(table))
+        RejectTable(slug, connection, TableName.parse(table))
         for slug, quarantines in kept.values_list("pipeline__slug", "quarantines").distinct()
         for connection, table in quarantines
     ]

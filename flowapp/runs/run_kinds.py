@@ -1,4 +1,4 @@
-"""What runs are for: one table from purpose to what executes it and where its page is. Apps above add theirs."""
+"""The kinds of run: one table that says how each is executed and which page shows it. Apps above register theirs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
-from executors.api import RunKind, list_steps
+from executors.api import RunKindName, list_steps
 from executors.api import run as run_attempt
 from executors.model import BackupRef, RowsRef, RunJob, RunReport
 from executors.ports import Ports
 from flowapp.registrations import load_registrations
-from flowapp.runs.models import COUNTED, Purpose, Run
+from flowapp.runs.models import COUNTED, Run, RunKind
 from flowapp.web.htmx import HtmxRequest
 
 Engine = Callable[[RunJob, Ports], RunReport]
@@ -36,24 +36,24 @@ class OverRows:
 
 
 @dataclass(frozen=True, slots=True)
-class PurposeSpec:
+class RunKindSpec:
     """`page` is a template, `fragment` the part of it that changes while the run goes on.
 
     `loads` says that it loads what comes from the source: it goes through all nodes, and its success says that the
-    pipeline works again. `tells_effects` says that the result is what a load would change; `backup` gives what a run
+    pipeline works again. `shows_effects` says that the result is what a load would change; `backup` gives what a run
     puts back, `rows` the rejected rows that it is about, `over_rows` how its page speaks of them, and
-    `page_context` what its page shows beside what every run's shows. `mends` says that
-    it computes an expression for them, `only_tells` that it changes nothing anywhere. `tag` marks it in
+    `page_context` what its page shows beside what every run's shows. `fixes` says that
+    it computes an expression for them, `changes_nothing` that it changes nothing anywhere. `tag` marks it in
     lists, and `again` is what the button says that runs the pipeline after it.
     """
 
-    purpose: Purpose
+    kind: RunKind
     page: str
     fragment: str
     loads: bool = False
-    tells_effects: bool = False
-    mends: bool = False
-    only_tells: bool = False
+    shows_effects: bool = False
+    fixes: bool = False
+    changes_nothing: bool = False
     tag: str = ""
     again: str = "Run again"
     backup: Callable[[Run], BackupRef | None] = lambda run: None
@@ -64,57 +64,57 @@ class PurposeSpec:
     @property
     def counts(self) -> bool:
         """Whether it counts as a run of its pipeline."""
-        return self.purpose in COUNTED
+        return self.kind in COUNTED
 
     @property
-    def kind(self) -> RunKind:
-        """What `executors` calls it."""
-        return cast("RunKind", self.purpose.value)
+    def name(self) -> RunKindName:
+        """The kind's name in `executors`."""
+        return cast("RunKindName", self.kind.value)
 
     @property
     def engine(self) -> Engine:
-        return partial(run_attempt, self.kind)
+        return partial(run_attempt, self.name)
 
     @property
     def runs_post_hooks(self) -> bool:
-        return any(step.name == "post_hooks" for step in list_steps(self.kind))
+        return any(step.name == "post_hooks" for step in list_steps(self.name))
 
 
 _SPECS = (
-    PurposeSpec(
-        Purpose.LOAD,
+    RunKindSpec(
+        RunKind.LOAD,
         "runs/detail.html",
         "runs/_live.html",
         loads=True,
     ),
-    PurposeSpec(
-        Purpose.PREVIEW,
+    RunKindSpec(
+        RunKind.PREVIEW,
         "runs/preview.html",
         "runs/_preview.html",
-        tells_effects=True,
+        shows_effects=True,
     ),
 )
-_PURPOSES: dict[Purpose, PurposeSpec] = {}
-LOADS = (Purpose.LOAD,)
-"""Purposes of runs that load what comes from the source."""
+_RUN_KINDS: dict[RunKind, RunKindSpec] = {}
+LOADS = (RunKind.LOAD,)
+"""Kinds that load what comes from the source."""
 
 
-def register(*specs: PurposeSpec) -> None:
-    """Let runs be for these. Raises ValueError for a purpose that is taken."""
+def register(*specs: RunKindSpec) -> None:
+    """Add kinds of run. Raises ValueError for a kind that is registered already."""
     for spec in specs:
-        if spec.purpose in _PURPOSES:
-            raise ValueError(f"There are runs for {spec.purpose} already.")
-        _PURPOSES[spec.purpose] = spec
+        if spec.kind in _RUN_KINDS:
+            raise ValueError(f"The kind {spec.kind} is registered already.")
+        _RUN_KINDS[spec.kind] = spec
 
 
 register(*_SPECS)
 
 
-def spec_of(purpose: str) -> PurposeSpec:
-    """Raises ValueError for what is no purpose."""
+def spec_of(kind: str) -> RunKindSpec:
+    """Raises ValueError for an unknown kind."""
     load_registrations()
-    return _PURPOSES[Purpose(purpose)]
+    return _RUN_KINDS[RunKind(kind)]
 
 
-def purpose_of(run: Run) -> PurposeSpec:
-    return spec_of(run.purpose)
+def run_kind_of(run: Run) -> RunKindSpec:
+    return spec_of(run.kind)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from executors.model import RunReport
-from flowapp.quarantine.journal import list_journal
+from flowapp.quarantine.audit_log import list_audit_log
 from flowapp.quarantine.records import note_decision, note_sent
 from flowapp.runs.holds import Decider
 from flowapp.runs.models import Run, State, Trigger
@@ -26,8 +26,8 @@ def ended(pipeline, action: str, asked: int, counts: dict[str, int], state: str 
 
 
 def newest(workspace) -> tuple[int | None, ...]:
-    line = list_journal(workspace, 1)[0]
-    return line.asked, line.done, line.kept_back, line.left_out
+    line = list_audit_log(workspace, 1)[0]
+    return line.asked, line.done, line.not_loaded, line.excluded
 
 
 def test_a_replay_tells_what_it_loaded_kept_back_and_left_out(alices, orders):
@@ -35,8 +35,8 @@ def test_a_replay_tells_what_it_loaded_kept_back_and_left_out(alices, orders):
     assert newest(alices) == (8, 0, 6, 2)
 
 
-def test_what_a_mend_did_is_known_after_its_run_is_gone(alices, orders):
-    ended(orders, "mend", 8, {"mended": 7, "changed": 1}).delete()
+def test_what_a_fix_did_is_known_after_its_run_is_gone(alices, orders):
+    ended(orders, "fix", 8, {"fixed": 7, "changed": 1}).delete()
     assert newest(alices) == (8, 7, 0, 1)
 
 
@@ -44,7 +44,7 @@ def test_what_a_mend_did_is_known_after_its_run_is_gone(alices, orders):
 def test_a_run_that_has_not_done_it_says_its_state_instead(alices, orders, state):
     ended(orders, "replay", 8, {"already": 2}, state)
     assert newest(alices) == (8, None, None, None)
-    assert list_journal(alices, 1)[0].state == state
+    assert list_audit_log(alices, 1)[0].state == state
 
 
 def test_the_page_says_what_was_done_and_what_broke_off(as_, alices, orders):

@@ -14,7 +14,7 @@ from executors.target_counts import counted_twice, nodes_of, rules_of
 from ir.words import counted
 
 
-def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
+def add_commit(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
     """Add what a commit did to a run's report; returns the nodes that are new there."""
     record, counts, target = commit.record, commit.counts, commit.node_report
     before = list(report.nodes)
@@ -32,7 +32,7 @@ def tell(report: RunReport, commit: LoadCommit) -> list[NodeReport]:
             *older_warnings(commit.node, counts.older),
             *known_warnings(commit.node, counts.differing, counts.doubtful),
             *ahead_warnings(commit.node, counts.ahead),
-            *behind_warnings(commit.node, counts.below_bound, commit.files_done),
+            *below_warnings(commit.node, counts.below_bound, commit.files_done),
             *_restore_warnings(commit),
         ],
     )
@@ -87,17 +87,17 @@ def check_warnings(checks: Iterable[CheckReport]) -> list[RunWarning]:
     ]
 
 
-def behind_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarning]:
+def below_warnings(node: str, below: int, units: Sequence[str]) -> list[RunWarning]:
     """Rows below the bound of an incremental load, where they come from load units; a database sends such rows as a
     matter of course."""
     if not below or not units:
         return []
     return [
         RunWarning(
-            "rows.behind_mark",
+            "rows.below_watermark",
             node,
-            f"Below the mark, and so not loaded: {counted(below, 'row')}. If they are late, set the mark back and load "
-            "the files again; a watermarkLag takes late rows in from now on.",
+            f"{counted(below, 'row')} below the watermark were not loaded. If they are late, set the watermark back "
+            "and load the files again. A watermarkLag lets later loads include late rows.",
         )
     ]
 
@@ -122,7 +122,7 @@ def known_warnings(node: str, differing: int, doubtful: int) -> list[RunWarning]
 
 
 def ahead_warnings(node: str, ahead: int) -> list[RunWarning]:
-    """Rows of an incremental load that its mark does not follow."""
+    """Rows of an incremental load that its watermark does not follow."""
     if not ahead:
         return []
     text = (

@@ -10,8 +10,8 @@ from uuid import UUID
 from flowapp.accounts.models import Workspace
 from flowapp.quarantine.selectors import EntryFilter
 from flowapp.runs.models import RuleCount, Run
-from flowapp.runs.purposes import LOADS
 from flowapp.runs.rule_names import rule_name
+from flowapp.runs.run_kinds import LOADS
 
 NEWEST_RUNS = 200
 """Runs that are looked at, so that the boxes are as quick after a million runs. Rules that only older ones know are
@@ -27,20 +27,20 @@ class KnownRule:
     field: str | None
 
 
-def known_rules(workspace: Workspace, wanted: EntryFilter) -> list[KnownRule]:
+def known_rules(workspace: Workspace, filters: EntryFilter) -> list[KnownRule]:
     """The violated rules of the run in question, or of the newest runs of the pipeline or the workspace, by name."""
-    counted = RuleCount.objects.filter(workspace=workspace, run__in=_runs(workspace, wanted), violations__gt=0)
+    counted = RuleCount.objects.filter(workspace=workspace, run__in=_runs(workspace, filters), violations__gt=0)
     found = counted.values_list("rule", "type", "field").distinct()
     rules = {KnownRule(rule, rule_name(rule, kind, field), field) for rule, kind, field in found}
     return sorted(rules, key=lambda known: (known.name, known.rule, known.field or ""))
 
 
-def _runs(workspace: Workspace, wanted: EntryFilter) -> list[UUID]:
-    if wanted.run is not None:
-        return [wanted.run.pk]
-    runs = Run.objects.filter(workspace=workspace, purpose__in=LOADS)
-    if wanted.pipeline is not None:
-        runs = runs.filter(pipeline=wanted.pipeline)
+def _runs(workspace: Workspace, filters: EntryFilter) -> list[UUID]:
+    if filters.run is not None:
+        return [filters.run.pk]
+    runs = Run.objects.filter(workspace=workspace, kind__in=LOADS)
+    if filters.pipeline is not None:
+        runs = runs.filter(pipeline=filters.pipeline)
     return list(runs.order_by("-queued_at", "id").values_list("pk", flat=True)[:NEWEST_RUNS])
 
 
@@ -56,10 +56,10 @@ def fields_of(rules: Iterable[KnownRule]) -> list[str]:
     return sorted({known.field for known in rules if known.field})
 
 
-def other_fields(rules: Sequence[KnownRule], wanted: EntryFilter) -> list[str]:
+def other_fields(rules: Sequence[KnownRule], filters: EntryFilter) -> list[str]:
     """The fields that the wanted rule is about, where the wanted field is none of them. Nothing is both then, and
     finding that out would take a walk through every entry of the rule."""
-    if wanted.rule is None or wanted.field is None:
+    if filters.rule is None or filters.field is None:
         return []
-    about = {known.field for known in rules if known.rule == wanted.rule}
-    return sorted(field or "no single field" for field in about) if wanted.field not in about else []
+    about = {known.field for known in rules if known.rule == filters.rule}
+    return sorted(field or "no single field" for field in about) if filters.field not in about else []

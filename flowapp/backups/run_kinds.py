@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from flowapp.backups.records import restored_by
-from flowapp.runs.models import Purpose
-from flowapp.runs.purposes import PurposeSpec
+from flowapp.runs.models import RunKind
+from flowapp.runs.run_kinds import RunKindSpec
 
-RESTORE = PurposeSpec(
-    Purpose.RESTORE,
+RESTORE = RunKindSpec(
+    RunKind.RESTORE,
     "runs/detail.html",
     "runs/_live.html",
     backup=restored_by,

@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 from executors.errors import ExpressionFailed, Terminal
 from executors.grammar import canonical_text
 from executors.reading import Part, Reading
+from executors.spark.batch_passthrough import UnpackTask
 from executors.spark.columns import compile_path
 from executors.spark.compiled import Compiled
 from executors.spark.errors import translate
 from executors.spark.first_failing import FirstFailing
 from executors.spark.jobs import frame_of_numbers, map_task, run_job
 from executors.spark.one_pass import MOST_TASKS, frame_of_rows
-from executors.spark.parcels import UnpackTask
 from executors.spark.reader import ReadTask, group_parts
 from executors.spark.session import RunSession
 from executors.spark.steps import Program, run_programs
@@ -33,7 +33,7 @@ Values = dict[tuple[int, int], str | None]
 
 MOST_BYTES = 1 << 20
 """Of values that are held at once."""
-TOO_MUCH = "mend.too_much"
+TOO_MUCH = "fix.too_much"
 
 
 def evaluate(session: RunSession, path: Path, reading: Reading, column: str) -> Iterator[Values]:
@@ -41,7 +41,7 @@ def evaluate(session: RunSession, path: Path, reading: Reading, column: str) -> 
     `MOST_BYTES` of values are held.
 
     Raises what `compile_path` raises, Cancelled once the run is interrupted, ExpressionFailed where a value cannot be
-    computed, and Terminal `mend.too_much` where the values of rows that are read in one go are more than that.
+    computed, and Terminal `fix.too_much` where the values of rows that are read in one go are more than that.
     """
     evaluation = _Evaluation(session, path, reading, column, compile_path(session, path, reading.fields))
     for first in range(0, len(reading.parts), MOST_TASKS):
@@ -81,7 +81,7 @@ class _Evaluation:
         except ExpressionFailed as failure:
             names = {origin.seq: origin.name for origin in self.reading.origins}
             first = FirstFailing(self.session, reader, frames, node, compiled.expressions, names)
-            raise first.tell(failure) from None
+            raise first.locate(failure) from None
         return {(row["file"], row["record"]): row["value"] for row in rows}
 
 

@@ -1,4 +1,4 @@
-"""Which targets of a pipeline follow a mark, and whose mark each of them is."""
+"""Which targets of a pipeline follow a watermark, and whose watermark each of them is."""
 
 from __future__ import annotations
 
@@ -14,37 +14,41 @@ from ir.nodes import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A target that follows a mark."""
+class WatermarkTarget:
+    """A target that follows a watermark."""
 
     pipeline: Pipeline
-    target: Target
+    node: Target
 
     @property
     def key(self) -> WatermarkKey:
-        table = TableName(self.target.schema_, self.target.table)
+        table = TableName(self.node.schema_, self.node.table)
         return WatermarkKey(str(self.pipeline.workspace_id), self.pipeline.slug, table)
 
     @property
     def column(self) -> str:
-        return str(self.target.watermark_column)
+        return str(self.node.watermark_column)
 
 
-def places_of(pipeline: Pipeline) -> list[Place]:
-    """The targets that follow a mark, by the newest version; none before the first save."""
+def list_watermark_targets(pipeline: Pipeline) -> list[WatermarkTarget]:
+    """The targets that follow a watermark, by the newest version; none before the first save."""
     if not pipeline.latest_number:
         return []
     document = read_document(get_version(pipeline).document)
-    return [Place(pipeline, target) for target in document.targets() if load_mode(target.load_mode).keeps_watermark]
+    return [
+        WatermarkTarget(pipeline, target)
+        for target in document.targets()
+        if load_mode(target.load_mode).keeps_watermark
+    ]
 
 
-def place_of(pipeline: Pipeline, node: str) -> Place:
+def find_watermark_target(pipeline: Pipeline, node: str) -> WatermarkTarget:
     """Raises FlowError `watermark.unknown`."""
-    places = places_of(pipeline)
-    for place in places:
-        if place.target.id == node:
-            return place
-    known = ", ".join(place.target.id for place in places) or "none"
+    targets = list_watermark_targets(pipeline)
+    for target in targets:
+        if target.node.id == node:
+            return target
+    known = ", ".join(target.node.id for target in targets) or "none"
     raise FlowError(
         "watermark.unknown",
         f"Pipeline {pipeline.slug!r} has no target {node!r} with a watermark in its newest version.",

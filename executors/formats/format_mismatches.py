@@ -40,42 +40,42 @@ _LIKELY = (
 _LEAST_SHARE = 0.9
 
 
-def find_clues(head: bytes, fmt: Any) -> tuple[str, ...]:
+def find_mismatches(head: bytes, fmt: Any) -> tuple[str, ...]:
     """In words that go on from `It is` or stand alone, such as `not UTF-8, looks like Windows-1252`."""
     encoding = getattr(fmt, "encoding", "utf-8")
     head = _whole_lines(head)
-    text, clues = _text(head, encoding), []
+    text, mismatches = _text(head, encoding), []
     if text is None:
         name, looks = guess_encoding(head)
-        clues.append(f"not {_shown(encoding)}{f', looks like {looks}' if looks else ''}")
+        mismatches.append(f"not {_shown(encoding)}{f', looks like {looks}' if looks else ''}")
         text = head.decode(name or "latin-1", "replace")
     if isinstance(fmt, Delimited):
-        clues += _delimiter_clues(text, fmt)
+        mismatches += _delimiter_mismatches(text, fmt)
     elif isinstance(fmt, Jsonl) and text.lstrip().startswith("["):
-        clues.append("a JSON array (format json), not one object per line")
-    return tuple(clues)
+        mismatches.append("a JSON array (format json), not one object per line")
+    return tuple(mismatches)
 
 
-def clues_of(files: Iterable[SourceFile], fmt: Any, store: FileStore) -> tuple[str, ...]:
-    """The clues in some files of a format, each once; none where the files are gone, or no text."""
+def mismatches_of(files: Iterable[SourceFile], fmt: Any, store: FileStore) -> tuple[str, ...]:
+    """The mismatches in some files of a format, each once; none where the files are gone, or no text."""
     found: dict[str, None] = {}
     if isinstance(fmt, Delimited | Json | Jsonl):
         for file in islice(files, _FILES):
             with suppress(Failure):
-                found |= dict.fromkeys(find_clues(first_bytes(file, HEAD_BYTES, store), fmt))
+                found |= dict.fromkeys(find_mismatches(first_bytes(file, HEAD_BYTES, store), fmt))
     return tuple(found)
 
 
 @contextmanager
-def blaming_settings(clues: Sequence[str]) -> Iterator[None]:
-    """What is refused within is refused for the format's settings, where there are clues; the file itself may be fine,
-    and stays where it is."""
+def blaming_settings(mismatches: Sequence[str]) -> Iterator[None]:
+    """Attribute refusals within the block to the format's settings if there are mismatches: the file itself may be
+    valid, so it stays where it is."""
     try:
         yield
     except InvalidContent as refusal:
-        if not clues:
+        if not mismatches:
             raise
-        message = f"{refusal.message} The format's settings may be wrong: {'; '.join(clues)}."
+        message = f"{refusal.message} The format's settings may be wrong: {'; '.join(mismatches)}."
         raise Terminal(refusal.code, message, hint=SETTINGS_HINT) from refusal
 
 
@@ -137,7 +137,7 @@ def _shown(encoding: str) -> str:
     return encoding.upper() if encoding.lower().startswith("utf") else encoding
 
 
-def _delimiter_clues(text: str, fmt: Delimited) -> list[str]:
+def _delimiter_mismatches(text: str, fmt: Delimited) -> list[str]:
     header = _widths(text, fmt.delimiter, fmt.quote)[:1]
     if header != [1]:
         return []

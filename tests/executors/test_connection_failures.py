@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from executors.hooks.posting import place_of
-from executors.unreached import why_unreached
+from executors.connection_failures import describe_connection_failure
+from executors.hooks.posting import host_and_port
 from tests.receivers import make_certificates, receiving
 
 
@@ -40,8 +40,8 @@ def hanging_up() -> Iterator[int]:
         thread.join(5)
 
 
-def told(trouble: BaseException) -> tuple[str, str]:
-    why = why_unreached(trouble, "mx.example:25", ended=(smtplib.SMTPException,))
+def reported(trouble: BaseException) -> tuple[str, str]:
+    why = describe_connection_failure(trouble, "mx.example:25", ended=(smtplib.SMTPException,))
     assert why.hint
     assert type(trouble).__name__ not in why.message + why.hint
     return why.code, why.message
@@ -53,7 +53,7 @@ def test_nobody_listens_is_told_through_the_errors_of_a_client():
         refused = trouble_of(lambda: socket.create_connection(nobody.getsockname(), timeout=5))
     outer = RuntimeError("https://mx.example/T0KEN")
     outer.__cause__ = refused
-    assert told(outer) == ("nothing_listens", "Connection refused by mx.example:25.")
+    assert reported(outer) == ("nothing_listens", "Connection refused by mx.example:25.")
 
 
 def test_certificates_are_told_by_what_is_wrong_with_them(tmp_path: Path):
@@ -61,29 +61,29 @@ def test_certificates_are_told_by_what_is_wrong_with_them(tmp_path: Path):
     with receiving(certificates) as server:
         unknown = trouble_of(lambda: connect_tls(server.port, "hooks.example"))
         other = trouble_of(lambda: connect_tls(server.port, "mx.example", certificates.ca))
-    assert told(unknown) == (
+    assert reported(unknown) == (
         "certificate",
         "The certificate of mx.example:25 is not trusted: it is not signed by a known authority.",
     )
-    assert told(other)[1].endswith("not trusted: it is for another name.")
+    assert reported(other)[1].endswith("not trusted: it is for another name.")
 
 
 @pytest.mark.parametrize(("number", "words"), [(10, "it has expired."), (9, "it is not valid yet.")])
 def test_a_certificate_out_of_its_time_is_told_so(number: int, words: str):
     error = ssl.SSLCertVerificationError("certificate verify failed")
     error.verify_code = number
-    assert told(error)[1].endswith(words)
+    assert reported(error)[1].endswith(words)
 
 
 def test_a_server_without_encryption_is_told():
     with receiving(None) as server:
         error = trouble_of(lambda: connect_tls(server.port, "hooks.example"))
-    assert told(error) == ("no_tls", "mx.example:25 answers without encryption.")
+    assert reported(error) == ("no_tls", "mx.example:25 answers without encryption.")
 
 
 def test_a_connection_that_ends_early_is_told():
     with hanging_up() as port:
-        assert told(trouble_of(lambda: smtplib.SMTP("127.0.0.1", port, timeout=5)))[0] == "broke_off"
+        assert reported(trouble_of(lambda: smtplib.SMTP("127.0.0.1", port, timeout=5)))[0] == "broke_off"
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_connection_that_ends_early_is_told():
     ],
 )
 def test_each_trouble_has_a_code_of_its_own(trouble: BaseException, code: str):
-    assert told(trouble)[0] == code
+    assert reported(trouble)[0] == code
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_each_trouble_has_a_code_of_its_own(trouble: BaseException, code: str):
     ],
 )
 def test_nothing_of_an_address_is_told_but_host_and_port(url: str, place: str):
-    assert place_of(url) == place
+    assert host_and_port(url) == place

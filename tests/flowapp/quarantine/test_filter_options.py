@@ -1,11 +1,11 @@
-"""The boxes that narrow rejected rows down: by rule, field and day, kept in the address."""
+"""The boxes that entry_query_of rejected rows down: by rule, field and day, kept in the address."""
 
 from __future__ import annotations
 
 import pytest
 from django.utils import timezone
 
-from flowapp.quarantine.selectors import EntryFilter, narrow
+from flowapp.quarantine.selectors import EntryFilter, entry_query_of
 from flowapp.runs.models import RuleCount, Run, Trigger
 from flowapp.runs.services import queue_run
 from ir.errors import FlowError
@@ -46,9 +46,9 @@ def test_the_boxes_offer_what_recent_runs_have_counted(as_, two_rules):
     assert 'type="date" name="day"' in page
 
 
-def test_what_the_boxes_say_is_in_the_address_and_an_empty_one_narrows_nothing(as_, two_rules):
+def test_filters_are_in_the_address_and_an_empty_one_filters_nothing(as_, two_rules):
     client, day = as_("viewer"), f"{timezone.localdate():%Y-%m-%d}"
-    answer = client.get(f"{ROWS}?narrow=1&pipeline=orders&status=open&rule=&field=name&day={day}&search=&cursor=abc")
+    answer = client.get(f"{ROWS}?filter=1&pipeline=orders&status=open&rule=&field=name&day={day}&search=&cursor=abc")
     assert answer["Location"] == f"{ROWS}?pipeline=orders&status=open&field=name&day={day}"
     found = words(client.get(answer["Location"]))
     assert "violates named " in found
@@ -69,17 +69,17 @@ def test_of_a_day_only_runs_are_looked_into_that_have_rejected_such_rows(alices,
         violations=1,
     )
     day = timezone.localdate()
-    assert len(narrow(alices, EntryFilter(pipeline=orders, day=day)).runs) == 2
-    assert narrow(alices, EntryFilter(pipeline=orders, day=day, rule="other")).runs == (str(other.pk),)
-    assert narrow(alices, EntryFilter(pipeline=orders, day=day, field="name")).runs == (str(two_rules.pk),)
-    assert narrow(alices, EntryFilter(pipeline=orders, day=day, rule="other", field="name")).runs == ()
+    assert len(entry_query_of(alices, EntryFilter(pipeline=orders, day=day)).runs) == 2
+    assert entry_query_of(alices, EntryFilter(pipeline=orders, day=day, rule="other")).runs == (str(other.pk),)
+    assert entry_query_of(alices, EntryFilter(pipeline=orders, day=day, field="name")).runs == (str(two_rules.pk),)
+    assert entry_query_of(alices, EntryFilter(pipeline=orders, day=day, rule="other", field="name")).runs == ()
     monkeypatch.setattr("flowapp.quarantine.selectors.MOST_RUNS_OF_A_DAY", 1)
     with pytest.raises(FlowError, match=r"errors\.too_many_runs"):
-        narrow(alices, EntryFilter(pipeline=orders, day=day))
+        entry_query_of(alices, EntryFilter(pipeline=orders, day=day))
 
 
 def test_a_rule_and_another_rules_field_are_not_looked_for(as_, two_rules, monkeypatch):
-    monkeypatch.setattr("flowapp.quarantine.views.page_wanted", lambda *args, **more: pytest.fail("it was asked for"))
+    monkeypatch.setattr("flowapp.quarantine.views.page_filtered", lambda *args, **more: pytest.fail("it was asked for"))
     answer = as_("viewer").get(f"{ROWS}?pipeline=orders&rule={MADE_UP}&field=name")
     assert "The rule email on contact checks contact" in words(answer)
     assert f'href="?pipeline=orders&amp;rule={MADE_UP}">Rows of this rule' in answer.content.decode()

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from flowapp.accounts.models import Workspace
 from flowapp.quarantine.models import RowDecision
-from flowapp.quarantine.purposes import DECIDED
 from flowapp.quarantine.records import BECAME, BROKE_OFF, LEFT
+from flowapp.quarantine.run_kinds import DECIDED
 from flowapp.runs.models import LOADED
 
-DONE = frozenset({"loaded", "mended"})
-KEPT_BACK = frozenset({"fails", "exists", "older", "read_again", "filtered"})
+DONE = frozenset({"loaded", "fixed"})
+NOT_LOADED = frozenset({"fails", "exists", "older", "read_again", "filtered"})
 """What a run says of rows that it took and did not load; all else it left out."""
 OF_ENTRIES = frozenset({"export", "purge"})
 OF_NO_ROWS = frozenset({"retention"})
@@ -27,15 +27,15 @@ class Line:
     decision: RowDecision
     asked: int | None = None
     done: int | None = None
-    kept_back: int | None = None
-    left_out: int | None = None
+    not_loaded: int | None = None
+    excluded: int | None = None
     of_entries: bool = False
     state: str = ""
     broke_off: bool = False
     goes_on: bool = False
 
 
-def list_journal(workspace: Workspace, most: int) -> list[Line]:
+def list_audit_log(workspace: Workspace, most: int) -> list[Line]:
     """The newest decisions first."""
     decisions = RowDecision.objects.filter(workspace=workspace).select_related("pipeline", "run")
     return [_line(decision) for decision in decisions.order_by("-at", "id")[:most]]
@@ -50,8 +50,8 @@ def _line(decision: RowDecision) -> Line:
         return Line(decision, done=done, of_entries=True, broke_off=broke_off, goes_on=goes_on)
     if decision.action in DECIDED:
         return _line_of_run(decision)
-    asked = decision.rows + decision.left_out
-    return Line(decision, asked=asked, done=decision.rows, left_out=decision.left_out)
+    asked = decision.rows + decision.excluded
+    return Line(decision, asked=asked, done=decision.rows, excluded=decision.excluded)
 
 
 def _line_of_run(decision: RowDecision) -> Line:
@@ -63,9 +63,9 @@ def _line_of_run(decision: RowDecision) -> Line:
         counts = run.stored_report.row_results if run is not None else {}
     if not counts:
         return Line(decision, asked=decision.rows)
-    done, kept_back = _sum(counts, DONE), _sum(counts, KEPT_BACK)
-    left_out = sum(counts.values()) - done - kept_back
-    return Line(decision, asked=decision.rows, done=done, kept_back=kept_back, left_out=left_out)
+    done, not_loaded = _sum(counts, DONE), _sum(counts, NOT_LOADED)
+    excluded = sum(counts.values()) - done - not_loaded
+    return Line(decision, asked=decision.rows, done=done, not_loaded=not_loaded, excluded=excluded)
 
 
 def _sum(counts: Mapping[str, int], results: frozenset[str]) -> int:

@@ -1,8 +1,8 @@
-"""Batches that pass through the JVM unopened, so that only what expressions look at is taken apart into rows there.
+"""Passing whole batches through the JVM, so that Spark decodes only the columns that expressions read.
 
-The first row of every batch carries the whole batch as one value; the rows beside it carry the columns that expressions
-need. No stage drops or adds rows, and those that move rows bring them back in order by BATCH and ROW, so the sink can
-put both together again.
+The first row of every batch holds the serialized batch in one binary column. All rows hold the columns that expressions
+read. No stage drops or adds rows, and stages that move rows restore the order by BATCH and ROW, so that the sink can
+join computed columns to the original batch.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from executors.validation import BAD, FILE, RECORD
 if TYPE_CHECKING:
     from executors.spark.jobs import Task
 
-PARCEL, BROKEN = "_flow_parcel", "_flow_broken"
-"""The batch, NULL but in its first row; and whether the row's record could not be read."""
+PACKED_BATCH, UNREADABLE = "_flow_packed_batch", "_flow_unreadable"
+"""The serialized batch, NULL in all rows but its first; and whether the row's record could not be read."""
 BATCH, ROW = "_flow_batch", "_flow_row"
-PLACES = (BATCH, ROW, FILE, RECORD)
-"""Where a row stands: its place among the rows that travel, and the one in its source."""
+POSITIONS = (BATCH, ROW, FILE, RECORD)
+"""The position of a row: in its batch, and in its source."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackTask:
-    """Reads a task's splits into parcels, with the needed columns beside them. `tells_places` adds those of PLACES."""
+    """Reads a task's splits and packs each batch. The columns in `needed` stay readable; so do those of POSITIONS if
+    `with_positions` is set."""
 
     reader: ReadTask
     needed: tuple[str, ...]
-    tells_places: bool = False
+    with_positions: bool = False
 
     def __call__(self, numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for groups in numbers:
@@ -49,12 +50,12 @@ class PackTask:
             for number, batch in enumerate(batch for batch in batches if batch.num_rows):
                 packed = pack(batch, self.needed)
                 # The same number whenever the task is done again: Spark may ask anew for a part of what it has sent.
-                yield _placed(packed, batch, group << 32 | number) if self.tells_places else packed
+                yield _with_positions(packed, batch, group << 32 | number) if self.with_positions else packed
 
 
 @dataclass(frozen=True, slots=True)
 class UnpackTask:
-    """Puts the `computed` columns beside the parcels' own and hands the rows to the sink."""
+    """Unpacks batches, appends the `computed` columns and passes the rows to the sink."""
 
     sink: Task
     computed: tuple[str, ...]
@@ -64,14 +65,14 @@ class UnpackTask:
 
 
 def pack(batch: pa.RecordBatch, needed: tuple[str, ...]) -> pa.RecordBatch:
-    """A batch of at least one row as rows of parcel, broken flag and needed columns."""
+    """A batch of at least one row as rows of packed batch, unreadable flag and needed columns."""
     out = pa.BufferOutputStream()
     with pa.ipc.new_stream(out, batch.schema) as stream:
         stream.write_batch(batch)
     first = pa.array([out.getvalue().to_pybytes()], pa.binary())
-    parcel = pa.concat_arrays([first, pa.nulls(batch.num_rows - 1, pa.binary())])
-    arrays = [parcel, pc.is_valid(batch.column(BAD)), *(batch.column(name) for name in needed)]
-    return pa.RecordBatch.from_arrays(arrays, [PARCEL, BROKEN, *needed])
+    packed_batch = pa.concat_arrays([first, pa.nulls(batch.num_rows - 1, pa.binary())])
+    arrays = [packed_batch, pc.is_valid(batch.column(BAD)), *(batch.column(name) for name in needed)]
+    return pa.RecordBatch.from_arrays(arrays, [PACKED_BATCH, UNREADABLE, *needed])
 
 
 def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
@@ -82,9 +83,9 @@ def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Itera
     batch, done = None, 0
     for frame in frames:
         for piece in _pieces(frame):
-            if piece.column(PARCEL)[0].is_valid:
+            if piece.column(PACKED_BATCH)[0].is_valid:
                 _require_all(batch, done)
-                batch, done = _open(piece.column(PARCEL)[0]), 0
+                batch, done = _open(piece.column(PACKED_BATCH)[0]), 0
             if batch is None or done + piece.num_rows > batch.num_rows:
                 raise _rows_lost()
             own = batch.slice(done, piece.num_rows)
@@ -95,20 +96,23 @@ def unpack(frames: Iterator[pa.RecordBatch], computed: tuple[str, ...]) -> Itera
     _require_all(batch, done)
 
 
-def _placed(packed: pa.RecordBatch, batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
-    places = [
+def _with_positions(packed: pa.RecordBatch, batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
+    positions = [
         pa.repeat(pa.scalar(number, pa.int64()), batch.num_rows),
         pa.array(range(batch.num_rows), pa.int32()),
         batch.column(FILE),
         batch.column(RECORD),
     ]
-    return pa.RecordBatch.from_arrays([*packed.columns, *places], [*packed.schema.names, *PLACES])
+    return pa.RecordBatch.from_arrays([*packed.columns, *positions], [*packed.schema.names, *POSITIONS])
 
 
 def look_into(
     frames: Iterator[pa.RecordBatch], computed: tuple[str, ...], look: Callable[[pa.RecordBatch], pa.Array]
 ) -> Iterator[tuple[pa.RecordBatch, pa.Array]]:
-    """Each frame as it came, with what `look` says of its rows unpacked: one value a row. Raises as `unpack` does."""
+    """Each frame unchanged, with the result of `look` for its unpacked rows: one value per row.
+
+    Raises what `unpack` raises.
+    """
     waiting: deque[pa.RecordBatch] = deque()
 
     def noted() -> Iterator[pa.RecordBatch]:
@@ -126,14 +130,14 @@ def look_into(
 
 
 def _pieces(frame: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The rows of a frame's batch, cut before every parcel."""
-    starts = pc.indices_nonzero(pc.is_valid(frame.column(PARCEL))).to_pylist()
+    """The rows of a frame's batch, cut before every packed batch."""
+    starts = pc.indices_nonzero(pc.is_valid(frame.column(PACKED_BATCH))).to_pylist()
     cuts = sorted({0, *starts, frame.num_rows})
     return (frame.slice(start, end - start) for start, end in pairwise(cuts))
 
 
-def _open(parcel: pa.BinaryScalar) -> pa.RecordBatch:
-    with pa.ipc.open_stream(parcel.as_buffer()) as stream:
+def _open(packed_batch: pa.BinaryScalar) -> pa.RecordBatch:
+    with pa.ipc.open_stream(packed_batch.as_buffer()) as stream:
         return stream.read_next_batch()
 
 
@@ -145,6 +149,6 @@ def _require_all(batch: pa.RecordBatch | None, done: int) -> None:
 def _rows_lost() -> Terminal:
     return Terminal(
         "rows.lost",
-        "Rows that were read did not arrive where they are judged.",
+        "Some rows that were read did not reach validation.",
         hint="Nothing was loaded. Please report this with the pipeline.",
     )
