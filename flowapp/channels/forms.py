@@ -29,7 +29,7 @@ class FilterForm(StyledForm):
     """Which alerts a channel tells."""
 
     severity = forms.ChoiceField(
-        label="Tell",
+        label="Severity",
         choices=[(Severity.WARNING, "warnings and errors"), (Severity.ERROR, "errors only")],
     )
     kinds = forms.MultipleChoiceField(

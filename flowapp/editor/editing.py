@@ -48,7 +48,7 @@ from ir.types import SIMPLE_TYPES
 
 TABS = (
     ("visual", "Visual"),
-    ("json", "JSON IR"),
+    ("json", "JSON"),
     ("sql", "SQL"),
     ("lineage", "Lineage"),
     ("runs", "Runs"),

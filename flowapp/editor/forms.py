@@ -17,7 +17,7 @@ class NewPipeline(forms.Form):
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
     )
     slug = forms.CharField(
-        label="Id",
+        label="ID",
         max_length=63,
         required=False,
         help_text="Lower-case letters, digits, - and _. It cannot change. If empty, Flow makes it from the name.",

@@ -52,7 +52,7 @@ def process_health(role: str) -> Part:
     seconds = f"{settings.HEARTBEAT_SECONDS:g}"
     if not alive:
         return part("down", f"No {role} sent a heartbeat within {seconds} s.", alive=0)
-    return part("ok", f"{alive} heard of within {seconds}\u00a0s.", alive=alive)
+    return part("ok", f"{alive} active in the last {seconds}\u00a0s.", alive=alive)
 
 
 def spark_health() -> Part:

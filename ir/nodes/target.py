@@ -124,24 +124,21 @@ class Target(InnerNode):
         None,
         title="Order by",
         description="A column. Of several rows with the same key, the one with the highest value is loaded. A newer "
-        "row in "
-        "the table is not overwritten.",
+        "row in the table is not overwritten.",
         json_schema_extra=LOAD,
     )
     watermark_column: str | None = Field(
         None,
         title="Watermark column",
         description="A column whose values grow and are never NULL. Only rows above the highest loaded value are "
-        "loaded. "
-        "Values later than the database's clock do not raise that value.",
+        "loaded. Values later than the database's clock do not raise that value.",
         json_schema_extra=LOAD,
     )
     watermark_lag: WatermarkLag | None = Field(
         None,
         title="Watermark lag",
         description="How far below the watermark late rows are still loaded: a duration such as 15m or 2d, or a "
-        "number if "
-        "the watermark is a number.",
+        "number if the watermark is a number.",
         examples=["15m"],
         json_schema_extra=LOAD,
     )
@@ -149,8 +146,7 @@ class Target(InnerNode):
         None,
         title="Watermark lead",
         description="How far the watermark may be ahead of the database's clock: 2h for local times ahead of UTC, "
-        "400d for "
-        "planned dates. Without it, not at all.",
+        "400d for planned dates. Without it, not at all.",
         examples=["2h"],
         json_schema_extra=LOAD,
     )

@@ -46,7 +46,7 @@ def base_url(process_environment: dict[str, str]) -> Iterator[str]:
     ]
     with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as web:
         try:
-            assert wait_until(lambda: web_answers(LOOPBACK, int(port)), 60), "the web process did not come up"
+            assert wait_until(lambda: web_answers(LOOPBACK, int(port)), 240), "the web process did not come up"
             yield f"http://{LOOPBACK}:{port}"
         finally:
             end_child(web, signal.SIGTERM)

@@ -216,7 +216,7 @@ def test_the_chosen_node_goes_along_to_the_json_tab(page: Page) -> None:
     editor.open("visual")
     editor.node("load").click()
     expect(page.locator("#flow-panel")).to_have_attribute("data-node", "load")
-    page.get_by_role("link", name="JSON IR").click()
+    page.get_by_role("link", name="JSON", exact=True).click()
 
     expect(page.locator("#flow-panel")).to_have_attribute("data-node", "load")
     expect(page.locator(".cm-activeLine")).to_contain_text('"id": "load"')

@@ -108,7 +108,7 @@ def test_the_hook_is_run_again_by_a_button_and_the_page_follows(page: Page, run:
     page.goto(f"/w/alices-team/runs/{run.pk}/")
     again = page.get_by_role("button", name=re.compile(r"Rerun hook.*load\.postHook\.1"))
     again.click()
-    expect(page.get_by_text("asked to run again", exact=True)).to_be_visible()
+    expect(page.get_by_text("rerun requested", exact=True)).to_be_visible()
     expect(again).to_be_disabled()
     run.show("succeeded", "succeeded", "succeeded")
     expect(again).to_have_count(0)

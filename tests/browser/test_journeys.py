@@ -98,11 +98,11 @@ def upload(page: Page, folder: Path, name: str, text: str) -> None:
 def build(page: Page, schema: str) -> None:
     """By forms alone: source, validate with one rule and a table for rejected rows, target with upsert."""
     page.goto(f"{HERE}/pipelines/")
-    page.get_by_label("Id", exact=True).fill("people")
+    page.get_by_label("ID", exact=True).fill("people")
     page.get_by_label("Name", exact=True).fill("People")
     page.get_by_role("button", name="Create and open").click()
     add_node(page, "source", "source")
-    fill(page, "Path", "people")
+    fill(page, "Folder", "people")
     add_node(page, "validate", "check")
     page.locator("#node-inputs").select_option("source")
     rules = page.get_by_role("group", name=re.compile("^Rules"))
@@ -141,7 +141,7 @@ def be_stopped_and_fix(page: Page) -> None:
     expect(page.locator("#messages")).to_contain_text("upsertKey")
     expect(page.locator("#flow-title")).to_contain_text("not saved yet")
 
-    page.get_by_role("link", name="JSON IR").click()
+    page.get_by_role("link", name="JSON", exact=True).click()
     expect(page.locator(".flow-json-status")).to_contain_text("error")
     wrong = page.locator(".cm-lintRange-error").first
     expect(wrong).to_be_visible()

@@ -99,7 +99,7 @@ def test_rejected_rows_are_fixed_checked_and_replayed_in_the_browser(
     for box in page.get_by_role("checkbox", name="Select the row").all():
         box.check()
     page.get_by_role("button", name="Fix selected rows").click()
-    expect(page.get_by_role("heading", name="3 chosen rows")).to_be_visible()
+    expect(page.get_by_role("heading", name="3 selected rows")).to_be_visible()
     expect(page.get_by_text("Rows of", exact=False).first).to_be_visible()
 
     page.get_by_label("name in record 2 of in/people.csv").fill("Bob")
@@ -156,7 +156,7 @@ def test_the_workbench_is_used_by_keyboard_alone(page: Page, people: Callable[[]
     page.keyboard.press("Space")
     page.get_by_role("button", name="Fix selected rows").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="1 chosen row")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 selected row")).to_be_visible()
     page.get_by_label("name in record").focus()
     page.keyboard.type("Dee")
     page.keyboard.press("Enter")

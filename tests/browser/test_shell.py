@@ -131,7 +131,7 @@ def test_a_new_token_can_be_copied(page: Page) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(SETTINGS)
     page.get_by_label("Name").fill("nightly")
-    page.get_by_role("button", name="Make token").click()
+    page.get_by_role("button", name="Create token").click()
     page.get_by_role("button", name="Copy token").click()
 
     expect(page.get_by_text("Copied.")).to_be_visible()

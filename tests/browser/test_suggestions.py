@@ -42,8 +42,8 @@ def add(page: Page, kind: str, ident: str) -> None:
 def test_rules_are_suggested_for_a_draft_and_put_into_it(editor: Page) -> None:
     complaints = Complaints(editor)
     add(editor, "source", "source")
-    editor.get_by_label("Path", exact=True).fill("in")
-    editor.get_by_label("Path", exact=True).press("Tab")
+    editor.get_by_label("Folder", exact=True).fill("in")
+    editor.get_by_label("Folder", exact=True).press("Tab")
     expect(editor.locator("#flow-canvas")).to_contain_text("in/*.csv")
     add(editor, "validate", "check")
     editor.get_by_role("link", name="Suggest and try rules").click()
@@ -51,7 +51,7 @@ def test_rules_are_suggested_for_a_draft_and_put_into_it(editor: Page) -> None:
     editor.get_by_role("button", name="Sample the source").click()
     expect(editor.get_by_text("reads a sample of the source, as a draft has it")).to_be_visible()
     work_off()
-    editor.get_by_role("button", name="Take notNull on id").click()
+    editor.get_by_role("button", name="Add rule notNull on id").click()
     expect(editor.get_by_text("Added to your draft of people.")).to_be_visible()
     for colours, width in (("light", 1280), ("dark", 768), ("light", 390)):
         show_as(editor, colours, width)

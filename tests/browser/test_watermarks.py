@@ -32,7 +32,7 @@ def change(page: Page, what: str, why: str, **fields: str) -> None:
     region = page.get_by_role("region", name=what, exact=True)
     for label, value in fields.items():
         region.get_by_label(label).fill(value)
-    region.get_by_label("Why?").fill(why)
+    region.get_by_label("Reason (stored)").fill(why)
     region.get_by_role("button").click()
 
 
@@ -42,9 +42,9 @@ def test_a_person_finds_sets_and_resets_a_mark(page: Page, following) -> None:
     page.goto(EDITOR)
     page.get_by_role("link", name="Watermark and history").click()
     expect(page.locator("#watermark-value")).to_have_text("no watermark")
-    change(page, "Set watermark", "loadedmanual until then", **{"Value of upd": "2026-01-01T10:00:00.123456"})
+    change(page, "Set the watermark", "loadedmanual until then", **{"Value of upd": "2026-01-01T10:00:00.123456"})
     expect(page.locator("#watermark-value")).to_have_text("2026-01-01 10:00:00.123456")
-    change(page, "Reset watermark", "start over")
+    change(page, "Reset the watermark", "start over")
     expect(page.locator("#watermark-value")).to_have_text("no watermark")
     expect(page.get_by_role("row")).to_have_count(3)
     assert complaints == []
@@ -59,7 +59,7 @@ def test_a_mark_that_may_load_rows_twice_is_asked_about_before_it_is_set(page: P
     page.goto("/w/alices-team/watermarks/numbers/load/")
     expect(page.get_by_role("alert")).to_contain_text("Rows may load a second time")
     assert find_barriers(page) == []
-    change(page, "Set watermark", "again", **{"Value of upd": "2026-01-01"})
+    change(page, "Set the watermark", "again", **{"Value of upd": "2026-01-01"})
     assert "second time" in asked[0]
     expect(page.locator("#watermark-value")).to_have_text("no watermark")
 

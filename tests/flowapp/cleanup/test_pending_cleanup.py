@@ -227,10 +227,10 @@ def test_the_page_tells_what_goes_and_what_stays_before_it_is_done(loaded, as_, 
         "They stay until a person deletes them",
     ):
         assert part in reported, part
-    assert "throw them away" not in reported
-    assert "throw them away" in words(as_("admin").get("/w/alices-team/pipelines/numbers/delete/"))
+    assert "purge them" not in reported
+    assert "purge them" in words(as_("admin").get("/w/alices-team/pipelines/numbers/delete/"))
     assert as_("viewer").get("/w/alices-team/pipelines/numbers/delete/").status_code == 403
-    assert "is deleted" in words(as_("editor").post("/w/alices-team/pipelines/numbers/delete/", follow=True))
+    assert "numbers deleted" in words(as_("editor").post("/w/alices-team/pipelines/numbers/delete/", follow=True))
 
 
 def test_a_workspace_that_keeps_rejected_rows_for_a_time_is_told_so(loaded, as_, workspace):

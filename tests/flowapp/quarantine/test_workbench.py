@@ -38,7 +38,7 @@ def chosen(as_, run) -> str:
 
 def test_ticked_rows_become_a_selection_with_their_cells(as_, chosen):
     page = words(as_("editor").get(chosen))
-    assert "2 chosen rows" in page
+    assert "2 selected rows" in page
     assert "Replay 2 rows" in page
     assert Selection.objects.get().rows == 2
 
@@ -226,7 +226,7 @@ def test_a_purge_of_more_than_can_be_counted_says_so_and_can_be_begun(
         page = words(client.post(f"{ERRORS}purge/", form))
         assert f"{reported} older than 0 days of orders will be deleted permanently" in page
         assert "The exact number is unknown" in page
-        assert "Throw all of them permanently" in page
+        assert "Delete all of them permanently" in page
     assert len(list_entries(alices)) == 2
     assert "2 entries purged." in words(client.post(f"{ERRORS}purge/", {**form, "sure": "1"}, follow=True))
 

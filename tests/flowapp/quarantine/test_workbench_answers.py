@@ -25,7 +25,7 @@ def test_a_mistyped_expression_is_told_beside_what_was_typed(as_, chosen):
     assert 'value="regexp_replace(name, "' in page
     assert '<option value="name" selected>' in page
     assert re.search(r'id="refused" tabindex="-1" autofocus', page)
-    assert "2 chosen rows" in words(answer)
+    assert "2 selected rows" in words(answer)
     assert not Run.objects.filter(kind="fix").exists()
 
 

@@ -188,10 +188,10 @@ def test_a_message_that_comes_twice_or_late_does_nothing(failed, db_, monkeypatc
 def test_the_page_offers_a_hook_again_that_no_worker_took(failed, as_):
     ask_for_hook(failed, "load.postHook.1")
     address = f"/w/alices-team/runs/{failed.pk}/"
-    assert "asked to run again" in words(as_("editor").get(address))
+    assert "rerun requested" in words(as_("editor").get(address))
     Run.objects.filter(pk=failed.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     text = words(as_("editor").get(address))
-    assert "asked to run again" not in text
+    assert "rerun requested" not in text
     assert "Rerun hook" in text
 
 
@@ -214,7 +214,7 @@ def test_the_page_shows_hooks_and_offers_those_that_failed(failed, as_):
     assert "relation &quot;seen&quot; does not exist" in page
     assert "Rerun hook<" not in as_("viewer").get(url).content.decode()
     answer = as_("editor").post(f"{url}hooks/load.postHook.1/", follow=True)
-    assert "asked to run again" in answer.content.decode()
+    assert "rerun requested" in answer.content.decode()
 
 
 def test_what_a_hook_says_is_shown_as_text(failed, as_):

@@ -121,7 +121,9 @@ def test_a_proposal_is_told_in_words_and_its_json_is_folded_away(checked, sample
 def test_who_takes_values_is_told_before_who_can_read_them(checked, sampled, as_):
     sampled()
     page = words(as_("editor").get(PAGE))
-    assert re.search("Take oneOf on colour ?These values become part of the pipeline, which all viewers can read", page)
+    assert re.search(
+        "Add rule oneOf on colour ?These values become part of the pipeline, which all viewers can read", page
+    )
     assert page.count("These values become part") == 1
 
 
