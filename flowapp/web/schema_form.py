@@ -19,6 +19,8 @@ NAMING_FIELDS = ("field", "column", "name")
 """What tells one item of a list from others, beside its kind."""
 
 MANY_LISTS = 6
+LONG_HELP = 80
+"""Characters."""
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
 
@@ -94,6 +96,11 @@ class Field:
     @property
     def is_unfolded(self) -> bool:
         return any(child.present or child.diagnostics for child in self.folded)
+
+    @property
+    def has_long_help(self) -> bool:
+        """Whether the help needs the whole width of the form: in half of it, it would take more than four lines."""
+        return len(self.help) > LONG_HELP
 
     @property
     def is_invalid(self) -> bool:

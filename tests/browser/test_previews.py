@@ -97,7 +97,7 @@ def test_a_held_run_is_approved_by_its_page(page: Page, world: dict[str, str]) -
 def test_a_held_run_is_discarded_with_a_reason(page: Page, world: dict[str, str]) -> None:
     page.on("dialog", lambda dialog: dialog.accept())
     page.goto(world["held"])
-    page.get_by_label("Reason").fill("Half of the file is missing.")
+    page.locator("#discard-reason").fill("Half of the file is missing.")
     page.get_by_role("button", name="Reject load").click()
     expect(page.get_by_text("Half of the file is missing.").first).to_be_visible()
     expect(page.get_by_text("Discarded", exact=True).first).to_be_visible()

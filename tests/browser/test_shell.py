@@ -46,7 +46,7 @@ def test_the_theme_follows_the_system_until_one_is_chosen(page: Page) -> None:
     expect_theme(page, "light")
 
     page.get_by_role("button", name="admin@example.com").click()
-    page.get_by_role("button", name="System").click()
+    page.get_by_role("button", name="System", exact=True).click()
     expect_theme(page, "dark")
 
 
@@ -122,7 +122,7 @@ def test_trouble_of_a_fragment_is_told_above_the_page_which_stays(page: Page) ->
     sign_in(page, "viewer")
     page.evaluate(f"htmx.ajax('POST', '{SETTINGS}tokens/', {{target: '#content', source: '#content'}})")
 
-    expect(page.locator("#messages").get_by_role("alert")).to_contain_text("needs the role admin")
+    expect(page.locator("#messages").get_by_role("alert")).to_contain_text("You need the role admin")
     expect(page.get_by_role("heading", name="Pipelines", exact=True)).to_be_visible()
 
 
