@@ -409,7 +409,7 @@ class HookReport:
 class RunReport:
     """What a run did.
 
-    `nodes` and `rules` are made from the `shares` of its targets (`executors.commit_report.put_counts`). Of a run over
+    `nodes` and `rules` are made from its `target_counts` (`executors.commit_report.put_counts`). Of a run over
     rejected rows `row_counts` tells how many had which result, and `row_results` row by row what a check without a load
     found; those may hold values.
     """

@@ -24,7 +24,7 @@ def encrypt(connection: Connection) -> str:
 
 
 def encrypt_text(text: str) -> str:
-    """A text that may hold row values, encrypted; raises as `seal` does."""
+    """A text that may hold row values, encrypted; raises as `encrypt` does."""
     return _fernet().encrypt(text.encode()).decode()
 
 

@@ -88,8 +88,8 @@ class StagingArea(Protocol):
 class Prepared:
     """A table that is ready to be loaded, as far as it is known, and the columns to stage.
 
-    `reading` is what there is to read, less the rows that the source can leave out. `window` says where an incremental
-    load begins, `charset` what texts the destination can hold.
+    `reading` is what there is to read, less the rows that the source can leave out. `rows_range` says where an
+    incremental load begins, `charset` what texts the destination can hold.
     """
 
     dest: Destination

@@ -42,7 +42,7 @@ class LoadPlan:
     `quarantine` maps nodes to the table (`schema.name`) that keeps their rejected rows. `before_swap` is called when
     the rows stand ready and nothing of the table is locked yet, by modes that say so. `input` and
     `findings` go into the marker as they are, and so does what `hooks_ran` answers at its end. `settings` are
-    those of its transaction. `window` says where an incremental load begins; the rows that were set `aside` for it are
+    those of its transaction. `rows_range` says where an incremental load begins; the `skipped` rows before it are
     neither in staging nor in `staged` any more. `before_change` is called before the first statement that changes the
     table; `backs_up` says that the table is kept as it is before the load.
     `after_load` takes the place of keeping rejects where the rows are rejected ones themselves. `may_replace` are the

@@ -136,8 +136,8 @@ def _shown(value: sql.Composable) -> sql.Composed:
 @dataclass(frozen=True, slots=True)
 class ReplayCommit:
     """`after_load` of a replay's load plan. `excluded` are the rows that were chosen and could not be read; `by` is who
-    asked for it; `window` is that of an incremental target, whose watermark must not move and must know the rows that
-    the table gains; `repeats` are rows for which others stand."""
+    asked for it; `rows_range` is that of an incremental target, whose watermark must not move and must know the rows
+    that the table gains; `repeats` are rows for which others stand."""
 
     owner: Owner
     rows: Mapping[RowPosition, RejectedRow]

@@ -149,11 +149,11 @@ class Load:
 class LoadState:
     """How far the load of one target has come.
 
-    `rows_read`, `result` and `rules` are what the pass counted, and what the table refused since. `window` says where
-    an incremental load begins, `skipped` which staged rows it does not load. `expression_failure` and `load_failure`
-    wait for the action that raises them or that finds a remedy. Of rejected rows `conflicts` are the rows of the table
-    with the same keys, and `window_to_leave` is the window that their load must not move. A load ends with a `commit`,
-    a preview with an `effect`.
+    `rows_read`, `result` and `rules` are what the pass counted, and what the table refused since. `rows_range` says
+    where an incremental load begins, `skipped` which staged rows it does not load. `expression_failure` and
+    `load_failure` wait for the action that raises them or that finds a remedy. Of rejected rows `conflicts` are the
+    rows of the table with the same keys, and `window_to_leave` is the window that their load must not move. A load ends
+    with a `commit`, a preview with an `effect`.
     """
 
     load: Load

@@ -13,7 +13,7 @@ from executors.secrets import decrypt
 
 @dataclass(frozen=True, slots=True)
 class PostgresStagingArea:
-    """The staging tables of a load; `encrypted_connection` comes from `executors.secrets.seal`."""
+    """The staging tables of a load; `encrypted_connection` comes from `executors.secrets.encrypt`."""
 
     tables: StagingTables
     encrypted_connection: str
