@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page
 
 
-def test_the_health_address_tells_the_state_of_every_part(page: Page) -> None:
+def test_the_health_address_reports_the_state_of_every_part(page: Page) -> None:
     response = page.goto("/api/health/")
     assert response is not None
     assert response.status == 200

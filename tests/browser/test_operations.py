@@ -183,7 +183,7 @@ def test_the_light_lists_alerts_that_lead_to_their_runs(page: Page, running) -> 
     expect(page).to_have_url(re.compile(f"/runs/{running.pk}/$"))
 
 
-def test_the_light_tells_that_the_server_went_silent(page: Page, running) -> None:
+def test_the_light_reports_that_the_server_went_silent(page: Page, running) -> None:
     sign_in(page)
     page.goto(f"{HERE}/files/")
     light = page.locator("#health-light")

@@ -163,7 +163,7 @@ def test_the_workbench_is_used_by_keyboard_alone(page: Page, people: Callable[[]
     expect(page.get_by_text("1 row is fixed.")).to_be_visible()
 
 
-def test_rows_are_told_apart_in_their_list_whatever_they_hold(
+def test_rows_are_distinguished_in_their_list_whatever_they_hold(
     page: Page, people: Callable[[], Any], warehouse: Connection, schema: str
 ) -> None:
     complaints = Complaints(page)
@@ -210,7 +210,7 @@ def test_an_expression_replaces_nothing_that_was_typed_by_hand(page: Page, peopl
     assert complaints == []
 
 
-def test_what_cannot_be_done_is_told_where_it_was_asked_and_has_the_focus(
+def test_what_cannot_be_done_is_reported_where_it_was_asked_and_has_the_focus(
     page: Page, people: Callable[[], Any]
 ) -> None:
     complaints = Complaints(page)

@@ -81,7 +81,7 @@ def test_escape_closes_the_search(page: Page) -> None:
     expect(page.get_by_role("dialog", name="Search")).to_be_hidden()
 
 
-def test_a_result_is_told_by_a_toast_that_goes_away(page: Page) -> None:
+def test_a_result_is_reported_by_a_toast_that_goes_away(page: Page) -> None:
     sign_in(page)
     page.goto(SETTINGS)
     page.get_by_label("E-mail").fill("carol@example.com")
@@ -118,7 +118,7 @@ def test_htmx_sends_the_csrf_token_with_every_change(page: Page) -> None:
     assert answer.value.status == 422
 
 
-def test_trouble_of_a_fragment_is_told_above_the_page_which_stays(page: Page) -> None:
+def test_trouble_of_a_fragment_is_reported_above_the_page_which_stays(page: Page) -> None:
     sign_in(page, "viewer")
     page.evaluate(f"htmx.ajax('POST', '{SETTINGS}tokens/', {{target: '#content', source: '#content'}})")
 

@@ -85,7 +85,7 @@ def test_a_mail_channel_is_added_and_tested(page: Page, pipeline, tmp_path: Path
     expect(page.get_by_text(f"Connection refused by localhost:{server.port}").first).to_be_visible()
 
 
-def test_a_pipeline_is_deleted_after_a_page_has_told_what_goes(page: Page, pipeline) -> None:
+def test_a_pipeline_is_deleted_after_a_page_has_reported_what_goes(page: Page, pipeline) -> None:
     from flowapp.runs.models import Run
 
     sign_in(page)

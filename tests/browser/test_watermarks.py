@@ -36,7 +36,7 @@ def change(page: Page, what: str, why: str, **fields: str) -> None:
     region.get_by_role("button").click()
 
 
-def test_a_person_finds_sets_and_resets_a_mark(page: Page, following) -> None:
+def test_a_person_finds_sets_and_resets_a_watermark(page: Page, following) -> None:
     complaints = Complaints(page)
     sign_in(page, "editor")
     page.goto(EDITOR)
@@ -50,7 +50,7 @@ def test_a_person_finds_sets_and_resets_a_mark(page: Page, following) -> None:
     assert complaints == []
 
 
-def test_a_mark_that_may_load_rows_twice_is_asked_about_before_it_is_set(page: Page, following, sql) -> None:
+def test_a_watermark_that_may_load_rows_twice_is_asked_about_before_it_is_set(page: Page, following, sql) -> None:
     sql("create function loud() returns trigger language plpgsql as $$begin return new; end$$")
     sql("create trigger loud before insert on numbers for each row execute function loud()")
     asked: list[str] = []

@@ -16,6 +16,6 @@ from executors.model import RuleCount
         ("skip", 1, "Rule email on 'contact': 1 row rejected."),
     ],
 )
-def test_violations_are_told_of_one_row_and_of_more(on_fail: str, rows: int, said: str) -> None:
+def test_violations_are_reported_one_row_and_of_more(on_fail: str, rows: int, said: str) -> None:
     (warning,) = violation_warnings([RuleCount("check", "r", "email", "contact", on_fail, rows)])
     assert warning.message == said

@@ -27,7 +27,7 @@ def test_some_encodings_hold_everything(charset: Charset) -> None:
     assert charset.lacking(pa.array(["€Ж🙂"])) == {}
 
 
-def test_a_character_is_told_by_its_number_and_name() -> None:
+def test_a_character_is_reported_by_its_number_and_name() -> None:
     assert LATIN1.describe("€") == "holds U+20AC (EURO SIGN), not in the database's encoding LATIN1"
 
 

@@ -47,7 +47,7 @@ def reported(trouble: BaseException) -> tuple[str, str]:
     return why.code, why.message
 
 
-def test_nobody_listens_is_told_through_the_errors_of_a_client():
+def test_nobody_listens_is_reported_through_the_errors_of_a_client():
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         refused = trouble_of(lambda: socket.create_connection(nobody.getsockname(), timeout=5))
@@ -56,7 +56,7 @@ def test_nobody_listens_is_told_through_the_errors_of_a_client():
     assert reported(outer) == ("nothing_listens", "Connection refused by mx.example:25.")
 
 
-def test_certificates_are_told_by_what_is_wrong_with_them(tmp_path: Path):
+def test_certificates_are_reported_by_what_is_wrong_with_them(tmp_path: Path):
     certificates = make_certificates(tmp_path, "hooks.example")
     with receiving(certificates) as server:
         unknown = trouble_of(lambda: connect_tls(server.port, "hooks.example"))
@@ -69,19 +69,19 @@ def test_certificates_are_told_by_what_is_wrong_with_them(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("number", "words"), [(10, "it has expired."), (9, "it is not valid yet.")])
-def test_a_certificate_out_of_its_time_is_told_so(number: int, words: str):
+def test_a_certificate_out_of_its_time_is_reported_so(number: int, words: str):
     error = ssl.SSLCertVerificationError("certificate verify failed")
     error.verify_code = number
     assert reported(error)[1].endswith(words)
 
 
-def test_a_server_without_encryption_is_told():
+def test_a_server_without_encryption_is_reported():
     with receiving(None) as server:
         error = trouble_of(lambda: connect_tls(server.port, "hooks.example"))
     assert reported(error) == ("no_tls", "mx.example:25 answers without encryption.")
 
 
-def test_a_connection_that_ends_early_is_told():
+def test_a_connection_that_ends_early_is_reported():
     with hanging_up() as port:
         assert reported(trouble_of(lambda: smtplib.SMTP("127.0.0.1", port, timeout=5)))[0] == "broke_off"
 
@@ -111,5 +111,5 @@ def test_each_trouble_has_a_code_of_its_own(trouble: BaseException, code: str):
         ("https://[::1/x", "the receiver"),
     ],
 )
-def test_nothing_of_an_address_is_told_but_host_and_port(url: str, place: str):
+def test_nothing_of_an_address_is_reported_but_host_and_port(url: str, place: str):
     assert host_and_port(url) == place

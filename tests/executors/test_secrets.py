@@ -41,7 +41,9 @@ OTHER_KEY = "bm90IHRoZSBrZXkgdGhhdCBzZWFsZWQgYW55dGhpbmc="
     ("keys", "code"),
     [("", "secrets.key_missing"), ("abc", "secrets.key_malformed"), (OTHER_KEY, "secrets.key_wrong")],
 )
-def test_keys_that_do_not_serve_are_told_apart(key: str, monkeypatch: pytest.MonkeyPatch, keys: str, code: str) -> None:
+def test_keys_that_do_not_serve_are_distinguished(
+    key: str, monkeypatch: pytest.MonkeyPatch, keys: str, code: str
+) -> None:
     encrypted = encrypt(CONNECTION)
     monkeypatch.setenv(KEYS, keys)
     with pytest.raises(Terminal) as caught:

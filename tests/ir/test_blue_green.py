@@ -37,7 +37,7 @@ def test_a_table_that_can_be_swapped_needs_no_word():
     assert codes(parsed("blue_green", **table())) == []
 
 
-def test_what_a_swap_would_lose_is_told_and_may_be_kept():
+def test_what_a_swap_would_lose_is_reported_and_may_be_kept():
     (warning,) = parsed("blue_green", **table("materialized view public.m")).warnings
     assert (warning.code, str(warning.path)) == ("blue_green.in_place", "/nodes/3/loadMode")
     assert "public.orders are to be replaced by DELETE and INSERT" in warning.message

@@ -111,7 +111,7 @@ def test_a_rule_or_check_stands_in_the_documentation(kind):
 
 
 @pytest.mark.parametrize("kind", CHECKS)
-def test_a_check_tells_its_sql(kind):
+def test_a_check_reports_its_sql(kind):
     level = next(node for node in document("every-check")["nodes"] if node["kind"] == "validate")["datasetLevel"]
     checks = [check for name, check in DatasetLevel.read(level).checks() if name == kind]
     assert all(check.outline for check in checks)

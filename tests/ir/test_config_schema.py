@@ -77,11 +77,11 @@ def test_good_settings_are_fine():
         ({"one": [7]}, ("/one/0", "value.type")),
     ],
 )
-def test_each_fault_is_told_at_its_place(settings, expected):
+def test_each_fault_is_reported_at_its_place(settings, expected):
     assert reported(**settings) == [expected]
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_reported_at_once():
     assert len(reported(bucket=7, parts=0, region="x", auth={}, extra=1)) == 5
 
 

@@ -34,7 +34,7 @@ def test_more_values_than_the_limit_are_refused_in_text_and_in_parsed_json():
     assert codes_of(many) == ["document.too_large"]
 
 
-def test_a_document_of_the_largest_size_is_told_about_within_seconds():
+def test_a_document_of_the_largest_size_is_reported_about_within_seconds():
     began = time.process_time()
     assert codes_of(json.dumps({"nodes": [{"kind": "x"}] * 1_000, "x": [0] * 20_000}))
     assert "document.too_many_faults" in codes_of(json.dumps({f"loadMode{i}": 0 for i in range(24_000)}))
@@ -131,7 +131,7 @@ def test_a_missing_field_is_placed_where_its_object_begins():
     assert text.splitlines()[diagnostic.line - 1].strip() == "{"
 
 
-def test_what_is_empty_and_must_not_be_is_told_by_its_name():
+def test_what_is_empty_and_must_not_be_is_reported_by_its_name():
     derive = {"id": "derived", "kind": "transform", "inputs": ["source"], "ops": [{"op": "derive", "columns": {}}]}
     with pytest.raises(InvalidPipeline) as caught:
         parsePipelineIR({**document("orders"), "nodes": [derive]})

@@ -68,7 +68,7 @@ def test_a_column_that_only_the_file_knows_is_traced_once_it_is_named():
 
 
 @pytest.mark.parametrize("kept", [{"op": "select", "columns": ["b"]}, {"op": "drop", "columns": ["a"]}])
-def test_what_is_left_out_has_no_trace(kept):
+def test_what_is_excluded_has_no_trace(kept):
     found = lineage(kept)
     assert list(found.columns) == ["b"]
     assert found.has_others == (kept["op"] == "drop")
@@ -99,5 +99,5 @@ def test_casts_fills_and_trims_are_steps_on_the_way():
     assert found.columns["a"].steps == ("trimmed", "NULL becomes '0'", "cast to integer")
 
 
-def test_the_sources_are_told_once_in_the_order_of_first_use():
+def test_the_sources_are_reported_once_in_the_order_of_first_use():
     assert lineage(derive(c="b || a")).sources == ("a", "b")

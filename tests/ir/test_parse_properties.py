@@ -76,7 +76,7 @@ def test_a_damaged_node_does_not_hide_the_faults_of_the_others():
     assert {d.code for d in caught.value.diagnostics} == {"value.not_allowed", "upsert.key_required", "field.unknown"}
 
 
-def test_a_misspelt_field_is_not_told_twice():
+def test_a_misspelt_field_is_not_reported_twice():
     damaged = document("orders")
     damaged["nodes"][3] |= {"loadMode": "upsert", "upsert_key": ["id"]}
     with pytest.raises(InvalidPipeline) as caught:

@@ -138,7 +138,7 @@ def test_functions_that_only_compute_a_value_are_taken(text):
     assert list(check_query(text, ROOT / "query")) == []
 
 
-def test_functions_operators_and_types_of_others_are_told_for_whoever_knows_the_connection():
+def test_functions_operators_and_types_of_others_are_reported_for_whoever_knows_the_connection():
     query = read_query("SELECT public.f(a), b OPERATOR(x.+) c, d::y.z, e OPERATOR(pg_catalog.+) 1 FROM s.t")
     assert (query.foreign_functions, query.operators, query.types) == ((("public", "f"),), (("x", "+"),), (("y", "z"),))
 
@@ -152,5 +152,5 @@ def test_functions_operators_and_types_of_others_are_told_for_whoever_knows_the_
         ("WITH q(b) AS (SELECT 1) SELECT * FROM q AS r(c), (VALUES (1)) AS v(d)", {"b", "c", "d"}),
     ],
 )
-def test_result_columns_that_a_query_spells_are_told_from_those_of_a_star(text, spelled):
+def test_result_columns_that_a_query_spells_are_reported_from_those_of_a_star(text, spelled):
     assert read_query(text).spelled == spelled

@@ -97,7 +97,7 @@ def test_it_takes_what_the_engine_takes_whatever_is_typed(pattern):
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)", "(?<!a)", r"(a)\1"])
-def test_what_re2_lacks_is_told(pattern):
+def test_what_re2_lacks_is_reported(pattern):
     (diagnostic,) = check_regex(pattern, ROOT)
     assert diagnostic.code == "regex.not_re2"
     assert "look-around" in diagnostic.hint

@@ -139,7 +139,7 @@ def test_one_table_is_not_loaded_twice_when_one_of_the_loads_replaces_it(modes):
 
 
 @pytest.mark.parametrize("modes", [("append", "incremental_watermark"), ("incremental_watermark", "append")])
-def test_one_table_is_not_loaded_twice_when_a_mark_would_begin_at_what_the_other_loads(modes):
+def test_one_table_is_not_loaded_twice_when_a_watermark_would_begin_at_what_the_other_loads(modes):
     marked = {"watermarkColumn": "id"}
     made = orders(loadMode=modes[0], **(marked if modes[0] != "append" else {}))
     other = {"id": "other", "loadMode": modes[1], **(marked if modes[1] != "append" else {})}

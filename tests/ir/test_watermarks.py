@@ -57,7 +57,7 @@ def test_a_lag_is_read_exactly(written, lag):
         ("integer", 1.0),
     ],
 )
-def test_a_lag_in_the_type_of_the_mark_fits(kind, lag):
+def test_a_lag_in_the_type_of_the_watermark_fits(kind, lag):
     assert lag_fault(parse_lag(lag), ColumnType.parse(kind)) is None
 
 

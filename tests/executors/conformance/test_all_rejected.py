@@ -142,7 +142,7 @@ def test_a_preview_fails_for_the_same_reason(world: World) -> None:
         world.preview(world.document())
 
 
-def test_a_sample_of_such_a_file_tells_the_cause(world: World) -> None:
+def test_a_sample_of_such_a_file_reports_the_cause(world: World) -> None:
     put_orders(world)
     with pytest.raises(Terminal) as stopped:
         sample_pipeline(world.job(world.document()), world.memory.ports())

@@ -82,7 +82,7 @@ def test_files_loaded_before_the_backup_stay_loaded(kept: World) -> None:
     assert kept.rows("id") == [(1,), (2,), (3,), (4,)]
 
 
-def test_the_mark_goes_back_with_the_rows(kept: World) -> None:
+def test_the_watermark_goes_back_with_the_rows(kept: World) -> None:
     kept.sql("alter table t drop constraint t_pkey")
     load(kept, "a", "3,new\n3,other\n", mode="incremental_watermark")
     document, backup = load(kept, "b", "9,new\n", mode="incremental_watermark")
@@ -97,7 +97,7 @@ def test_the_mark_goes_back_with_the_rows(kept: World) -> None:
     assert kept.rows("id") == [(1,), (2,), (3,), (3,), (5,), (9,)]
 
 
-def test_a_first_mark_is_gone_after_a_restore(kept: World) -> None:
+def test_a_first_watermark_is_gone_after_a_restore(kept: World) -> None:
     document, backup = load(kept, "a", "3,new\n", mode="incremental_watermark")
     restore(kept, document, backup)
     assert kept.sql("select 1 from flow_meta.pipeline_watermarks where target_schema = %s", kept.schema) == []
@@ -187,7 +187,7 @@ def test_another_table_is_not_filled_with_the_backup(kept: World) -> None:
     assert refused.value.code == "backup.other_table"
 
 
-def test_a_dropped_backup_is_told_and_changes_nothing(kept: World, warehouse: Connection) -> None:
+def test_a_dropped_backup_is_reported_and_changes_nothing(kept: World, warehouse: Connection) -> None:
     document, backup = load(kept, "a", "3,new\n")
     with connect(warehouse, autocommit=True) as conn:
         drop_backups(conn, [backup])

@@ -26,7 +26,7 @@ def test_a_view_reads_the_rows_of_the_new_table(filled: World) -> None:
     assert filled.memory.lines == [f"All rows of {filled.schema}.t are to be replaced by a swap of tables."]
 
 
-def test_what_a_swap_would_lose_is_told_and_kept(filled: World) -> None:
+def test_what_a_swap_would_lose_is_reported_and_kept(filled: World) -> None:
     filled.sql("create materialized view m as select * from t")
     filled.run(filled.document(mode="blue_green"))
     filled.sql("refresh materialized view m")

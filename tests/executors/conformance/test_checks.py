@@ -95,7 +95,7 @@ def test_checks_that_hold_say_nothing(ready: World) -> None:
     assert report.warnings == []
 
 
-def test_a_check_that_aborts_leaves_the_table_as_it_was_and_tells_all(ready: World) -> None:
+def test_a_check_that_aborts_leaves_the_table_as_it_was_and_reports_all(ready: World) -> None:
     with pytest.raises(Terminal) as stopped:
         ready.run(ready.document(columns=COLUMNS, checks=every("abort", ready.schema)))
     assert (stopped.value.code, stopped.value.node) == ("check.abort", "check")

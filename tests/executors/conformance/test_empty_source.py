@@ -47,7 +47,7 @@ def test_rows_that_all_rules_drop_are_refused_too(filled: World, mode: str) -> N
     assert count(filled) == 5
 
 
-def test_a_truly_empty_source_may_clear_the_table_when_it_is_told_to(filled: World, mode: str) -> None:
+def test_a_truly_empty_source_may_clear_the_table_when_confirmed(filled: World, mode: str) -> None:
     filled.write("a", "id,name\n")
     report = filled.run(filled.document(mode=mode, failOnEmptySource=False))
     assert count(filled) == 0

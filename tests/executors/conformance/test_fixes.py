@@ -48,7 +48,7 @@ def test_rows_whose_value_comes_out_as_it_was_stay_as_they_are(loaded: World) ->
     assert compute(loaded, "id", "'4'", computed_by=runs).row_counts == {"fixed": 2}
 
 
-def test_who_is_told_that_an_expression_is_refused_is_not_told_what_it_quotes(loaded: World) -> None:
+def test_who_learns_that_an_expression_is_refused_does_not_learn_what_it_quotes(loaded: World) -> None:
     with pytest.raises(Failure) as caught:
         compute(loaded, "name", " case when name = 'Ann' then array(name) end")
     assert str(caught.value).startswith("expression.type: Derive (op 1): the expression gives array<string>,")

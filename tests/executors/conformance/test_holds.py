@@ -127,7 +127,7 @@ def test_approved_twice_it_loads_once(filled: World) -> None:
     assert filled.sql("select count(*) from t") == [(12,)]
 
 
-def test_staging_that_is_gone_is_read_again_and_judged_again(filled: World) -> None:
+def test_staging_that_is_gone_is_read_again_and_validated_again(filled: World) -> None:
     document, run_id = replacing(filled), str(uuid.uuid4())
     held = hold(filled, document, run_id)
     ((name,),) = filled.sql(

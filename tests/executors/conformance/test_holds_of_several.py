@@ -21,7 +21,7 @@ ONE_ROW = "id,name\n1,new\n"
 
 
 @pytest.mark.slow
-def test_a_server_that_crashes_before_the_approval_has_the_source_read_and_judged_again(own_world: World) -> None:
+def test_a_server_that_crashes_before_the_approval_has_the_source_read_and_validated_again(own_world: World) -> None:
     own_world.sql(TABLE.format("t"))
     own_world.write("a", ONE_ROW)
     document, run_id = own_world.document(mode="truncate", hold={"maxDecreasePct": 50}), str(uuid.uuid4())

@@ -48,7 +48,7 @@ def refresh(world: World) -> dict[str, Any]:
     return {"type": "refresh_mat_view", "view": f"{world.schema}.seen"}
 
 
-def test_hooks_run_around_the_load_and_are_told(loaded: World, receiver: Receiver):
+def test_hooks_run_around_the_load_and_are_reported(loaded: World, receiver: Receiver):
     document = loaded.document(
         preHook={"type": "sql", "statement": "SET work_mem = '8MB'"},
         postHook=[{"type": "sql", "statement": "ANALYZE t"}, refresh(loaded), {"type": "webhook", "url": receiver.url}],

@@ -52,7 +52,7 @@ def ids(world: World) -> list[int]:
     return [row[0] for row in world.rows("id")]
 
 
-def test_rows_tied_with_the_mark_arrive_exactly_once(updates: World) -> None:
+def test_rows_tied_with_the_watermark_arrive_exactly_once(updates: World) -> None:
     """Every file holds all rows so far, as a source that is read anew."""
     updates.write("a", HEADER + FIRST)
     assert load(updates).rows_loaded == 2
@@ -93,7 +93,7 @@ def test_late_rows_alone_in_a_file_arrive_too(updates: World) -> None:
         ("numeric", "0.1", ["0.10000000000000000000000000000000000000001", "0.2"], "0.2"),
     ],
 )
-def test_a_mark_is_as_fine_as_its_column(
+def test_a_watermark_is_as_fine_as_its_column(
     world: World, declared: str, first: str, more: list[str], watermark: str
 ) -> None:
     world.sql(f"create table t (id int, upd {declared})")
@@ -106,7 +106,7 @@ def test_a_mark_is_as_fine_as_its_column(
     assert watermark_of(world) == watermark
 
 
-def test_rows_of_files_below_the_mark_are_counted_and_warned_about(updates: World) -> None:
+def test_rows_of_files_below_the_watermark_are_counted_and_warned_about(updates: World) -> None:
     updates.write("a", HEADER + LATE)
     load(updates)
     updates.write("b", HEADER + "5,2026-01-01 09:00:00\n6,2026-01-01 11:00:00\n")
@@ -146,7 +146,7 @@ def test_a_row_without_a_value_to_follow_is_a_violation(world: World, handling: 
     assert len(ids(world)) == loaded
 
 
-def test_no_number_that_nothing_can_pass_becomes_the_mark(world: World) -> None:
+def test_no_number_that_nothing_can_pass_becomes_the_watermark(world: World) -> None:
     world.sql("create table t (id int, upd numeric)")
     world.write("a", "id,upd\n1,1.5\n2,NaN\n3,Infinity\n")
     report = world.run(document(world))
@@ -174,7 +174,7 @@ def test_a_row_dated_in_the_future_loads_once_and_keeps_no_later_row_out(world: 
     assert ids(world) == [1, 2, 3, 4, 9]
 
 
-def test_a_mark_in_the_future_is_warned_about(updates: World) -> None:
+def test_a_watermark_in_the_future_is_warned_about(updates: World) -> None:
     updates.write("a", HEADER + FIRST)
     load(updates)
     updates.sql(
@@ -194,7 +194,7 @@ def test_a_key_of_the_table_is_no_hindrance_to_rows_read_again(world: World) -> 
     assert ids(world) == [1, 2, 3, 4]
 
 
-def test_a_row_past_the_mark_that_repeats_a_key_of_the_table_is_refused(world: World) -> None:
+def test_a_row_past_the_watermark_that_repeats_a_key_of_the_table_is_refused(world: World) -> None:
     world.sql("create table t (id int primary key, upd timestamp not null)")
     world.write("a", HEADER + FIRST)
     load(world)
@@ -225,7 +225,7 @@ def test_checks_look_at_the_rows_that_will_be_loaded(updates: World) -> None:
     assert report.checks[0].observed == 2
 
 
-def test_a_failed_load_moves_no_mark_and_its_rows_come_with_the_next(world: World) -> None:
+def test_a_failed_load_moves_no_watermark_and_its_rows_come_with_the_next(world: World) -> None:
     world.sql("create table t (id int not null, upd timestamp not null)")
     world.write("a", HEADER + FIRST)
     load(world)
@@ -243,7 +243,9 @@ class PowerCut(BaseException):
 
 
 @pytest.mark.parametrize("step", ["pass", "watermark", "refuse", "load"])
-def test_a_worker_killed_before_the_commit_leaves_rows_and_mark_to_the_next_attempt(updates: World, step: str) -> None:
+def test_a_worker_killed_before_the_commit_leaves_rows_and_watermark_to_the_next_attempt(
+    updates: World, step: str
+) -> None:
     updates.write("a", HEADER + FIRST)
     load(updates)
     updates.write("b", HEADER + FIRST + LATE)
@@ -262,7 +264,7 @@ def test_a_worker_killed_before_the_commit_leaves_rows_and_mark_to_the_next_atte
     assert ids(updates) == [1, 2, 3, 4]
 
 
-def test_a_worker_killed_after_the_commit_has_moved_rows_and_mark(updates: World) -> None:
+def test_a_worker_killed_after_the_commit_has_moved_rows_and_watermark(updates: World) -> None:
     updates.write("a", HEADER + FIRST)
     run_id = str(uuid.uuid4())
 
@@ -278,7 +280,7 @@ def test_a_worker_killed_after_the_commit_has_moved_rows_and_mark(updates: World
     assert (target_of(report).rows_loaded, ids(updates)) == (2, [1, 2])
 
 
-def test_a_mark_that_a_person_moves_under_a_run_is_taken_up_by_the_next_attempt(updates: World) -> None:
+def test_a_watermark_that_a_person_moves_under_a_run_is_taken_up_by_the_next_attempt(updates: World) -> None:
     updates.write("a", HEADER + FIRST)
     load(updates)
     updates.write("b", HEADER + LATE)
@@ -301,7 +303,7 @@ def test_a_mark_that_a_person_moves_under_a_run_is_taken_up_by_the_next_attempt(
     assert (t.rows_loaded, t.rows_behind_mark) == (1, 1)
 
 
-def test_a_new_table_does_not_begin_at_the_mark_of_the_one_that_is_gone(updates: World) -> None:
+def test_a_new_table_does_not_begin_at_the_watermark_of_the_one_that_is_gone(updates: World) -> None:
     updates.write("a", HEADER + FIRST)
     load(updates)
     updates.sql("drop table t")
@@ -316,7 +318,7 @@ def test_a_new_table_does_not_begin_at_the_mark_of_the_one_that_is_gone(updates:
     assert load(updates).rows_loaded == 2
 
 
-def test_a_first_mark_that_may_miss_rows_hidden_by_policies_is_warned_about(world: World) -> None:
+def test_a_first_watermark_that_may_miss_rows_hidden_by_policies_is_warned_about(world: World) -> None:
     world.sql("create table t (id int, name text); insert into t values (9, 'hidden')")
     world.sql("alter table t enable row level security; alter table t force row level security")
     world.sql("create policy p on t using (name <> 'hidden')")
@@ -337,7 +339,7 @@ def test_a_new_column_does_not_load_rows_again(updates: World) -> None:
     assert updates.rows("id, note") == [(1, None), (2, None), (3, "z")]
 
 
-def test_a_target_that_two_pipelines_fill_has_a_mark_for_each(updates: World) -> None:
+def test_a_target_that_two_pipelines_fill_has_a_watermark_for_each(updates: World) -> None:
     updates.write("a", HEADER + LATE)
     load(updates)
     other = {**document(updates), "id": "other"}
@@ -350,7 +352,9 @@ def test_a_target_that_two_pipelines_fill_has_a_mark_for_each(updates: World) ->
 @pytest.mark.parametrize(
     ("key", "loaded", "code"), [(" primary key", 0, "rows.known_by_key"), ("", 2, "rows.may_repeat")]
 )
-def test_a_mark_set_back_over_rows_that_a_trigger_has_changed(world: World, key: str, loaded: int, code: str) -> None:
+def test_a_watermark_set_back_over_rows_that_a_trigger_has_changed(
+    world: World, key: str, loaded: int, code: str
+) -> None:
     world.sql(f"create table t (id int{key}, upd timestamp not null, note text)")
     world.sql(
         "create function loud() returns trigger language plpgsql as"
@@ -383,7 +387,7 @@ def test_rows_known_by_their_key_beside_rows_that_the_table_refuses(world: World
     assert {w.code for w in report.warnings} == {"rows.known_by_key", "rows.rejected"}
 
 
-def test_infinite_times_of_a_table_load_once_and_are_no_mark(world: World) -> None:
+def test_infinite_times_of_a_table_load_once_and_are_no_watermark(world: World) -> None:
     world.sql("create table s (id int, upd timestamptz)")
     world.sql("insert into s values (9, 'infinity')")
     world.sql("create table t (id int, upd timestamptz not null)")

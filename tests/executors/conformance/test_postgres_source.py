@@ -117,7 +117,7 @@ def test_a_column_of_the_source_s_own_with_such_a_name_is_refused(world: World, 
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_column_of_a_load_that_a_query_spells_is_not_left_out_without_a_word(world: World) -> None:
+def test_a_column_of_a_load_that_a_query_spells_is_not_excluded_without_a_word(world: World) -> None:
     world.sql("alter table s add _flow_run uuid")
     with pytest.raises(Terminal, match=r"source\.column_reserved.*'_flow_run'"):
         world.run(world.table_document(query=f"select id, _flow_run from {world.schema}.s"))
@@ -171,7 +171,7 @@ def test_all_targets_get_the_rows_of_one_moment(world: World, mode: str) -> None
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_retry_tells_that_its_targets_hold_different_moments(world: World) -> None:
+def test_a_retry_reports_that_its_targets_hold_different_moments(world: World) -> None:
     world.sql(TABLE.format("u"))
     document, run_id = world.table_document(), str(uuid.uuid4())
     document["nodes"].append({**document["nodes"][-1], "id": "load-u", "table": "u"})
@@ -259,7 +259,7 @@ def test_a_table_is_replaced_by_rows_of_its_own(world: World, replacing: str) ->
 
 
 @pytest.mark.usefixtures("tables")
-def test_rows_behind_the_mark_are_left_at_the_source(world: World) -> None:
+def test_rows_behind_the_watermark_are_left_at_the_source(world: World) -> None:
     document = world.table_document(mode="incremental_watermark", watermarkColumn="id")
     world.run(document)
     world.sql("insert into s values (4, 'Zoe')")
@@ -270,7 +270,7 @@ def test_rows_behind_the_mark_are_left_at_the_source(world: World) -> None:
 
 
 @pytest.mark.parametrize("in_the_way", ["bigint", "text"])
-def test_where_types_differ_all_rows_come_and_those_behind_the_mark_are_set_aside(
+def test_where_types_differ_all_rows_come_and_those_behind_the_watermark_are_skipped(
     world: World, in_the_way: str
 ) -> None:
     world.sql(f"create table s (id {in_the_way}, name text); insert into s values (1, 'a'), (2, 'b')")

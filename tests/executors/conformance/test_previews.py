@@ -132,7 +132,7 @@ def test_files_that_a_run_would_move_stay_where_they_are(world: World, mode: str
     assert [path.name for path in (world.folder / "in").iterdir()] == ["a"]
 
 
-def test_nothing_new_is_told_as_such(filled: World, mode: str) -> None:
+def test_nothing_new_is_reported_as_such(filled: World, mode: str) -> None:
     filled.run(filled.document(mode=mode))
     preview = filled.preview(filled.document(mode=mode))
     assert preview.nothing_new
@@ -201,7 +201,7 @@ def test_it_says_whether_a_run_would_be_held(world: World) -> None:
 
 
 @pytest.mark.parametrize("table", ["create table t (id int primary key, name text)", "select 1"])
-def test_an_incremental_load_tells_the_rows_past_the_mark(world: World, table: str) -> None:
+def test_an_incremental_load_reports_the_rows_past_the_watermark(world: World, table: str) -> None:
     world.sql(table)
     document = world.document(mode="incremental_watermark", watermarkColumn="id")
     world.write("a", "id,name\n1,Ann\n2,Bob\n3,Cy\n")

@@ -205,7 +205,7 @@ def test_a_newer_row_with_the_same_key_is_kept_unless_it_is_ticked(world: World)
     assert world.sql("select name from t where id = 2") == [("Fixed",)]
 
 
-def test_the_mark_stays_and_the_source_does_not_load_the_row_again(world: World) -> None:
+def test_the_watermark_stays_and_the_source_does_not_load_the_row_again(world: World) -> None:
     world.sql("create table t (id int, name text)")
     world.sql("create table s (id int, name text)")
     world.sql("insert into s values (1, 'Ann'), (3, null), (3, 'Cy'), (2, null)")

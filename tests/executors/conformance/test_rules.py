@@ -53,7 +53,7 @@ def entries(world: World) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_rule_tells_its_count_also_when_it_is_zero(world: World, format: str) -> None:
+def test_every_rule_reports_its_count_also_when_it_is_zero(world: World, format: str) -> None:
     row = {"id": 1, "name": "n1", "age": 1, "day": "2020-01-01", "mail": "a@b.c", "site": "https://b.c", "extra": "{}"}
     world.write("a", FORMATS[format]([row]))
     report = world.run(world.document(format=format, rules=every_rule()))
@@ -62,7 +62,7 @@ def test_every_rule_tells_its_count_also_when_it_is_zero(world: World, format: s
     assert (report.warnings, target_of(report).rows_loaded) == ([], 1)
 
 
-def test_rows_are_told_apart_by_condition_and_expression(ready: World) -> None:
+def test_rows_are_distinguished_by_condition_and_expression(ready: World) -> None:
     rules = [
         {"type": "notNull", "field": "name", "onFail": "skip", "when": "id < 5"},
         {"type": "expression", "expression": "age < 100", "onFail": "warn"},
@@ -97,7 +97,7 @@ ON_ODD = {
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
-def test_null_empty_and_nonsense_have_one_verdict_in_preview_run_and_quarantine(world: World, format: str) -> None:
+def test_null_empty_and_nonsense_have_one_outcome_in_preview_run_and_quarantine(world: World, format: str) -> None:
     world.write("a", FORMATS[format](ODD))
     rules = [{**rule, "id": name, "onFail": "warn"} for name, (rule, _) in ON_ODD.items()]
     document = world.document(format=format, rules=rules)
@@ -196,7 +196,7 @@ def test_a_quarantine_of_a_name_with_blanks_and_capitals(ready: World) -> None:
 
 @pytest.mark.parametrize("mode", ["append", "truncate", "upsert", "blue_green", "incremental_watermark"])
 @pytest.mark.parametrize("rows", [TEN, TEN[1:2]], ids=["some", "all"])
-def test_what_is_told_to_be_loaded_is_what_the_table_gained(ready: World, mode: str, rows: list[Any]) -> None:
+def test_what_is_reported_to_be_loaded_is_what_the_table_gained(ready: World, mode: str, rows: list[Any]) -> None:
     """Also when every row is rejected."""
     ready.write("a.csv", FORMATS["csv"](rows))
     document = ready.document(mode=mode, rules=[NOT_NULL], failOnEmptySource=False, failAtRejectedPct=0)

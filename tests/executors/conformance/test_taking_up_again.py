@@ -138,7 +138,9 @@ def test_the_second_target_still_gets_the_file_that_the_first_has(
     assert (world.folder / DONE).exists()
 
 
-def test_a_file_that_only_an_earlier_attempt_had_to_load_is_told_as_loaded(world: World, two: dict[str, Any]) -> None:
+def test_a_file_that_only_an_earlier_attempt_had_to_load_is_reported_as_loaded(
+    world: World, two: dict[str, Any]
+) -> None:
     """The table `u` has it from a run before `t` was a target."""
     del two["nodes"][0]["config"]["atomicity"]
     *others, _, second = two["nodes"]
@@ -173,7 +175,7 @@ def test_files_that_every_target_got_from_earlier_attempts_are_put_away(world: W
     assert set(world.memory.states.values()) == {"committed"}
 
 
-def test_what_an_earlier_attempt_rejected_is_told_by_the_one_that_ends_the_run(
+def test_what_an_earlier_attempt_rejected_is_reported_by_the_one_that_ends_the_run(
     world: World, one: dict[str, Any]
 ) -> None:
     world.write("b", "id,name\n2,\n")
@@ -372,7 +374,7 @@ def test_a_file_that_comes_after_a_newer_one_is_loaded_with_a_warning(
     assert world.rows() == [(1, "Ann")]
 
 
-def test_files_that_cannot_be_scanned_are_told_as_failed(world: World, first_in_first_out: dict[str, Any]) -> None:
+def test_files_that_cannot_be_scanned_are_reported_as_failed(world: World, first_in_first_out: dict[str, Any]) -> None:
     first_in_first_out["nodes"][0]["columns"] = [{"name": "nowhere", "type": "integer"}]
     with pytest.raises(Terminal):
         world.run(first_in_first_out)

@@ -54,7 +54,7 @@ def test_new_files_are_added(world: JsonlWorld) -> None:
     assert world.loaded() == ROWS
 
 
-def test_a_rejected_row_is_counted_and_left_out(world: JsonlWorld) -> None:
+def test_a_rejected_row_is_counted_and_excluded(world: JsonlWorld) -> None:
     world.write("a", FORMATS["csv"](ROWS))
 
     report = world.run(world.document(rules=[{"type": "notNull", "field": "name", "onFail": "skip"}]))

@@ -253,7 +253,7 @@ def test_a_load_that_was_approved_is_loaded_from_what_was_staged(
     [*itertools.product(["load", IN_TRANSACTION], FAULTS), *itertools.product([AFTER_COMMIT, "finish"], [killed])],
 )
 @pytest.mark.usefixtures("table")
-def test_a_restore_puts_rows_and_mark_back_or_neither(
+def test_a_restore_puts_rows_and_watermark_back_or_neither(
     world: World, step: str, fault: Callable[[Attempt, Relay], None]
 ) -> None:
     mode, backup = "incremental_watermark", BackupRef(str(uuid.uuid4()), "load")

@@ -28,7 +28,7 @@ FRENCH = "id;nom\n1;Hélène\n2;François « le Grand »\n3;L’œuvre à Noël\
         (GERMAN, "utf-16-be", "UTF-16-BE"),
     ],
 )
-def test_the_encoding_of_a_text_is_told(text: str, encoding: str, name: str) -> None:
+def test_the_encoding_of_a_text_is_reported(text: str, encoding: str, name: str) -> None:
     head = text.encode(encoding)
     assert guess_encoding(head)[1] == name
     assert find_mismatches(head, Csv(type="csv", delimiter=";")) == (f"not UTF-8, looks like {name}",)
@@ -48,7 +48,7 @@ def test_the_configured_encoding_is_named_if_it_is_not_the_file_s() -> None:
     [(";", "';'"), ("\t", "a tab"), ("|", "'|'"), (",", "','")],
     ids=["semicolon", "tab", "bar", "comma"],
 )
-def test_the_delimiter_of_a_file_is_told(delimiter: str, shown: str) -> None:
+def test_the_delimiter_of_a_file_is_reported(delimiter: str, shown: str) -> None:
     head = "id;name;amount\n1;Ann;3\n2;Bob;4\n".replace(";", delimiter).encode()
     configured = Tsv(type="tsv") if delimiter == "," else Csv(type="csv")
     mismatches = () if delimiter == configured.delimiter else (f"one column, {shown} looks like the delimiter",)
@@ -59,7 +59,7 @@ def test_a_decimal_comma_does_not_hide_the_delimiter() -> None:
     assert find_mismatches(GERMAN.encode(), Csv(type="csv")) == ("one column, ';' looks like the delimiter",)
 
 
-def test_both_faults_of_one_file_are_told() -> None:
+def test_both_faults_of_one_file_are_reported() -> None:
     mismatches = ("not UTF-8, looks like Windows-1252", "one column, ';' looks like the delimiter")
     assert find_mismatches(GERMAN.encode("cp1252"), Csv(type="csv")) == mismatches
 

@@ -136,7 +136,7 @@ def test_broken_utf8_is_bad_for_its_record_alone(reader: Any, bad_rows: Callable
 
 
 @FORMS
-def test_a_nul_escape_is_kept_for_the_verdicts(reader: Any, fmt: Any) -> None:
+def test_a_nul_escape_is_kept_for_the_outcome(reader: Any, fmt: Any) -> None:
     assert rows_of(reader, ['{"a": "x\\u0000y"}'], fmt) == [{"a": "x\0y"}]
 
 

@@ -79,7 +79,7 @@ CONVERSIONS: list[tuple[pa.Array, str, list[Any], list[bool]]] = [
 
 
 @pytest.mark.parametrize(("values", "kind", "typed", "bad"), CONVERSIONS)
-def test_converts_what_fits_and_marks_the_rest(values: pa.Array, kind: str, typed: list[Any], bad: list[bool]) -> None:
+def test_converts_what_fits_and_flags_the_rest(values: pa.Array, kind: str, typed: list[Any], bad: list[bool]) -> None:
     got, failed = convert_column(values, ColumnType.parse(kind))
     assert got.type == wire_type(ColumnType.parse(kind)).arrow
     assert (got.to_pylist(), failed.to_pylist()) == (typed, bad)

@@ -52,7 +52,7 @@ def test_what_a_function_prints_is_no_answer(run: Run):
         ("die", "hook.function_ended", "signal 6"),
     ],
 )
-def test_whatever_goes_wrong_in_a_function_is_told(name: str, code: str, says: str, run: Run):
+def test_whatever_goes_wrong_in_a_function_is_reported(name: str, code: str, says: str, run: Run):
     report, failure = run(hook(name))
     assert (report.state, failure.code) == ("failed", code)
     assert says in report.message

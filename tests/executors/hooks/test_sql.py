@@ -89,7 +89,7 @@ def test_statistics_are_really_made(run: Run, things):
     assert things.execute(query).fetchone() == (2,)
 
 
-def test_what_postgresql_says_is_told(run: Run, things):
+def test_what_postgresql_says_is_reported(run: Run, things):
     report, failure = run({"type": "sql", "statement": "ANALYZE no_such_table"})
     assert report.state == "failed"
     assert 'relation "no_such_table" does not exist' in report.message
@@ -103,7 +103,7 @@ def test_a_table_that_postgresql_skips_with_a_warning_is_a_failure(run: Run):
     assert "pg_authid" in report.message
 
 
-def test_the_text_of_a_warning_of_a_function_is_not_told(run: Run, things, schema):
+def test_the_text_of_a_warning_of_a_function_is_not_reported(run: Run, things, schema):
     things.execute(
         f"CREATE FUNCTION {schema}.note(n integer) RETURNS integer LANGUAGE plpgsql AS"
         " $$BEGIN RAISE WARNING 'row 12345'; RETURN n; END$$"
@@ -114,7 +114,7 @@ def test_the_text_of_a_warning_of_a_function_is_not_told(run: Run, things, schem
     assert re.search(r"a warning in function (\w+\.)?note\(integer\), SQLSTATE 01000", report.message)
 
 
-def test_a_plan_is_told(run: Run, things):
+def test_a_plan_is_reported(run: Run, things):
     report, _ = run({"type": "sql", "statement": "EXPLAIN SELECT * FROM t"})
     assert "Scan on t" in report.message
 
@@ -179,7 +179,7 @@ def test_a_view_without_unique_index_cannot_be_refreshed_concurrently(run: Run, 
     assert "unique index" in report.message
 
 
-def test_what_is_no_materialised_view_is_told(run: Run, things, schema: str):
+def test_what_is_no_materialised_view_is_reported(run: Run, things, schema: str):
     report, _ = run({"type": "refresh_mat_view", "view": f"{schema}.t"})
     assert report.state == "failed"
     assert '"t" is not a materialized view' in report.message

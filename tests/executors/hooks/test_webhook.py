@@ -103,7 +103,7 @@ def test_a_bare_url_is_not_signed(run: Run, receiver: Receiver):
     assert "webhook-signature" not in receiver.requests[0].headers
 
 
-def test_no_secret_of_a_connection_is_told(run: Run, receiver: Receiver):
+def test_no_secret_of_a_connection_is_reported(run: Run, receiver: Receiver):
     pager = WebhookConnection("pager", f"{receiver.url}/T0KEN", {"Authorization": "Bearer H3ADER"}, "S1GN")
     receiver.answers["/T0KEN"] = status(500)
     report, failure = run({"type": "webhook", "connection": "pager"}, webhooks={"pager": pager})
@@ -277,14 +277,14 @@ def test_of_a_gigabyte_next_to_nothing_is_read(run: Run, receiver: Receiver):
 
 
 @pytest.mark.parametrize(("code", "transient"), [(500, True), (503, True), (429, True), (400, False), (404, False)])
-def test_a_receiver_that_refuses_is_told(code: int, transient: bool, run: Run, receiver: Receiver):
+def test_a_receiver_that_refuses_is_reported(code: int, transient: bool, run: Run, receiver: Receiver):
     receiver.answers["/"] = status(code)
     report, failure = run(hook(f"{receiver.url}/"))
     assert report.message.startswith(f"The receiver returned {code}.")
     assert (type(failure).__name__ == "Transient") == transient
 
 
-def test_a_receiver_that_is_not_there_is_told(run: Run, certificates: Certificates, monkeypatch):
+def test_a_receiver_that_is_not_there_is_reported(run: Run, certificates: Certificates, monkeypatch):
     open_network(monkeypatch, certificates.ca, LOCAL, "127.0.0.1/32")
     assert run(hook(f"https://{HOST}:1/"))[1].code == "webhook.nothing_listens"
 

@@ -124,7 +124,7 @@ def test_the_marker_holds_counts_files_and_token(loading, make, conn):
     assert last_files(conn, run.tenant, run.pipeline, "load") == (5, frozenset({"a" * 64}))
 
 
-def test_another_load_of_the_table_is_told_that_it_is_busy(loading, make, warehouse, schema):
+def test_another_load_of_the_table_learns_that_it_is_busy(loading, make, warehouse, schema):
     make("CREATE TABLE t (id integer)")
     load = loading("t", "id integer")
     load.stage([(1,)])
@@ -166,7 +166,7 @@ def test_the_file_hash_is_filled_where_the_target_has_the_column(loading, make, 
     assert rows("SELECT * FROM t ORDER BY id") == [(1, "a" * 64), (2, "b" * 64)]
 
 
-def test_each_row_tells_its_run_and_its_record(loading, make, rows):
+def test_each_row_reports_its_run_and_its_record(loading, make, rows):
     make("CREATE TABLE t (id integer, _flow_run uuid, _source_record bigint)")
     load = loading("t", "id integer")
     load.stage([(7,), (8,)])

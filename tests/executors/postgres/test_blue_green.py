@@ -53,7 +53,7 @@ def test_columns_that_the_source_lacks_get_their_default(load, make, rows):
     assert rows("SELECT * FROM t") == [(7, "new", "w")]
 
 
-def test_a_key_that_is_repeated_leaves_the_old_rows_and_is_told_with_its_places(load, rows, conn, schema):
+def test_a_key_that_is_repeated_leaves_the_old_rows_and_is_reported_with_its_places(load, rows, conn, schema):
     before = snapshot(conn, schema)
     load.stage([(7, "a"), (7, "b")])
     with pytest.raises(Terminal, match=rf"{schema}\.t rejected a row: constraint 't_pkey'.*record 2"):

@@ -62,7 +62,7 @@ def test_any_character_may_stand_in_a_password(stranger):
         ({"database": "nowhere"}, Terminal, "target.database_unknown"),
     ],
 )
-def test_a_failed_connection_is_told_without_the_password(request, stranger, server, change, kind, code):
+def test_a_failed_connection_is_reported_without_the_password(request, stranger, server, change, kind, code):
     if code == "target.auth_failed" and not server.password and "password" in change:
         pytest.skip("this server asks for no password")
     broken: Connection = replace(stranger, **change)

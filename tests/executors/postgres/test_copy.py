@@ -160,7 +160,7 @@ def test_a_type_that_staging_does_not_have_is_refused_before_a_row_is_sent(loadi
         writer.write_good(wrong)
 
 
-def test_a_value_that_binary_copy_refuses_is_not_told(loading, make, warehouse):
+def test_a_value_that_binary_copy_refuses_is_not_reported(loading, make, warehouse):
     make("CREATE TABLE t (v text)")
     load = loading("t", "v")
     batch = _batch(load.columns[0], ["secret\0value"])

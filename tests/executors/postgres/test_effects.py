@@ -40,7 +40,7 @@ def start(loading, mode, rows, **fields):
 
 @SEVERAL
 @given(there=ROWS, staged=ROWS)
-def test_upsert_tells_what_it_then_does(loading, table, make, rows, there, staged):
+def test_upsert_reports_what_it_then_does(loading, table, make, rows, there, staged):
     make("TRUNCATE t")
     table(once_each(there))
     load = start(loading, "upsert", staged, upsert_key=["k"])
@@ -70,7 +70,7 @@ def test_upsert_tells_what_it_then_does(loading, table, make, rows, there, stage
 
 @SEVERAL
 @given(there=ROWS, staged=ROWS)
-def test_truncate_tells_what_goes_and_which_keys_stay(loading, table, make, rows, there, staged):
+def test_truncate_reports_what_goes_and_which_keys_stay(loading, table, make, rows, there, staged):
     make("TRUNCATE t")
     table(once_each(there))
     load = start(loading, "truncate", once_each(staged))
@@ -120,7 +120,7 @@ def test_a_value_that_the_column_rounds_to_what_it_holds_changes_nothing(loading
     assert (effect.updated, effect.unchanged) == (done.updated, done.unchanged) == (0, 1)
 
 
-def test_rows_that_repeat_a_key_are_told_as_the_load_would_tell_them(loading, table):
+def test_rows_that_repeat_a_key_are_reported_as_the_load_would_tell_them(loading, table):
     table([(1, "a", 0)])
     load = start(loading, "append", [(1, "b", 0)])
     with pytest.raises(Terminal) as reported:

@@ -115,7 +115,7 @@ def test_numbers_of_a_kind_have_one_grammar_on_every_server(loading, make, rows,
     assert rows("SELECT count(*) FROM t") == [(len(good),)]
 
 
-def test_a_refused_value_is_told_with_its_column_and_type(loading, make):
+def test_a_refused_value_is_reported_with_its_column_and_type(loading, make):
     make("CREATE TABLE t (at timestamp(0))")
     load = loading("t", "at timestamp")
     load.stage([(datetime(2025, 1, 1, 10, 0, 0, 600000),)])

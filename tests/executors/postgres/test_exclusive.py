@@ -107,7 +107,7 @@ def test_rows_that_go_keep_none_out(kind, loading, rows, mode):
     assert rows("SELECT id FROM t") == [(20,)]
 
 
-def test_a_preview_tells_what_the_load_would_fail_with(kind, loading, conn):
+def test_a_preview_reports_what_the_load_would_fail_with(kind, loading, conn):
     load = loading("t", *COLUMNS)
     load.stage(ROWS)
     with pytest.raises(Terminal, match=rf"would refuse {len(kind[1])} rows?: each .* 'c'") as raised:
@@ -142,7 +142,7 @@ def test_what_looks_at_more_than_is_loaded_is_left_to_the_database(loading, make
     assert rows("SELECT * FROM t") == []
 
 
-def test_a_key_of_a_partition_is_told_as_the_table_s(loading, make):
+def test_a_key_of_a_partition_is_reported_as_the_table_s(loading, make):
     make("CREATE TABLE t (k integer CONSTRAINT whole PRIMARY KEY) PARTITION BY RANGE (k)")
     make("CREATE TABLE part PARTITION OF t FOR VALUES FROM (0) TO (9)")
     load = loading("t", "k integer")

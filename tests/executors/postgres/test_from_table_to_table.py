@@ -186,7 +186,7 @@ def test_a_single_column_of_nulls_and_empty_texts_loses_no_row(world: World) -> 
     assert world.sql("select name from t except all select name from s") == []
 
 
-def test_a_preview_tells_what_the_run_then_does(world: World, mode: str) -> None:
+def test_a_preview_reports_what_the_run_then_does(world: World, mode: str) -> None:
     world.sql("create table s (id int primary key, name text); insert into s values (1, 'a'), (2, 'b')")
     world.sql("create table t (id int primary key, name text)")
     document = world.table_document(mode=mode)

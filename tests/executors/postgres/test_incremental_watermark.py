@@ -105,7 +105,7 @@ LATE = [(3, at("10:00:00")), (4, at("10:00:01"))]
 # ---------------------------------------------------------------------------------------------------
 
 
-def test_rows_tied_with_the_mark_that_come_later_are_loaded_once(incremental, table, rows):
+def test_rows_tied_with_the_watermark_that_come_later_are_loaded_once(incremental, table, rows):
     assert incremental.run(FIRST) == (2, 0, 0)
     assert incremental.run(FIRST + LATE) == (2, 0, 2)
     assert incremental.run(FIRST + LATE) == (0, 3, 1)
@@ -152,13 +152,13 @@ def test_rows_with_cells_that_hold_what_separates_cells_are_different_rows(incre
     assert incremental.run([("x", "y,z", at("10:00:00")), ('x","y', "z", at("10:00:00"))]) == (2, 0, 0)
 
 
-def test_rows_below_the_mark_are_counted_and_not_loaded(incremental, table, rows):
+def test_rows_below_the_watermark_are_counted_and_not_loaded(incremental, table, rows):
     incremental.run([(4, at("10:00:01"))])
     assert incremental.run([(5, at("10:00:00")), (6, at("10:00:02"))]) == (1, 1, 0)
     assert rows("SELECT id FROM t ORDER BY id") == [(4,), (6,)]
 
 
-def test_the_mark_never_sinks(incremental, table):
+def test_the_watermark_never_sinks(incremental, table):
     incremental.run(LATE)
     incremental.run(FIRST)
     assert incremental.watermark == "2026-01-01 10:00:01"
@@ -173,7 +173,7 @@ def test_a_load_without_rows_changes_nothing(incremental, table):
     assert incremental.history() == [("run", None, "2026-01-01 10:00:00")]
 
 
-def test_too_many_ties_stop_the_load_and_advise_upsert(incremental, table, rows, monkeypatch):
+def test_too_many_boundary_rows_stop_the_load_and_advise_upsert(incremental, table, rows, monkeypatch):
     monkeypatch.setattr(boundary_rows_module, "MOST_BOUNDARY_ROWS", 2)
     incremental.run(FIRST)
     with pytest.raises(Terminal, match=r"watermark\.too_many_ties") as stopped:
@@ -206,12 +206,12 @@ def test_the_first_load_of_an_empty_table_loads_all(incremental, table):
     assert incremental.run([(0, datetime.datetime(1, 1, 1)), *FIRST]) == (3, 0, 0)
 
 
-def test_infinity_in_the_table_is_no_mark(incremental, table, make):
+def test_infinity_in_the_table_is_no_watermark(incremental, table, make):
     make("INSERT INTO t VALUES (0, 'infinity'), (1, '2026-01-01 10:00:00')")
     assert incremental.run(FIRST) == (1, 0, 1)
 
 
-def test_a_mark_stands_though_its_rows_are_deleted(incremental, table, make):
+def test_a_watermark_stands_though_its_rows_are_deleted(incremental, table, make):
     incremental.run(FIRST)
     make("DELETE FROM t")
     assert incremental.run([(0, at("09:00:00")), *FIRST]) == (0, 1, 2)
@@ -225,7 +225,7 @@ FUTURE = datetime.datetime(2099, 1, 1)
 
 
 @pytest.mark.parametrize("lag", [None, "1h"])
-def test_a_row_dated_in_the_future_does_not_move_the_mark_beyond_later_rows(incremental, table, rows, lag):
+def test_a_row_dated_in_the_future_does_not_move_the_watermark_beyond_later_rows(incremental, table, rows, lag):
     batch = [*FIRST, (9, FUTURE)]
     assert incremental.run(batch, lag=lag) == (3, 0, 0)
     assert incremental.watermark == "2026-01-01 10:00:00"
@@ -249,7 +249,7 @@ def test_rows_dated_in_the_future_alone_leave_all_others_to_come(incremental, ta
     assert incremental.watermark == "2026-01-01 10:00:00"
 
 
-def test_a_row_of_the_table_that_is_dated_in_the_future_is_no_mark(incremental, table, make):
+def test_a_row_of_the_table_that_is_dated_in_the_future_is_no_watermark(incremental, table, make):
     make("INSERT INTO t VALUES (9, '2099-01-01'), (8, 'infinity'), (1, '2026-01-01 10:00:00')")
     assert incremental.run([*FIRST, (9, FUTURE)]) == (1, 0, 2)
     assert incremental.watermark == "2026-01-01 10:00:00"
@@ -260,7 +260,7 @@ def test_rows_of_the_table_that_are_all_dated_in_the_future_are_known(incrementa
     assert incremental.run([*FIRST, (9, FUTURE)]) == (2, 0, 1)
 
 
-def test_the_mark_reaches_a_future_row_when_its_time_has_come(incremental, make, rows):
+def test_the_watermark_reaches_a_future_row_when_its_time_has_come(incremental, make, rows):
     make("CREATE TABLE t (id integer, upd timestamptz NOT NULL)")
     incremental.columns = ("id integer", "upd timestamptz")
     soon = (1, datetime.datetime.now(UTC) + datetime.timedelta(seconds=1.5))
@@ -297,7 +297,7 @@ def test_hashes_of_future_rows_keep_their_columns(incremental, table, make):
         ("numeric", "string", "1", "Infinity", "2"),
     ],
 )
-def test_what_nothing_can_pass_is_no_mark_in_any_type(incremental, make, declared, kind, past, ahead, next_one):
+def test_what_nothing_can_pass_is_no_watermark_in_any_type(incremental, make, declared, kind, past, ahead, next_one):
     make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
     incremental.columns = ("id integer", f"upd {kind}")
     assert incremental.run([(1, past), (2, ahead)]) == (2, 0, 0)
@@ -320,7 +320,7 @@ def test_the_clock_is_that_of_the_database_in_utc_whatever_the_session_s_time_zo
         ("date", "date", datetime.datetime.now(UTC).date() + datetime.timedelta(days=1)),
     ],
 )
-def test_a_lead_lets_the_mark_go_beyond_the_clock_that_far(incremental, make, declared, kind, ahead):
+def test_a_lead_lets_the_watermark_go_beyond_the_clock_that_far(incremental, make, declared, kind, ahead):
     make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
     incremental.columns = ("id integer", f"upd {kind}")
     batch = [(1, ahead), (2, ahead + datetime.timedelta(days=9))]
@@ -340,13 +340,13 @@ def test_a_lead_in_hours_reaches_the_next_day(incremental, make):
     assert load.commit(**changes).ahead == 0
 
 
-def test_a_lead_needs_a_mark_of_time(incremental, make):
+def test_a_lead_needs_a_watermark_of_time(incremental, make):
     make("CREATE TABLE t (id integer, upd bigint NOT NULL)")
     with pytest.raises(Terminal, match=r"watermark\.lead_mismatch"):
         incremental.start([], watermark_lead="1h")
 
 
-def test_a_person_cannot_set_the_mark_beyond_the_clock(incremental, table):
+def test_a_person_cannot_set_the_watermark_beyond_the_clock(incremental, table):
     incremental.run(FIRST)
     with pytest.raises(Terminal, match=r"watermark\.value_in_future"):
         incremental.set("2099-01-01 00:00:00")
@@ -401,7 +401,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize("declared", TYPES)
-def test_the_mark_is_exact_in_every_type(incremental, make, rows, declared):
+def test_the_watermark_is_exact_in_every_type(incremental, make, rows, declared):
     kind, first, more, watermark = TYPES[declared]
     make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
     incremental.columns = ("id integer", f"upd {kind}")
@@ -505,7 +505,7 @@ def test_a_shorter_lag_forgets(incremental, table):
         ),
     ],
 )
-def test_a_lag_counts_in_the_type_of_the_mark(incremental, make, declared, kind, lag, watermark, inside, outside):
+def test_a_lag_counts_in_the_type_of_the_watermark(incremental, make, declared, kind, lag, watermark, inside, outside):
     make(f"CREATE TABLE t (id integer, upd {declared} NOT NULL)")
     incremental.columns = ("id integer", f"upd {kind}")
     incremental.run([(0, watermark)], lag=lag)
@@ -514,7 +514,7 @@ def test_a_lag_counts_in_the_type_of_the_mark(incremental, make, declared, kind,
 
 
 @pytest.mark.parametrize(("declared", "lag"), [("timestamp", 5), ("bigint", "5m"), ("bigint", 0.5), ("text", 1)])
-def test_a_lag_that_does_not_fit_the_mark_is_refused(incremental, make, declared, lag):
+def test_a_lag_that_does_not_fit_the_watermark_is_refused(incremental, make, declared, lag):
     make(f"CREATE TABLE t (id integer, upd {declared})")
     with pytest.raises(Terminal, match=r"watermark\.lag_mismatch"):
         incremental.start([], lag=lag)
@@ -560,7 +560,7 @@ def test_a_column_of_another_type_leaves_the_table_to_tell(incremental, make):
 # -------------------------------------------------------------------------------
 
 
-def test_the_column_of_the_mark_takes_no_null(incremental, make):
+def test_the_column_of_the_watermark_takes_no_null(incremental, make):
     make("CREATE TABLE t (id integer, upd timestamp)")
     load, _ = incremental.start([])
     assert [c.nullable for c in load.columns] == [True, False]
@@ -569,7 +569,7 @@ def test_the_column_of_the_mark_takes_no_null(incremental, make):
 # --- one transaction (B07) ----------------------------------------------------------------------------------------
 
 
-def test_a_load_that_fails_moves_no_mark(incremental, make, rows):
+def test_a_load_that_fails_moves_no_watermark(incremental, make, rows):
     make("CREATE TABLE t (id integer CHECK (id > 0), upd timestamp NOT NULL)")
     incremental.run(FIRST)
     with pytest.raises(Terminal):
@@ -579,7 +579,7 @@ def test_a_load_that_fails_moves_no_mark(incremental, make, rows):
     assert incremental.run([*LATE, (5, at("10:00:02"))]) == (3, 0, 0)
 
 
-def test_a_worker_that_was_shut_out_moves_no_mark(incremental, table, conn):
+def test_a_worker_that_was_shut_out_moves_no_watermark(incremental, table, conn):
     load, changes = incremental.start(FIRST, token=1)
     raise_fence(conn, TENANT, load.run.pipeline, "load", 2)
     with pytest.raises(LeaseLost):
@@ -587,14 +587,14 @@ def test_a_worker_that_was_shut_out_moves_no_mark(incremental, table, conn):
     assert incremental.watermark is None
 
 
-def test_a_second_commit_of_the_run_moves_no_mark(incremental, table, rows):
+def test_a_second_commit_of_the_run_moves_no_watermark(incremental, table, rows):
     load, changes = incremental.start(FIRST)
     assert load.commit(**changes) == load.commit(**changes)
     assert (rows("SELECT count(*) FROM t"), incremental.boundary_rows()) == ([(2,)], 2)
 
 
 @pytest.mark.parametrize("change", ["set", "reset"])
-def test_a_mark_that_was_changed_meanwhile_stops_the_load(incremental, table, rows, change):
+def test_a_watermark_that_was_changed_meanwhile_stops_the_load(incremental, table, rows, change):
     incremental.run(FIRST)
     load, changes = incremental.start(LATE)
     incremental.set("2026-01-01T09:00:00") if change == "set" else incremental.reset()
@@ -603,14 +603,14 @@ def test_a_mark_that_was_changed_meanwhile_stops_the_load(incremental, table, ro
     assert rows("SELECT count(*) FROM t") == [(2,)]
 
 
-def test_a_mark_that_was_set_before_the_first_load_ended_stops_it(incremental, table):
+def test_a_watermark_that_was_set_before_the_first_load_ended_stops_it(incremental, table):
     load, changes = incremental.start(FIRST)
     incremental.set("2026-01-01T09:00:00")
     with pytest.raises(Transient, match=r"watermark\.moved"):
         load.commit(**changes)
 
 
-def test_two_pipelines_into_one_table_have_marks_of_their_own(incremental, table):
+def test_two_pipelines_into_one_table_have_watermarks_of_their_own(incremental, table):
     incremental.run(LATE)
     load, changes = incremental.start(FIRST, pipeline=f"other-{incremental.schema}")
     assert changes["rows_range"].stored is None
@@ -621,7 +621,7 @@ def test_two_pipelines_into_one_table_have_marks_of_their_own(incremental, table
 # --- what people do -----------------------------------------------------------------------------------------------
 
 
-def test_a_mark_set_back_loads_what_the_table_lacks(incremental, table, make, rows):
+def test_a_watermark_set_back_loads_what_the_table_lacks(incremental, table, make, rows):
     incremental.run([(0, at("09:00:00")), *FIRST, *LATE])
     make("DELETE FROM t WHERE id IN (1, 3)")
     incremental.set("2026-01-01 10:00:00")
@@ -630,7 +630,7 @@ def test_a_mark_set_back_loads_what_the_table_lacks(incremental, table, make, ro
     assert incremental.run([*FIRST, *LATE]) == (0, 3, 1)
 
 
-def test_a_mark_set_back_is_not_passed_by_rows_that_only_the_table_holds(incremental, table):
+def test_a_watermark_set_back_is_not_passed_by_rows_that_only_the_table_holds(incremental, table):
     incremental.run([*FIRST, *LATE])
     incremental.set("2026-01-01 10:00:00")
     assert incremental.run(FIRST) == (0, 0, 2)
@@ -639,7 +639,7 @@ def test_a_mark_set_back_is_not_passed_by_rows_that_only_the_table_holds(increme
     assert incremental.watermark == "2026-01-01 10:00:01"
 
 
-def test_a_mark_set_back_over_too_many_rows_of_the_table_is_refused(incremental, table, rows, monkeypatch):
+def test_a_watermark_set_back_over_too_many_rows_of_the_table_is_refused(incremental, table, rows, monkeypatch):
     incremental.run([*FIRST, *LATE])
     incremental.set("2026-01-01 10:00:00")
     monkeypatch.setattr(boundary_rows_module, "MOST_BOUNDARY_ROWS", 3)
@@ -647,7 +647,7 @@ def test_a_mark_set_back_over_too_many_rows_of_the_table_is_refused(incremental,
         incremental.start(FIRST)
 
 
-def test_a_mark_set_forward_leaves_rows_behind(incremental, table):
+def test_a_watermark_set_forward_leaves_rows_behind(incremental, table):
     incremental.run(FIRST)
     incremental.set("2026-01-01 10:00:01")
     assert incremental.run(LATE) == (1, 1, 0)
@@ -780,7 +780,7 @@ def skipped_of(incremental, rows):
     return load.commit(**changes)
 
 
-def test_a_mark_set_back_loads_nothing_twice_where_a_trigger_changes_values_and_a_key_tells(
+def test_a_watermark_set_back_loads_nothing_twice_where_a_trigger_changes_values_and_a_key_identifies_rows(
     incremental, changing, rows
 ):
     incremental.columns = NOTED

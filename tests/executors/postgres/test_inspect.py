@@ -63,7 +63,7 @@ def test_types(conn, make, schema, declared, flow):
     assert str(dest.columns[0].type) == flow.format(schema=schema)
 
 
-def test_columns_are_told_with_what_a_load_must_know(conn, make, schema):
+def test_columns_are_reported_with_what_a_load_must_know(conn, make, schema):
     make("CREATE DOMAIN needed AS text NOT NULL")
     make("CREATE DOMAIN filled AS text DEFAULT 'x'")
     make(

@@ -78,7 +78,7 @@ def test_a_missing_column_that_must_be_filled_is_refused(plan):
     refused("target.column_required", "'name'", plan, "id text, name text NOT NULL", "id")
 
 
-def test_missing_columns_that_fill_themselves_are_left_out(plan):
+def test_missing_columns_that_fill_themselves_are_excluded(plan):
     given = plan(
         "id text, a text, b text NOT NULL DEFAULT '', c serial, d integer GENERATED ALWAYS AS IDENTITY,"
         " _source_file_hash text NOT NULL, _flow_run uuid NOT NULL, _source_record bigint NOT NULL",

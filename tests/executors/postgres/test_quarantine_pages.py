@@ -110,7 +110,7 @@ def test_old_entries_are_counted_to_the_last_one(conn, table, monkeypatch, at_on
     assert count_older(conn, OWNER, table, EntryQuery(), datetime(2020, 1, 1, tzinfo=UTC)) == Counted(0, is_whole=True)
 
 
-def test_a_count_that_takes_too_long_tells_how_many_it_has_counted(conn, table, monkeypatch):
+def test_a_count_that_takes_too_long_reports_how_many_it_has_counted(conn, table, monkeypatch):
     later = datetime.now(UTC) + timedelta(days=1)
     with connect_to_same(conn) as other, other.transaction():
         other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
@@ -158,7 +158,7 @@ def test_whoever_stops_reading_keeps_no_snapshot(conn, table, monkeypatch):
             list(entries)
 
 
-def test_whoever_reads_too_slowly_is_told(conn, table, monkeypatch):
+def test_whoever_reads_too_slowly_is_informed(conn, table, monkeypatch):
     monkeypatch.setattr(quarantine_pages, "EXPORT_SECONDS", -1)
     monkeypatch.setattr(quarantine_pages, "AT_ONCE", 10)
     entries = read_all(conn, OWNER, table, EntryQuery())

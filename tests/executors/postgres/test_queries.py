@@ -110,7 +110,7 @@ def test_the_attack_works_without_the_guard(powerful: Connection, schema: str, t
     assert trace.exists()
 
 
-def test_the_editor_is_told_at_save(schema: str) -> None:
+def test_the_editor_is_informed_at_save(schema: str) -> None:
     document = {
         "kind": "pipeline",
         "version": "1.0",
@@ -181,7 +181,7 @@ def test_an_enumeration_and_operators_of_postgresql_need_nothing(warehouse: Conn
     require(warehouse, f"SELECT 'ok'::{schema}.mood, 1 OPERATOR(pg_catalog.+) 2, a = ANY ('{{1}}') FROM {schema}.t")
 
 
-def test_names_are_told_apart_as_postgresql_does(
+def test_names_are_distinguished_as_postgresql_does(
     warehouse: Connection, schema: str, make: Callable[[str], None]
 ) -> None:
     make("CREATE FUNCTION \"Twice.it\"() RETURNS integer IMMUTABLE LANGUAGE sql AS 'SELECT 2'")

@@ -134,7 +134,9 @@ def test_a_password_stands_in_nothing_that_goes_to_tasks(
     assert secret_of(warehouse) not in repr(reading)
 
 
-def test_a_source_that_cannot_be_reached_is_told_as_one(schema: str, warehouse: Connection, stack: ExitStack) -> None:
+def test_a_source_that_cannot_be_reached_is_reported_as_one(
+    schema: str, warehouse: Connection, stack: ExitStack
+) -> None:
     wrong = Connection("w", warehouse.host, warehouse.port, "nowhere", warehouse.user, warehouse.password)
     with pytest.raises(Failure) as stopped:
         opened(source(schema), wrong, stack)

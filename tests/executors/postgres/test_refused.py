@@ -74,7 +74,7 @@ def test_text_that_is_no_value_of_the_type_is_skipped(loading, make, rows, decla
     assert rows("SELECT id FROM t ORDER BY id") == [(1,), (3,)]
 
 
-def test_a_refused_row_is_told_as_it_was_staged(loading, make):
+def test_a_refused_row_is_reported_as_it_was_staged(loading, make):
     make("CREATE TABLE t (s integer, v uuid)")
     load = loading("t", "s integer", "v")
     load.stage([(1, "x")])

@@ -39,7 +39,7 @@ def whole(text: str | None) -> Cut:
     return Cut(text, is_cut=False)
 
 
-def test_null_empty_text_and_a_field_that_is_not_there_are_told_apart(conn, table):
+def test_null_empty_text_and_a_field_that_is_not_there_are_distinguished(conn, table):
     assert preview(conn, table, {"name": None}).failing == whole(None)
     assert preview(conn, table, {"name": ""}).failing == whole("")
     assert preview(conn, table, {"name": "NULL"}).failing == whole("NULL")

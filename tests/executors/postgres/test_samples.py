@@ -54,7 +54,7 @@ def test_of_many_rows_some_pages_are_kept(loading, make, kept, monkeypatch):
     assert len({record for _, _, record, _ in found}) == len(found)
 
 
-def test_a_row_that_is_too_long_is_left_out(loading, make, kept):
+def test_a_row_that_is_too_long_is_excluded(loading, make, kept):
     make("CREATE TABLE t (id integer, name text)")
     load_rows(loading, [(1, "x" * samples.LONGEST_ROW), (2, "short")])
     assert [row["id"] for *_, row in kept()] == [2]

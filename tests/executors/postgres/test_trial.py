@@ -71,7 +71,7 @@ def test_of_partitions_of_partitions_the_one_that_lacks_a_part_is_named(loading,
         (NO_DEFAULT, "check:ordered"),
     ],
 )
-def test_what_the_table_raises_for_a_row_is_told_without_its_values(loading, make, rows, schema, table, rule):
+def test_what_the_table_raises_for_a_row_is_reported_without_its_values(loading, make, rows, schema, table, rule):
     make(table)
     bad = {WHOLE_ROW: (2, None), NO_DEFAULT: (9, "secret")}.get(table, (2, "secret"))
     load = loading("t", "id integer", "v")

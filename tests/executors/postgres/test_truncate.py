@@ -80,7 +80,7 @@ def test_a_partitioned_table_is_replaced_as_a_whole(loading, make, rows):
     assert rows("SELECT id FROM p") == [(7,)]
 
 
-def test_a_row_that_no_partition_takes_is_told_as_such(loading, make):
+def test_a_row_that_no_partition_takes_is_reported_as_such(loading, make):
     make("CREATE TABLE p (id integer) PARTITION BY RANGE (id)")
     load = loading("p", "id integer", mode="truncate")
     load.stage([(7,)])
@@ -88,7 +88,7 @@ def test_a_row_that_no_partition_takes_is_told_as_such(loading, make):
         load.commit()
 
 
-def test_a_row_that_a_policy_forbids_is_told_as_such(load, make):
+def test_a_row_that_a_policy_forbids_is_reported_as_such(load, make):
     make("ALTER TABLE t ENABLE ROW LEVEL SECURITY; ALTER TABLE t FORCE ROW LEVEL SECURITY")
     make("CREATE POLICY small ON t USING (id < 5)")
     load.stage([(7,)])

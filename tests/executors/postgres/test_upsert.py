@@ -100,7 +100,7 @@ def test_where_a_row_came_from_alone_makes_no_row_different(loading, make, rows)
     ]
 
 
-def test_rows_that_a_trigger_swallows_are_told_from_equal_ones(loading, make, rows):
+def test_rows_that_a_trigger_swallows_are_reported_from_equal_ones(loading, make, rows):
     make("CREATE TABLE t (k integer PRIMARY KEY, v text)")
     make("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     make(
@@ -257,7 +257,7 @@ def test_what_a_hook_has_set_holds_to_the_end_of_the_transaction(loading, table,
     assert found == ["8MB", "on", "77"]
 
 
-def test_keys_that_a_trigger_makes_one_are_told_as_such(loading, make, rows):
+def test_keys_that_a_trigger_makes_one_are_reported_as_such(loading, make, rows):
     make("CREATE TABLE t (k text PRIMARY KEY, v text)")
     make("CREATE FUNCTION upper_k() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.k := upper(NEW.k); RETURN NEW; END'")
     make("CREATE TRIGGER up BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION upper_k()")

@@ -80,7 +80,7 @@ def test_a_preview_counts_what_the_load_then_does(upsert, table, conn):
     assert numbers(load.commit(order_by="at")) == (1, 3, 0, 2, 2)
 
 
-def test_older_rows_are_told_from_those_that_a_trigger_swallows(upsert, make, rows):
+def test_older_rows_are_reported_from_those_that_a_trigger_swallows(upsert, make, rows):
     make("CREATE TABLE t (k integer PRIMARY KEY, at integer, v text)")
     make("INSERT INTO t VALUES (1, 5, 'five'), (2, 5, 'five'), (3, 5, 'five')")
     make(
@@ -107,7 +107,7 @@ def test_older_rows_are_told_from_those_that_a_trigger_swallows(upsert, make, ro
         ("inet", "string", "10.0.0.9", "10.0.0.10", "10.0.0.11"),
     ],
 )
-def test_what_is_older_is_told_in_every_type(upsert, make, rows, declared, kind, older, there, newer):
+def test_what_is_older_is_reported_in_every_type(upsert, make, rows, declared, kind, older, there, newer):
     read = READ.get(kind, lambda value: value)
     make(f"CREATE TABLE t (k integer PRIMARY KEY, at {declared}, v text)")
     make(f"INSERT INTO t SELECT k, '{there}', 'there' FROM generate_series(1, 3) AS k")

@@ -81,7 +81,7 @@ def test_a_file_that_was_replaced_is_not_read(storage: Storage, tmp_path: Path, 
         pass
 
 
-def test_a_file_that_is_gone_is_told_as_changed(storage: Storage, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_is_reported_as_changed(storage: Storage, tmp_path: Path) -> None:
     storage.write("a.jsonl", b"1")
     storage.write("b.jsonl", b"1")
     handler = opened(storage, tmp_path)

@@ -37,7 +37,7 @@ def refuse(source: Source, files: Sequence[SourceFile], store: FileStore) -> lis
     raise Terminal("source.unreadable", "in/a.csv cannot be read: Permission denied.")
 
 
-def test_a_file_that_cannot_be_read_keeps_no_other_from_being_told(
+def test_a_file_that_cannot_be_read_keeps_no_other_from_being_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def hashed(file: SourceFile, store: FileStore) -> str:

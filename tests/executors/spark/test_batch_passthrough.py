@@ -51,7 +51,7 @@ def test_a_look_into_packed_batches_misses_no_row() -> None:
         list(look_into(iter([rows.slice(0, 2)]), ("doubled",), lambda piece: piece.column("n")))
 
 
-def test_a_frame_tells_which_records_could_not_be_read() -> None:
+def test_a_frame_reports_which_records_could_not_be_read() -> None:
     assert pack(batch(4, 3), ()).column(UNREADABLE).to_pylist() == [False, True, False]
 
 

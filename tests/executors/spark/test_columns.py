@@ -122,7 +122,7 @@ def test_a_refusal_names_node_and_op(run_session: RunSession, op: dict, code: st
     assert f"{op['op']} (op 2)" in error.message
 
 
-def test_who_computes_with_texts_of_a_file_is_told_to_cast_them(run_session: RunSession) -> None:
+def test_who_computes_with_texts_of_a_file_is_reported_to_cast_them(run_session: RunSession) -> None:
     error = refused(run_session, {"op": "derive", "columns": {"x": "amount / id"}})
     assert error.code == "expression.invalid"
     assert error.hint == (
@@ -130,12 +130,12 @@ def test_who_computes_with_texts_of_a_file_is_told_to_cast_them(run_session: Run
     )
 
 
-def test_who_compares_what_cannot_be_compared_is_told_the_types(run_session: RunSession) -> None:
+def test_who_compares_what_cannot_be_compared_is_reported_the_types(run_session: RunSession) -> None:
     ops = {"op": "cast", "columns": {"id": "integer"}}, {"op": "filter", "where": "id > array(1)"}
     assert refused(run_session, *ops).hint == "In it id is integer. Cast where the types do not fit each other."
 
 
-def test_an_unknown_column_is_told_with_those_that_exist(run_session: RunSession) -> None:
+def test_an_unknown_column_is_reported_with_those_that_exist(run_session: RunSession) -> None:
     assert refused(run_session, {"op": "trim", "columns": ["x"]}).hint == "The columns here are id, amount, a.b `c`."
 
 

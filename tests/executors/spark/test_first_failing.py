@@ -61,7 +61,7 @@ def test_it_is_found_in_a_file_of_many_parts(
     assert error.message.endswith("The first failing row is a.csv record 701.")
 
 
-def test_whoever_looks_for_too_long_tells_what_is_known(
+def test_whoever_looks_for_too_long_reports_what_is_known(
     run_session: RunSession, warehouse: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(first_failing, "SECONDS", -1)

@@ -216,7 +216,7 @@ def test_an_expression_that_fails_names_itself_and_no_value(
     assert "secret" not in str(error) + error.hint
 
 
-def test_a_column_computed_and_then_cast_is_judged(
+def test_a_column_computed_and_then_cast_is_validated(
     run_session: RunSession, warehouse: Connection, tmp_path: Path
 ) -> None:
     file = write(tmp_path, "a.csv", "a,b\n1,0\n2,x\n")
@@ -244,7 +244,7 @@ def test_the_target_s_type_is_reached_from_text(run_session: RunSession, warehou
     assert staged.violations() == {"load/length:name": 1}
 
 
-def test_types_that_spark_lacks_serve_expressions_as_text_and_are_judged_once(
+def test_types_that_spark_lacks_serve_expressions_as_text_and_are_validated_once(
     run_session: RunSession, warehouse: Connection, tmp_path: Path
 ) -> None:
     key = "0b5ce2e3-6b2e-4b8e-9a36-1b4c8a1f0e11"

@@ -46,7 +46,7 @@ def test_text_of_one_type_is_proposed_to_be_of_it(values, kind):
     assert spec_of(column(values), "fieldType")["expected"] == kind
 
 
-def test_a_stranger_in_a_hundred_is_told_and_many_are_too_many():
+def test_a_stranger_in_a_hundred_is_reported_and_many_are_too_many():
     rows = column([str(n) for n in range(300)] + ["n/a"])
     (proposal,) = [p for p in propose(rows) if p.spec.get("type") == "fieldType"]
     assert (proposal.evidence, proposal.hits) == ("300 of 301 values can be read as integer.", 1)
@@ -101,7 +101,7 @@ def test_a_shape_becomes_a_pattern(texts, pattern):
     assert pattern_of([(text, 1) for text in texts]) == pattern
 
 
-def test_addresses_are_told_from_other_shapes():
+def test_addresses_are_reported_from_other_shapes():
     assert ("email", "c") in rules(column([f"user{n}@example.com" for n in range(50)]))
     assert ("url", "c") in rules(column([f"https://example.com/{n}" for n in range(50)]))
 
@@ -123,7 +123,7 @@ def test_a_small_sample_says_nothing():
     assert propose([]) == []
 
 
-def test_an_empty_column_and_an_empty_text_are_told_apart():
+def test_an_empty_column_and_an_empty_text_are_distinguished():
     (profile, _) = sorted(profile_columns(column([None, "", "x"])), key=lambda p: p.name)
     assert (profile.nulls, profile.empties, profile.distinct, profile.filled) == (1, 1, 1, 1)
 

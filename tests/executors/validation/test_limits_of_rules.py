@@ -58,7 +58,7 @@ def test_a_computed_condition_that_is_null_passes() -> None:
     assert (count_of(tally, condition).violations, count_of(tally, condition).field) == (1, None)
 
 
-def test_rows_that_a_node_before_has_dropped_are_not_judged() -> None:
+def test_rows_that_a_node_before_has_dropped_are_not_validated() -> None:
     first, second = rule(), rule("minLength", min=2)
     tally = evaluated([(first, {}), (second, {})], [None, "a", "ab"])
     assert (count_of(tally, second).violations, count_of(tally, second).evaluated) == (1, 3)

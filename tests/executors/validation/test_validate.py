@@ -65,7 +65,7 @@ def test_a_row_that_one_node_drops_never_reaches_the_next(bench: Any, entries: A
     assert evaluated.dropped_at == {"first": 1, "second": 1}
 
 
-def test_an_abort_rule_tells_its_first_rows_in_source_order(bench: Any) -> None:
+def test_an_abort_rule_reports_its_first_rows_in_source_order(bench: Any) -> None:
     records = list(range(30, 0, -1))
     evaluated = (
         bench.stage("a")
@@ -125,7 +125,7 @@ def test_a_value_of_another_type_is_a_violation(bench: Any, entries: Any, policy
     assert evaluated.dropped_at == {"load": 1}
 
 
-def test_with_null_the_row_is_kept_and_told(bench: Any, entries: Any) -> None:
+def test_with_null_the_row_is_kept_and_reported(bench: Any, entries: Any) -> None:
     evaluated = bench.stage("n", "integer").vary(on_type_mismatch="null").validate(n=["1", "x"])
     assert entries(evaluated) == [(2, "type:n", "warn", "loaded")]
     assert evaluated.good.column("n").to_pylist() == [1, None]
@@ -270,13 +270,13 @@ def test_what_json_cannot_hold_is_escaped_and_marked(bench: Any, rows: Any) -> N
     assert "\\u0000" not in evaluated.rejects.to_pylist()[0]["row"]
 
 
-def test_dates_that_python_lacks_do_not_stop_the_verdict(bench: Any, rows: Any) -> None:
+def test_dates_that_python_lacks_do_not_stop_the_outcome(bench: Any, rows: Any) -> None:
     far = pa.array([4_000_000], pa.date32())
     bench.stage("d", "date").stage("x").rule(not_null("x"))
     assert rows(bench.validate(d=far, x=pa.nulls(1, pa.string())))[0]["d"].startswith("12921-")
 
 
-def test_an_empty_batch_is_judged(bench: Any) -> None:
+def test_an_empty_batch_is_validated(bench: Any) -> None:
     evaluated = bench.stage("n", "integer").rule(not_null("n")).validate(n=pa.array([], pa.string()))
     assert (evaluated.arrived, evaluated.good.num_rows, evaluated.rejects.num_rows, counts(evaluated)) == (
         0,

@@ -39,7 +39,7 @@ def test_an_unknown_role_is_refused_at_its_field(client, token):
     assert set(answer.json()["fields"]) == {"role"}
 
 
-def test_a_new_token_works_and_its_key_is_told_once(client, token):
+def test_a_new_token_works_and_its_key_is_reported_once(client, token):
     made = post(client, "/api/tokens/", {"name": "reader", "role": "viewer", "days": 3}, token).json()
     as_reader = {"Authorization": f"Token {made['token']}"}
 

@@ -81,7 +81,7 @@ def test_a_password_signs_in_whatever_the_case_of_the_address(client, alice):
     assert is_signed_in(client)
 
 
-def test_a_wrong_password_and_an_unknown_person_are_told_alike(client, alice):
+def test_a_wrong_password_and_an_unknown_person_are_informed_alike(client, alice):
     wrong = sign_in(client, alice.email, "wrong").content
     unknown = sign_in(client, "nobody@example.com", "wrong").content
 

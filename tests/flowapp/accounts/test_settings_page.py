@@ -116,7 +116,7 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(admin):
     assert key not in str(list(Token.objects.values()))
 
 
-def test_a_name_that_is_taken_is_told_at_its_field(admin, workspace):
+def test_a_name_that_is_taken_is_reported_at_its_field(admin, workspace):
     add_token(workspace, "nightly", "editor", days=1)
     answer = admin.post(f"{PAGE}tokens/", {"token-name": "nightly", "token-role": "editor", "token-days": "30"})
 
@@ -144,7 +144,7 @@ def test_the_page_costs_the_same_with_many_members(admin, workspace):
     assert queries() == before
 
 
-def test_the_page_tells_how_long_things_are_kept(as_):
+def test_the_page_reports_how_long_things_are_kept(as_):
     text = words(as_("viewer").get(PAGE))
 
     assert "Runs that loaded rows, with numbers, versions and files forever" in text

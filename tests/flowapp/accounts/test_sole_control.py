@@ -131,7 +131,7 @@ def test_another_role_in_the_same_workspace_ends_nothing(stolen, attacker):
     assert opens(stolen, "b")
 
 
-def test_the_admin_is_told_what_joining_has_ended(stolen, attacker, defender):
+def test_the_admin_is_reported_what_joining_has_ended(stolen, attacker, defender):
     link_of(attacker, "b")
     page = add(defender, "a")
 
@@ -143,7 +143,7 @@ def test_nothing_is_said_of_an_account_that_had_nothing(defender):
     assert "Adding it here revoked" not in add(defender, "a", "new@example.com")
 
 
-def test_the_api_tells_what_joining_has_ended(stolen, defender):
+def test_the_api_reports_what_joining_has_ended(stolen, defender):
     body = {"email": VICTIM, "role": "viewer"}
     headers = {"X-Flow-Workspace": "a"}
     added = defender.post("/api/members/", body, content_type="application/json", headers=headers).json()
@@ -151,7 +151,7 @@ def test_the_api_tells_what_joining_has_ended(stolen, defender):
     assert added["endedCredentials"] == {"password": True, "sessions": True, "links": 0, "tokens": 0}
 
 
-def test_the_person_is_told_once_at_the_next_sign_in(stolen, defender):
+def test_the_person_is_informed_once_at_the_next_sign_in(stolen, defender):
     add(defender, "a")
     person = Client()
     first = person.post(server_link(), follow=True).content.decode()

@@ -58,7 +58,7 @@ def test_a_session_names_its_workspace_by_header_or_parameter(as_):
     assert client.get(MEMBERS, {"workspace": "alices-team"}).status_code == 200
 
 
-def test_a_session_that_names_no_workspace_is_told_how(as_):
+def test_a_session_that_names_no_workspace_is_reported_how(as_):
     answer = as_("viewer").get(MEMBERS)
 
     assert answer.status_code == 400

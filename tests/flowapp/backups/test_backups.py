@@ -127,7 +127,7 @@ def test_the_page_of_a_run_leads_to_what_was_kept_before_it(loaded, backup, as_)
     assert f"Backups {backup}, 0 rows" in words(as_("viewer").get(f"/w/alices-team/runs/{loaded.pk}/"))
 
 
-def test_the_page_of_a_restore_tells_of_no_node_that_it_does_not_run(backup, as_):
+def test_the_page_of_a_restore_reports_of_no_node_that_it_does_not_run(backup, as_):
     run = run_to_end(restore_backup(backup, "The file was wrong.", Trigger.MANUAL, send=False))
     page = words(as_("editor").get(f"/w/alices-team/runs/{run.pk}/"))
     assert "Restore: run 2 of" in page
@@ -171,7 +171,7 @@ def test_a_restore_that_cannot_be_finished_leaves_no_file_as_loaded_that_it_took
     assert (unit.state, unit.reason) == (UnitState.PENDING, "A backup was restored; the next run loads it again.")
 
 
-def test_a_target_that_moved_to_another_connection_is_told_and_not_taken_for_age(
+def test_a_target_that_moved_to_another_connection_is_reported_and_not_taken_for_age(
     backup, document, connected, warehouse
 ):
     fields = ConnectionFields(

@@ -57,7 +57,7 @@ def test_two_who_press_at_once_send_it_once(failed, receiver):
     assert len(receiver.requests) == 2
 
 
-def test_who_presses_later_is_told_and_nothing_is_sent(failed, receiver):
+def test_who_presses_later_is_reported_and_nothing_is_sent(failed, receiver):
     send_again(failed, "x")
     deliver(failed)
     assert not send_again(failed, "y")
@@ -84,7 +84,7 @@ def test_only_what_failed_goes_again_and_no_test(failed, receiver):
     assert refused.value.code == "delivery.not_failed"
 
 
-def test_the_beginning_is_not_told_after_the_end(workspace, failed):
+def test_the_beginning_is_not_reported_after_the_end(workspace, failed):
     resolve_by("run.succeeded", workspace_id=workspace.pk)
     deliver(failed)
     assert Delivery.objects.get(event="resolved").state == "delivered"
@@ -115,7 +115,7 @@ def test_the_page_has_a_button_for_failed_messages_and_names_who_pressed_it(fail
     assert f"{LOG}again/" not in page.content.decode()
 
 
-def test_the_api_sends_it_again_and_tells_so(failed, as_):
+def test_the_api_sends_it_again_and_reports_so(failed, as_):
     path = f"/api/channels/pager/deliveries/{failed.key}/again/"
     assert as_("editor").post(path, headers=HERE).status_code == 403
     for _ in range(2):

@@ -79,7 +79,7 @@ def test_no_message_breaks_out_of_the_mail(pipeline, mails, mail_server):
     assert "Bcc: evil@example.com" in mail.get_content()
 
 
-def test_a_wrong_password_is_told_and_can_be_replaced(mails, mail_server):
+def test_a_wrong_password_is_reported_and_can_be_replaced(mails, mail_server):
     channel = mails(password="wr0ng-PASSWORD")
     failed = send_test(channel)
     assert (failed.state, failed.error_code) == ("failed", "mail.login_refused")
@@ -119,7 +119,7 @@ def test_a_certificate_of_another_name_is_refused(mails):
     assert send_test(mails(host="127.0.0.1")).error_code == "mail.certificate"
 
 
-def test_nobody_at_the_address_is_told_without_its_answer(mails, workspace):
+def test_nobody_at_the_address_is_reported_without_its_answer(mails, workspace):
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         port = nobody.getsockname()[1]

@@ -35,7 +35,7 @@ def test_a_webhook_is_added_and_never_sent_back(workspace, as_):
     assert not [secret for secret in ("T0KEN", SECRET, "H3ADER") if secret in page.content.decode()]
 
 
-def test_what_is_refused_is_told_at_its_field_without_what_was_secret(workspace, as_):
+def test_what_is_refused_is_reported_at_its_field_without_what_was_secret(workspace, as_):
     client = as_("admin")
     given = {"name": "pager", "url": "https://10.0.0.1/T0KEN", "secret": SECRET, "severity": "error"}
     page = client.post(f"{CHANNELS}add/webhook/", given)
@@ -103,7 +103,7 @@ def test_a_test_that_is_not_taken_says_why(pager, receiver, as_):
     assert "Test not delivered: The receiver returned 403." in words(page)
 
 
-def test_the_log_tells_each_message_and_no_text_does_harm(pipeline, pager, receiver, as_):
+def test_the_log_reports_each_message_and_no_text_does_harm(pipeline, pager, receiver, as_):
     channel = pager()
     raise_alert("run.failed", "error", HOSTILE, "n", pipeline=pipeline)
     deliver_to(channel.pk)
@@ -113,7 +113,7 @@ def test_the_log_tells_each_message_and_no_text_does_harm(pipeline, pager, recei
     assert_harmless(as_("admin").get("/w/alices-team/health/"))
 
 
-def test_what_a_channel_tells_is_changed(pager, as_):
+def test_what_a_channel_reports_is_changed(pager, as_):
     channel = pager()
     as_("admin").post(f"{CHANNELS}of/pager/filter/", {"severity": "error", "kinds": ["run.held"]})
     channel.refresh_from_db()

@@ -31,7 +31,7 @@ def make_due(channel):
     type(channel).objects.filter(pk=channel.pk).update(busy_until=None)
 
 
-def test_an_alert_is_told_once_with_its_facts_and_a_link(pipeline, pager, receiver):
+def test_an_alert_is_reported_once_with_its_facts_and_a_link(pipeline, pager, receiver):
     channel = pager()
     trouble(pipeline)
     trouble(pipeline)
@@ -60,7 +60,7 @@ def test_the_request_is_signed_with_the_channels_secret(pipeline, pager, receive
     assert request.headers["webhook-signature"] == expected
 
 
-def test_the_end_is_told_to_those_who_were_told_of_the_trouble(pipeline, pager, receiver):
+def test_the_end_is_reported_to_those_who_were_reported_of_the_trouble(pipeline, pager, receiver):
     reported, later = pager(), None
     trouble(pipeline)
     later = pager("later")
@@ -79,7 +79,7 @@ def test_a_filter_keeps_back_what_nobody_asked_for(pipeline, pager, receiver):
     assert [d.alert.kind for d in missed.deliveries.all()] == ["schedule.missed"]
 
 
-def test_a_warning_that_becomes_an_error_is_told_to_those_who_want_errors(pipeline, pager):
+def test_a_warning_that_becomes_an_error_is_reported_to_those_who_want_errors(pipeline, pager):
     channel = pager(severity="error")
     trouble(pipeline, "warning")
     assert not channel.deliveries.exists()
@@ -88,7 +88,7 @@ def test_a_warning_that_becomes_an_error_is_told_to_those_who_want_errors(pipeli
     assert channel.deliveries.count() == 1
 
 
-def test_alerts_of_other_workspaces_are_not_told(workspace, pager):
+def test_alerts_of_other_workspaces_are_not_reported(workspace, pager):
     from flowapp.accounts.models import Workspace
 
     channel = pager()
@@ -114,7 +114,7 @@ def test_a_receiver_that_is_down_is_asked_again_under_the_same_key_and_later(pip
     assert len({request.headers["idempotency-key"] for request in receiver.requests}) == 1
 
 
-def test_the_end_is_not_told_before_the_beginning(pipeline, pager, receiver):
+def test_the_end_is_not_reported_before_the_beginning(pipeline, pager, receiver):
     channel = pager()
     receiver.answers[PATH] = status(503)
     trouble(pipeline)
@@ -129,7 +129,7 @@ def test_the_end_is_not_told_before_the_beginning(pipeline, pager, receiver):
     assert [r.json["event"] for r in receiver.requests] == ["alert.opened", "alert.opened", "alert.resolved"]
 
 
-def test_what_is_refused_for_good_is_given_up_with_one_alert_that_no_channel_tells(pipeline, pager, receiver):
+def test_what_is_refused_for_good_is_given_up_with_one_alert_that_no_channel_reports(pipeline, pager, receiver):
     channel = pager()
     receiver.answers[PATH] = status(410)
     trouble(pipeline, node="a")

@@ -128,7 +128,7 @@ def test_what_is_behind_a_connection_that_was_removed_is_let_go_of_in_the_end(lo
     assert "'numbers' was deleted" in Alert.objects.get(kind="remains.stay").message
 
 
-def test_rejected_rows_that_nothing_can_reach_any_more_are_told_of_once(loaded, workspace, schema, caplog):
+def test_rejected_rows_that_nothing_can_reach_any_more_are_reported_once(loaded, workspace, schema, caplog):
     set_retention(workspace, 30, Decider("ann"))
     delete_pipeline(loaded)
     Connection.objects.all().delete()
@@ -216,7 +216,7 @@ def test_rejected_rows_stay_and_go_in_their_time(loaded, workspace, warehouse, s
         assert database.execute(f'SELECT count(*) FROM "{schema}".rejects').fetchone() == (1,)
 
 
-def test_the_page_tells_what_goes_and_what_stays_before_it_is_done(loaded, as_, schema):
+def test_the_page_reports_what_goes_and_what_stays_before_it_is_done(loaded, as_, schema):
     page = as_("editor").get("/w/alices-team/pipelines/numbers/delete/")
     reported = words(page)
     for part in (
@@ -233,7 +233,7 @@ def test_the_page_tells_what_goes_and_what_stays_before_it_is_done(loaded, as_, 
     assert "numbers deleted" in words(as_("editor").post("/w/alices-team/pipelines/numbers/delete/", follow=True))
 
 
-def test_a_workspace_that_keeps_rejected_rows_for_a_time_is_told_so(loaded, as_, workspace):
+def test_a_workspace_that_keeps_rejected_rows_for_a_time_is_reported_so(loaded, as_, workspace):
     from flowapp.quarantine.models import Retention
 
     Retention.objects.create(workspace=workspace, days=30)

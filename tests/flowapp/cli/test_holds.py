@@ -36,7 +36,7 @@ def numbers(settings, tmp_path, warehouse, schema):
         yield lambda: conn.execute(f"SELECT count(*) FROM {schema}.numbers").fetchone()[0]
 
 
-def test_a_preview_tells_the_numbers_and_loads_nothing(flow, numbers):
+def test_a_preview_reports_the_numbers_and_loads_nothing(flow, numbers):
     reported, shown = flow("run", "numbers", "--preview", "--json"), flow("run", "numbers", "--preview")
     (effect,) = reported.json["effects"]
     assert (reported.status, effect["rowsBefore"], effect["rowsAfter"], numbers()) == (0, 10, 2, 10)

@@ -100,7 +100,7 @@ def test_an_invalid_file_ends_a_run_in_2_and_saves_nothing(flow, saved, tmp_path
     assert (finished.status, finished.json["valid"]) == (2, False)
 
 
-def test_an_invalid_file_is_told_by_its_name(flow, saved, tmp_path):
+def test_an_invalid_file_is_reported_by_its_name(flow, saved, tmp_path):
     (tmp_path / "bad.json").write_text("{}")
 
     assert f"{tmp_path / 'bad.json'}:1" in flow("run", str(tmp_path / "bad.json")).stderr.replace("\n", "")

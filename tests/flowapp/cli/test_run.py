@@ -41,7 +41,7 @@ def save_airlines(address: str):
         ("discarded", 1),
     ],
 )
-def test_the_exit_status_tells_how_a_run_ended(state, status):
+def test_the_exit_status_reports_how_a_run_ended(state, status):
     run = queue_run(save_airlines("db/sales"), Trigger.CLI, send=False)
     run.state = state
 

@@ -66,7 +66,7 @@ def test_faults_end_in_2_with_file_line_and_hint(flow, save):
         ("true", "cdc.connector_missing", "Debezium connector not configured"),
     ],
 )
-def test_the_gate_of_cdc_mirror_is_told_without_a_database(flow, save, monkeypatch, streaming, code, reported):
+def test_the_gate_of_cdc_mirror_is_reported_without_a_database(flow, save, monkeypatch, streaming, code, reported):
     monkeypatch.setenv("FLOW_STREAMING_ENABLED", streaming)
     mode = '"loadMode": "cdc_mirror", "cdcSource": "stream"'
     finished = flow("validate", save("p.json", VALID.replace('"loadMode": "upsert"', mode)))
@@ -75,7 +75,7 @@ def test_the_gate_of_cdc_mirror_is_told_without_a_database(flow, save, monkeypat
     assert all(text in finished.stderr for text in (code, reported, "docs/cdc-mirror.md"))
 
 
-def test_a_misspelt_flag_is_told_and_not_taken_for_off(flow, save, monkeypatch):
+def test_a_misspelt_flag_is_reported_and_not_taken_for_off(flow, save, monkeypatch):
     monkeypatch.setenv("FLOW_STREAMING_ENABLED", "tru")
     finished = flow("validate", save("p.json", VALID))
 
@@ -105,7 +105,7 @@ def test_json_is_read_from_standard_input(flow, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["no-such.json", "p.yaml"])
-def test_what_cannot_be_read_is_told_by_name(flow, tmp_path, name):
+def test_what_cannot_be_read_is_reported_by_name(flow, tmp_path, name):
     (tmp_path / "p.yaml").touch()
     finished = flow("validate", str(tmp_path / name))
 
@@ -129,7 +129,7 @@ def test_the_exported_schema_accepts_the_demo(flow, tmp_path):
     jsonschema.validate(json.loads(VALID), json.loads(path.read_text()))
 
 
-def test_a_folder_that_cannot_be_written_is_told(flow, tmp_path):
+def test_a_folder_that_cannot_be_written_is_reported(flow, tmp_path):
     (tmp_path / "file").touch()
     finished = flow("schema", "export", str(tmp_path / "file"), "--json")
 

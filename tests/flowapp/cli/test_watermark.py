@@ -27,7 +27,7 @@ def following(flow, sql, schema, warehouse, tmp_path, monkeypatch):
     assert flow("pipeline", "save", str(file)).status == 0
 
 
-def test_a_mark_is_set_shown_and_reset(flow, following):
+def test_a_watermark_is_set_shown_and_reset(flow, following):
     assert flow("watermark", "set", "numbers", "load", "9007199254740993", "--reason", "a repair").status == 0
     [watermark] = flow("watermark", "show", "numbers", "--json").json["watermarks"]
     assert (watermark["node"], watermark["value"], watermark["type"]) == ("load", "9007199254740993", "bigint")

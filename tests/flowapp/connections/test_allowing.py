@@ -58,7 +58,7 @@ def test_a_new_connection_allows_nothing(workspace, shop):
     assert (resolve(shop).allowed_functions, resolve(shop).allows_server_rights) == ((), False)
 
 
-def test_an_editor_is_told_at_save_until_an_admin_allows_the_function(workspace, shop):
+def test_an_editor_is_informed_at_save_until_an_admin_allows_the_function(workspace, shop):
     assert codes(workspace, CALLS) == ["query.function_not_allowed"]
     with pytest.raises(InvalidPipeline):
         save_version(workspace, CALLS)
@@ -106,7 +106,7 @@ def test_admins_change_it_on_the_page_and_others_read_it(workspace, shop, as_):
     assert "public.unaccent</textarea>" in as_("admin").get(PAGE).content.decode()
 
 
-def test_a_mistake_on_the_page_is_told_beside_the_field(workspace, shop, as_):
+def test_a_mistake_on_the_page_is_reported_beside_the_field(workspace, shop, as_):
     answer = as_("admin").post(f"{PAGE}allow/", {"functions": "similarity"})
     assert answer.status_code == 422
     assert "is not a function as schema.function" in words(answer)
@@ -129,7 +129,7 @@ def test_the_api_lets_admins_change_it(workspace, shop, as_, role, status):
         assert patch(allowedFunctions=["f"]).status_code == 422
 
 
-def test_the_test_of_a_connection_tells_a_role_s_rights_over_the_server(alices, awkward, server):
+def test_the_test_of_a_connection_reports_a_role_s_rights_over_the_server(alices, awkward, server):
     """And from then on so does the editor."""
     add_connection(alices, "shop", awkward)
     plain = document("SELECT 1 AS a")

@@ -22,7 +22,7 @@ def api(as_):
     return ask
 
 
-def test_a_connection_is_added_by_fields_and_its_secret_never_told(workspace, api):
+def test_a_connection_is_added_by_fields_and_its_secret_never_reported(workspace, api):
     answer = api("admin", "post", data=FIELDS)
 
     assert answer.status_code == 201
@@ -72,7 +72,7 @@ def test_a_name_that_is_taken_is_a_conflict(workspace, api):
     assert api("admin", "post", data=FIELDS).status_code == 409
 
 
-def test_a_test_tells_what_it_found(workspace, api, awkward):
+def test_a_test_reports_what_it_found(workspace, api, awkward):
     add_connection(workspace, "awkward", awkward)
     answer = api("admin", "post", "connections/awkward/test/")
 

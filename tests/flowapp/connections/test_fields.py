@@ -116,5 +116,5 @@ def test_a_password_that_is_not_encoded_is_refused_and_never_repeated(url):
     assert not any(part in reported for part in (PASSWORD, "P@ss", "w/rd", "s3cr"))
 
 
-def test_the_password_is_left_out_of_repr():
+def test_the_password_is_excluded_of_repr():
     assert "s3cret" not in repr(parse_connection_url("postgresql://etl:s3cret@db/sales"))

@@ -90,7 +90,7 @@ def test_a_password_in_a_url_works_and_is_warned_about(workspace, as_):
         ({"url": "postgresql://loader:S3cret-Pass@db.example.com/sales?passfile=x"}, "options that are not allowed"),
     ],
 )
-def test_what_cannot_be_a_connection_is_told_and_no_secret_comes_back(workspace, as_, changes, reported, caplog):
+def test_what_cannot_be_a_connection_is_reported_and_no_secret_comes_back(workspace, as_, changes, reported, caplog):
     caplog.set_level(logging.DEBUG)
     answer = add(as_("admin"), **changes)
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_a_connection_is_told_and_no_secret_comes_back(workspace,
     assert not Connection.objects.exists()
 
 
-def test_a_name_that_is_taken_is_told_at_its_field(workspace, as_):
+def test_a_name_that_is_taken_is_reported_at_its_field(workspace, as_):
     client = as_("admin")
     add(client)
 
@@ -119,7 +119,7 @@ def test_the_control_database_is_refused(workspace, as_):
     assert "Flow's control database" in words(answer)
 
 
-def test_a_test_tells_what_was_tried_and_what_the_role_may_do(workspace, as_, awkward):
+def test_a_test_reports_what_was_tried_and_what_the_role_may_do(workspace, as_, awkward):
     add_connection(workspace, "awkward", awkward)
     client = as_("admin")
     answer = client.post(f"{CONNECTIONS}named/awkward/test/", headers={"HX-Request": "true"})
@@ -133,7 +133,7 @@ def test_a_test_tells_what_was_tried_and_what_the_role_may_do(workspace, as_, aw
     assert awkward.password not in answer.content.decode()
 
 
-def test_a_test_that_fails_tells_why_without_the_password(workspace, as_, awkward):
+def test_a_test_that_fails_reports_why_without_the_password(workspace, as_, awkward):
     add_connection(workspace, "awkward", awkward)
     Connection.objects.update(port=1)
     answer = as_("admin").post(f"{CONNECTIONS}named/awkward/test/", headers={"HX-Request": "true"})

@@ -16,7 +16,7 @@ PASSWORD = "P@ss:w/rd%?"
 FORMS = (PASSWORD, quote(PASSWORD), quote(PASSWORD, safe=""), quote_plus(PASSWORD), "P@ss", "w/rd", "P%40ss")
 
 
-def test_what_was_tried_and_what_the_role_may_do_is_told(alices, awkward):
+def test_what_was_tried_and_what_the_role_may_do_is_reported(alices, awkward):
     add_connection(alices, "warehouse", awkward)
     reported = probe_connection(alices, "warehouse").last_test
 

@@ -211,7 +211,7 @@ def test_a_form_that_was_drawn_before_its_node_moved_changes_that_node(act, draf
         ("set", "/nodes/x/y", {}),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_told(act, draft, action, path, data):
+def test_what_makes_no_sense_is_refused_and_reported(act, draft, action, path, data):
     response = act(action, path, **data)
     assert response.status_code == 422
     assert response["HX-Retarget"] == "#messages"
@@ -232,7 +232,7 @@ def test_undo_takes_a_forms_change_back(act, web, url, draft):
     assert draft() == before
 
 
-def test_saving_makes_a_version_and_tells_it(act, web, url, pipeline):
+def test_saving_makes_a_version_and_reports_it(act, web, url, pipeline):
     act("set", "/nodes/1/table", value="other")
     response = web.post(url("save", tab="visual"), {"message": "Other table"}, headers=HTMX)
     assert "Saved as version 2" in response["HX-Trigger"]
@@ -279,7 +279,7 @@ def test_restoring_makes_the_newest_version(act, web, url, pipeline):
     assert pipeline.versions.get(number=3).document == pipeline.versions.get(number=1).document
 
 
-def test_the_schedule_tab_tells_the_next_five_times(act, web, url):
+def test_the_schedule_tab_reports_the_next_five_times(act, web, url):
     schedule = {"node": "", "at": ""}
     act("choose", "/schedule", tag="cron", **schedule)
     act("set", "/schedule/expression", value="0 2 * * *", **schedule)
@@ -360,7 +360,7 @@ def test_all_load_modes_are_cards_with_what_they_run_and_need(web, url):
 @pytest.mark.parametrize(
     ("streaming", "reported"), [(False, "streaming disabled"), (True, "Debezium connector not configured")]
 )
-def test_the_gate_of_cdc_mirror_is_told_at_its_card_before_any_save(act, web, url, settings, streaming, reported):
+def test_the_gate_of_cdc_mirror_is_reported_at_its_card_before_any_save(act, web, url, settings, streaming, reported):
     settings.FLOW_STREAMING_ENABLED = streaming
     page = act("set", "/nodes/1/loadMode", value="cdc_mirror").content.decode()
     card = page[page.index('for="mode-cdc_mirror"') :]
@@ -428,7 +428,7 @@ def test_tabs_keep_the_chosen_node(web, url):
     assert "?tab=json&amp;node=load" in answer
 
 
-def test_the_sql_tab_tells_what_a_load_runs_and_what_the_last_one_sent(web, url, pipeline):
+def test_the_sql_tab_reports_what_a_load_runs_and_what_the_last_one_sent(web, url, pipeline):
     page = web.get(url(tab="sql")).content.decode()
     assert "INSERT of the staged rows, by column name" in page
     assert "After a load, the statements of the last run appear here" in page
@@ -521,7 +521,7 @@ def test_groups_of_one_kind_of_node_are_not_taken_for_those_of_another(web, url)
     assert "group-target" not in source
 
 
-def test_a_column_that_the_newest_file_lacks_is_told_wherever_it_is_misspelt(
+def test_a_column_that_the_newest_file_lacks_is_reported_wherever_it_is_misspelt(
     web, url, save, document, person, sign_in, settings, tmp_path
 ):
     settings.FILES_ROOT = tmp_path

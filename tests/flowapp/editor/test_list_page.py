@@ -79,7 +79,7 @@ def names_on(response):
     return re.findall(r'<tr id="pipeline-([^"]+)"', response.content.decode())
 
 
-def test_a_pipeline_is_told_with_its_place_mode_and_newest_run(web, url, pipeline):
+def test_a_pipeline_is_reported_with_its_place_mode_and_newest_run(web, url, pipeline):
     add_pipelines(pipeline.workspace, 1, runs_each=3)
     page = web.get(url()).content.decode()
     assert "public.t0" in page
@@ -97,7 +97,7 @@ def test_a_restore_is_the_last_run_but_no_bar_of_rows_loaded(web, url, workspace
     assert "Rows loaded by the last 2 runs: at most 1" in page
 
 
-def test_a_replay_is_told_as_one_where_its_few_good_rows_stand_for_the_pipeline(web, url, workspace):
+def test_a_replay_is_reported_as_one_where_its_few_good_rows_stand_for_the_pipeline(web, url, workspace):
     add_pipelines(workspace, 1, runs_each=1)
     Run.objects.update(kind=RunKind.REPLAY)
     assert ">replay</span>" in web.get(url()).content.decode()
@@ -126,7 +126,7 @@ def test_a_new_pipeline_opens_in_its_editor(web, url, workspace):
 
 
 @pytest.mark.parametrize("slug", ["", "Daily", "1st", "a b", "x" * 64, "numbers"])
-def test_an_id_that_cannot_be_is_told_at_its_field(web, url, pipeline, slug):
+def test_an_id_that_cannot_be_is_reported_at_its_field(web, url, pipeline, slug):
     response = web.post(url(), {"slug": slug})
     assert response.status_code == 422
     assert "text-danger" in response.content.decode()

@@ -49,7 +49,7 @@ def test_a_file_is_loaded_again_with_a_reason(as_, run):
     assert (reported["loadAgain"], reported["loadAgainReason"]) == (True, "Corrected.")
 
 
-def test_a_failed_file_is_left_out_with_a_reason(as_, run):
+def test_a_failed_file_is_excluded_with_a_reason(as_, run):
     address, client = f"/api/files/{unit(run, state='failed').pk}/leave-out/", as_("editor")
     kind = {"content_type": "application/json", "headers": HERE}
 

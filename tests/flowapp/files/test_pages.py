@@ -216,7 +216,7 @@ def test_too_large_an_upload_is_refused_and_leaves_nothing(as_, workspace, root,
     assert not root.exists()
 
 
-def test_no_file_at_all_is_told(as_, workspace, root):
+def test_no_file_at_all_is_reported(as_, workspace, root):
     answer = as_("editor").post(f"{FILES}upload/", {"folder": "in"})
 
     assert answer.status_code == 422
@@ -227,7 +227,7 @@ def test_the_folders_of_pipelines_are_suggested(as_, pipeline):
     assert '<option value="in">' in as_("editor").get(f"{FILES}upload/").content.decode()
 
 
-def test_the_folders_of_uploads_are_suggested_too_and_whether_a_pipeline_reads_them_is_told(as_, pipeline, root):
+def test_the_folders_of_uploads_are_suggested_too_and_whether_a_pipeline_reads_them_is_reported(as_, pipeline, root):
     editor = as_("editor")
     send(editor, "in")
     assert "not read by a run yet" in words(editor.get(FILES))
@@ -277,7 +277,7 @@ def test_an_upload_that_is_gone_is_not_pending(as_, workspace, root):
     assert "No files yet" in words(editor.get(FILES))
 
 
-def test_bytes_that_were_loaded_before_are_told_of_at_the_upload(as_, run, root):
+def test_bytes_that_were_loaded_before_are_reported_at_the_upload(as_, run, root):
     editor = as_("editor")
     unit(run, "in/old.csv", sha256=hashlib.sha256(b"id\n1\n").hexdigest())
     answer = editor.post(
@@ -287,7 +287,7 @@ def test_bytes_that_were_loaded_before_are_told_of_at_the_upload(as_, run, root)
     assert "Pipeline numbers has seen the same bytes as in/old.csv before" in words(answer)
 
 
-def test_the_rejected_rows_of_a_files_run_are_told(as_, run):
+def test_the_rejected_rows_of_a_files_run_are_reported(as_, run):
     unit(run)
     counts = {"workspace": run.workspace, "run": run}
     NodeRun.objects.create(**counts, position=0, node="files", kind="source", rows_out=5_000)
@@ -302,14 +302,14 @@ def test_filters_are_there_once_there_is_something_to_filter(as_, run):
     assert 'role="search" aria-label="Files"' in as_("viewer").get(FILES).content.decode()
 
 
-def test_rows_of_one_file_are_told_where_they_are_known(as_, run):
+def test_rows_of_one_file_are_reported_where_they_are_known(as_, run):
     unit(run, rows=77)
     NodeRun.objects.create(workspace=run.workspace, run=run, position=0, node="files", kind="source", rows_out=5_000)
 
     assert "Run 1 of numbers 77 –" in words(as_("viewer").get(FILES))
 
 
-def test_rejected_rows_are_told_to_be_of_the_whole_run_where_its_other_file_went_on_to_a_later_one(as_, run):
+def test_rejected_rows_are_reported_to_be_of_the_whole_run_where_its_other_file_went_on_to_a_later_one(as_, run):
     unit(run, rows=30)
     counts = {"workspace": run.workspace, "run": run}
     NodeRun.objects.create(**counts, position=0, node="files", kind="source", rows_out=39)
@@ -318,7 +318,7 @@ def test_rejected_rows_are_told_to_be_of_the_whole_run_where_its_other_file_went
     assert "30 8 rejected rows of run 1 in all files of the run" in words(as_("viewer").get(FILES))
 
 
-def test_no_rejected_rows_are_told_of_a_run_that_was_given_up_before_it_kept_any(as_, run):
+def test_no_rejected_rows_are_reported_a_run_that_was_given_up_before_it_kept_any(as_, run):
     unit(run, rows=9)
     Run.objects.filter(pk=run.pk).update(state="discarded")
     counts = {"workspace": run.workspace, "run": run}

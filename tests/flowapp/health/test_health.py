@@ -21,7 +21,7 @@ def broker(settings, redis_url):
 
 
 @pytest.mark.django_db
-def test_all_parts_are_told(client, broker):
+def test_all_parts_are_reported(client, broker):
     beat("w1", "worker")
     beat("w2", "worker")
     response = client.get(URL)
@@ -46,7 +46,7 @@ def test_a_broker_that_does_not_answer_is_down(client, settings):
 
 
 @pytest.mark.django_db
-def test_a_broker_that_is_not_configured_cannot_be_told(client, settings):
+def test_a_broker_that_is_not_configured_cannot_be_reported(client, settings):
     settings.REDIS_URL = ""
     assert client.get(URL).json()["broker"]["status"] == "cannot tell"
 

@@ -128,7 +128,7 @@ def test_the_light_costs_a_constant_number_of_queries(pipeline, alive, as_, djan
     assert answer.status_code == 200
 
 
-def test_the_page_tells_every_part_and_every_alert_with_its_place(pipeline, alive, as_):
+def test_the_page_reports_every_part_and_every_alert_with_its_place(pipeline, alive, as_):
     run = queue_run(pipeline, Trigger.MANUAL, send=False)
     failed(None, pipeline=pipeline, run=run, node="load")
     answer = as_("viewer").get(HEALTH)
@@ -149,7 +149,7 @@ def test_an_alert_outlives_its_run_and_names_it_no_more(pipeline, as_):
     assert str(run.pk) not in as_("viewer").get(HEALTH).content.decode()
 
 
-def test_without_alerts_the_page_says_what_would_be_told(workspace, as_):
+def test_without_alerts_the_page_says_what_would_be_reported(workspace, as_):
     assert "No open alert" in words(as_("viewer").get(HEALTH))
 
 

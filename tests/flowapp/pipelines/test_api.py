@@ -99,7 +99,7 @@ def test_a_patch_that_does_not_fit_changes_nothing(send, pipeline):
     assert (response.status_code, response.json()["code"]) == (422, "patch.refused")
 
 
-def test_a_document_is_judged_without_being_saved(send, connected, document):
+def test_a_document_is_validated_without_being_saved(send, connected, document):
     nodes = document()["nodes"]
     nodes[1]["loadMode"] = "upsert"
     answer = send("POST", "validate/", {"document": document(nodes=nodes)}).json()

@@ -259,7 +259,7 @@ def table(warehouse, schema):
         connection.execute(f"CREATE TABLE {schema}.numbers (id int PRIMARY KEY, note text)")
 
 
-def test_another_load_mode_is_judged_by_the_real_table_before_any_save(table, pipeline, editor):
+def test_another_load_mode_is_validated_by_the_real_table_before_any_save(table, pipeline, editor):
     patch = [{"op": "replace", "path": "/nodes/1/loadMode", "value": "upsert"}]
     draft = patch_draft(open_draft(pipeline, editor), patch)
     (missing,) = view_draft(draft).checked.errors
@@ -280,7 +280,9 @@ def test_a_key_that_is_not_unique_in_the_table_is_refused_with_the_keys_that_are
         save_draft(draft, editor)
 
 
-def test_how_the_rows_of_a_table_would_be_replaced_is_told_before_any_save(table, warehouse, schema, pipeline, editor):
+def test_how_the_rows_of_a_table_would_be_replaced_is_reported_before_any_save(
+    table, warehouse, schema, pipeline, editor
+):
     patch = [{"op": "replace", "path": "/nodes/1/loadMode", "value": "blue_green"}]
     draft = patch_draft(open_draft(pipeline, editor), patch)
     assert view_draft(draft).checked.warnings == []
@@ -299,7 +301,7 @@ def test_how_the_rows_of_a_table_would_be_replaced_is_told_before_any_save(table
     assert f"materialized view {schema}.m" in reported.message
 
 
-def test_a_database_that_does_not_answer_is_told_and_nothing_fails(workspace, document, editor):
+def test_a_database_that_does_not_answer_is_reported_and_nothing_fails(workspace, document, editor):
     from flowapp.connections.fields import ConnectionFields
     from flowapp.connections.services import add_connection
 

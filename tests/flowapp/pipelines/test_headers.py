@@ -55,7 +55,7 @@ def test_the_newest_matching_file_names_the_columns(workspace, put):
         source(encoding="nope"),
     ],
 )
-def test_where_it_cannot_be_told_nothing_is_suggested(workspace, root, put, node):
+def test_where_it_cannot_be_reported_nothing_is_suggested(workspace, root, put, node):
     put("a.csv", "id\n1\n")
     (root.parent / "bobs-team").mkdir()
     (root.parent / "bobs-team" / "a.csv").write_text("secret\n")

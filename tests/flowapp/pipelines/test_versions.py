@@ -98,7 +98,7 @@ def test_a_paused_pipeline_that_is_saved_stays_without_a_time(save):
     assert Pipeline.objects.get().next_fire_at is None
 
 
-def test_what_is_not_there_is_told_by_name(workspace, pipeline):
+def test_what_is_not_there_is_reported_by_name(workspace, pipeline):
     with pytest.raises(FlowError, match="'nothing'"):
         get_pipeline(workspace, "nothing")
     with pytest.raises(FlowError, match="version 9"):

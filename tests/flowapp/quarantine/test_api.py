@@ -119,7 +119,7 @@ def test_a_replay_is_asked_for_and_says_what_to_know_before(send, orders, wareho
     assert RowDecision.objects.get(run=replay).reason == "fixed"
 
 
-def test_an_expression_by_api_replaces_what_was_typed_only_if_it_is_told_to(send, orders, warehouse, table):
+def test_an_expression_by_api_replaces_what_was_typed_only_if_it_is_reported_to(send, orders, warehouse, table):
     run = keep(warehouse, orders, table, "r1")
     wish = {"ids": [f"{run}:r1-0"], "field": "id", "expression": "trim(id)"}
     for extra, replaces in (({}, False), ({"replaceTyped": True}, True)):
@@ -164,7 +164,7 @@ def test_an_export_as_json_holds_rows_as_they_are(api, orders, warehouse, table)
     assert json.loads(api("editor", "errors/export/?file=json&rule=none").getvalue()) == []
 
 
-def test_an_export_tells_how_many_entries_went_out(api, orders, warehouse, table):
+def test_an_export_reports_how_many_entries_went_out(api, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", n=3)
     api("editor", "errors/export/?file=csv&pipeline=orders").getvalue()
     noted = RowDecision.objects.get()
@@ -229,7 +229,7 @@ def test_old_entries_are_counted_and_then_thrown_away(send, api, orders, warehou
     assert [entry["ruleId"] for entry in api("viewer", "errors/").json()["results"]] == ["r2"]
 
 
-def test_what_is_asked_wrongly_or_belongs_to_others_is_told(api, orders):
+def test_what_is_asked_wrongly_or_belongs_to_others_is_reported(api, orders):
     run = queue_run(orders, Trigger.CLI, send=False)
 
     assert api("viewer", "errors/?limit=0").status_code == 400

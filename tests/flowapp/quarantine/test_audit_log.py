@@ -30,7 +30,7 @@ def newest(workspace) -> tuple[int | None, ...]:
     return line.asked, line.done, line.not_loaded, line.excluded
 
 
-def test_a_replay_tells_what_it_loaded_kept_back_and_left_out(alices, orders):
+def test_a_replay_reports_what_it_loaded_not_loaded_and_excluded(alices, orders):
     ended(orders, "replay", 8, {"fails": 5, "exists": 1, "already": 2})
     assert newest(alices) == (8, 0, 6, 2)
 

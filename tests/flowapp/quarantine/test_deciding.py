@@ -150,7 +150,7 @@ def test_rows_of_others_cannot_be_chosen(alices, kept, django_user_model):
         choose_by_keys(alices, [kept[0].replace("r1-0", "r1-9")], ANN)
 
 
-def test_a_database_that_is_down_is_told(alices, kept):
+def test_a_database_that_is_down_is_reported(alices, kept):
     chosen = choose_by_keys(alices, kept, ANN)
     alices.connections.update(port=1)
     with pytest.raises(Failure, match=r"target\.unreachable"):

@@ -38,7 +38,7 @@ def two_rules(orders, warehouse, schema) -> Run:
     return run
 
 
-def test_the_boxes_offer_what_recent_runs_have_counted(as_, two_rules):
+def test_the_filters_offer_what_recent_runs_have_counted(as_, two_rules):
     page = as_("viewer").get(f"{ROWS}?pipeline=orders&rule={MADE_UP}").content.decode()
     assert f'<option value="{MADE_UP}" selected>email on contact</option>' in page
     assert '<option value="named" >named</option>' in page
@@ -85,7 +85,7 @@ def test_a_rule_and_another_rules_field_are_not_looked_for(as_, two_rules, monke
     assert f'href="?pipeline=orders&amp;rule={MADE_UP}">Rows of this rule' in answer.content.decode()
 
 
-def test_two_rules_of_one_name_are_told_apart(as_, two_rules):
+def test_two_rules_of_one_name_are_distinguished(as_, two_rules):
     other = "r-ba9876543210"
     RuleCount.objects.create(
         workspace=two_rules.workspace,

@@ -60,7 +60,7 @@ def test_violations_are_counted_by_pipeline_rule_and_field(as_, orders, run):
     assert "r1 notNull tailnum orders check skip 12" in text
 
 
-def test_rules_that_nothing_violated_are_left_out(as_, run):
+def test_rules_that_nothing_violated_are_excluded(as_, run):
     count(run, "silent", violations=0)
 
     assert "silent" not in words(as_("viewer").get(ERRORS))
@@ -76,7 +76,7 @@ def test_only_runs_of_the_chosen_time_count(as_, run):
     assert "last 30 days" in words(client.get(ERRORS, {"days": "nonsense"}))
 
 
-def test_counts_are_told_while_the_warehouse_is_down_and_rows_say_that_it_is(as_, alices, orders, run):
+def test_counts_are_reported_while_the_warehouse_is_down_and_rows_say_that_it_is(as_, alices, orders, run):
     count(run)
     alices.connections.update(port=1)
     client = as_("editor")
@@ -141,7 +141,7 @@ def test_a_row_is_shown_in_full_with_all_rules_that_it_failed(as_, orders, wareh
 
 
 @pytest.mark.parametrize(("first_line", "reported"), [(2, "Record 7 (line 8)"), (None, "Record 7 Outcome")])
-def test_the_line_of_a_record_is_told_where_it_is_known(as_, orders, warehouse, table, run, first_line, reported):
+def test_the_line_of_a_record_is_reported_where_it_is_known(as_, orders, warehouse, table, run, first_line, reported):
     keep(warehouse, orders, table, "r1", run, row={"id": 1})
     LoadUnit.objects.create(
         workspace=orders.workspace,
@@ -158,7 +158,7 @@ def test_the_line_of_a_record_is_told_where_it_is_known(as_, orders, warehouse, 
     assert reported in words(as_("editor").get(f"{ERRORS}rows/{run.pk}/r1-0/"))
 
 
-def test_the_list_tells_rows_apart_by_the_value_that_fails_and_by_first_fields(as_, orders, warehouse, table, run):
+def test_the_list_reports_rows_apart_by_the_value_that_fails_and_by_first_fields(as_, orders, warehouse, table, run):
     tell_fields(warehouse, orders, str(run.pk), ["tailnum", "order_no", "id"])
     for rule, value in (("r1", None), ("r2", ""), ("r3", "NULL"), ("r4", "x" * 5000)):
         keep(warehouse, orders, table, rule, run, field="tailnum", row={"id": 7, "tailnum": value, "order_no": rule})

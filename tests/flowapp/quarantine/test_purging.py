@@ -106,7 +106,7 @@ def test_a_count_that_is_given_up_asks_no_further_table(alices, orders, schema, 
     assert counted_document(Counted(3, is_whole=False)) == {"entries": None, "atLeast": 3}
 
 
-def test_the_command_line_tells_how_many_it_is_at_least(alices, orders, flow, settings, monkeypatch):
+def test_the_command_line_reports_how_many_it_is_at_least(alices, orders, flow, settings, monkeypatch):
     settings.FLOW_WORKSPACE = "alices-team"
     monkeypatch.setattr(rejects, "count_older", lambda *asked: Counted(300_000, is_whole=False))
     asked = ("errors", "purge", "--older-than-days", "0", "--reason", "old", "--dry-run")

@@ -92,7 +92,7 @@ def test_an_expression_knows_which_rows_it_has_fixed_before(alices, orders, ware
     assert (rows_of(first).replaces_typed, rows_of(fix).replaces_typed) == (False, True)
 
 
-def test_a_target_that_is_gone_or_elsewhere_is_told_at_once(alices, orders, warehouse, table):
+def test_a_target_that_is_gone_or_elsewhere_is_reported_at_once(alices, orders, warehouse, table):
     keep(warehouse, orders, table, "r1", targetNode="gone")
     with pytest.raises(FlowError, match=r"replay\.elsewhere"):
         ask(RunKind.REPLAY, choose_alike(alices, EntryFilter(pipeline=orders), ANN))

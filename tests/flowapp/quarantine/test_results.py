@@ -68,7 +68,7 @@ def replayed(alices, orders, warehouse, table):
     return call
 
 
-def test_each_row_is_told_with_its_rule_and_a_link_and_no_value(as_, replayed):
+def test_each_row_is_reported_with_its_rule_and_a_link_and_no_value(as_, replayed):
     replay = replayed("loaded", "fails", "exists", "filtered")
     for role in ("viewer", "editor"):
         answer = as_(role).get(f"{RUNS}{replay.pk}/")
@@ -111,7 +111,7 @@ def test_what_is_not_kept_row_by_row_is_said(as_, replayed):
     assert "1 loaded" in text
 
 
-def test_the_numbers_are_told_while_the_warehouse_is_down(as_, replayed, alices):
+def test_the_numbers_are_reported_while_the_warehouse_is_down(as_, replayed, alices):
     replay = replayed("loaded", "fails")
     alices.connections.update(port=1)
     answer = as_("viewer").get(f"{RUNS}{replay.pk}/")

@@ -35,7 +35,7 @@ def test_the_values_of_a_row_stand_in_the_order_of_its_source(alices, orders, wa
     assert list(entry["row"]) == ["order_id", "a", "more"]
 
 
-def test_a_number_that_two_tables_have_is_told_with_the_pipelines_of_its_rows(alices, orders, warehouse, schema):
+def test_a_number_that_two_tables_have_is_reported_with_the_pipelines_of_its_rows(alices, orders, warehouse, schema):
     ours = keep(warehouse, orders, f'{schema}."My Orders"', "r1")
     theirs = keep(warehouse, save(alices, "others", f"{schema}.others"), f"{schema}.others", "r1")
     keys = [f"{ours}:r1-0 (of orders)", f"{theirs}:r1-0 (of others)"]

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 MADE_UP = "r-5cd9b2e41dd6"
 
 
-def test_a_mistyped_expression_is_told_beside_what_was_typed(as_, chosen):
+def test_a_mistyped_expression_is_reported_beside_what_was_typed(as_, chosen):
     answer = as_("editor").post(f"{chosen}compute/", {"field": "name", "expression": "regexp_replace(name, "})
     page = answer.content.decode()
     assert answer.status_code == 422
@@ -74,7 +74,7 @@ def test_a_replay_that_had_nothing_left_says_so_and_leads_back_to_the_rows(as_, 
     assert f'<a href="{chosen}">' in answer.content.decode()
 
 
-def test_a_rule_without_an_id_is_told_by_type_and_field(as_, orders, warehouse, table, run):
+def test_a_rule_without_an_id_is_reported_by_type_and_field(as_, orders, warehouse, table, run):
     keep(warehouse, orders, table, MADE_UP, run, field="contact", row={"contact": "x"})
     found = Run.objects.get(pk=run)
     RuleCount.objects.create(
@@ -125,7 +125,7 @@ def test_the_page_of_a_run_says_what_it_does_with_the_rows(as_, chosen, action, 
     assert f"{title}: run 2 of" in page
 
 
-def test_what_an_expression_left_as_it_was_is_told(as_, chosen):
+def test_what_an_expression_left_as_it_was_is_reported(as_, chosen):
     client = as_("editor")
     address = client.post(f"{chosen}compute/", {"field": "name", "expression": "trim(name)"})["Location"]
     Run.objects.filter(kind="fix").update(state="succeeded", report=report_of(fixed=1, unchanged=1))

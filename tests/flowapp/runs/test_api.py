@@ -57,7 +57,7 @@ def test_loading_again_is_kept_with_its_reason(api, pipeline):
     assert pipeline.forgotten_reason == "Corrected files."
 
 
-def test_a_run_is_told_as_the_command_line_tells_it(api, queued):
+def test_a_run_is_reported_as_the_command_line_reports_it(api, queued):
     assert api("viewer", "get", f"runs/{queued.pk}/").json() == run_document(queued)
 
 

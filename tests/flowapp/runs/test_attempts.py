@@ -52,7 +52,7 @@ def open_alerts() -> list[str]:
     return list(Alert.objects.exclude(state=AlertState.RESOLVED).values_list("kind", flat=True))
 
 
-def test_a_load_is_told_as_the_engine_counted_it(pipeline, target):
+def test_a_load_is_reported_as_the_engine_counted_it(pipeline, target):
     run = run_inline(pipeline, engine=TableEngine())
     assert target() == ROWS
     document = run_document(run)
@@ -266,7 +266,7 @@ def test_a_control_database_that_goes_away_in_between_is_no_fault_of_the_run(pip
     assert (run.state, run.error_code) == (State.QUEUED, "control.unreachable")
 
 
-def test_a_connections_password_is_told_nowhere(connected, pipeline, target, caplog):
+def test_a_connections_password_is_reported_nowhere(connected, pipeline, target, caplog):
     from flowapp.connections.models import Connection
     from flowapp.connections.secrets import encrypt
 

@@ -106,7 +106,7 @@ def test_two_who_approve_at_once_load_once(held, engine):
     assert engine.loaded == 1
 
 
-def test_who_comes_second_is_told_who_was_first(held):
+def test_who_comes_second_is_reported_who_was_first(held):
     discard_run(held, ALICE, "Wrong file.")
     with pytest.raises(FlowError, match=r"discarded by alice@example\.com"):
         approve_run(held, Decider("bob"))
@@ -147,7 +147,7 @@ def test_later_runs_wait_until_it_is_decided_and_loaded(held, engine):
     assert claim_run(later.pk, "worker")
 
 
-def test_who_will_not_wait_is_told_what_to_do(held):
+def test_who_will_not_wait_is_reported_what_to_do(held):
     with pytest.raises(FlowError) as refused:
         queue_run(held.pipeline, Trigger.MANUAL, if_busy="refuse")
     assert refused.value.code == "run.busy"

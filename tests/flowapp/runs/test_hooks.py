@@ -227,7 +227,7 @@ def test_what_a_hook_says_is_shown_as_text(failed, as_):
     assert "<script>1" not in page
 
 
-def test_a_load_that_nobody_could_finish_is_told_as_loaded_with_its_hooks_to_run(hooked, target, db_, monkeypatch):
+def test_a_load_that_nobody_could_finish_is_reported_as_loaded_with_its_hooks_to_run(hooked, target, db_, monkeypatch):
     def fail(job, ports):
         raise Terminal("x.y", "It broke after the load.")
 

@@ -37,7 +37,7 @@ def run(pipeline) -> Run:
     return queue_run(pipeline, Trigger.MANUAL)
 
 
-def test_what_is_told_of_retention_holds_backups_and_held_loads(settings):
+def test_what_is_reported_of_retention_holds_backups_and_held_loads(settings):
     settings.HOLD_HOURS = 36.0
     reported = dict(list_retention())
     assert (reported["Backups of tables"], reported["Held loads without a decision"]) == ("7 days", "36 hours")
@@ -129,7 +129,7 @@ def staged(connected):
         yield create
 
 
-def test_staging_of_dead_attempts_is_dropped_and_told(run, staged):
+def test_staging_of_dead_attempts_is_dropped_and_reported(run, staged):
     claim_run(run.pk, "worker")
     Run.objects.update(attempt=2)
     dead, live, foreign = staged(str(run.pk), 1), staged(str(run.pk), 2), staged(str(uuid.uuid4()), 1)

@@ -67,7 +67,7 @@ def test_the_same_bytes_stay_one_unit_under_their_newest_name(run):
     assert (unit.name, unit.attempt) == ("again.csv", 2)
 
 
-def test_bytes_left_out_under_another_name_are_noted_once(run):
+def test_bytes_excluded_under_another_name_are_noted_once(run):
     claim_units(run, "files", {ONE: file("a.csv")}, 1)
     finish_units(run, [ONE])
     for _ in range(2):
@@ -99,7 +99,7 @@ def test_a_failed_file_stands_in_the_way_until_its_name_is_loaded(run):
     assert failed_names(run.pipeline_id, "files") == set()
 
 
-def test_a_failed_file_that_is_left_out_stands_in_nobodys_way_and_may_come_again(run):
+def test_a_failed_file_that_is_excluded_stands_in_nobodys_way_and_may_come_again(run):
     for _ in range(2):
         fail_units(run, "files", {ONE: file("a.csv")}, "Bad rows.")
         left = leave_out(LoadUnit.objects.get(state="failed"), "Never needed.")
@@ -108,7 +108,7 @@ def test_a_failed_file_that_is_left_out_stands_in_nobodys_way_and_may_come_again
 
 
 @pytest.mark.parametrize(("reason", "code"), [(" ", "reason.required"), ("x", "leave_out.not_failed")])
-def test_only_a_failed_file_is_left_out_and_with_a_reason(run, reason, code):
+def test_only_a_failed_file_is_excluded_and_with_a_reason(run, reason, code):
     claim_units(run, "files", {ONE: file("a.csv")}, 1)
     with pytest.raises(FlowError) as refused:
         leave_out(LoadUnit.objects.get(), reason)

@@ -93,6 +93,6 @@ def test_commands_over_rejected_rows_take_the_name(flow, workspace, warehouse, s
     assert "run.unknown" in flow("errors", "list", "--run", "orders/9").stderr
 
 
-def test_the_page_of_a_run_tells_its_name(as_, numbers):
+def test_the_page_of_a_run_reports_its_name(as_, numbers):
     page = words(as_("viewer").get(f"/w/alices-team/runs/{numbers.pk}/"))
     assert "On the command line numbers/2" in page

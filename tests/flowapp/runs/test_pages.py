@@ -63,7 +63,7 @@ def test_what_the_database_says_of_a_failure_is_shown_without_passwords(as_, que
     assert "s3cret" not in text
 
 
-def test_each_node_tells_the_rows_that_it_rejected_itself(as_, queued):
+def test_each_node_reports_the_rows_that_it_rejected_itself(as_, queued):
     NodeRun.objects.create(
         workspace=queued.workspace,
         run=queued,
@@ -82,7 +82,7 @@ def test_each_node_tells_the_rows_that_it_rejected_itself(as_, queued):
     assert "rejected 10" in text
 
 
-def test_each_node_tells_the_rows_that_it_left_out_itself(as_, queued):
+def test_each_node_reports_the_rows_that_it_excluded_itself(as_, queued):
     NodeRun.objects.create(
         workspace=queued.workspace,
         run=queued,
@@ -110,7 +110,7 @@ def test_runs_are_listed_with_state_and_numbers(as_, queued):
 
 
 @pytest.mark.parametrize(("kept", "violated", "shown"), [(5, 7, "5"), (0, 0, "0"), (0, 7, "–")])
-def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, kept, violated, shown):
+def test_a_run_that_failed_before_its_load_reports_what_it_rejected(as_, queued, kept, violated, shown):
     """Where rules were violated and no row was kept, nobody knows how many rows it were."""
     RuleCount.objects.create(
         workspace=queued.workspace,
@@ -134,7 +134,9 @@ def test_a_run_that_failed_before_its_load_tells_what_it_rejected(as_, queued, k
 
 
 @pytest.mark.parametrize(("evaluated", "rejected"), [(True, "0"), (False, "–")])
-def test_a_run_that_ended_before_rows_were_judged_has_no_number_and_not_none_rejected(as_, queued, evaluated, rejected):
+def test_a_run_that_ended_before_rows_were_validated_has_no_number_and_not_none_rejected(
+    as_, queued, evaluated, rejected
+):
     ended = {"state": State.FAILED, "ended_at": timezone.now()}
     report = StoredReport().to_json()
     Run.objects.filter(pk=queued.pk).update(quarantine_rows=0, evaluated=evaluated, report=report, **ended)
@@ -206,7 +208,7 @@ def test_a_filter_asked_by_htmx_gives_the_rows_alone(as_, queued):
     assert answer["Vary"].count("HX-Request") == 1
 
 
-def test_the_run_tells_its_rows_as_an_equation(as_, queued):
+def test_the_run_reports_its_rows_as_an_equation(as_, queued):
     text = words(as_("viewer").get(at(load(queued))))
 
     assert "load: read 1,010 = loaded 1,000 + rejected 10 + filtered 0" in text
@@ -229,7 +231,7 @@ def test_numbers_that_do_not_add_up_are_called_so(as_, queued):
     assert "These numbers do not add up." in text
 
 
-def test_rules_are_told_with_zero_too(as_, queued):
+def test_rules_are_reported_with_zero_too(as_, queued):
     for place, violations in enumerate((0, 12)):
         RuleCount.objects.create(
             workspace=queued.workspace,
@@ -248,7 +250,7 @@ def test_rules_are_told_with_zero_too(as_, queued):
     assert "r1 check notNull id skip 12" in text
 
 
-def test_a_failed_run_tells_what_to_do_and_leads_to_its_node(as_, queued):
+def test_a_failed_run_reports_what_to_do_and_leads_to_its_node(as_, queued):
     Run.objects.filter(pk=queued.pk).update(
         state=State.FAILED,
         error_code="target.unreachable",
@@ -285,7 +287,7 @@ def test_a_step_that_this_page_does_not_know_is_shown_by_its_name(as_, queued):
     assert "Vacuum (now)" in words(as_("viewer").get(at(queued)))
 
 
-def test_a_queued_run_tells_which_one_it_waits_for(as_, queued, pipeline):
+def test_a_queued_run_reports_which_one_it_waits_for(as_, queued, pipeline):
     second = queue_run(pipeline, Trigger.MANUAL, send=False)
 
     assert "Waiting in the queue behind run 1" in words(as_("viewer").get(at(second)))

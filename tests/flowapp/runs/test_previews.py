@@ -42,7 +42,7 @@ def previewed(pipeline) -> Run:
     return preview_inline(pipeline, engine=counts)
 
 
-def test_it_tells_what_would_change(previewed):
+def test_it_reports_what_would_change(previewed):
     (effect,) = run_document(previewed, sees_values=True)["effects"]
     assert previewed.state == State.SUCCEEDED
     assert (effect["rowsBefore"], effect["rowsInserted"], effect["rowsAfter"]) == (5, 2, 7)

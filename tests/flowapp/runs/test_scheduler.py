@@ -71,7 +71,7 @@ def test_a_run_by_hand_during_a_fire_makes_two_runs_of_which_one_waits(hourly):
     assert second.state == State.QUEUED
 
 
-def test_missed_fires_are_caught_up_by_one_run_and_told(hourly):
+def test_missed_fires_are_caught_up_by_one_run_and_reported(hourly):
     fire_due(NOON + timedelta(hours=5, minutes=10))
     assert Run.objects.count() == 1
     assert open_alerts() == {"schedule.missed"}
@@ -94,7 +94,7 @@ def test_a_scheduled_run_that_still_waits_stands_for_the_next_fire_too(hourly):
     assert open_alerts() == {"schedule.missed"}
 
 
-def test_a_schedule_that_cannot_be_read_is_told_and_holds_up_nobody(hourly, save):
+def test_a_schedule_that_cannot_be_read_is_reported_and_holds_up_nobody(hourly, save):
     save("other", schedule={"kind": "every", "interval": "1h"})
     Pipeline.objects.update(next_fire_at=NOON)
     Pipeline.objects.filter(pk=hourly.pk).update(schedule={"kind": "moon"}, next_fire_at=NOON - timedelta(hours=1))
@@ -154,7 +154,7 @@ def test_a_waiting_run_is_sent_when_it_comes_due(pipeline, sent):
     assert resend_queued(NOON) == 1
 
 
-def test_runs_without_a_worker_are_told_until_one_is_heard_of(pipeline, sent):
+def test_runs_without_a_worker_are_reported_until_one_is_heard_of(pipeline, sent):
     queue_run(pipeline, Trigger.MANUAL)
     Run.objects.update(due_at=from_now(-10))
     watch_workers(NOON)
@@ -175,7 +175,7 @@ def test_a_worker_long_silent_is_no_worker(pipeline, sent):
     assert open_alerts() == {"workers.none"}
 
 
-def test_a_run_that_nobody_takes_is_told_as_a_stuck_queue(pipeline, sent):
+def test_a_run_that_nobody_takes_is_reported_as_a_stuck_queue(pipeline, sent):
     queue_run(pipeline, Trigger.MANUAL)
     beat("w", "worker")
     Run.objects.update(due_at=from_now(-601))
@@ -210,7 +210,7 @@ def test_each_workspace_hears_of_its_own_runs_and_the_first_one_that_there_are_s
     assert set(channels) == {settings.FLOW_WORKSPACE, "alices-team"}
 
 
-def test_a_workspace_whose_runs_are_taken_is_told_so_while_others_wait(pipeline, sent, settings):
+def test_a_workspace_whose_runs_are_taken_is_reported_so_while_others_wait(pipeline, sent, settings):
     from flowapp.accounts.models import Workspace
 
     bobs = Workspace.objects.create(slug="bobs-team")
@@ -270,7 +270,7 @@ def test_a_whole_tick_does_every_step_and_schedules_fire_without_any_target(hour
     assert "failed" not in caplog.text
 
 
-def test_what_takes_long_has_a_thread_that_ends_when_it_is_told_to():
+def test_what_takes_long_has_a_thread_that_ends_when_confirmed():
     done = threading.Event()
     thread = TasksThread("beside", [Task("task", lambda _: done.set())], 60)
     thread.start()

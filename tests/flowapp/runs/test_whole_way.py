@@ -112,7 +112,7 @@ def test_no_file_fails_the_run(pipeline, target, put_file):
     assert sum_loads([run]) == {run.pk: {"loaded": None, "rejected": None}}
 
 
-def test_a_run_that_fails_after_its_rows_were_judged_tells_its_numbers(connected, document, target, put_file):
+def test_a_run_that_fails_after_its_rows_were_validated_reports_its_numbers(connected, document, target, put_file):
     put_file("a.csv", "id\n1\n2\n")
     nodes = document()["nodes"]
     nodes[1]["preHook"] = {"type": "sql", "statement": "ANALYZE nowhere.at_all"}
@@ -153,7 +153,7 @@ def test_the_row_that_an_expression_failed_for_is_the_same_number_everywhere(
     assert [known.rule for known in known_rules(run.workspace, EntryFilter(run=run))] == ["expression:id"]
 
 
-def test_a_preview_of_the_real_engine_tells_what_the_run_then_does(pipeline, target, put_file):
+def test_a_preview_of_the_real_engine_reports_what_the_run_then_does(pipeline, target, put_file):
     put_file("a.csv", "id\n1\n2\n")
     preview = run_document(preview_inline(pipeline))
     assert (preview["state"], target()) == ("succeeded", 0)

@@ -111,14 +111,14 @@ def test_the_page_shows_evidence_takes_a_rule_and_tries_those_that_are_there(che
     assert "Added to your draft of numbers." in words(taken)
 
 
-def test_a_proposal_is_told_in_words_and_its_json_is_folded_away(checked, sampled, as_):
+def test_a_proposal_is_reported_in_words_and_its_json_is_folded_away(checked, sampled, as_):
     sampled()
     page = as_("editor").get(PAGE)
     assert "range id min 0, max 100JSON of range on id" in words(page)
     assert "<details><summary" in page.content.decode()
 
 
-def test_who_takes_values_is_told_before_who_can_read_them(checked, sampled, as_):
+def test_who_takes_values_is_reported_before_who_can_read_them(checked, sampled, as_):
     sampled()
     page = words(as_("editor").get(PAGE))
     assert re.search(
@@ -144,7 +144,7 @@ def test_a_rule_that_cannot_be_tried_says_why_and_what_can(checked, sampled, flo
         ({"type": "jsonSchema", "field": "a", "schema": {"type": "object"}}, 'schema {"type": "object"}'),
     ],
 )
-def test_what_a_rule_asks_is_told_in_words(spec, said):
+def test_what_a_rule_asks_is_reported_in_words(spec, said):
     assert asks(spec) == said
 
 
@@ -157,7 +157,7 @@ def test_the_watching_page_opens_its_button_again(checked, as_):
     assert '<button class="btn btn-primary" type="submit" id="take-sample" hx-swap-oob="true">' in page
 
 
-def test_a_sample_that_is_under_way_is_watched_and_one_that_failed_told(checked, as_):
+def test_a_sample_that_is_under_way_is_watched_and_one_that_failed_reported(checked, as_):
     client = as_("editor")
     page = client.post(f"{PAGE}sample/", follow=True)
     assert "reads a sample of the source" in words(page)
@@ -292,7 +292,7 @@ def test_a_draft_that_cannot_be_sampled_yet_says_why_and_leads_back(unsaved, as_
     assert not Run.objects.exists()
 
 
-def test_a_node_that_is_gone_is_told_with_the_way_back(unsaved, as_):
+def test_a_node_that_is_gone_is_reported_with_the_way_back(unsaved, as_):
     page = as_("editor").get("/w/alices-team/suggestions/fresh/gone/")
     assert page.status_code == 404
     assert "Back to the editor" in words(page)

@@ -26,7 +26,7 @@ def locations(pipeline, **key):
     return {location.kind: location for location in trace.locations}, trace
 
 
-def test_a_loaded_row_tells_its_run_file_and_record(checked, run, table):
+def test_a_loaded_row_reports_its_run_file_and_record(checked, run, table):
     table((1, "Ann", 5), (2, "Bob", 6))
     LoadUnit.objects.create(
         workspace=run.workspace,
@@ -88,7 +88,7 @@ def test_what_an_older_version_rejected_is_found_where_it_was_put(checked, run, 
     ]
 
 
-def test_a_sample_tells_of_a_row_that_the_table_no_longer_holds(checked, run, table, database):
+def test_a_sample_reports_of_a_row_that_the_table_no_longer_holds(checked, run, table, database):
     table()
     database.execute(
         "INSERT INTO flow_meta.samples (tenant, pipeline, node, run_id, source_file, source_record, row)"
@@ -149,7 +149,7 @@ def test_a_search_that_takes_too_long_says_so(checked, table, monkeypatch, datab
     assert not trace.is_sure
 
 
-def test_a_missing_table_and_a_dead_database_are_told_apart(checked, connected):
+def test_a_missing_table_and_a_dead_database_are_distinguished(checked, connected):
     assert locations(checked, id="1")[0]["table"].trouble == "The table does not exist."
     from flowapp.connections.models import Connection
 
@@ -159,7 +159,7 @@ def test_a_missing_table_and_a_dead_database_are_told_apart(checked, connected):
     assert all(location.trouble for location in found.values())
 
 
-def test_where_nothing_is_found_recent_loads_say_what_they_left_out(checked, run, table):
+def test_where_nothing_is_found_recent_loads_say_what_they_excluded(checked, run, table):
     table()
     NodeRun.objects.create(
         workspace=run.workspace, run=run, position=1, node="load", kind="target", rows_filtered=12, rows_replaced=0
@@ -168,7 +168,7 @@ def test_where_nothing_is_found_recent_loads_say_what_they_left_out(checked, run
     assert (trace.is_found, trace.excluded) == (False, (("filtered out", 12),))
 
 
-def test_what_a_replay_rejects_is_no_further_row_that_was_left_out(checked, run, table):
+def test_what_a_replay_rejects_is_no_further_row_that_was_excluded(checked, run, table):
     table()
     again = queue_run(checked, Trigger.CLI, send=False)
     Run.objects.filter(pk=again.pk).update(kind=RunKind.REPLAY)
@@ -179,7 +179,7 @@ def test_what_a_replay_rejects_is_no_further_row_that_was_left_out(checked, run,
     assert locations(checked, id="1")[1].excluded == (("rejected", 3),)
 
 
-def test_numbers_are_told_with_the_digits_that_the_table_holds(checked, table, database, schema):
+def test_numbers_are_reported_with_the_digits_that_the_table_holds(checked, table, database, schema):
     table((1, "Ann", 5))
     database.execute(f'ALTER TABLE "{schema}".numbers ADD COLUMN amount numeric(40, 12)')
     database.execute(f'UPDATE "{schema}".numbers SET amount = 12345678901234567890.123456789010')

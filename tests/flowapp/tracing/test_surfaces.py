@@ -55,7 +55,9 @@ def test_the_page_shows_a_rejection_with_the_way_to_the_row(checked, run, table,
     assert_harmless(page)
 
 
-def test_a_rule_without_an_id_is_told_by_type_and_field(checked, run, table, warehouse, schema, as_, flow, settings):
+def test_a_rule_without_an_id_is_reported_by_type_and_field(
+    checked, run, table, warehouse, schema, as_, flow, settings
+):
     settings.FLOW_WORKSPACE = "alices-team"
     table()
     made_up = "r-0123456789ab"

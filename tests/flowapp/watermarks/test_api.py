@@ -16,7 +16,7 @@ def put(client, body=None, **headers):
     return client.put(MARK, NEW if body is None else body, "application/json", headers={**HERE, **headers})
 
 
-def test_a_mark_is_set_read_and_reset(as_, following, schema):
+def test_a_watermark_is_set_read_and_reset(as_, following, schema):
     client = as_("editor")
     assert put(client).json()["value"] == "2026-01-01 10:00:00"
     reported = client.get(MARK, headers=HERE).json()
@@ -62,11 +62,11 @@ def test_a_program_is_named_in_the_history(client, workspace, person, following)
 
 
 @pytest.mark.parametrize("address", [MARK.replace("load", "files"), MARK.replace("numbers", "nothing")])
-def test_what_has_no_mark_is_not_found(as_, following, address):
+def test_what_has_no_watermark_is_not_found(as_, following, address):
     assert as_("editor").get(address, headers=HERE).status_code == 404
 
 
-def test_a_load_that_holds_the_table_is_told(as_, following, warehouse, schema):
+def test_a_load_that_holds_the_table_is_reported(as_, following, warehouse, schema):
     from executors.postgres.client import connect
     from executors.postgres.names import TableName
     from executors.postgres.table_lock import lock_table
@@ -76,7 +76,7 @@ def test_a_load_that_holds_the_table_is_told(as_, following, warehouse, schema):
         assert put(as_("editor")).status_code == 503
 
 
-def test_what_loads_rows_twice_is_told_before_a_mark_is_set_and_when(as_, changing):
+def test_what_loads_rows_twice_is_reported_before_a_watermark_is_set_and_when(as_, changing):
     client = as_("editor")
     for reported in (client.get(MARK, headers=HERE).json(), put(client).json()):
         [warning] = reported["warnings"]
@@ -89,6 +89,6 @@ def test_a_key_that_is_loaded_is_no_reason_to_warn(as_, changing, sql):
     assert put(as_("editor")).json()["warnings"] == []
 
 
-def test_a_key_that_the_table_fills_itself_tells_no_rows_apart(as_, changing, sql):
+def test_a_key_that_the_table_fills_itself_reports_no_rows_apart(as_, changing, sql):
     sql("alter table numbers add no bigserial primary key")
     assert len(put(as_("editor")).json()["warnings"]) == 1

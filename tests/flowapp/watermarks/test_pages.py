@@ -24,7 +24,7 @@ def test_before_the_first_load_the_page_says_where_it_begins(as_, following):
     assert "No changes yet" in text
 
 
-def test_an_editor_sets_and_resets_a_mark_and_sees_the_history(as_, following):
+def test_an_editor_sets_and_resets_a_watermark_and_sees_the_history(as_, following):
     client = as_("editor")
     assert "The next load of load begins at 2026-01-01 10:00:00." in words(set_to(client))
     answer = client.post(f"{PAGE}reset/", {"reason": "start over"}, follow=True)
@@ -34,7 +34,7 @@ def test_an_editor_sets_and_resets_a_mark_and_sees_the_history(as_, following):
     assert "editor@example.com set – 2026-01-01 10:00:00 a repair" in text
 
 
-def test_a_value_of_another_type_is_told(as_, following):
+def test_a_value_of_another_type_is_reported(as_, following):
     answer = set_to(as_("editor"), value="soon")
     assert answer.status_code == 422
     assert "is no value of column 'upd'" in words(answer)
@@ -58,7 +58,7 @@ def test_reasons_are_shown_as_text(as_, following):
     assert_harmless(set_to(as_("editor"), reason=HOSTILE))
 
 
-def test_the_editor_shows_the_mark_at_its_card(as_, following):
+def test_the_editor_shows_the_watermark_at_its_card(as_, following):
     client = as_("editor")
     set_to(client)
     text = words(client.get("/w/alices-team/pipelines/numbers/?node=load"))
@@ -66,13 +66,13 @@ def test_the_editor_shows_the_mark_at_its_card(as_, following):
     assert "Watermark and history" in text
 
 
-def test_the_page_of_a_run_leads_to_the_mark(as_, following):
+def test_the_page_of_a_run_leads_to_the_watermark(as_, following):
     run = queue_run(following, Trigger.MANUAL, send=False)
     page = as_("viewer").get(f"/w/alices-team/runs/{run.pk}/").content.decode()
     assert 'href="/w/alices-team/watermarks/numbers/load/"' in page
 
 
-def test_the_editor_says_nothing_of_marks_elsewhere(as_, pipeline):
+def test_the_editor_says_nothing_of_watermarks_elsewhere(as_, pipeline):
     assert "Watermark and history" not in words(as_("editor").get("/w/alices-team/pipelines/numbers/?node=load"))
 
 
@@ -83,7 +83,7 @@ def test_the_editor_offers_the_fields_of_the_mode(as_, save, schema):
     assert "Watermark lag" in text
 
 
-def test_what_loads_rows_twice_is_told_before_a_mark_is_set(as_, changing):
+def test_what_loads_rows_twice_is_reported_before_a_watermark_is_set(as_, changing):
     answer = as_("editor").get(PAGE)
     assert "Rows may load a second time" in words(answer)
     assert answer.content.count(b"data-confirm=") == 2

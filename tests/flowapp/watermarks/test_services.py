@@ -25,18 +25,18 @@ def target(following):
     return find_watermark_target(following, "load")
 
 
-def test_only_targets_that_follow_a_mark_have_one(following, pipeline):
+def test_only_targets_that_follow_a_watermark_have_one(following, pipeline):
     assert list_watermark_targets(pipeline) == []
     with pytest.raises(FlowError, match=r"watermark\.unknown"):
         find_watermark_target(following, "files")
 
 
-def test_before_the_first_load_there_is_no_mark(target):
+def test_before_the_first_load_there_is_no_watermark(target):
     watermark = get_watermark(target)
     assert (watermark.value, watermark.column, watermark.trouble, watermark.changes) == (None, "upd", "", [])
 
 
-def test_looking_at_a_mark_makes_nothing_in_the_warehouse(target, sql):
+def test_looking_at_a_watermark_makes_nothing_in_the_warehouse(target, sql):
     made = "select to_regclass('flow_meta.pipeline_watermarks')"
     sql("drop schema if exists flow_meta cascade")
     assert get_watermark(target).value is None
@@ -45,7 +45,7 @@ def test_looking_at_a_mark_makes_nothing_in_the_warehouse(target, sql):
     assert sql(made) != [(None,)]
 
 
-def test_a_mark_is_set_reset_and_every_change_kept(target):
+def test_a_watermark_is_set_reset_and_every_change_kept(target):
     assert set_watermark(target, "2026-01-01T10:00:00.123456", "start here", BY).value == "2026-01-01 10:00:00.123456"
     watermark = reset_watermark(target, "start over", BY)
     assert watermark.value is None
@@ -101,39 +101,39 @@ def test_without_a_copy_nothing_is_made_up(target, down):
     assert watermark.trouble
 
 
-def test_nobody_changes_a_mark_that_cannot_be_reached(target, down):
+def test_nobody_changes_a_watermark_that_cannot_be_reached(target, down):
     down()
     with pytest.raises(Failure):
         set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
 
 
-def test_a_commit_brings_its_mark_along(following, target, schema):
+def test_a_commit_brings_its_watermark_along(following, target, schema):
     copy_watermark(
         Run(pipeline=following), LoadCommit("r", "load", 1, TableIdentity(schema, "numbers", 1), watermark=WATERMARK)
     )
     assert saved_watermark(following, "load").copy.value == "2026-01-01 10:00:00"
 
 
-def test_a_commit_without_a_mark_leaves_no_copy(following):
+def test_a_commit_without_a_watermark_leaves_no_copy(following):
     copy_watermark(Run(pipeline=following), LoadCommit("r", "load", 1, TableIdentity("s", "t", 1)))
     assert not WatermarkCopy.objects.exists()
 
 
-def test_a_restore_to_before_the_first_mark_takes_the_copy_away(following, schema):
+def test_a_restore_to_before_the_first_watermark_takes_the_copy_away(following, schema):
     table = TableIdentity(schema, "numbers", 1)
     copy_watermark(Run(pipeline=following), LoadCommit("r", "load", 1, table, watermark=WATERMARK))
     copy_watermark(Run(pipeline=following), LoadCommit("s", "load", 1, table, kind=LoadKind.RESTORE))
     assert not WatermarkCopy.objects.exists()
 
 
-def test_a_copy_of_another_table_s_mark_is_not_shown(following, target, save, schema):
+def test_a_copy_of_another_table_s_watermark_is_not_shown(following, target, save, schema):
     set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
     save(nodes=incremental_nodes(schema, table="others"))
     following.refresh_from_db()
     assert saved_watermark(following, "load").copy is None
 
 
-def test_a_pipeline_of_the_same_id_in_another_workspace_has_a_mark_of_its_own(target):
+def test_a_pipeline_of_the_same_id_in_another_workspace_has_a_watermark_of_its_own(target):
     set_watermark(target, "2026-01-01T10:00:00", "start here", BY)
     target.pipeline.workspace_id = "6f1c1f9e-0000-4000-8000-00000000000f"
     assert target.key.tenant == "6f1c1f9e-0000-4000-8000-00000000000f"

@@ -18,7 +18,7 @@ def loaded(run) -> tuple[int, int]:
     return node["rowsLoaded"], node["rowsBehindMark"]
 
 
-def test_a_mark_follows_the_loads_and_is_set_back_by_a_person(settings, tmp_path, following, sql):
+def test_a_watermark_follows_the_loads_and_is_set_back_by_a_person(settings, tmp_path, following, sql):
     settings.FILES_ROOT = tmp_path
     folder = tmp_path / following.workspace.slug / "in"
     folder.mkdir(parents=True)

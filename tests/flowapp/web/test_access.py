@@ -47,7 +47,7 @@ def test_names_are_unique():
 
 
 @every(PAGES)
-def test_a_stranger_is_told_that_no_page_is_there(workspace, as_, route):
+def test_a_stranger_learns_that_no_page_is_there(workspace, as_, route):
     client = as_("stranger")
     for method in METHODS:
         status = ask(client, route, method).status_code
@@ -67,7 +67,7 @@ def test_nobody_is_sent_to_the_login(workspace, as_, route):
 
 
 @every(API)
-def test_a_stranger_is_told_that_no_route_is_there(workspace, as_, route):
+def test_a_stranger_learns_that_no_route_is_there(workspace, as_, route):
     client = as_("stranger")
     assert allowed(route)
     for method in allowed(route):

@@ -123,7 +123,7 @@ def test_one_person_has_so_many_places_and_the_others_have_theirs():
 
 
 @override_settings(**SMALL)
-def test_who_waits_for_a_place_too_long_is_told_when_to_come_back():
+def test_who_waits_for_a_place_too_long_is_reported_when_to_come_back():
     django = Django(seconds=0.6)
     assert statuses(admit(django), *[cookie("viewer")] * 3) == [200, 200, 429]
     assert statuses(admit(Django(seconds=0.6), slots=2), *[cookie(f"p{i}") for i in range(3)]) == [200, 200, 503]

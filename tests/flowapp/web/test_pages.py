@@ -76,7 +76,7 @@ def test_the_start_is_the_choice_among_several_workspaces(as_, person):
     assert "/w/carols-team/pipelines/" in page
 
 
-def test_who_is_in_no_workspace_is_told_what_to_do(client):
+def test_who_is_in_no_workspace_is_reported_what_to_do(client):
     from flowapp.accounts.models import User
 
     client.force_login(User.objects.create_user("dora@example.com"))
@@ -112,7 +112,7 @@ def test_going_back_in_the_history_brings_the_whole_page(viewer):
     assert "<html" in answer.content.decode()
 
 
-def test_an_unknown_address_is_told_with_an_id_that_the_log_holds(viewer, caplog):
+def test_an_unknown_address_is_reported_with_an_id_that_the_log_holds(viewer, caplog):
     caplog.set_level("INFO")
     answer = viewer.get("/nowhere/")
     [error_id] = re.findall(r"id <code>(\w+)</code>", answer.content.decode())
@@ -254,7 +254,7 @@ def test_an_admin_of_the_installation_makes_a_workspace_and_is_its_admin(operato
 
 
 @pytest.mark.parametrize(("slug", "why"), [("default", "already"), ("Sales!", "is not a valid name"), ("", "required")])
-def test_a_workspace_that_cannot_be_is_told(operator, slug, why):
+def test_a_workspace_that_cannot_be_is_reported(operator, slug, why):
     answer = operator.post("/workspaces/", {"slug": slug})
 
     assert answer.status_code == 422

@@ -53,7 +53,7 @@ TEMPLATES = settings.BASE_DIR / "templates"
         (86400 * 40, "2025-11-22"),
     ],
 )
-def test_a_distance_in_time_is_told_to_the_nearest_unit(seconds, words):
+def test_a_distance_in_time_is_reported_to_the_nearest_unit(seconds, words):
     assert relative(NOW - timedelta(seconds=seconds), NOW) == words
 
 
@@ -84,7 +84,7 @@ def test_numbers_have_separators(number, words):
         (0, "0.0 s"),
     ],
 )
-def test_durations_are_told_in_two_units_at_most(seconds, words):
+def test_durations_are_reported_in_two_units_at_most(seconds, words):
     assert duration(seconds) == words
 
 
@@ -131,11 +131,11 @@ def test_one_row_is_not_called_rows(number, words):
 
 
 @pytest.mark.parametrize(("value", "words"), [(1234, "1,234"), (1.5, "1.5"), (True, "True"), (None, "–"), ("x", "x")])
-def test_what_a_check_saw_is_told_whatever_it_is(value, words):
+def test_what_a_check_saw_is_reported_whatever_it_is(value, words):
     assert observed(value) == words
 
 
-def test_no_number_is_told_apart_from_none_of_something():
+def test_no_number_is_distinguished_from_none_of_something():
     assert (known(0), known(1234)) == ("0", "1,234")
     assert 'aria-label="no number"' in known(None)
     assert ">–<" in known(None)

@@ -53,7 +53,7 @@ def test_amounts_are_exact(staged, checking, columns, values, check, observed, o
     assert (found, report.ok) == (observed, ok)
 
 
-def test_a_message_tells_the_amount_and_the_bound(staged, checking):
+def test_a_message_reports_the_amount_and_the_bound(staged, checking):
     report = checking.run(staged("c integer", [(1,), (2,)]), total(4))
     assert report.message == "the sum of 'c' is 3, less than 4"
     assert report.subject == "c"

@@ -38,7 +38,7 @@ def test_rows_that_it_gives_are_wrong_and_counted(load, checking, text, rows):
     assert (report.ok, report.observed) == (rows == 0, rows)
 
 
-def test_a_message_tells_the_count_and_the_authors_words(load, checking):
+def test_a_message_reports_the_count_and_the_authors_words(load, checking):
     report = checking.run(load, query("SELECT * FROM input", "totals must add up"))
     assert report.message == "the query returned 2 rows: totals must add up"
     assert report.subject == "totals must add up"
@@ -59,7 +59,7 @@ def test_it_runs_without_staged_rows(staged, checking):
     assert not checking.run(load, check).ok
 
 
-def test_an_error_of_the_data_fails_the_check_and_tells_no_value(staged, checking):
+def test_an_error_of_the_data_fails_the_check_and_reports_no_value(staged, checking):
     load = staged("a text", [("secret",)])
     report = checking.run(load, query("SELECT 1 FROM input WHERE a::integer > 0"))
     assert not report.ok
@@ -124,7 +124,7 @@ def test_an_error_of_a_constant_fails_the_check_as_well(load, checking):
 STRICT = "RETURNS text STABLE LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'bad value %', t{}; END $$"
 
 
-def test_what_a_function_raises_is_not_told(load, checking, make, schema):
+def test_what_a_function_raises_is_not_reported(load, checking, make, schema):
     make(f"CREATE FUNCTION {schema}.strict(t text) {STRICT.format('')}")
     checking.allowed = (f"{schema}.strict",)
     check = query(f'SELECT FROM input WHERE {schema}.strict("C") IS NULL')
@@ -133,7 +133,7 @@ def test_what_a_function_raises_is_not_told(load, checking, make, schema):
     assert report.message == "the query failed with an error of the class RaiseException (SQLSTATE P0001)"
 
 
-def test_what_a_function_raises_as_an_unknown_name_is_not_told(load, checking, make, schema):
+def test_what_a_function_raises_as_an_unknown_name_is_not_reported(load, checking, make, schema):
     unknown = STRICT.format(" USING ERRCODE = '42P01'")
     make(f"CREATE FUNCTION {schema}.strict(t text) {unknown}")
     checking.allowed = (f"{schema}.strict",)

@@ -37,7 +37,7 @@ TEXTS = [("a",), ("A",), ("ä",), ("a\u0308",), ("a",), (None,), ("a ",)]
         (null_rate(None, 0.1), 0.142857, "1 of 7 rows lack 'c', a rate of 0.142857, more than 0.1"),
     ],
 )
-def test_texts_are_told_apart_by_their_code_points_and_null_is_no_value(staged, checking, check, observed, message):
+def test_texts_are_distinguished_by_their_code_points_and_null_is_no_value(staged, checking, check, observed, message):
     report = checking.run(staged('c text COLLATE "C"', TEXTS), check)
     assert (report.observed, report.message, report.ok) == (observed, message, message is None)
 

@@ -44,13 +44,13 @@ def test_a_date_is_its_midnight(staged, checking, zone, day, ok):
     assert (report.ok, report.observed) == (ok, 12.0 if ok else 36.0)
 
 
-def test_rows_in_the_future_do_not_make_old_rows_fresh_and_are_told(staged, checking):
+def test_rows_in_the_future_do_not_make_old_rows_fresh_and_are_reported(staged, checking):
     report = checking.run(staged("c timestamp", [(datetime(2999, 1, 1),), (hours_ago(25),)]), DAY)
     assert not report.ok
     assert report.message == "the newest 'c' is 25.00 hours old, more than 24; 1 row with 'c' in the future"
 
 
-def test_rows_in_the_future_are_told_although_the_check_holds(staged, checking):
+def test_rows_in_the_future_are_reported_although_the_check_holds(staged, checking):
     report = checking.run(staged("c timestamp", [(datetime(2999, 1, 1),), (hours_ago(1),)]), DAY)
     assert (report.ok, report.message) == (True, "1 row with 'c' in the future")
 
