@@ -164,7 +164,7 @@ def test_viewers_and_unreadable_texts_have_a_canvas_that_says_why_it_is_read_onl
     editor = Editor(page)
     replace_text(editor.draft, TEXT.replace("]\n}", "]\n"))
     editor.open("visual")
-    expect(page.locator(".flow-locked")).to_contain_text("cannot be read")
+    expect(page.locator(".flow-locked")).to_contain_text("The JSON text is invalid")
     expect(editor.node("load")).to_be_visible()
     expect(page.get_by_role("toolbar", name="Add nodes")).to_have_count(0)
 
@@ -190,7 +190,7 @@ def test_diagnostics_stand_at_their_places_and_follow_what_is_typed(page: Page) 
     assert (find_barriers(page, "#flow-json"), list(complaints)) == ([], [])
     page.locator(".cm-content").press("Control+End")
     page.keyboard.type("x")
-    expect(page.locator("#flow-panel .alert")).to_contain_text("cannot be read")
+    expect(page.locator("#flow-panel .alert")).to_contain_text("The JSON text is invalid")
     page.keyboard.press("Backspace")
     expect(page.locator("#flow-panel .alert")).to_have_count(0)
 
