@@ -91,7 +91,7 @@ def test_an_unknown_host_is_a_bad_request(client, workspace, name):
     assert is_problem(client.get("/api/members/", headers={"Host": name}))
     answer = client.get("/w/alices-team/pipelines/", headers={"Host": name})
     assert answer.status_code == 400
-    assert "cannot be understood" in answer.content.decode()
+    assert "The request is invalid" in answer.content.decode()
 
 
 def test_half_a_character_in_a_body_is_a_problem(ask, things):

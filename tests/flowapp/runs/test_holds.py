@@ -201,7 +201,7 @@ def test_staging_of_a_discarded_run_is_dead(held):
 
 
 def test_a_held_run_is_not_cancelled(held):
-    with pytest.raises(FlowError, match="is held"):
+    with pytest.raises(FlowError, match=r"^run\.held: Run numbers/1 is waiting for approval"):
         cancel_run(held)
 
 

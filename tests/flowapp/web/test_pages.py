@@ -115,7 +115,7 @@ def test_going_back_in_the_history_brings_the_whole_page(viewer):
 def test_an_unknown_address_is_reported_with_an_id_that_the_log_holds(viewer, caplog):
     caplog.set_level("INFO")
     answer = viewer.get("/nowhere/")
-    [error_id] = re.findall(r"id <code>(\w+)</code>", answer.content.decode())
+    [error_id] = re.findall(r"Error id: <code>(\w+)</code>", answer.content.decode())
 
     assert answer.status_code == 404
     assert error_id in caplog.text
@@ -169,7 +169,7 @@ def test_a_fault_of_our_own_shows_an_id_and_nothing_of_the_fault(viewer, monkeyp
     monkeypatch.setattr("flowapp.home.views.find", fail)
     viewer.raise_request_exception = False
     answer = viewer.get(SEARCH, headers=headers)
-    [error_id] = re.findall(r"id <code>(\w+)</code>", answer.content.decode())
+    [error_id] = re.findall(r"Error id: <code>(\w+)</code>", answer.content.decode())
 
     assert answer.status_code == 500
     assert error_id in caplog.text
