@@ -27,6 +27,7 @@ def test_before_the_first_load_the_page_says_where_it_begins(as_, following):
 def test_an_editor_sets_and_resets_a_watermark_and_sees_the_history(as_, following):
     client = as_("editor")
     assert "The next load of load begins at 2026-01-01 10:00:00." in words(set_to(client))
+    assert "Rows at the watermark 0" in words(client.get(PAGE))
     answer = client.post(f"{PAGE}reset/", {"reason": "start over"}, follow=True)
     text = words(answer)
     assert "The watermark of load is reset." in text
@@ -41,7 +42,7 @@ def test_a_value_of_another_type_is_reported(as_, following):
 
 
 def test_viewers_see_no_forms_and_may_not_post(as_, following):
-    assert "Set watermark" not in words(as_("viewer").get(PAGE))
+    assert "Set the watermark" not in words(as_("viewer").get(PAGE))
     assert set_to(as_("viewer")).status_code == 403
 
 
