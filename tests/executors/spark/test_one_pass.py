@@ -11,6 +11,7 @@ from typing import get_args
 
 import pytest
 
+from executors.destinations.postgres.staging import PostgresStagingArea
 from executors.errors import Terminal
 from executors.formats import csv
 from executors.formats.files import LOCAL_FILES
@@ -122,9 +123,8 @@ def test_a_file_without_records_gives_no_rows(
 def test_no_splits_need_no_job(run_session: RunSession) -> None:
     path = make_path()
     compiled = compile_path(run_session, path, ())
-    plan = PassPlan(
-        path, read_files(path.source, (), LOCAL_FILES), compiled, (), (), "abort", StagingTables("g", "r"), "", "run"
-    )
+    staging = PostgresStagingArea(StagingTables("g", "r"), "")
+    plan = PassPlan(path, read_files(path.source, (), LOCAL_FILES), compiled, (), (), "abort", staging, "run")
     assert run_pass(run_session, plan).tasks == ()
 
 
