@@ -17,6 +17,7 @@ from executors.errors import Terminal
 from executors.runs.sample import sample_pipeline
 from tests.executors.conformance.world import World, reconciles, target_of
 from tests.executors.formats.bombs import CASES, MB
+from tests.executors.formats.test_memory import process
 
 pytestmark = [pytest.mark.spark, pytest.mark.postgres]
 
@@ -25,12 +26,12 @@ MOST_BYTES = 900 * MB
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], bytes]:
-    """The bytes of a case, written once."""
+    """The bytes of a case, written once. Writing takes gigabytes, which a process of its own gives back."""
     folder = tmp_path_factory.mktemp("cases")
 
     @cache
     def write(case: str) -> bytes:
-        CASES[case][1](folder / "file")
+        process("write", case, str(folder / "file"))
         return (folder / "file").read_bytes()
 
     return write

@@ -1,5 +1,5 @@
-"""Small files that stand for very much data. Each is written at little cost in memory; run as a program, this scans and
-reads one in a process of its own, and says what came of it and how much memory that took."""
+"""Small files that stand for very much data. Run as a program, this writes one in a process of its own, or scans and
+reads it and says what came of it and how much memory that took."""
 
 from __future__ import annotations
 
