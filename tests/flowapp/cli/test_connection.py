@@ -101,5 +101,5 @@ def test_functions_and_roles_are_allowed_by_name(flow, monkeypatch):
 
     fewer = flow("connection", "allow", "warehouse", "--no-function", "public.f", "--no-server-rights")
     assert "public.g" in fewer.stdout
-    assert "may not run as a role" in fewer.stdout
+    assert "may not run as a privileged role" in fewer.stdout
     assert flow("connection", "allow", "warehouse", "--function", "f").status == 1
