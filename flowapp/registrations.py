@@ -6,7 +6,8 @@ import threading
 
 from django.apps import apps
 
-_lock = threading.Lock()
+_lock = threading.RLock()
+_registering: set[str] = set()
 _registered = False
 
 
@@ -25,14 +26,19 @@ class Registers:
 def load_registrations() -> None:
     """Let each app register what it has, unless they have. Whatever reads a registry calls this first.
 
-    Must not be called while a module is loaded.
+    Raises RuntimeError where an app reads a registry while it registers, and again after an app has failed to register:
+    a registry that lacks a part is never read. Must not be called while a module is loaded.
     """
     global _registered
     if _registered:
         return
     with _lock:
-        if not _registered:
-            for config in apps.get_app_configs():
-                if isinstance(config, Registers):
-                    config.register()
-            _registered = True
+        if _registered:
+            return
+        for config in apps.get_app_configs():
+            if isinstance(config, Registers):
+                if config.name in _registering:
+                    raise RuntimeError(f"{config.name} has not finished to register.")
+                _registering.add(config.name)
+                config.register()
+        _registered = True

@@ -13,6 +13,7 @@ from executors.postgres.meta import RunRef, find_commit
 from executors.postgres.names import TableName, identifier_of
 from executors.postgres.quarantine_table import ensure_quarantine, probe_quarantine
 from executors.postgres.staging import StagingTables, is_winner, one_number
+from executors.postgres.superseding import can_update
 from executors.postgres.valid_input import is_valid_input
 
 __all__ = [
@@ -164,7 +165,7 @@ def close_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iter
 
 def _change_replayed(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str], change: str) -> None:
     for name in map(TableName.parse, tables):
-        if exists(conn, name.schema, name.table):
+        if can_update(conn, name):
             conn.execute(sql.SQL(change).format(identifier_of(name), *_of_runs(run, run_ids)))
 
 

@@ -44,7 +44,7 @@ def supersede_replaced(conn: Conn, run: RunRef, tables: Iterable[str]) -> Supers
     `tables` keep what it rejects itself; earlier ones may have had others."""
     written, entries = [], 0
     for name in dict.fromkeys((*tables, *_tables_before(conn, run))):
-        if _can_note(conn, TableName.parse(name)):
+        if can_update(conn, TableName.parse(name)):
             closed = conn.execute(_of(run, name, _SUPERSEDE, by=run.run_id)).rowcount
             entries += closed
             written += [name] * bool(closed)
@@ -71,7 +71,7 @@ def supersede_again(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Ite
 
 def _change(conn: Conn, run: RunRef, run_ids: Sequence[str], tables: Iterable[str], change: str) -> None:
     for name in tables:
-        if _can_note(conn, TableName.parse(name)):
+        if can_update(conn, TableName.parse(name)):
             conn.execute(_of(run, name, change, runs=list(run_ids)))
 
 
@@ -93,9 +93,9 @@ def _tables_before(conn: Conn, run: RunRef) -> list[str]:
     return [name for (name,) in rows]
 
 
-def _can_note(conn: Conn, name: TableName) -> bool:
-    """Whether it can be noted in the table. One that is gone, has been replaced by another kind of table, or may not be
-    changed by the connection's user must not fail a load."""
+def can_update(conn: Conn, name: TableName) -> bool:
+    """Whether entries of the quarantine table can be updated. A table that is gone, that another kind of table has
+    replaced, or that the connection's user may not change must not fail a load."""
     row = conn.execute(
         "SELECT has_table_privilege(a.attrelid, 'UPDATE') FROM pg_attribute AS a"
         " WHERE a.attrelid = to_regclass(%s) AND a.attname = 'supersededBy' AND NOT a.attisdropped",

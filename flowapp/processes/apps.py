@@ -6,6 +6,9 @@ from django.apps import AppConfig
 
 from flowapp.registrations import Registers
 
+RETENTION = "retention"
+"""The thread of what may take long: schedules do not wait until old rows are deleted."""
+
 
 class ProcessesConfig(Registers, AppConfig):
     name = "flowapp.processes"
@@ -16,6 +19,6 @@ class ProcessesConfig(Registers, AppConfig):
         from flowapp.processes.retention import delete_old_rows
 
         periodic.register(
-            periodic.Task("delete old rows", lambda _: delete_old_rows(), 3600),
-            periodic.Task("forget dead processes", lambda _: forget_dead(), 3600),
+            periodic.Task("delete old rows", lambda _: delete_old_rows(), 3600, RETENTION),
+            periodic.Task("forget dead processes", lambda _: forget_dead(), 3600, RETENTION),
         )
