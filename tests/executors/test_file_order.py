@@ -48,7 +48,7 @@ def names(found: Collection[SourceFile]) -> list[str]:
 def test_what_comes_after_a_failed_file_waits_for_it() -> None:
     queue = line_up(source("fifo_by_name", **MOVED), files("a", "c", "d"), Units({"b", "e"}))
     assert (names(queue.ready), names(queue.waiting), queue.blocker) == (["a"], ["c", "d"], "b")
-    assert "c and 1 more were not loaded: b comes before" in held_back(source("fifo_by_name"), queue).message
+    assert "c and 1 more were not loaded: b comes first and failed" in held_back(source("fifo_by_name"), queue).message
 
 
 def test_nobody_waits_once_the_failed_file_is_there_again() -> None:
