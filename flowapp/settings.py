@@ -171,7 +171,7 @@ SPECTACULAR_SETTINGS = {
         "EntryStatus": "executors.target_database.STATUSES",
         "HealthStatus": ["ok", "down", "cannot tell"],
         "HookState": ["succeeded", "failed", "not_run", "queued"],
-        "ChannelKind": ["webhook", "email"],
+        "ChannelKind": "flowapp.channels.kinds.CHANNEL_KINDS",
         "ConnectionKind": ["postgres", "webhook"],
         "ScheduleKind": ["cron", "every"],
         "SampleKind": ["source", "load"],

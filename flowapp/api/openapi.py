@@ -66,3 +66,14 @@ class PipelineDocument(OpenApiSerializerExtension):  # type: ignore[no-untyped-c
 
     def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
         return dict(self.target.schema)
+
+
+class PerKind(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """Objects of several kinds: any of the components of their kinds."""
+
+    target_class = "flowapp.api.serializers.PerKindSerializer"
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        made = [auto_schema.resolve_serializer(variant, direction) for variant in self.target.variants()]
+        return {"anyOf": [component.ref for component in made], "description": self.target.__doc__}

@@ -86,6 +86,15 @@ class WholeListSerializer(CamelSerializer[Any]):
     previous = serializers.URLField(read_only=True, allow_null=True, default=None, help_text="Always null.")
 
 
+class PerKindSerializer(serializers.BaseSerializer[T]):
+    """An object that looks different for each of its kinds. The OpenAPI document lists one component for each."""
+
+    @classmethod
+    def variants(cls) -> list[type[CamelSerializer[Any]]]:
+        """The serializer of each kind."""
+        raise NotImplementedError
+
+
 class FreeForm(serializers.JSONField):
     """A value whose form is not the API's to say. Each kind is a component of its own in the OpenAPI document."""
 

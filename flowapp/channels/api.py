@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.urls import path
 from django.views.decorators.debug import sensitive_variables
 from drf_spectacular.utils import extend_schema
+from pydantic.alias_generators import to_camel
 from rest_framework import status
 from rest_framework.generics import ListAPIView
 from rest_framework.response import Response
@@ -29,6 +30,7 @@ from flowapp.channels.selectors import (
 )
 from flowapp.channels.serializers import (
     ChannelChangeRequest,
+    ChannelKindRequest,
     ChannelListSerializer,
     ChannelRequest,
     ChannelSerializer,
@@ -40,6 +42,7 @@ from flowapp.channels.services import (
     change_filter,
     make_address,
     remove_channel,
+    require_changeable,
     send_again,
     send_test,
 )
@@ -58,7 +61,9 @@ class Channels(APIView):
     @extend_schema(request=ChannelRequest, responses={201: ChannelSerializer})
     @sensitive_variables()
     def post(self, request: Request) -> Response:
-        body = ChannelRequest(data=request.data)
+        choice = ChannelKindRequest(data=request.data)
+        choice.is_valid(raise_exception=True)
+        body = ChannelRequest.variant(CHANNEL_KINDS[choice.validated_data["kind"]])(data=request.data)
         body.is_valid(raise_exception=True)
         given = body.validated_data
         channel = add_channel(
@@ -72,6 +77,11 @@ class Channels(APIView):
         return Response(ChannelSerializer(channel).data, status.HTTP_201_CREATED, headers=headers)
 
 
+def _names_of_fields() -> set[str]:
+    """As the API spells the fields of all kinds."""
+    return {to_camel(field.name) for kind in CHANNEL_KINDS.values() for field in kind.fields}
+
+
 class OneChannel(APIView):
     permission_classes = ADMINS
 
@@ -83,12 +93,14 @@ class OneChannel(APIView):
     @sensitive_variables()
     def patch(self, request: Request, channel: str) -> Response:
         found = get_channel(request.workspace, channel)
-        change = ChannelChangeRequest(data=request.data)
+        kind = CHANNEL_KINDS[found.kind]
+        change = ChannelChangeRequest.variant(kind)(data=request.data)
+        require_changeable(request.data.keys() & _names_of_fields() - change.fields.keys())
         change.is_valid(raise_exception=True)
         given = change.validated_data
         severity, kinds = given.pop("severity", found.severity), given.pop("alert_kinds", found.kinds)
-        if "secret" in given:
-            given[CHANNEL_KINDS[found.kind].secret_field] = given.pop("secret")
+        if kind.secret and "secret" in given:
+            given[kind.secret.name] = given.pop("secret")
         with transaction.atomic():  # all that was sent, or nothing of it
             if given:
                 change_address(found, given)

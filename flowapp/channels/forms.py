@@ -1,9 +1,9 @@
-"""Forms of the pages of channels. Nothing secret that was typed is ever sent back."""
+"""Forms of the pages of channels, made from the fields of a kind. Nothing secret that was typed is ever sent back."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -12,17 +12,13 @@ from django.views.decorators.debug import sensitive_variables
 from flowapp.accounts.forms import StyledForm
 from flowapp.alerts.kinds import KINDS
 from flowapp.alerts.models import Severity
-from flowapp.channels.kinds.email import PORTS, Mailbox
-from flowapp.channels.kinds.webhook import SHORTEST_SECRET, WebhookAddress
+from flowapp.channels.kinds.base import ChannelField, ChannelKind
 from flowapp.connections.forms import UnrepeatedInput, UnrepeatedLines
-from flowapp.connections.webhooks import parse_headers
+from flowapp.connections.webhook_fields import parse_headers
 
 _OFF = {"autocomplete": "off", "spellcheck": "false"}
-
-
-def _secret(label: str, help_text: str, *, required: bool) -> forms.CharField:
-    widget = forms.PasswordInput(attrs={"autocomplete": "new-password"})
-    return forms.CharField(label=label, required=required, strip=False, widget=widget, help_text=help_text)
+LONGEST_LINES = 4000
+"""Of a field of several lines, in characters."""
 
 
 class FilterForm(StyledForm):
@@ -43,8 +39,71 @@ class FilterForm(StyledForm):
         return {"severity": self.cleaned_data["severity"], "kinds": self.cleaned_data["kinds"]}
 
 
-class _ChannelForm(FilterForm):
-    """`given` holds the address after it was found readable."""
+class Lines(forms.CharField):
+    """Texts, one a line."""
+
+    def to_python(self, value: Any) -> tuple[str, ...]:
+        return tuple(super().to_python(value).split())
+
+    def prepare_value(self, value: Any) -> Any:
+        return value if isinstance(value, str) or value is None else "\n".join(value)
+
+    def run_validators(self, value: Any) -> None:
+        super().run_validators("\n".join(value))
+
+
+class Headers(forms.CharField):
+    """Headers as they are typed, one a line."""
+
+    def clean(self, value: Any) -> dict[str, str]:
+        headers = parse_headers(super().clean(value))
+        if headers is None:
+            raise forms.ValidationError("Write each line as a name, a colon and a value.")
+        return headers
+
+
+class Port(forms.IntegerField):
+    """A port; 0 in Python where none is given."""
+
+    def clean(self, value: Any) -> int:
+        return super().clean(value) or 0
+
+
+def _form_field(field: ChannelField) -> forms.Field:
+    shared: dict[str, Any] = {"label": field.title, "help_text": field.help, "required": field.required}
+    if field.is_secret:
+        return forms.CharField(
+            strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}), **shared
+        )
+    if field.type == "choice":
+        return forms.ChoiceField(choices=field.choices, **{**shared, "required": True})
+    if field.type == "port":
+        return Port(min_value=1, max_value=65535, **shared)
+    if field.type == "text":
+        text = UnrepeatedInput if field.is_private else forms.TextInput
+        return forms.CharField(max_length=field.max_length, widget=text(attrs=_OFF), **shared)
+    lines = (UnrepeatedLines if field.is_private else forms.Textarea)(attrs={"rows": 2, **_OFF})
+    if field.type == "lines":
+        return Lines(max_length=LONGEST_LINES, widget=lines, **shared)
+    return Headers(max_length=field.max_length, widget=lines, **shared)
+
+
+class _FieldsForm(StyledForm):
+    """A form of the given fields of a kind."""
+
+    def __init__(self, fields: Iterable[ChannelField], *args: Any, **kwargs: Any) -> None:
+        self._fields = tuple(fields)
+        self.base_fields = {**self.base_fields, **{field.name: _form_field(field) for field in self._fields}}
+        super().__init__(*args, **kwargs)
+
+    @sensitive_variables()
+    def given(self) -> dict[str, Any]:
+        """The values of the kind's fields, after the form was found valid."""
+        return {field.name: self.cleaned_data[field.name] for field in self._fields}
+
+
+class AddForm(_FieldsForm, FilterForm):
+    """A new channel of a kind."""
 
     name = forms.CharField(
         label="Name",
@@ -52,107 +111,45 @@ class _ChannelForm(FilterForm):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
         help_text="Such as on-call: lower-case letters, digits, - and _.",
     )
-    given: Any
+
+    def __init__(self, kind: ChannelKind, *args: Any, **kwargs: Any) -> None:
+        super().__init__(kind.fields, *args, **kwargs)
+        self.order_fields(["name", *(field.name for field in kind.fields), "severity", "kinds"])
 
 
-class WebhookForm(_ChannelForm):
-    url = forms.CharField(
-        label="URL",
-        max_length=2000,
-        widget=UnrepeatedInput(attrs=_OFF),
-        help_text="A public https address without user and query.",
-    )
-    secret = _secret(
-        "Signing secret",
-        f"At least {SHORTEST_SECRET} characters. Requests are signed with it (HMAC-SHA256).",
-        required=True,
-    )
-    headers = forms.CharField(
-        label="Headers",
-        required=False,
-        max_length=20_000,
-        widget=UnrepeatedLines(attrs={"rows": 2, **_OFF}),
-        help_text="One per line, such as Authorization: Bearer …",
-    )
-    field_order = ("name", "url", "secret", "headers", "severity", "kinds")
+class ChangeForm(_FieldsForm):
+    """Of a channel that is there: the fields of its kind that can be changed. A secret that is left empty stays."""
 
-    @sensitive_variables()
-    def clean(self) -> dict[str, Any]:
-        values = self.cleaned_data
-        headers = parse_headers(values.get("headers", ""))
-        if headers is None:
-            self.add_error("headers", "Write each line as a name, a colon and a value.")
-        self.given = WebhookAddress(values.get("url", ""), values.get("secret", ""), headers or {})
-        return values
-
-
-class MailboxForm(StyledForm):
-    """`given` holds the address after it was found readable."""
-
-    given: Mailbox
-    to = forms.CharField(
-        label="To", max_length=4000, widget=forms.Textarea(attrs={"rows": 2, **_OFF}), help_text="One address per line."
-    )
-    sender = forms.CharField(label="From", max_length=254, widget=forms.TextInput(attrs=_OFF))
-    host = forms.CharField(
-        label="Mail server", max_length=253, widget=forms.TextInput(attrs=_OFF), help_text="Such as smtp.example.com."
-    )
-    security = forms.ChoiceField(
-        label="Encryption",
-        choices=[
-            ("starttls", "STARTTLS"),
-            ("tls", "TLS from the start"),
-            ("none", "none; a password cannot be used"),
-        ],
-    )
-    port = forms.IntegerField(
-        label="Port",
-        required=False,
-        min_value=1,
-        max_value=65535,
-        help_text=f"Default: {PORTS['starttls']} for STARTTLS, {PORTS['tls']} for TLS, {PORTS['none']} for none.",
-    )
-    user = forms.CharField(label="User", required=False, max_length=254, widget=forms.TextInput(attrs=_OFF))
-    password = _secret("Password", "Stored encrypted. Leave it empty if the server needs no password.", required=False)
-
-    @sensitive_variables()
-    def clean(self) -> dict[str, Any]:
-        values = self.cleaned_data
-        self.given = Mailbox(
-            host=values.get("host", ""),
-            sender=values.get("sender", ""),
-            to=tuple(values.get("to", "").split()),
-            security=values.get("security", "starttls"),
-            port=values.get("port") or 0,
-            user=values.get("user", ""),
-            password=values.get("password", ""),
-        )
-        return values
-
-
-class EmailForm(_ChannelForm, MailboxForm):
-    field_order = ("name", "to", "sender", "host", "security", "port", "user", "password", "severity", "kinds")
-
-
-class ChangeMailboxForm(MailboxForm):
-    """Of a channel that is there."""
-
-    password = _secret(
-        "Password",
-        "If empty, the stored password stays. Enter it again if you change server, port or encryption.",
-        required=False,
-    )
+    def __init__(self, kind: ChannelKind, *args: Any, **kwargs: Any) -> None:
+        self._secret = kind.secret
+        super().__init__((*kind.changes, *_optional(kind.secret)), *args, **kwargs)
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> ChangeMailboxForm:
-        return cls(initial={**settings, "to": "\n".join(settings["to"])})
+    def of(cls, kind: ChannelKind, settings: Mapping[str, Any]) -> ChangeForm:
+        return cls(kind, initial=settings)
 
     @sensitive_variables()
     def changes(self) -> dict[str, Any]:
         """What is to be stored."""
-        given = asdict(self.given)
-        return {name: value for name, value in given.items() if name != "password" or value}
+        given = self.given()
+        if self._secret and not given[self._secret.name]:
+            del given[self._secret.name]
+        return given
+
+
+def _optional(secret: ChannelField | None) -> tuple[ChannelField, ...]:
+    if secret is None:
+        return ()
+    word = secret.title.lower()
+    hint = f"If empty, the stored {word} stays. Enter it again if you change where it is sent."
+    return (replace(secret, required=False, help=hint),)
 
 
 class SecretForm(StyledForm):
-    secret = _secret("New secret", "", required=False)
+    secret = forms.CharField(
+        required=False, strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+    )
+
+    def __init__(self, secret: ChannelField, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["secret"].label = f"New {secret.title.lower()}"

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
-
 from django.conf import settings
 from django.urls import reverse
 
@@ -13,8 +9,8 @@ from flowapp.accounts.models import Workspace
 from flowapp.alerts.kinds import title_of
 from flowapp.alerts.models import Alert, Severity
 from flowapp.alerts.serializers import AlertSerializer
+from flowapp.channels.message import Message
 from flowapp.channels.models import Channel, Delivery, Event
-from ir.words import counted
 
 SHOWN_ALERT = (
     "id",
@@ -30,18 +26,6 @@ SHOWN_ALERT = (
     "firstSeenAt",
     "lastSeenAt",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One event for one channel: `document` for programs; `headline` and `lines` for people."""
-
-    workspace: str
-    channel: str
-    is_error: bool
-    headline: str
-    lines: tuple[str, ...]
-    document: dict[str, Any]
 
 
 def message_of(delivery: Delivery) -> Message:
@@ -74,15 +58,6 @@ def message_of_test(channel: Channel) -> Message:
         (headline, "This channel receives alerts of this workspace. No action is needed.", settings.FLOW_PUBLIC_URL),
         {"event": "test", "workspace": channel.workspace.slug, "channel": channel.name},
     )
-
-
-def subject_of(messages: Sequence[Message]) -> str:
-    first = messages[0]
-    if len(messages) == 1:
-        return f"[Flow {first.workspace}] {first.headline}"
-    errors = sum(message.is_error for message in messages)
-    worst = f", {counted(errors, 'error')}" if errors else ""
-    return f"[Flow {first.workspace}] {counted(len(messages), 'message')}{worst}"
 
 
 def address_of(alert: Alert, workspace: Workspace) -> str:

@@ -2,40 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from flowapp.alerts.models import Severity
-from flowapp.api.serializers import CamelSerializer, MomentMethodField, WholeListSerializer
+from flowapp.api.serializers import CamelSerializer, MomentMethodField, PerKindSerializer, WholeListSerializer
 from flowapp.channels.kinds import CHANNEL_KINDS
-from flowapp.channels.kinds.email import SECURITIES
+from flowapp.channels.kinds.base import ChannelField, ChannelKind
 from flowapp.channels.models import Channel, Delivery, DeliveryState, Event
 
 
-class ChannelSerializer(CamelSerializer[Channel]):
-    """A channel without its secrets. Those of each kind have fields of their own."""
+def _wire_field(field: ChannelField, **more: Any) -> serializers.Field[Any, Any, Any, Any]:
+    shared: dict[str, Any] = {"help_text": field.help or None, **more}
+    if field.is_secret:
+        return serializers.CharField(trim_whitespace=False, write_only=True, **shared)
+    if field.type == "choice":
+        return serializers.ChoiceField([value for value, _ in field.choices], **shared)
+    if field.type == "port":
+        return serializers.IntegerField(min_value=0, max_value=65535, **shared)
+    if field.type == "lines":
+        return serializers.ListField(child=serializers.CharField(max_length=field.max_length), **shared)
+    if field.type == "headers":
+        return serializers.DictField(child=serializers.CharField(), **shared)
+    return serializers.CharField(max_length=field.max_length, **shared)
+
+
+class _ChannelResponse(CamelSerializer[Channel]):
+    """A channel of any kind, without what is the kind's own."""
 
     name = serializers.CharField()
-    kind = serializers.ChoiceField(list(CHANNEL_KINDS))
-    host = serializers.CharField(source="settings.host", help_text="The receiver's, or the mail server.")
-    headers = serializers.ListField(
-        child=serializers.CharField(), source="settings.headers", required=False, help_text="Names; of a webhook."
-    )
-    port = serializers.IntegerField(source="settings.port", required=False, help_text="Of email.")
-    security = serializers.ChoiceField(SECURITIES, source="settings.security", required=False, help_text="Of email.")
-    user = serializers.CharField(source="settings.user", required=False, help_text="Of email.")
-    sender = serializers.CharField(source="settings.sender", required=False, help_text="Of email.")
-    to = serializers.ListField(
-        child=serializers.CharField(), source="settings.to", required=False, help_text="Of email."
-    )
     severity = serializers.ChoiceField(Severity.choices, help_text="The least that is sent.")
     alert_kinds = serializers.ListField(
         child=serializers.CharField(), source="kinds", help_text="The kinds of alert that are sent; empty for all."
     )
     created_at = serializers.DateTimeField()
+
+
+class ChannelSerializer(PerKindSerializer[Channel]):
+    """A channel without its secrets. Those of each kind have fields of their own."""
+
+    @classmethod
+    def variants(cls) -> list[type[CamelSerializer[Any]]]:
+        return [cls.variant(kind) for kind in CHANNEL_KINDS.values()]
+
+    @staticmethod
+    def variant(kind: ChannelKind) -> type[CamelSerializer[Any]]:
+        shows = {field.name: _wire_field(field, source=f"settings.{field.name}") for field in kind.shows}
+        return _variant(kind, "Channel", _ChannelResponse, {**_kind_field(), **shows})
+
+    def to_representation(self, instance: Channel) -> dict[str, Any]:
+        shown: dict[str, Any] = dict(self.variant(CHANNEL_KINDS[instance.kind])(instance).data)
+        return shown
+
+
+def _kind_field() -> dict[str, Any]:
+    return {"kind": serializers.ChoiceField(list(CHANNEL_KINDS))}
+
+
+def _variant(
+    kind: ChannelKind, suffix: str, base: type[CamelSerializer[Any]], fields: Mapping[str, Any]
+) -> type[CamelSerializer[Any]]:
+    """The serializer of one kind: what is common, and the fields of the kind."""
+    name = f"{kind.name.title().replace('_', '')}{suffix}"
+    made = type(f"{name}Serializer", (base,), {"__doc__": f"{kind.label}.", **fields})
+    return cast("type[CamelSerializer[Any]]", made)
 
 
 class ChannelListSerializer(WholeListSerializer):
@@ -76,41 +111,61 @@ class DeliverySerializer(CamelSerializer[Delivery]):
         return delivery.due_at if delivery.state == DeliveryState.PENDING else None
 
 
-class ChannelAlertsRequest(CamelSerializer[Any]):
+class _NewChannelRequest(CamelSerializer[Any]):
     """`severity` is the lowest severity to send; without `alertKinds` all kinds are."""
 
+    name = serializers.CharField(max_length=63)
     severity = serializers.ChoiceField(Severity.choices, default=Severity.WARNING)
     alert_kinds = serializers.ListField(child=serializers.CharField(), default=list)
 
 
-class ChannelRequest(ChannelAlertsRequest):
-    """Of a webhook `url`, signing `secret` and `headers`; of email `host`, `sender`, `to`, `security`, `port`, `user`
-    and `password`."""
-
-    name = serializers.CharField(max_length=63)
-    kind = serializers.ChoiceField(list(CHANNEL_KINDS))
-    url = serializers.CharField(default="", write_only=True, max_length=2000)
-    secret = serializers.CharField(default="", write_only=True, trim_whitespace=False)
-    headers = serializers.DictField(child=serializers.CharField(), default=dict, write_only=True)
-    host = serializers.CharField(default="", max_length=253)
-    sender = serializers.CharField(default="", max_length=254)
-    to = serializers.ListField(child=serializers.CharField(max_length=254), default=list)
-    security = serializers.ChoiceField(SECURITIES, default="starttls")
-    port = serializers.IntegerField(default=0, min_value=0, max_value=65535)
-    user = serializers.CharField(default="", allow_blank=True, max_length=254)
-    password = serializers.CharField(default="", write_only=True, trim_whitespace=False, allow_blank=True)
+class ChannelKindRequest(CamelSerializer[Any]):
+    def get_fields(self) -> dict[str, Any]:
+        return _kind_field()
 
 
-class ChannelChangeRequest(CamelSerializer[Any]):
-    """What is given is changed. `secret` is the new password or signing secret; another `host`, `port` or `security` of
-    email wants the password again."""
+class ChannelRequest(PerKindSerializer[Any]):
+    """A new channel, with the fields of its kind."""
+
+    @classmethod
+    def variants(cls) -> list[type[CamelSerializer[Any]]]:
+        return [cls.variant(kind) for kind in CHANNEL_KINDS.values()]
+
+    @staticmethod
+    def variant(kind: ChannelKind) -> type[CamelSerializer[Any]]:
+        fields = {field.name: _wire_field(field, **_presence(field)) for field in kind.fields}
+        return _variant(kind, "ChannelRequest", _NewChannelRequest, {**_kind_field(), **fields})
+
+
+class _AlertsChangeRequest(CamelSerializer[Any]):
+    """What is given is changed."""
 
     severity = serializers.ChoiceField(Severity.choices, required=False)
     alert_kinds = serializers.ListField(child=serializers.CharField(), required=False)
-    secret = serializers.CharField(required=False, write_only=True, trim_whitespace=False, allow_blank=True)
-    host = serializers.CharField(required=False, max_length=253)
-    sender = serializers.CharField(required=False, max_length=254)
-    to = serializers.ListField(child=serializers.CharField(max_length=254), required=False)
-    security = serializers.ChoiceField(SECURITIES, required=False)
-    port = serializers.IntegerField(required=False, min_value=0, max_value=65535)
-    user = serializers.CharField(required=False, allow_blank=True, max_length=254)
+
+
+class ChannelChangeRequest(PerKindSerializer[Any]):
+    """What is given is changed. `secret` is the new password or signing secret; who sends the messages elsewhere gives
+    it again."""
+
+    @classmethod
+    def variants(cls) -> list[type[CamelSerializer[Any]]]:
+        return [cls.variant(kind) for kind in CHANNEL_KINDS.values()]
+
+    @staticmethod
+    def variant(kind: ChannelKind) -> type[CamelSerializer[Any]]:
+        fields = {field.name: _wire_field(field, **_optional(field)) for field in kind.changes}
+        if kind.secret:
+            word = kind.secret.title.lower()
+            secret = replace(kind.secret, help=f"The new {word}.")
+            fields["secret"] = _wire_field(secret, required=False, allow_blank=True)
+        return _variant(kind, "ChannelChangeRequest", _AlertsChangeRequest, fields)
+
+
+def _presence(field: ChannelField) -> dict[str, Any]:
+    return {"required": True} if field.required else _optional(field)
+
+
+def _optional(field: ChannelField) -> dict[str, Any]:
+    is_text = field.is_secret or field.type == "text"
+    return {"required": False, **({"allow_blank": True} if is_text and not field.required else {})}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -79,23 +79,30 @@ def change_address(channel: Channel, given: Mapping[str, Any]) -> None:
     """Store what is given of a channel's address, its password or signing secret among it; raises FlowError. A secret
     that is stored is told to nobody else."""
     kind, stored = CHANNEL_KINDS[channel.kind], open_secret(channel)
-    if wrong := sorted(given.keys() - kind.changes - {kind.secret_field}):
-        raise InvalidChannel(
-            "channel.not_changeable",
-            f"{', '.join(wrong)} of this channel cannot be changed.",
-            hint="Add a new channel, and remove this one.",
-        )
+    secret = kind.secret
+    require_changeable(given.keys() - {field.name for field in (*kind.changes, secret) if field})
     before, address = make_address(channel.kind, stored), make_address(channel.kind, {**stored, **given})
     kind.check(address)
     moves = kind.secret_goes_to(address) != kind.secret_goes_to(before)
-    if moves and kind.secret_field not in given and stored.get(kind.secret_field):
+    if moves and secret and secret.name not in given and stored.get(secret.name):
+        word = secret.title.lower()
         raise InvalidChannel(
             "channel.secret_again",
-            f"The stored {kind.secret_word} belongs to another server, port or encryption.",
-            hint=f"Enter the {kind.secret_word} again, together with the change.",
+            f"The stored {word} belongs to another server.",
+            hint=f"Enter the {word} again, together with the change.",
         )
     channel.settings, channel.secret = kind.shown(address), _encrypt(asdict(address))
     channel.save(update_fields=["settings", "secret"])
+
+
+def require_changeable(others: Collection[str]) -> None:
+    """Refuse a change of fields that stay as they were given; raises InvalidChannel."""
+    if others:
+        raise InvalidChannel(
+            "channel.not_changeable",
+            f"{', '.join(sorted(others))} of this channel cannot be changed.",
+            hint="Add a new channel, and remove this one.",
+        )
 
 
 def remove_channel(channel: Channel) -> None:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from flowapp.accounts.access import page
-from flowapp.channels.forms import ChangeMailboxForm, EmailForm, FilterForm, SecretForm, WebhookForm
+from flowapp.channels.forms import AddForm, ChangeForm, FilterForm, SecretForm
 from flowapp.channels.kinds import CHANNEL_KINDS
+from flowapp.channels.kinds.base import ChannelKind
 from flowapp.channels.models import Channel
 from flowapp.channels.selectors import (
     NEWEST_FIRST,
@@ -24,25 +25,21 @@ from flowapp.channels.selectors import (
     list_channels,
     list_deliveries,
 )
-from flowapp.channels.services import add_channel, change_address, change_filter, remove_channel, send_again, send_test
+from flowapp.channels.services import (
+    add_channel,
+    change_address,
+    change_filter,
+    make_address,
+    remove_channel,
+    send_again,
+    send_test,
+)
 from flowapp.web.htmx import HtmxRequest, render_page
 from flowapp.web.paging import take_page
 from ir.errors import FlowError
 
-FIELD_OF = {
-    "channel.name_invalid": "name",
-    "channel.name_taken": "name",
-    "channel.secret_invalid": "secret",
-    "channel.recipients_invalid": "to",
-    "channel.password_in_clear": "security",
-    "channel.login_invalid": "password",
-    "connection.url_invalid": "url",
-    "connection.headers_invalid": "headers",
-    "connection.host_invalid": "host",
-    "channel.secret_again": "password",
-}
-"""Where a refusal is shown; others are shown above the form."""
-Adding = WebhookForm | EmailForm
+NAME_ERRORS = {"channel.name_invalid": "name", "channel.name_taken": "name"}
+"""The field that shows a refusal, of every kind. What no field shows stands above the form."""
 
 
 @require_GET
@@ -50,38 +47,43 @@ Adding = WebhookForm | EmailForm
 def list_page(request: HtmxRequest) -> HttpResponse:
     channels = list_channels(request.workspace)
     counts = count_by_state(channels)
-    rows = [(channel, CHANNEL_KINDS[channel.kind], counts.get(channel.pk, {})) for channel in channels]
-    return render_page(request, "channels/list.html", {"rows": rows, "days": RETENTION_DAYS})
+    rows = [
+        (channel, kind, kind.recipient(channel.settings), counts.get(channel.pk, {}))
+        for channel in channels
+        for kind in (CHANNEL_KINDS[channel.kind],)
+    ]
+    return render_page(
+        request, "channels/list.html", {"rows": rows, "days": RETENTION_DAYS, "kinds": CHANNEL_KINDS.values()}
+    )
 
 
 @never_cache
-@sensitive_post_parameters("url", "secret", "headers")
+@sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
 @page(role="admin")
-def add_webhook(request: HtmxRequest) -> HttpResponse:
-    return _add(request, WebhookForm(request.POST or None), "webhook")
-
-
-@never_cache
-@sensitive_post_parameters("password")
-@require_http_methods(["GET", "POST"])
-@page(role="admin")
-def add_email(request: HtmxRequest) -> HttpResponse:
-    return _add(request, EmailForm(request.POST or None), "email")
-
-
-def _add(request: HtmxRequest, form: Adding, kind: str) -> HttpResponse:
+def add(request: HtmxRequest, kind: str) -> HttpResponse:
+    if kind not in CHANNEL_KINDS:
+        raise Http404
+    chosen = CHANNEL_KINDS[kind]
+    form = AddForm(chosen, request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            channel = add_channel(request.workspace, form.cleaned_data["name"], form.given, **form.filters())
+            address = make_address(kind, form.given())
+            channel = add_channel(request.workspace, form.cleaned_data["name"], address, **form.filters())
         except FlowError as error:
-            field = FIELD_OF.get(error.code)
-            form.add_error(field if field in form.fields else None, f"{error.message} {error.hint}")
+            _show_error(form, chosen, error)
         else:
             messages.success(request, f"Channel {channel.name} saved. Send a test now.")
             return redirect("channels:detail", request.workspace.slug, channel.name)
-    context = {"form": form, "kind": CHANNEL_KINDS[kind]}
+    context = {"form": form, "kind": chosen}
     return render_page(request, "channels/add.html", context, status=422 if form.errors else 200)
+
+
+def _show_error(form: AddForm | ChangeForm, kind: ChannelKind, error: FlowError) -> None:
+    field = {**NAME_ERRORS, **kind.error_fields}.get(error.code)
+    if kind.secret and error.code == "channel.secret_again":
+        field = kind.secret.name
+    form.add_error(field if field in form.fields else None, f"{error.message} {error.hint}")
 
 
 @never_cache
@@ -96,17 +98,18 @@ def _show(
     channel: Channel,
     *,
     secret_form: SecretForm | None = None,
-    address_form: ChangeMailboxForm | None = None,
+    address_form: ChangeForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     kind = CHANNEL_KINDS[channel.kind]
-    secret_form = secret_form or SecretForm()
+    if kind.secret:
+        secret_form = secret_form or SecretForm(kind.secret)
     if kind.changes:
-        address_form = address_form or ChangeMailboxForm.of(channel.settings)
-    secret_form.fields["secret"].label = f"New {kind.secret_word}"
+        address_form = address_form or ChangeForm.of(kind, channel.settings)
     context = {
         "channel": channel,
         "kind": kind,
+        "details": [(field, channel.settings[field.name]) for field in kind.shows],
         "filter_form": FilterForm({"severity": channel.severity, "kinds": channel.kinds}),
         "secret_form": secret_form,
         "address_form": address_form,
@@ -154,17 +157,19 @@ def change(request: HtmxRequest, channel: str) -> HttpResponse:
 
 
 @never_cache
-@sensitive_post_parameters("password")
+@sensitive_post_parameters()
 @require_POST
 @page(role="admin")
 def address(request: HtmxRequest, channel: str) -> HttpResponse:
-    """Change where a mail channel leads."""
-    found, form = get_channel(request.workspace, channel), ChangeMailboxForm(request.POST)
+    """Change where a channel leads."""
+    found = get_channel(request.workspace, channel)
+    kind = CHANNEL_KINDS[found.kind]
+    form = ChangeForm(kind, request.POST)
     if form.is_valid():
         try:
             change_address(found, form.changes())
         except FlowError as error:
-            form.add_error(FIELD_OF.get(error.code), f"{error.message} {error.hint}")
+            _show_error(form, kind, error)
     if form.errors:
         return _show(request, found, address_form=form, status=422)
     messages.success(request, f"Details of {found.name} saved. Send a test now.")
@@ -176,16 +181,19 @@ def address(request: HtmxRequest, channel: str) -> HttpResponse:
 @require_POST
 @page(role="admin")
 def secret(request: HtmxRequest, channel: str) -> HttpResponse:
-    found, form = get_channel(request.workspace, channel), SecretForm(request.POST)
-    word = CHANNEL_KINDS[found.kind].secret_word
+    found = get_channel(request.workspace, channel)
+    field = CHANNEL_KINDS[found.kind].secret
+    if field is None:
+        raise Http404
+    form = SecretForm(field, request.POST)
     if form.is_valid():
         try:
-            change_address(found, {CHANNEL_KINDS[found.kind].secret_field: form.cleaned_data["secret"]})
+            change_address(found, {field.name: form.cleaned_data["secret"]})
         except FlowError as error:
             form.add_error("secret", f"{error.message} {error.hint}")
     if form.errors:
         return _show(request, found, secret_form=form, status=422)
-    messages.success(request, f"The {word} of {found.name} replaced. Send a test now.")
+    messages.success(request, f"The {field.title.lower()} of {found.name} replaced. Send a test now.")
     return redirect("channels:detail", request.workspace.slug, found.name)
 
 

@@ -13,7 +13,16 @@ Handler = Callable[[Namespace], Outcome]
 
 
 class Parser(ArgumentParser):
-    """An ArgumentParser that raises instead of printing and leaving."""
+    """An ArgumentParser that raises instead of printing and leaving. `late_options` adds, when the command is used,
+    the options that are too costly to look up for every command."""
+
+    late_options: Callable[[Parser], None] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.late_options:
+            self.late_options(self)
+            self.late_options = None
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, command=self.prog)

@@ -25,7 +25,7 @@ from flowapp.connections.serializers import (
     ConnectionSerializer,
 )
 from flowapp.connections.services import POSTGRES, add_connection, probe_connection
-from flowapp.connections.webhooks import WEBHOOK, WebhookFields
+from flowapp.connections.webhook_fields import WEBHOOK, WebhookFields
 
 ADMIN_WRITES = (workspace_role(write="admin"),)
 

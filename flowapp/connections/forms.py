@@ -9,7 +9,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from flowapp.accounts.forms import StyledForm
 from flowapp.connections.fields import DEFAULT_PORT, FORM, SSL_MODES, ConnectionFields, parse_connection_url
-from flowapp.connections.webhooks import WebhookFields, parse_headers
+from flowapp.connections.webhook_fields import WebhookFields, parse_headers
 from ir.errors import FlowError
 
 

@@ -11,7 +11,7 @@ from flowapp.connections.allowing import LONGEST_NAME
 from flowapp.connections.fields import DEFAULT_PORT, SSL_MODES
 from flowapp.connections.models import Connection
 from flowapp.connections.services import POSTGRES
-from flowapp.connections.webhooks import WEBHOOK
+from flowapp.connections.webhook_fields import WEBHOOK
 
 KINDS = (POSTGRES, WEBHOOK)
 

@@ -23,13 +23,8 @@ from flowapp.connections.probes import Report, probe_postgres, probe_webhook
 from flowapp.connections.secrets import decrypt, encrypt
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.usage import before_removal
-from flowapp.connections.webhooks import (
-    WEBHOOK,
-    WebhookFields,
-    fill_webhook,
-    replace_signing_secret,
-    resolve_webhook,
-)
+from flowapp.connections.webhook_fields import WEBHOOK, WebhookFields
+from flowapp.connections.webhooks import fill_webhook, replace_signing_secret, resolve_webhook
 from ir.connectors import connection_kind_of
 from ir.kinds import KindTable
 from ir.nodes import Source, Target

@@ -3,57 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.views.decorators.debug import sensitive_variables
 
 from executors.model import WebhookConnection
-from flowapp.connections.fields import InvalidConnection
 from flowapp.connections.models import Connection
 from flowapp.connections.secrets import decrypt, encrypt
-from ir.hooks.webhook import check_webhook_url
-from ir.pointers import ROOT
+from flowapp.connections.webhook_fields import WebhookFields, require_webhook
 
-WEBHOOK = "webhook"
 HTTPS_PORT = 443
-MOST_HEADERS = 20
-LONGEST_HEADER = 2000
-RESERVED_HEADERS = frozenset(
-    {
-        "connection",
-        "content-length",
-        "content-type",
-        "expect",
-        "host",
-        "idempotency-key",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "user-agent",
-        "webhook-id",
-        "webhook-signature",
-        "webhook-timestamp",
-    }
-)
-"""Headers that are the request's own."""
-
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-_HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookFields:
-    """A webhook connection as a person gives it. Without a secret requests are not signed."""
-
-    url: str = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    secret: str = field(default="", repr=False)
-    kind: str = WEBHOOK
 
 
 @sensitive_variables()
@@ -66,29 +26,11 @@ def fill_webhook(connection: Connection, fields: WebhookFields) -> None:
     connection.secret = _encrypt(fields)
 
 
-@sensitive_variables()
-def require_webhook(fields: WebhookFields) -> None:
-    """Refuse an address that may not be posted to, and headers that no request can carry; raises InvalidConnection."""
-    _require_url(fields.url)
-    _require_headers(fields.headers)
-
-
 @sensitive_variables("secret", "known")
 def replace_signing_secret(connection: Connection, secret: str) -> None:
     known = resolve_webhook(connection)
     connection.settings = {**connection.settings, "signed": bool(secret)}
     connection.secret = _encrypt(WebhookFields(known.url, known.headers, secret))
-
-
-def parse_headers(text: str) -> dict[str, str] | None:
-    """Headers as they are typed, one a line; None where a line is none."""
-    headers = {}
-    for line in filter(str.strip, text.splitlines()):
-        name, colon, value = line.partition(":")
-        if not colon:
-            return None
-        headers[name.strip()] = value.strip()
-    return headers
 
 
 def resolve_webhook(connection: Connection) -> WebhookConnection:
@@ -99,26 +41,3 @@ def resolve_webhook(connection: Connection) -> WebhookConnection:
 
 def _encrypt(fields: WebhookFields) -> str:
     return encrypt(json.dumps({"url": fields.url, "headers": dict(fields.headers), "secret": fields.secret}))
-
-
-def _require_url(url: str) -> None:
-    for diagnostic in check_webhook_url(url, ROOT):
-        raise InvalidConnection("connection.url_invalid", diagnostic.message, hint=diagnostic.hint)
-
-
-def _require_headers(headers: Mapping[str, str]) -> None:
-    if len(headers) > MOST_HEADERS:
-        raise _headers_invalid(f"There are {len(headers)} headers; a connection has up to {MOST_HEADERS}.")
-    for name, value in headers.items():
-        if not _HEADER_NAME.fullmatch(name):
-            raise _headers_invalid(f"{name[:60]!r} is not a valid name for a header.")
-        if name.lower() in RESERVED_HEADERS:
-            raise _headers_invalid(f"The header {name} is the request's own.")
-        if not _HEADER_VALUE.fullmatch(value) or len(value) > LONGEST_HEADER:
-            raise _headers_invalid(f"The value of the header {name} is empty, too long or not plain ASCII.")
-
-
-def _headers_invalid(message: str) -> InvalidConnection:
-    return InvalidConnection(
-        "connection.headers_invalid", message, hint="Write one header per line, such as `Authorization: Bearer …`."
-    )

@@ -18,7 +18,7 @@ from flowapp.accounts.models import Workspace
 from flowapp.connections.allowing import allowance_of
 from flowapp.connections.models import Connection
 from flowapp.connections.services import KINDS, resolve
-from flowapp.connections.webhooks import WEBHOOK
+from flowapp.connections.webhook_fields import WEBHOOK
 from ir.allowances import Allowance
 from ir.connectors import TARGET_CONNECTORS, connection_kind_of, connection_kinds
 from ir.destinations import Destination

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from flowapp.accounts.cli.workspace import current_workspace
 from flowapp.cli.exits import FAILED, UsageError
 from flowapp.cli.outcome import Outcome, listed, minute, said
-from flowapp.cli.parser import add_command, add_group
+from flowapp.cli.parser import Parser, add_command, add_group
 from flowapp.cli.secret_input import read_secret
 
 if TYPE_CHECKING:
-    from flowapp.channels.kinds.base import Address
+    from flowapp.channels.kinds.base import Address, ChannelField, Option
 
 COLUMNS = {"name": "NAME", "kind": "KIND", "address": "GOES TO", "severity": "FROM SEVERITY", "kinds": "KINDS"}
 LOG = {
@@ -31,20 +31,13 @@ SHOWN_IN_LOG = 50
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "channel", "notification channels")
-    add = add_command(group, "add", add_channel, "send alerts by signed webhook or by email")
+    add = add_command(group, "add", add_channel, "add a channel: its first option selects the kind")
     add.add_argument("name", metavar="NAME")
-    where = add.add_mutually_exclusive_group(required=True)
-    where.add_argument("--webhook", metavar="URL", help="a public https address")
-    where.add_argument("--to", metavar="ADDRESS", action="append", help="a recipient; may be repeated")
-    add.add_argument("--sender", metavar="ADDRESS", default="", help="the sender's address")
-    add.add_argument("--smtp", metavar="HOST[:PORT]", default="", help="the mail server")
-    add.add_argument("--security", choices=("starttls", "tls", "none"), default="starttls")
-    add.add_argument("--user", default="", help="the user of the mail server")
+    add.late_options = _add_kinds
     add.add_argument(
         "--secret-stdin",
         action="store_true",
-        help="read the signing secret, or the mail server's password, from standard input; it may also stand in "
-        "FLOW_CHANNEL_SECRET",
+        help="read the signing secret or password from standard input; it may also stand in FLOW_CHANNEL_SECRET",
     )
     add.add_argument("--severity", choices=("warning", "error"), default="warning", help="the lowest severity to send")
     add.add_argument(
@@ -62,6 +55,25 @@ def add_parser(commands: Any) -> None:
     again.add_argument("key", metavar="KEY", help="as the log shows it")
 
 
+def _add_kinds(add: Parser) -> None:
+    """The options of every kind. The first one of a kind selects it; kinds may share the others."""
+    from flowapp.channels.kinds import CHANNEL_KINDS
+
+    where = add.add_mutually_exclusive_group(required=True)
+    known: set[str] = set()
+    for kind in CHANNEL_KINDS.values():
+        for field in kind.fields:
+            if field.option and field.option.flag not in known:
+                known.add(field.option.flag)
+                _add_option(where if field is kind.fields[0] else add, field, field.option)
+
+
+def _add_option(parser: Any, field: ChannelField, option: Option) -> None:
+    action = "append" if field.type == "lines" else "store"
+    choices = [value for value, _ in field.choices] or None
+    parser.add_argument(option.flag, metavar=option.metavar, help=option.help, action=action, choices=choices)
+
+
 def add_channel(args: Namespace) -> Outcome:
     from flowapp.channels import services
     from flowapp.channels.serializers import ChannelSerializer
@@ -75,32 +87,57 @@ def add_channel(args: Namespace) -> Outcome:
 
 
 def _address(args: Namespace) -> Address:
-    from flowapp.channels.kinds.email import Mailbox
-    from flowapp.channels.kinds.webhook import WebhookAddress
+    from flowapp.channels.kinds import CHANNEL_KINDS
+    from flowapp.channels.services import make_address
 
-    secret = read_secret("--secret-stdin") if args.secret_stdin else os.environ.get("FLOW_CHANNEL_SECRET", "")
-    if args.webhook:
-        return WebhookAddress(args.webhook, secret)
-    if not args.smtp or not args.sender:
-        raise UsageError("email needs --smtp and --sender", command="flow channel add")
-    host, _, port = args.smtp.partition(":")
-    if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
-        raise UsageError(f"{port!r} is no port", command="flow channel add")
-    return Mailbox(host, args.sender, tuple(args.to), args.security, int(port or 0), args.user, secret)
+    kind = next(kind for kind in CHANNEL_KINDS.values() if _value(args, kind.fields[0]))
+    missing = [
+        field.option.flag for field in kind.fields if field.option and field.required and not _value(args, field)
+    ]
+    if missing:
+        raise UsageError(f"{kind.label.lower()} needs {' and '.join(missing)}", command="flow channel add")
+    given: dict[str, Any] = {}
+    for field in kind.fields:
+        given |= _read(field, _value(args, field))
+    if kind.secret:
+        given[kind.secret.name] = _secret(args)
+    return make_address(kind.name, given)
+
+
+def _value(args: Namespace, field: ChannelField) -> Any:
+    return getattr(args, field.option.flag.removeprefix("--").replace("-", "_")) if field.option else None
+
+
+def _read(field: ChannelField, value: Any) -> dict[str, Any]:
+    """The fields of an address that an option gives; none if it was left out."""
+    if not value:
+        return {}
+    if field.option is None or field.option.read is None:
+        return {field.name: value}
+    try:
+        return field.option.read(value)
+    except ValueError as error:
+        raise UsageError(str(error), command="flow channel add") from None
+
+
+def _secret(args: Namespace) -> str:
+    return read_secret("--secret-stdin") if args.secret_stdin else os.environ.get("FLOW_CHANNEL_SECRET", "")
 
 
 def list_channels(args: Namespace) -> Outcome:
     from flowapp.channels import selectors
+    from flowapp.channels.kinds import CHANNEL_KINDS
     from flowapp.channels.serializers import ChannelSerializer
 
-    found = [ChannelSerializer(channel).data for channel in selectors.list_channels(current_workspace())]
-    table = [{**c, "address": _goes_to(c), "kinds": ", ".join(c["alertKinds"]) or "all"} for c in found]
-    shown = listed("channels", table, COLUMNS, "No channels yet. Add one: flow channel add NAME --webhook URL")
+    channels = selectors.list_channels(current_workspace())
+    found = [ChannelSerializer(channel).data for channel in channels]
+    recipients = [CHANNEL_KINDS[channel.kind].recipient(channel.settings) for channel in channels]
+    table = [
+        {**c, "address": recipient, "kinds": ", ".join(c["alertKinds"]) or "all"}
+        for c, recipient in zip(found, recipients, strict=True)
+    ]
+    shown = listed("channels", table, COLUMNS, "No channels yet. Add one: flow channel add --help")
     return Outcome({"channels": found}, shown.show)
-
-
-def _goes_to(channel: dict[str, Any]) -> str:
-    return ", ".join(channel["to"]) if "to" in channel else str(channel["host"])
 
 
 def test_channel(args: Namespace) -> Outcome:

@@ -6,4 +6,6 @@ from flowapp.channels.kinds import email, webhook
 from flowapp.channels.kinds.base import ChannelKind
 from ir.kinds import KindTable
 
-CHANNEL_KINDS: KindTable[ChannelKind] = KindTable("channel kind", (("webhook", webhook.KIND), ("email", email.KIND)))
+CHANNEL_KINDS: KindTable[ChannelKind] = KindTable(
+    "channel kind", ((kind.name, kind) for kind in (email.KIND, webhook.KIND))
+)

@@ -18,12 +18,11 @@ from django.core.validators import validate_email
 
 from executors.api import describe_connection_failure
 from executors.errors import Failure, Terminal, Transient
-from flowapp.channels.kinds.base import ChannelKind, InvalidChannel
-from flowapp.channels.messages import Message, subject_of
+from flowapp.channels.kinds.base import ChannelField, ChannelKind, InvalidChannel, Option
+from flowapp.channels.message import Message, subject_of
 from flowapp.connections.fields import require_host
 
 Security = Literal["starttls", "tls", "none"]
-SECURITIES: tuple[Security, ...] = ("starttls", "tls", "none")
 PORTS: dict[Security, int] = {"starttls": 587, "tls": 465, "none": 25}
 MOST_RECIPIENTS = 20
 TOTAL_SECONDS = 10.0
@@ -214,16 +213,91 @@ def _answered(code: str, number: int, where: str) -> Failure:
     return kind(code, f"The mail server answered {number} {where}.", hint="See the mail server's log.")
 
 
-CHANGES = frozenset({"host", "port", "security", "user", "sender", "to"})
+def _host_and_port(text: str) -> dict[str, Any]:
+    """`HOST[:PORT]` of the command line; raises ValueError."""
+    host, _, port = text.partition(":")
+    if port and not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise ValueError(f"{port!r} is not a port")
+    return {"host": host, "port": int(port or 0)}
+
+
+FIELDS = (
+    ChannelField(
+        "to",
+        "To",
+        "lines",
+        "One address per line.",
+        max_length=254,
+        is_changeable=True,
+        option=Option("--to", "ADDRESS", "a recipient; may be repeated"),
+    ),
+    ChannelField(
+        "sender",
+        "From",
+        max_length=254,
+        is_changeable=True,
+        option=Option("--sender", "ADDRESS", "the sender's address"),
+    ),
+    ChannelField(
+        "host",
+        "Mail server",
+        help="Such as smtp.example.com.",
+        max_length=253,
+        is_changeable=True,
+        option=Option("--smtp", "HOST[:PORT]", "the mail server", _host_and_port),
+    ),
+    ChannelField(
+        "security",
+        "Encryption",
+        "choice",
+        required=False,
+        choices=(
+            ("starttls", "STARTTLS"),
+            ("tls", "TLS from the start"),
+            ("none", "none; a password cannot be used"),
+        ),
+        is_changeable=True,
+        option=Option("--security", "NAME", "the encryption: starttls (the default), tls or none"),
+    ),
+    ChannelField(
+        "port",
+        "Port",
+        "port",
+        f"Default: {PORTS['starttls']} for STARTTLS, {PORTS['tls']} for TLS, {PORTS['none']} for none.",
+        required=False,
+        is_changeable=True,
+    ),
+    ChannelField(
+        "user",
+        "User",
+        required=False,
+        max_length=254,
+        is_changeable=True,
+        option=Option("--user", "NAME", "the user of the mail server"),
+    ),
+    ChannelField(
+        "password",
+        "Password",
+        help="Stored encrypted. Leave it empty if the server needs no password.",
+        required=False,
+        is_secret=True,
+    ),
+)
 KIND = ChannelKind(
-    "E-mail",
-    Mailbox,
-    "password",
-    "password",
-    MOST_AT_ONCE,
-    check,
-    shown,
-    send,
-    changes=CHANGES,
+    label="Email",
+    address=Mailbox,
+    fields=FIELDS,
+    shows=tuple(field for field in FIELDS if not field.is_secret),
+    most_at_once=MOST_AT_ONCE,
+    check=check,
+    shown=shown,
+    recipient=lambda settings: ", ".join(settings["to"]),
+    send=send,
+    error_fields={
+        "channel.recipients_invalid": "to",
+        "channel.password_in_clear": "security",
+        "channel.login_invalid": "password",
+        "connection.host_invalid": "host",
+    },
     secret_goes_to=lambda mailbox: (mailbox.host.lower(), mailbox.real_port, mailbox.security),
 )

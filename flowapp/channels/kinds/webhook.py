@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from executors.api import post_webhook
 from executors.model import WebhookConnection
-from flowapp.channels.kinds.base import ChannelKind, InvalidChannel
-from flowapp.channels.messages import Message
-from flowapp.connections.webhooks import WebhookFields, require_webhook
+from flowapp.channels.kinds.base import ChannelField, ChannelKind, InvalidChannel, Option
+from flowapp.channels.message import Message
+from flowapp.connections.webhook_fields import WebhookFields, require_webhook
 
 SHORTEST_SECRET = 16
 
@@ -49,4 +49,45 @@ def send(packed: Mapping[str, Any], messages: Sequence[Message], key: str) -> st
     return ""
 
 
-KIND = ChannelKind("Webhook", WebhookAddress, "secret", "signing secret", 1, check, shown, send)
+KIND = ChannelKind(
+    label="Webhook",
+    address=WebhookAddress,
+    fields=(
+        ChannelField(
+            "url",
+            "URL",
+            help="A public https address without user and query.",
+            is_private=True,
+            option=Option("--webhook", "URL", "a public https address"),
+        ),
+        ChannelField(
+            "secret",
+            "Signing secret",
+            help=f"At least {SHORTEST_SECRET} characters. Requests are signed with it (HMAC-SHA256).",
+            is_secret=True,
+        ),
+        ChannelField(
+            "headers",
+            "Headers",
+            "headers",
+            "One per line, such as Authorization: Bearer …",
+            required=False,
+            max_length=20_000,
+            is_private=True,
+        ),
+    ),
+    shows=(
+        ChannelField("host", "Host", help="The receiver's."),
+        ChannelField("headers", "Headers", "lines", "Their names."),
+    ),
+    most_at_once=1,
+    check=check,
+    shown=shown,
+    recipient=lambda settings: str(settings["host"]),
+    send=send,
+    error_fields={
+        "channel.secret_invalid": "secret",
+        "connection.url_invalid": "url",
+        "connection.headers_invalid": "headers",
+    },
+)

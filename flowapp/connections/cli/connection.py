@@ -17,7 +17,7 @@ from flowapp.cli.secret_input import read_secret
 
 if TYPE_CHECKING:
     from flowapp.connections.fields import ConnectionFields
-    from flowapp.connections.webhooks import WebhookFields
+    from flowapp.connections.webhook_fields import WebhookFields
 
 COLUMNS = {
     "name": "NAME",
@@ -74,7 +74,7 @@ def add_connection(args: Namespace) -> Outcome:
     from flowapp.connections import services
     from flowapp.connections.fields import parse_connection_url
     from flowapp.connections.serializers import ConnectionSerializer
-    from flowapp.connections.webhooks import WebhookFields
+    from flowapp.connections.webhook_fields import WebhookFields
 
     fields: ConnectionFields | WebhookFields
     if args.url.startswith("https:"):

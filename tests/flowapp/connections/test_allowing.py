@@ -13,7 +13,7 @@ from flowapp.connections.fields import ConnectionFields, InvalidConnection
 from flowapp.connections.selectors import get_connection
 from flowapp.connections.serializers import ConnectionSerializer
 from flowapp.connections.services import add_connection, probe_connection, resolve
-from flowapp.connections.webhooks import WebhookFields
+from flowapp.connections.webhook_fields import WebhookFields
 from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.services import save_version
 from ir import InvalidPipeline

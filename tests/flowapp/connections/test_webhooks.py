@@ -20,7 +20,8 @@ from flowapp.connections.services import (
     resolve_webhooks,
 )
 from flowapp.connections.usage import pipelines_using
-from flowapp.connections.webhooks import WebhookFields, resolve_webhook
+from flowapp.connections.webhook_fields import WebhookFields
+from flowapp.connections.webhooks import resolve_webhook
 from flowapp.pipelines.checking import check_text
 from flowapp.pipelines.services import save_version
 from flowapp.runs.janitor import sweep_staging

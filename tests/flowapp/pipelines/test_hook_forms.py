@@ -9,7 +9,7 @@ import pytest
 from django.urls import reverse
 
 from flowapp.connections.services import add_connection
-from flowapp.connections.webhooks import WebhookFields
+from flowapp.connections.webhook_fields import WebhookFields
 from flowapp.pipelines.drafts import open_draft
 from ir.hooks import HOOKS
 
