@@ -23,6 +23,10 @@ class StyledForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.style()
+
+    def style(self) -> None:
+        """Draw all fields alike; once more where a form adds fields of its own."""
         for field in self.fields.values():
             is_choice = isinstance(field.widget, forms.Select)
             field.widget.attrs.setdefault("class", "form-select" if is_choice else "form-control")

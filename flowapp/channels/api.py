@@ -95,8 +95,8 @@ class OneChannel(APIView):
         found = get_channel(request.workspace, channel)
         kind = CHANNEL_KINDS[found.kind]
         change = ChannelChangeRequest.variant(kind)(data=request.data)
-        require_changeable(request.data.keys() & _names_of_fields() - change.fields.keys())
         change.is_valid(raise_exception=True)
+        require_changeable(set(request.data) & _names_of_fields() - change.fields.keys())
         given = change.validated_data
         severity, kinds = given.pop("severity", found.severity), given.pop("alert_kinds", found.kinds)
         if kind.secret and "secret" in given:

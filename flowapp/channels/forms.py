@@ -42,14 +42,11 @@ class FilterForm(StyledForm):
 class Lines(forms.CharField):
     """Texts, one a line."""
 
-    def to_python(self, value: Any) -> tuple[str, ...]:
-        return tuple(super().to_python(value).split())
+    def clean(self, value: Any) -> tuple[str, ...]:
+        return tuple(super().clean(value).split())
 
     def prepare_value(self, value: Any) -> Any:
         return value if isinstance(value, str) or value is None else "\n".join(value)
-
-    def run_validators(self, value: Any) -> None:
-        super().run_validators("\n".join(value))
 
 
 class Headers(forms.CharField):
@@ -92,9 +89,10 @@ class _FieldsForm(StyledForm):
     """A form of the given fields of a kind."""
 
     def __init__(self, fields: Iterable[ChannelField], *args: Any, **kwargs: Any) -> None:
-        self._fields = tuple(fields)
-        self.base_fields = {**self.base_fields, **{field.name: _form_field(field) for field in self._fields}}
         super().__init__(*args, **kwargs)
+        self._fields = tuple(fields)
+        self.fields.update({field.name: _form_field(field) for field in self._fields})
+        self.style()
 
     @sensitive_variables()
     def given(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import Resolver404, resolve
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.plumbing import _load_enum_name_overrides
 from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
@@ -22,6 +23,13 @@ PLACE = "urn:api"
 def api_schema() -> dict[str, Any]:
     schema: dict[str, Any] = json.loads(json.dumps(SchemaGenerator().get_schema(public=True)))
     return schema
+
+
+def forget() -> None:
+    """Make the description anew: a test has registered a kind, or removed it again."""
+    api_schema.cache_clear()
+    _validator.cache_clear()
+    _load_enum_name_overrides.cache_clear()
 
 
 def require_described(response: HttpResponse) -> None:
