@@ -31,7 +31,7 @@ SHOWN_IN_LOG = 50
 
 def add_parser(commands: Any) -> None:
     group = add_group(commands, "channel", "notification channels")
-    add = add_command(group, "add", add_channel, "add a channel: its first option selects the kind")
+    add = add_command(group, "add", add_channel, "add a channel, of the kind that its options name")
     add.add_argument("name", metavar="NAME")
     add.late_options = _add_kinds
     add.add_argument(

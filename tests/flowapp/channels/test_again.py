@@ -108,7 +108,7 @@ def test_the_page_has_a_button_for_failed_messages_and_names_who_pressed_it(fail
     page = client.get(LOG)
     assert f"{LOG}again/{failed.key}/" in page.content.decode()
     assert "webhook.refused" in words(page)
-    assert "is resent by pager" in words(client.post(f"{LOG}again/{failed.key}/", follow=True))
+    assert "pager resends the message" in words(client.post(f"{LOG}again/{failed.key}/", follow=True))
     page = client.post(f"{LOG}again/{failed.key}/", follow=True)
     assert "Another person already had this message resent." in words(page)
     assert "by admin@example.com" in words(page)
