@@ -10,7 +10,7 @@ app_name = "channels"
 
 urlpatterns = [
     path("", views.list_page, name="list"),
-    path("add/<slug:kind>/", views.add, name="add"),
+    path("add/<slug:channel_kind>/", views.add, name="add"),
     path("of/<slug:channel>/", views.detail, name="detail"),
     path("of/<slug:channel>/test/", views.test, name="test"),
     path("of/<slug:channel>/again/<uuid:key>/", views.again, name="again"),

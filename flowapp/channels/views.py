@@ -61,21 +61,21 @@ def list_page(request: HtmxRequest) -> HttpResponse:
 @sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
 @page(role="admin")
-def add(request: HtmxRequest, kind: str) -> HttpResponse:
-    if kind not in CHANNEL_KINDS:
+def add(request: HtmxRequest, channel_kind: str) -> HttpResponse:
+    if channel_kind not in CHANNEL_KINDS:
         raise Http404
-    chosen = CHANNEL_KINDS[kind]
-    form = AddForm(chosen, request.POST or None)
+    kind = CHANNEL_KINDS[channel_kind]
+    form = AddForm(kind, request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            address = make_address(kind, form.given())
+            address = make_address(kind.name, form.given())
             channel = add_channel(request.workspace, form.cleaned_data["name"], address, **form.filters())
         except FlowError as error:
-            _show_error(form, chosen, error)
+            _show_error(form, kind, error)
         else:
             messages.success(request, f"Channel {channel.name} saved. Send a test now.")
             return redirect("channels:detail", request.workspace.slug, channel.name)
-    context = {"form": form, "kind": chosen}
+    context = {"form": form, "kind": kind}
     return render_page(request, "channels/add.html", context, status=422 if form.errors else 200)
 
 

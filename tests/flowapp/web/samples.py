@@ -19,7 +19,7 @@ BY_CONVERTER: dict[str, object] = {
 }
 """By the converter in the pattern, such as `<uuid:run>`."""
 
-BY_NAME: dict[str, object] = {}
+BY_NAME: dict[str, object] = {"channel_kind": "email"}
 """By the argument's name, where its converter does not say enough."""
 
 PUBLIC = {

@@ -25,7 +25,9 @@ from tests.flowapp.web.things import make_things
 
 pytestmark = pytest.mark.django_db
 
-WITH_AN_ID = [route for route in (*PAGES, *API) if set(route.arguments) - {"workspace"}]
+OF_NOBODY = {"workspace", "channel_kind"}
+"""Names of arguments that name no thing of a workspace."""
+WITH_AN_ID = [route for route in (*PAGES, *API) if set(route.arguments) - OF_NOBODY]
 MAKES_IT_HERE = {"api:ir"}
 """Puts a document under an id that this workspace has not: it becomes a pipeline of this one."""
 BODIES: dict[str, object] = {"api:restore": '{"version": 1}', "pipelines:fix": {"patch": "[]"}}

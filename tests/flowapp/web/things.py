@@ -90,6 +90,7 @@ def make_things(workspace: Workspace, person: Callable[[str], User], warehouse: 
         "hook": "load.postHook.0",
         "node": "load",
         "channel": "pager",
+        "channel_kind": "email",
         "key": failed.key,
         "selection": selection.pk,
     }
