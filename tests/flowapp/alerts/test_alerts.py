@@ -84,7 +84,7 @@ def test_another_workspaces_alert_is_unknown(pipeline):
 
 
 def test_an_alert_of_nobody_is_refused():
-    with pytest.raises(TypeError, match="who else"):
+    with pytest.raises(TypeError, match="needs a pipeline or a workspace"):
         raise_alert("workers.none", "error", "No worker.", "Start one.")
 
 

@@ -154,4 +154,4 @@ def test_the_test_of_a_connection_reports_a_role_s_rights_over_the_server(alices
 
     allow(alices, "shop", server_rights=True)
     assert codes(alices, plain) == []
-    assert "An admin allows" in probe_connection(alices, "shop").last_test["notes"][-1]
+    assert "An admin has allowed" in probe_connection(alices, "shop").last_test["notes"][-1]

@@ -99,10 +99,10 @@ def test_approved_and_cancelled_nothing_of_it_is_left(held, target, folder, stag
 
 
 def test_who_discards_does_not_wait_until_files_are_hashed(held, folder, monkeypatch):
-    def hash_a_large_file(file):
+    def read_a_large_file(store, file):
         raise AssertionError("a claimed file is read in the request of who discards its load")
 
-    monkeypatch.setattr("executors.discarding.sha256_of", hash_a_large_file, raising=False)
+    monkeypatch.setattr("executors.formats.files.LocalFiles.open", read_a_large_file)
     other = next(folder.glob(".doing/*")) / "c.csv"
     other.write_text("id\n1\n2\n")
     discard_run(held, ALICE, "Half of the file is missing.")
