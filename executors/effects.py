@@ -47,7 +47,7 @@ class NullRates:
 class Effect:
     """The target has `before` rows; `inserted` come, `deleted` go, `updated` change, `unchanged` are equal already.
 
-    `replaced`, `behind_mark` and `older` staged rows are not loaded. `keys` is None where no key tells rows apart.
+    `replaced`, `below_watermark` and `older` staged rows are not loaded. `keys` is None where no key tells rows apart.
     `ahead` of the inserted rows are dated after the database's clock, or not a number: no watermark follows them.
     `held_for` says why a run would be held.
     """
@@ -78,9 +78,10 @@ class Effect:
 
     def node_fields(self) -> dict[str, int]:
         """The counts under the names of `NodeReport`."""
-        names = ("inserted", "updated", "unchanged", "replaced", "below_watermark", "loaded")
+        names = ("inserted", "updated", "unchanged", "replaced", "loaded")
         return {
             "rows_out": self.loaded,
+            "rows_behind_mark": self.below_watermark,
             "rows_suppressed": self.older,
             **{f"rows_{n}": getattr(self, n) for n in names},
         }

@@ -18,23 +18,27 @@ def too_many_rejected(
 ) -> Terminal:
     """`rows` came and were not filtered; `mismatches` are those of the source's settings, which explain all else."""
     causes = list(mismatches) or [_cause(rule) for rule in rules if _rejects(rule) == rejected][:_MOST_CAUSES]
-    target_count = (
-        f"{_all(rows)} was rejected"
+    what = (
+        f"{_all(rows)} {_were(rows)} rejected"
         if rejected == rows
         else f"{rejected:,} of {counted(rows, 'row')} were rejected ({100 * rejected / rows:.3g} %)"
     )
-    return _failure(target, target_count, causes, is_of_settings=bool(mismatches))
+    return _failure(target, what, causes, is_of_settings=bool(mismatches))
 
 
 def files_rejected(target: Target, files: Sequence[tuple[str, int]], mismatches: Sequence[str]) -> Terminal:
     """`files` are names and numbers of rows; other files gave rows that were not rejected."""
     (first, rows), *others = files
     more = f", and of {counted(len(others), 'more file')}," if others else ""
-    return _failure(target, f"{_all(rows)} of {first}{more} was rejected", mismatches)
+    return _failure(target, f"{_all(rows)} of {first}{more} {_were(rows)} rejected", mismatches)
 
 
 def _all(rows: int) -> str:
     return f"All {rows:,} rows" if rows > 1 else "The only row"
+
+
+def _were(rows: int) -> str:
+    return "were" if rows > 1 else "was"
 
 
 def _failure(target: Target, what: str, causes: Sequence[str], *, is_of_settings: bool = True) -> Terminal:

@@ -37,7 +37,7 @@ def test_a_file_in_another_encoding_with_another_delimiter_fails_by_default(worl
     document = world.document(source=FOLDERS)
     failure = stopped_by(world, document)
     assert failure.code == "rows.too_many_rejected"
-    assert f"Every one of 200 rows was rejected: {LATIN}; {ONE_COLUMN}. Nothing was loaded." in failure.message
+    assert f"All 200 rows were rejected: {LATIN}; {ONE_COLUMN}. Nothing was loaded." in failure.message
     assert tables(world) == ["rejected"], "no table is made"
     assert world.sql("select disposition, count(*) from rejected group by 1") == [("not_loaded", 200)]
     assert path.exists()
@@ -52,7 +52,7 @@ def test_such_a_file_is_not_taken_for_loaded_with_others(world: World) -> None:
     world.write("b.csv", "id,name\n7,Ann\n8,Bob\n")
     failure = stopped_by(world, world.document(source=FOLDERS))
     assert failure.code == "rows.too_many_rejected"
-    assert f"Every one of 3 rows of in/a.csv was rejected: {LATIN}. Nothing was loaded." in failure.message
+    assert f"All 3 rows of in/a.csv were rejected: {LATIN}. Nothing was loaded." in failure.message
     assert tables(world) == ["rejected"]
     bad.unlink()
     assert target_of(world.run(world.document(source=FOLDERS))).rows_loaded == 2

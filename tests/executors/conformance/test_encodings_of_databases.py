@@ -74,7 +74,9 @@ def test_a_character_that_the_target_lacks_is_refused_with_its_row(latin: World,
 
 def test_a_load_that_skips_none_stops_and_names_column_and_rows(latin: World) -> None:
     latin.write("rows.csv", TEXT)
-    with pytest.raises(Terminal, match=r"'name' \(holds a character that .* LATIN1\) failed on 2 rows .*2, 3"):
+    with pytest.raises(
+        Terminal, match=r"'name' \(contains a character that .* LATIN1 does not have\) failed on 2 rows .*2, 3"
+    ):
         latin.run(latin.document())
     assert latin.sql("select to_regclass('public.t')") == [(None,)]
 

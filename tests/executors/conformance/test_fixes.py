@@ -51,7 +51,7 @@ def test_rows_whose_value_comes_out_as_it_was_stay_as_they_are(loaded: World) ->
 def test_who_learns_that_an_expression_is_refused_does_not_learn_what_it_quotes(loaded: World) -> None:
     with pytest.raises(Failure) as caught:
         compute(loaded, "name", " case when name = 'Ann' then array(name) end")
-    assert str(caught.value).startswith("expression.type: Derive (op 1): the expression gives array<string>,")
+    assert str(caught.value).startswith("expression.type: Derive (op 1): the expression returns array<string>,")
     assert "Ann" not in "".join(map(str, (caught.value.args, caught.value.hint)))
 
 

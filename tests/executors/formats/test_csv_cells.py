@@ -95,7 +95,7 @@ def test_only_broken_records(reader: Any, bad_rows: Callable[..., Any]) -> None:
 
 
 def test_a_quote_that_is_never_closed_fails_the_file(reader: Any) -> None:
-    with pytest.raises(Terminal, match="never closed") as refused:
+    with pytest.raises(Terminal, match="is not closed") as refused:
         reader.scan(b'a,b\n1,2\n3,"4\n5,6\n', CSV)
     assert refused.value.code == "source.quote_not_closed"
     assert "record 2" in refused.value.message

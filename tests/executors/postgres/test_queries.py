@@ -301,7 +301,7 @@ def test_a_role_with_rights_over_the_server_runs_no_query(
             admin.execute(f"ALTER ROLE {connection.user} NOINHERIT; GRANT {holder} TO {connection.user}")
         admin.execute(f"GRANT {right} TO {holder}")
         refused = refusal(connection, "SELECT 1")
-        assert (refused.code, "of the database server" in str(refused) or "programs" in str(refused)) == (
+        assert (refused.code, "on the database server" in str(refused) or "programs" in str(refused)) == (
             "query.role_not_allowed",
             True,
         )
