@@ -119,7 +119,7 @@ def test_the_page_says_what_is_kept_and_offers_to_put_it_back_to_editors_only(ba
     run = Run.objects.get(kind="restore")
     assert answer.headers["Location"] == f"/w/alices-team/runs/{run.pk}/"
     page = words(as_("viewer").get(answer.headers["Location"]))
-    assert "as it was before run 1: The file was wrong." in page
+    assert "to its state before run 1: The file was wrong." in page
     assert as_("viewer").post(f"{PAGE}{backup.pk}/restore/", {"reason": "No."}).status_code == 403
 
 

@@ -238,4 +238,4 @@ def test_a_workspace_that_keeps_rejected_rows_for_a_time_is_reported_so(loaded, 
 
     Retention.objects.create(workspace=workspace, days=30)
     reported = words(as_("editor").get("/w/alices-team/pipelines/numbers/delete/"))
-    assert "purged when they are 30 days old" in reported
+    assert "They are purged after 30 days, like all rejected rows of this workspace." in reported

@@ -64,5 +64,5 @@ def test_the_list_of_runs_names_the_hook_that_failed_and_what_runs_were_for(flow
     (run,) = flow("runs", "list", "--json").json["runs"]
     assert (run["kind"], run["failedHooks"]) == ("load", [FAILED])
     shown = flow("runs", "list").stdout
-    assert "FOR" in shown
+    assert "KIND" in shown
     assert f"hook failed: {FAILED}" in shown

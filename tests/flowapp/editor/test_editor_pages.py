@@ -220,7 +220,7 @@ def test_what_makes_no_sense_is_refused_and_reported(act, draft, action, path, d
 def test_a_text_that_cannot_be_read_makes_forms_read_only(web, url, act, pipeline, editor):
     replace_text(open_draft(pipeline, editor), "{")
     page = web.get(url(node="load")).content.decode()
-    assert "cannot be read" in page
+    assert "The JSON text is invalid. Forms and canvas show the last valid state and cannot change it." in page
     assert 'hx-post="/w/alices-team/pipelines/numbers/form/' not in page
     assert act("set", "/nodes/1/table", value="x").status_code == 422
 
