@@ -100,6 +100,17 @@ class Charset:
         return self.shown(text.replace("\\", "\\\\").replace("\0", "\\0")) if self.must_escape(text) else text
 
 
+@dataclass(frozen=True)
+class JsonDumper:
+    """`Charset.dump_json` for the driver, which caches dumpers by the code of a function: the methods of two charsets
+    would be one for it."""
+
+    charset: Charset
+
+    def __call__(self, value: Any) -> str:
+        return self.charset.dump_json(value)
+
+
 def unescape(text: str) -> str:
     # In one go from the left: a pair of signs means one, whatever stands before it.
     return _ESCAPE.sub(_character, text)

@@ -125,12 +125,17 @@ class HashedBlocks:
         self._digest, self._checksums = hashlib.sha256(), Checksums()
 
     def __iter__(self) -> Iterator[bytes]:
-        with ThreadPoolExecutor(1) as hasher:
+        hasher = ThreadPoolExecutor(1)
+        try:
             while block := self._stream.read(self._block_bytes):
                 hashed = hasher.submit(self._digest.update, block)
                 self._checksums.add(block)
                 yield block
                 hashed.result()
+        finally:
+            # Not waited for: the garbage collector may end an abandoned iteration in a thread that holds the
+            # interpreter's locks of threads, which the join would wait for.
+            hasher.shutdown(wait=False)
 
     @property
     def checksums(self) -> bytes:

@@ -12,7 +12,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg.types.json import set_json_dumps
 
-from executors.charsets import UTF8, Charset
+from executors.charsets import UTF8, Charset, JsonDumper
 from executors.errors import Failure, Terminal, Transient
 from executors.model import Connection
 from executors.postgres.failures import failure_of
@@ -107,7 +107,7 @@ def connect(
         with translate():
             pin_session(conn)
             if (charset := charset_of(conn)) != UTF8:
-                set_json_dumps(charset.dump_json, conn)
+                set_json_dumps(JsonDumper(charset), conn)
             conn.autocommit = autocommit
     except BaseException:
         conn.close()

@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.types.json import Jsonb
 
 from executors.errors import Terminal
 from executors.model import Connection
@@ -138,3 +139,11 @@ def test_bytes_that_are_no_text_are_refused_with_their_column_and_row(anything: 
     )
     assert found == [(2, b"Column 'name' holds the byte E9, which is no UTF-8.", b"2,caf\\xe9,y")]
     assert (target_of(report).rows_rejected, reconciles(report)) == (1, True)
+
+
+def test_databases_of_two_encodings_each_get_json_that_they_can_hold(server: Connection, warehouse: Connection) -> None:
+    with database(server, warehouse, "LATIN1") as latin, database(server, warehouse, "WIN1251") as cyrillic:
+        for connection, held in ((cyrillic, "Ж\\u{00FC}"), (latin, "\\u{0416}ü")):
+            with connect(connection) as session:
+                row = session.execute("SELECT %s ->> 'name'", [Jsonb({"name": "Жü"})]).fetchone()
+                assert row == (held,)
