@@ -104,7 +104,7 @@ def from_request_to_loaded(pipeline: str, workspace: str) -> float:
     from flowapp.runs.services import queue_run
 
     start = time.perf_counter()
-    run = queue_run(Pipeline.objects.get(ident=pipeline, workspace__slug=workspace), Trigger.API)
+    run = queue_run(Pipeline.objects.get(slug=pipeline, workspace__slug=workspace), Trigger.API)
     while Run.objects.values_list("state", flat=True).get(pk=run.pk) not in ENDED:
         time.sleep(0.01)
     seconds = time.perf_counter() - start
